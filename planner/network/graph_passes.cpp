@@ -93,13 +93,33 @@ void scale_inputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& by) 
   }
 }
 
+// Does the same with what a normalisation writes.
+void scale_norm(NodeWeights& norm, const NodeWeights& by) {
+  for (std::size_t i = 0; i < by.scale.size(); ++i) {
+    const double shift = static_cast<double>(by.scale[i]) * static_cast<double>(norm.shift[i]);
+    norm.scale[i] *= by.scale[i];
+    norm.shift[i] = static_cast<float>(shift + static_cast<double>(by.shift[i]));
+  }
+}
+
+using Scaling = void (*)(NodeWeights&, const NodeWeights&);
+
+// Returns how the node takes in a scale and a shift of what it writes; nullptr if it cannot.
+Scaling scaling_of(const Node& node) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
+    return conv->activation.kind == ActivationKind::none && node.inputs.size() == 1 ? scale_outputs : nullptr;
+  }
+  const auto* norm = std::get_if<Norm>(&node.operation);
+  return norm != nullptr && norm->activation.kind == ActivationKind::none ? scale_norm : nullptr;
+}
+
 bool fold_into_producer(LoadedNetwork& loaded, int node) {
   if (!std::holds_alternative<ScaleShift>(loaded.network.nodes[index(node)].operation)) return false;
-  Node* producer = exclusive_producer(loaded.network, node);
-  const auto* conv = producer == nullptr ? nullptr : std::get_if<Convolution>(&producer->operation);
-  if (conv == nullptr || conv->activation.kind != ActivationKind::none || producer->inputs.size() > 1) return false;
+  const Node* producer = exclusive_producer(loaded.network, node);
+  const Scaling scale = producer == nullptr ? nullptr : scaling_of(*producer);
+  if (scale == nullptr) return false;
   const int producer_number = loaded.network.nodes[index(node)].inputs.front() - 1;
-  if (!loaded.weights.empty()) scale_outputs(loaded.weights[index(producer_number)], loaded.weights[index(node)]);
+  if (!loaded.weights.empty()) scale(loaded.weights[index(producer_number)], loaded.weights[index(node)]);
   remove_node(loaded, node);
   return true;
 }

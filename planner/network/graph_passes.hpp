@@ -14,9 +14,10 @@ namespace znni {
 //   a Crop takes in the Crop that it reads, if it is the only reader;
 //   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
 //     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
+//   or in the same way into the normalisation it reads, which has a scale and a shift of its own;
 //   or into its readers when all are convolutions that do not pad, exact because they are valid convolutions:
 //     kernel'[j][i] = kernel[j][i] scale[i], bias'[j] = bias[j] + sum over i, d of kernel[j][i][d] shift[i];
-//   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
+//   an Activate goes into the convolution, normalisation or addition it reads, if it is the only reader and that has no
 //     activation yet;
 //   addends of one Add that are maps of one tensor become a single convolution of it (planner/network/graph_sums.hpp);
 //   branches that begin with like convolutions of one tensor, and meet behind one more, become one where that costs

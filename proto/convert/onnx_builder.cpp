@@ -119,10 +119,11 @@ Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
   if (!has_input(node, index)) return corrupt("input " + std::to_string(index) + " is missing");
   const int found = value_of(node.input(index));
   if (found >= 0) return found;
-  const char* why = constant(node, index) != nullptr       ? " is a constant"
-                    : is_known(node.input(index))          ? " is computed from extents"
-                    : turned(node.input(index)) != nullptr ? " is transposed"
-                                                           : " is not the first output of a node";
+  const char* why = constant(node, index) != nullptr        ? " is a constant"
+                    : is_known(node.input(index))           ? " is computed from extents"
+                    : turned(node.input(index)) != nullptr  ? " is transposed"
+                    : grouped(node.input(index)) != nullptr ? " is reshaped into groups of channels"
+                                                            : " is not the first output of a node";
   return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
 }
 
@@ -202,6 +203,7 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     network_.nodes.push_back({"", Activate{}, {static_cast<int>(source)}});
     values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
     turned_.erase(output);
+    grouped_.erase(output);
   }
 }
 
@@ -222,7 +224,8 @@ bool OnnxBuilder::guess_reader(const onnx::NodeProto& node) {
 }
 
 bool OnnxBuilder::is_written(const std::string& tensor) const {
-  return value_of(tensor) >= 0 || is_known(tensor) || turned(tensor) != nullptr || known_.sequence(tensor) != nullptr;
+  const bool is_value = value_of(tensor) >= 0 || turned(tensor) != nullptr || grouped(tensor) != nullptr;
+  return is_value || is_known(tensor) || known_.sequence(tensor) != nullptr;
 }
 
 Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to) {
@@ -233,6 +236,10 @@ Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to
   }
   if (const TurnedValue* found = turned(from); found != nullptr) {
     turned_.emplace(to, *found);
+    return {};
+  }
+  if (const GroupedValue* found = grouped(from); found != nullptr) {
+    grouped_.emplace(to, *found);
     return {};
   }
   if (const std::vector<KnownTensor>* found = known_.sequence(from); found != nullptr) {
@@ -255,6 +262,16 @@ const TurnedValue* OnnxBuilder::turned(const std::string& tensor) const {
   return found == turned_.end() ? nullptr : &found->second;
 }
 
+void OnnxBuilder::group(const onnx::NodeProto& node, GroupedValue grouped) {
+  values_.erase(node.output(0));
+  grouped_.insert_or_assign(node.output(0), grouped);
+}
+
+const GroupedValue* OnnxBuilder::grouped(const std::string& tensor) const {
+  const auto found = grouped_.find(tensor);
+  return found == grouped_.end() ? nullptr : &found->second;
+}
+
 void OnnxBuilder::drop_unread(const std::string& tensor) {
   const int output = value_of(tensor);
   if (output < 0) return;
@@ -274,6 +291,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   std::erase_if(flattened_, [&](const Flattened& softmax) { return number(softmax.value) < 0; });
   for (Flattened& softmax : flattened_) softmax.value = number(softmax.value);
   turned_.clear();  // none is the output
+  grouped_.clear();
 }
 
 void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {

@@ -29,6 +29,12 @@ struct TurnedValue {
   std::vector<int> axes;
 };
 
+// A tensor that is a value whose channels stand in groups: [N][groups][the channels of a group, and space].
+struct GroupedValue {
+  int value = 0;
+  std::int64_t groups = 1;
+};
+
 class OnnxBuilder {
  public:
   // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `most_parameters` bounds the
@@ -115,6 +121,11 @@ class OnnxBuilder {
   void turn(const onnx::NodeProto& node, TurnedValue turned);
   // Returns the transposed value that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const TurnedValue* turned(const std::string& tensor) const;
+  // Makes the node's output a value in groups. Only InstanceNormalization and Reshape read such a value; value()
+  // refuses it.
+  void group(const onnx::NodeProto& node, GroupedValue grouped);
+  // Returns the value in groups that the tensor is; nullptr for any other tensor.
+  [[nodiscard]] const GroupedValue* grouped(const std::string& tensor) const;
   // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
   // checks at the end.
   void note_flattened(const onnx::NodeProto& node);
@@ -161,6 +172,7 @@ class OnnxBuilder {
   std::map<std::string, int> names_;  // taken name -> number of requests for it
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
+  std::map<std::string, GroupedValue> grouped_;
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;    // per value
   std::vector<VolumeExtents> extents_;  // per value

@@ -72,7 +72,7 @@ Nodes excitation_of(const std::string& x, const onnx::NodeProto* gate, const Onn
 OnnxModules::OnnxModules(const OnnxGraph& graph) {
   const OnnxLinks links(graph);
   for (const onnx::NodeProto* node : graph.nodes) {
-    if (is_operator(*node, "InstanceNormalization")) find_normalisation(*node, links);
+    if (is_operator(*node, "BatchNormalization")) find_instance_norm(*node, links);
     if (is_operator(*node, "Erf")) find_gelu(*node, links);
     if (is_operator(*node, "Transpose")) find_shuffle(*node, links);
     if (is_operator(*node, "Mul") && node->input_size() == 2 && !links.reads_constant(*node)) find_gate(*node, links);
@@ -89,16 +89,15 @@ void OnnxModules::add(const OnnxWords& words, const Nodes& nodes, const std::str
   modules_.push_back({words, nodes.front(), input});
 }
 
-// The groups of channels are made an axis that InstanceNormalization takes for channels, and back.
-void OnnxModules::find_normalisation(const onnx::NodeProto& node, const OnnxLinks& links) {
+// All channels of the batch are made those of one item, whose statistics a batch normalisation takes, and back.
+void OnnxModules::find_instance_norm(const onnx::NodeProto& node, const OnnxLinks& links) {
+  const bool trains = std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
+    return attribute.name() == "training_mode" && attribute.i() == 1;
+  });
   const onnx::NodeProto* before = if_operator(links.writer(node, 0), "Reshape");
   const onnx::NodeProto* after = if_operator(links.only_reader(node), "Reshape");
-  if (before == nullptr || after == nullptr || before->input_size() == 0) return;
-  Nodes nodes = {before, &node, after};
-  for (const std::string_view name : {"Mul", "Add"}) {
-    if (const onnx::NodeProto* next = next_with_constant(nodes, name, links)) nodes.push_back(next);
-  }
-  add(words_of_operator("GroupNormalization"), nodes, before->input(0));
+  if (!trains || before == nullptr || after == nullptr || before->input_size() == 0) return;
+  add(words_of_traced_norm(), {before, &node, after}, before->input(0));
 }
 
 // x / sqrt(2), Erf, + 1, and the product with x.

@@ -1,4 +1,4 @@
-// Modules that exporters write as several nodes: GroupNorm is Reshape, InstanceNormalization, Reshape, Mul, Add.
+// Modules that exporters write as several nodes: GELU is Div, Erf, Add, Mul.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class OnnxModules {
  private:
   using Nodes = std::vector<const onnx::NodeProto*>;  // of a module, in their order
   void add(const OnnxWords& words, const Nodes& nodes, const std::string& input);
-  void find_normalisation(const onnx::NodeProto& node, const OnnxLinks& links);
+  void find_instance_norm(const onnx::NodeProto& node, const OnnxLinks& links);
   void find_gelu(const onnx::NodeProto& node, const OnnxLinks& links);
   void find_shuffle(const onnx::NodeProto& node, const OnnxLinks& links);
   void find_gate(const onnx::NodeProto& node, const OnnxLinks& links);

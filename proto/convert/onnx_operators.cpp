@@ -12,7 +12,9 @@
 #include "proto/convert/onnx_crop.hpp"
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_join.hpp"
+#include "proto/convert/onnx_norm.hpp"
 #include "proto/convert/onnx_pooling.hpp"
+#include "proto/convert/onnx_reshape.hpp"
 #include "proto/convert/onnx_resize.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_softmax.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 using Names = std::string_view;
 
+constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> alpha = {"alpha"};
 constexpr std::array<Names, 1> axis = {"axis"};
 constexpr std::array<Names, 1> body = {"body"};
@@ -35,6 +38,9 @@ constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "sp
 constexpr std::array<Names, 8> conv_transpose = {"auto_pad",       "dilations",    "group", "kernel_shape",
                                                  "output_padding", "output_shape", "pads",  "strides"};
 constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
+constexpr std::array<Names, 1> epsilon = {"epsilon"};
+// stash_type is the precision that a framework computes with.
+constexpr std::array<Names, 3> group_normalization = {"epsilon", "num_groups", "stash_type"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
 constexpr std::array<Names, 9> resize = {"antialias",
@@ -54,7 +60,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 27> operators = {{
+constexpr std::array<OnnxOperator, 30> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -65,8 +71,10 @@ constexpr std::array<OnnxOperator, 27> operators = {{
     {"Div", 2, 2, {}, convert_div},
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
+    {"GroupNormalization", 3, 3, group_normalization, convert_group_normalization},
     {"Identity", 1, 1, {}, convert_identity},
     {"If", 1, 1, branches, convert_if},
+    {"InstanceNormalization", 3, 3, epsilon, convert_instance_normalization},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"Loop", 2, any, body, convert_loop},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
@@ -74,6 +82,7 @@ constexpr std::array<OnnxOperator, 27> operators = {{
     {"PRelu", 2, 2, {}, convert_prelu},
     {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
+    {"Reshape", 2, 2, allowzero, convert_reshape},
     {"Resize", 2, 4, resize, convert_resize},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
     {"Slice", 1, 5, slice, convert_slice},

@@ -141,8 +141,9 @@ Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
-  if (builder.turned(graph.output) != nullptr) {
-    return unsupported("the output " + in_quotes(graph.output) + " is transposed; only [N, C, Z, Y, X] is supported");
+  if (builder.turned(graph.output) != nullptr || builder.grouped(graph.output) != nullptr) {
+    return unsupported("the output " + in_quotes(graph.output) +
+                       " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
   }
   if (output < 0) return unsupported("the output " + in_quotes(graph.output) + " is not the first output of a node");
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();

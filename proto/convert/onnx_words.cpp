@@ -11,7 +11,8 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr Text normalise = "train with BatchNorm, whose statistics are constants";
+constexpr Text normalise = "train with BatchNorm, InstanceNorm or GroupNorm";
+constexpr Text constants = "export a scale and a shift that are constants";
 constexpr Text activate = "train with ReLU, LeakyReLU, ELU, sigmoid or tanh";
 constexpr Text fold = "export with static axes and dynamo=True, which folds what is computed from shapes";
 constexpr Text evaluate = "call .eval() on the network before it is exported";
@@ -31,7 +32,7 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 33> operators = {{
+constexpr std::array<OperatorRow, 31> operators = {{
     {"Cast", "", "export with dynamo=True, which leaves out casts that change nothing", true},
     {"Celu", "CELU", activate, true},
     {"Clip", "Clip (ReLU6)", activate, true},
@@ -43,10 +44,8 @@ constexpr std::array<OperatorRow, 33> operators = {{
     {"Gemm", "linear layer (Gemm)", linear},
     {"GlobalAveragePool", "global average pooling", pooled},
     {"GlobalMaxPool", "global max pooling", pooled},
-    {"GroupNormalization", "GroupNorm", normalise, true},
     {"HardSigmoid", "hard sigmoid", activate, true},
     {"HardSwish", "Hardswish", activate, true},
-    {"InstanceNormalization", "InstanceNorm", normalise, true},
     {"LRN", "local response normalisation", normalise, true},
     {"LayerNormalization", "LayerNorm", normalise, true},
     {"MatMul", "linear layer (MatMul)", linear},
@@ -75,19 +74,22 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 24> refusals = {{
+constexpr std::array<RefusalRow, 27> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Conv", "group = ", "Conv with groups", dense},
     {"ConvTranspose", "group = ", "ConvTranspose with groups", dense},
     {"Div", "two computed tensors", "quotient of two tensors", ""},
     {"Dropout", "(training mode)", "Dropout in training mode", evaluate, true},
+    {"GroupNormalization", "is computed", "GroupNorm by computed numbers", constants, true},
     {"If", "its condition", control, unrolled},
+    {"InstanceNormalization", "is computed", "InstanceNorm by computed numbers", constants, true},
     {"Loop", "", control, unrolled},
     {"Mul", "two computed tensors", "product of two tensors", ""},
     {"PRelu", "has slopes of", "PReLU with a slope per channel", "train with one slope (num_parameters=1)", true},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},
     {"Pad", "pads of", "Pad", "zeros around space: let the convolution behind it pad"},
+    {"Reshape", "is computed", "Reshape to a computed shape", fold},
     {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
     {"Resize", "no multiple of the extent", "Resize by other than whole factors", whole_factors},
     {"Resize", "are computed", "Resize to computed sizes", fold},
@@ -141,6 +143,11 @@ OnnxWords words_of_excitation() { return {"squeeze-and-excitation", "train witho
 
 OnnxWords words_of_shuffle() {
   return {"pixel or channel shuffle", "instead of a pixel shuffle, upsample by ConvTranspose", false, true};
+}
+
+OnnxWords words_of_traced_norm() {
+  return {"InstanceNorm as a BatchNorm in training mode",
+          "export with dynamo=False, which writes it as InstanceNormalization", true, true};
 }
 
 OnnxWords words_of_refusal(const onnx::NodeProto& node, Text message) {

@@ -22,6 +22,8 @@ struct OnnxWords {
 [[nodiscard]] OnnxWords words_of_excitation();
 // Returns the words for a module that transposes parts of axes.
 [[nodiscard]] OnnxWords words_of_shuffle();
+// Returns the words for an InstanceNorm that is written as a batch normalisation in training mode.
+[[nodiscard]] OnnxWords words_of_traced_norm();
 // Returns the words for a node of a supported operator that was refused with `message`.
 [[nodiscard]] OnnxWords words_of_refusal(const onnx::NodeProto& node, std::string_view message);
 // Returns the words for a network that was refused with `message`.

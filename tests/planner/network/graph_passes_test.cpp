@@ -33,8 +33,30 @@ TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
 }
 
 TEST(PlannerGraphPasses, AnActivationGoesIntoTheNormalisationBeforeIt) {
-  EXPECT_THAT(passed({{"conv", conv(4), {0}}, {"norm", Norm{2}, {1}}, {"act", Activate{relu}, {2}}}),
+  EXPECT_THAT(passed({{"conv", conv(4), {0}}, {"norm", Norm{2, 1e-5F, {}}, {1}}, {"act", Activate{relu}, {2}}}),
               ElementsAre("conv: conv 2 -> 4, k 2x2x2 <- input", "norm: norm 4, groups 2, relu <- conv"));
+}
+
+TEST(PlannerGraphPasses, ScalesAndShiftsGoIntoTheNormalisationBeforeThem) {
+  Network network;
+  network.f_in = 2;
+  network.nodes = {{"norm", Norm{1, 1e-5F, {}}, {0}}, {"mul", ScaleShift{}, {1}}, {"add", ScaleShift{}, {2}}};
+  const NetworkWeights weights = {{{}, {}, {2, 3}, {1, -1}}, {{}, {}, {5, 7}, {0, 0}}, {{}, {}, {1, 1}, {10, 20}}};
+  ASSERT_TRUE(check_weights(network, weights));
+  const LoadedNetwork folded = fold_and_fuse({network, weights});
+  EXPECT_EQ(folded.network.nodes, (std::vector<Node>{{"norm", Norm{1, 1e-5F, {}}, {0}}}));
+  ASSERT_EQ(folded.weights.size(), 1U);
+  EXPECT_THAT(folded.weights[0].scale, ElementsAre(10, 21));
+  EXPECT_THAT(folded.weights[0].shift, ElementsAre(15, 13));
+}
+
+TEST(PlannerGraphPasses, AScaleBehindTheNormalisationsActivationOrBesideAnotherReaderStays) {
+  const std::vector<std::string> behind =
+      passed({{"norm", Norm{1, 1e-5F, {}}, {0}}, {"act", Activate{relu}, {1}}, {"mul", ScaleShift{}, {2}}});
+  EXPECT_THAT(behind, ElementsAre("norm: norm 2, groups 1, relu <- input", "mul: scale and shift 2 <- norm"));
+  const std::vector<std::string> beside =
+      passed({{"norm", Norm{1, 1e-5F, {}}, {0}}, {"mul", ScaleShift{}, {1}}, {"both", Concat{}, {1, 2}}});
+  EXPECT_EQ(beside.size(), 3U);
 }
 
 Pooling halved() { return {PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}; }

@@ -93,12 +93,17 @@ TEST(OnnxBuilder, TensorsGetFurtherNames) {
   OnnxBuilder builder(*graph, 3, 3, 100);
   ASSERT_TRUE(builder.known().set_sequence("s", {known_integer(7)}));
   builder.turn(*graph->nodes[0], {0, {0, 2, 3, 4, 1}});
-  for (const char* name : {"in", "c", "s", "a"}) EXPECT_TRUE(builder.pass_on(name, std::string(name) + "2")) << name;
+  onnx::NodeProto grouping;
+  grouping.add_output("g");
+  builder.group(grouping, {0, 3});
+  for (const char* name : {"in", "c", "s", "a", "g"})
+    EXPECT_TRUE(builder.pass_on(name, std::string(name) + "2")) << name;
   EXPECT_EQ(builder.value_of("in2"), 0);
   EXPECT_EQ(builder.known().find("c2")->elements.size(), 3U);
   EXPECT_EQ(builder.known().sequence("s2")->size(), 1U);
   EXPECT_EQ(builder.turned("a2")->axes.size(), 5U);
-  for (const char* name : {"in2", "c2", "s2", "a2", "c", "large"}) EXPECT_TRUE(builder.is_written(name)) << name;
+  EXPECT_EQ(builder.grouped("g2")->groups, 3);
+  for (const char* name : {"in2", "c2", "s2", "a2", "g2", "c", "large"}) EXPECT_TRUE(builder.is_written(name)) << name;
   EXPECT_FALSE(builder.is_written("other"));
   EXPECT_EQ(builder.pass_on("in", "c2").error().message, "tensor 'c2' is written twice");
   EXPECT_THAT(builder.pass_on("large", "large2").error().message, HasSubstr("too large for a constant here"));

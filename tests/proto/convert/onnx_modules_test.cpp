@@ -26,37 +26,19 @@ std::vector<std::string> modules_of(OnnxModel& model) {
   return found;
 }
 
-void add_norm(OnnxModel& model, std::string_view before, std::string_view after) {
-  for (const char* name : {"groups", "all", "gamma", "beta"}) model.tensor(name, {1});
-  model.node("Relu", {"in"}, {"x"});
-  model.node(before, {"x", "groups"}, {"grouped"});
-  model.node("InstanceNormalization", {"grouped", "gamma", "beta"}, {"normal"});
-  model.node(after, {"normal", "all"}, {"back"});
-}
-
-TEST(OnnxModules, GroupNormEndsWithItsScaleAndShift) {
-  OnnxModel model;
-  add_norm(model, "Reshape", "Reshape");
-  model.node("Mul", {"back", "gamma"}, {"scaled"});
-  model.node("Add", {"scaled", "beta"}, {"shifted"});
-  model.node("Relu", {"shifted"}, {"out"});
-  const std::string module = "GroupNorm of x";
-  EXPECT_THAT(modules_of(model), ElementsAre("", module, module, module, module, module, ""));
-}
-
-TEST(OnnxModules, GroupNormWithoutScale) {
-  OnnxModel model;
-  add_norm(model, "Reshape", "Reshape");
-  model.node("Add", {"back", "x"}, {"out"});
-  const std::string module = "GroupNorm of x";
-  EXPECT_THAT(modules_of(model), ElementsAre("", module, module, module, ""));
-}
-
-TEST(OnnxModules, AnInstanceNormalizationByItselfIsNone) {
-  OnnxModel model;
-  add_norm(model, "Tanh", "Tanh");
-  model.node("Relu", {"back"}, {"out"});
-  EXPECT_THAT(modules_of(model), ElementsAre("", "", "", "", ""));
+// PyTorch's exporter with dynamo=True.
+TEST(OnnxModules, InstanceNormAsABatchNorm) {
+  for (const std::int64_t training : {0, 1}) {
+    OnnxModel model;
+    for (const char* name : {"all", "own", "c"}) model.tensor(name, {1});
+    model.node("Relu", {"in"}, {"x"});
+    model.node("Reshape", {"x", "all"}, {"a"});
+    onnx::NodeProto& norm = model.node("BatchNormalization", {"a", "c", "c", "c", "c"}, {"b", "mean", "variance"});
+    test::set_integer(norm, "training_mode", training);
+    model.node("Reshape", {"b", "own"}, {"out"});
+    const std::string module = training == 1 ? "InstanceNorm as a BatchNorm in training mode of x" : "";
+    EXPECT_THAT(modules_of(model), ElementsAre("", module, module, module));
+  }
 }
 
 TEST(OnnxModules, GeluByErf) {
@@ -122,16 +104,15 @@ TEST(OnnxModules, Shuffle) {
 // Nodes that lack the inputs of their operators.
 TEST(OnnxModules, NodesWithoutInputs) {
   OnnxModel model;
-  model.node("Reshape", {}, {"a"});
-  model.node("InstanceNormalization", {"a"}, {"b"});
-  model.node("Reshape", {"b"}, {"c"});
-  model.node("Div", {}, {"d"});
-  model.node("Erf", {"d"}, {"e"});
-  model.node("Sigmoid", {}, {"f"});
-  model.node("Mul", {"c", "f"}, {"g"});
-  model.node("Sum", {"in", "e", "g"}, {"out"});
+  model.node("Transpose", {}, {"a"});
+  model.node("Reshape", {"a"}, {"b"});
+  model.node("Div", {}, {"c"});
+  model.node("Erf", {"c"}, {"d"});
+  model.node("Sigmoid", {}, {"e"});
+  model.node("Mul", {"b", "e"}, {"f"});
+  model.node("Sum", {"in", "d", "f"}, {"out"});
   const std::vector<std::string> found = modules_of(model);
-  EXPECT_EQ(found, std::vector<std::string>(8));
+  EXPECT_EQ(found, std::vector<std::string>(7));
 }
 
 }  // namespace

@@ -24,24 +24,47 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
     EXPECT_NE(row.convert, nullptr);
     EXPECT_LE(row.least_inputs, row.most_inputs);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"Add",           "AveragePool", "BatchNormalization",
-                                               "Concat",        "Constant",    "Conv",
-                                               "ConvTranspose", "Div",         "Dropout",
-                                               "Elu",           "Identity",    "If",
-                                               "LeakyRelu",     "Loop",        "MaxPool",
-                                               "Mul",           "PRelu",       "Pad",
-                                               "Relu",          "Resize",      "Sigmoid",
-                                               "Slice",         "Softmax",     "Sub",
-                                               "Tanh",          "Transpose",   "Upsample"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"Add",
+                                               "AveragePool",
+                                               "BatchNormalization",
+                                               "Concat",
+                                               "Constant",
+                                               "Conv",
+                                               "ConvTranspose",
+                                               "Div",
+                                               "Dropout",
+                                               "Elu",
+                                               "GroupNormalization",
+                                               "Identity",
+                                               "If",
+                                               "InstanceNormalization",
+                                               "LeakyRelu",
+                                               "Loop",
+                                               "MaxPool",
+                                               "Mul",
+                                               "PRelu",
+                                               "Pad",
+                                               "Relu",
+                                               "Reshape",
+                                               "Resize",
+                                               "Sigmoid",
+                                               "Slice",
+                                               "Softmax",
+                                               "Sub",
+                                               "Tanh",
+                                               "Transpose",
+                                               "Upsample"}));
 }
 
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
   model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
-  EXPECT_EQ(model.output("up").refusal(),
-            "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
-            "BatchNormalization, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Identity, If, LeakyRelu, "
-            "Loop, MaxPool, Mul, PRelu, Pad, Relu, Resize, Sigmoid, Slice, Softmax, Sub, Tanh, Transpose, Upsample");
+  EXPECT_EQ(
+      model.output("up").refusal(),
+      "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
+      "BatchNormalization, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, GroupNormalization, Identity, "
+      "If, InstanceNormalization, LeakyRelu, Loop, MaxPool, Mul, PRelu, Pad, Relu, Reshape, Resize, Sigmoid, "
+      "Slice, Softmax, Sub, Tanh, Transpose, Upsample");
 }
 
 // PyTorch fills the pads of F.pad up with zeros, and the importer reads what comes out: here none at all.

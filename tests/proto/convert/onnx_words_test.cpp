@@ -13,9 +13,9 @@ namespace {
 using test::OnnxModel;
 
 TEST(OnnxWords, OperatorsByTheirModulesNames) {
-  EXPECT_EQ(words_of_operator("InstanceNormalization").what, "InstanceNorm");
-  EXPECT_EQ(words_of_operator("InstanceNormalization").advice, "train with BatchNorm, whose statistics are constants");
-  EXPECT_TRUE(words_of_operator("InstanceNormalization").keeps_form);
+  EXPECT_EQ(words_of_operator("LayerNormalization").what, "LayerNorm");
+  EXPECT_EQ(words_of_operator("LayerNormalization").advice, "train with BatchNorm, InstanceNorm or GroupNorm");
+  EXPECT_TRUE(words_of_operator("LayerNormalization").keeps_form);
   EXPECT_EQ(words_of_operator("Mish").what, "Mish");
   EXPECT_EQ(words_of_operator("SequenceConstruct").what, words_of_operator("SequenceAt").what);
   EXPECT_EQ(words_of_operator("Einsum").what, "Einsum");
@@ -70,6 +70,20 @@ std::vector<Refused> refused_nodes() {
       {"Dropout in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
          return model.node("Dropout", {"in", "", "in"}, {"out"});
+       }},
+      {"GroupNorm by computed numbers",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         onnx::NodeProto& node = model.node("GroupNormalization", {"in", "in", "in"}, {"out"});
+         test::set_integer(node, "num_groups", 1);
+         return node;
+       }},
+      {"InstanceNorm by computed numbers",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         return model.node("InstanceNormalization", {"in", "in", "in"}, {"out"});
+       }},
+      {"Reshape to a computed shape",
+       [&](OnnxModel& model) -> onnx::NodeProto& {
+         return computed(model, {"in", "shape"}, "Reshape");
        }},
       {"control flow (If, Loop, sequences)",
        [](OnnxModel& model) -> onnx::NodeProto& {

@@ -1,0 +1,124 @@
+#include "proto/convert/onnx_reshape.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "proto/convert/errors.hpp"
+
+namespace znni {
+namespace {
+
+// Extents along all axes of a tensor; nullopt where they are not known.
+using Extents = std::vector<std::optional<VolumeNumber>>;
+using Numbers = std::vector<VolumeNumber>;
+
+constexpr std::size_t axes_of_groups = 3;
+constexpr std::string_view supported_form =
+    " is not supported; only to [N, groups, -1] before an InstanceNormalization, which is how GroupNorm is exported, "
+    "and back";
+
+// Returns whether the file leaves the extent to follow from the others.
+bool is_open(const VolumeNumber& extent) { return extent == VolumeNumber{-1, {}}; }
+
+// Returns "[1, 32, n, n, n]": n for what depends on the volume or is not known.
+std::string text_of(const Extents& extents) {
+  constexpr std::size_t most_axes = 8;
+  if (extents.size() > most_axes) return std::to_string(extents.size()) + " axes";
+  std::string text;
+  for (const std::optional<VolumeNumber>& extent : extents) {
+    const bool known = extent && is_constant(*extent);
+    text.append(text.empty() ? "" : ", ").append(known ? std::to_string(extent->least) : "n");
+  }
+  return "[" + text + "]";
+}
+
+std::string text_of(const Numbers& target) { return text_of(Extents(target.begin(), target.end())); }
+
+Extents extents_of(const OnnxBuilder& builder, int value) {
+  Extents extents = {VolumeNumber{builder.batch(), {}}, VolumeNumber{builder.images(value), {}}};
+  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
+    extents.push_back(extent_along(builder.extents(value), axis));
+  }
+  return extents;
+}
+
+// Returns the extents of a tensor of these extents with its channels in groups: [N, groups, the rest].
+Extents grouped(const Extents& extents, std::int64_t groups) {
+  std::optional<VolumeNumber> rest = VolumeNumber{extents[1]->least / groups, {}};
+  for (std::size_t axis = 2; axis < extents.size(); ++axis) {
+    rest = rest && extents[axis] ? product(*rest, *extents[axis]) : std::nullopt;
+  }
+  return {extents[0], VolumeNumber{groups, {}}, rest};
+}
+
+// Returns the extents that the node asks for, of a tensor with extents `from`; -1 for one that it leaves open.
+Result<Numbers> target_of(const OnnxNode& node, const OnnxBuilder& builder, const Extents& from) {
+  if (!OnnxBuilder::has_input(node.proto, 1)) return corrupt("input 1 is missing");
+  const std::optional<KnownTensor> tensor = builder.known_at(node.proto, 1);
+  if (!tensor) {
+    return unsupported("its shape " + in_quotes(node.proto.input(1)) +
+                       " is computed of something else than constants and shapes, which is not supported");
+  }
+  Result<Numbers> target = numbers_of(*tensor);
+  if (!target) return target.error().within("its shape " + in_quotes(node.proto.input(1)));
+  const Result<std::int64_t> allows_zero = node.attributes.integer("allowzero", 0);
+  if (!allows_zero) return allows_zero.error();
+  for (std::size_t axis = 0; axis < std::min(target->size(), from.size()); ++axis) {
+    const bool copies = *allows_zero == 0 && (*target)[axis] == VolumeNumber{};
+    if (copies && from[axis]) (*target)[axis] = *from[axis];
+  }
+  if (std::count_if(target->begin(), target->end(), is_open) > 1) return corrupt("leaves two extents open");
+  return target;
+}
+
+// Returns whether the node asks for these extents. It leaves at most one open.
+bool asks_for(const Numbers& target, const Extents& extents) {
+  return std::equal(target.begin(), target.end(), extents.begin(), extents.end(),
+                    [](const VolumeNumber& asked, const auto& extent) { return is_open(asked) || extent == asked; });
+}
+
+Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) {
+  const Extents from = extents_of(builder, value);
+  const Result<Numbers> target = target_of(node, builder, from);
+  if (!target) return target.error();
+  const bool has_groups = target->size() == axes_of_groups && is_constant((*target)[1]) && (*target)[1].least > 0;
+  if (!has_groups) return unsupported("to " + text_of(*target) + std::string(supported_form));
+  const std::int64_t groups = (*target)[1].least;
+  if (builder.images(value) % groups != 0) {
+    return unsupported("to " + text_of(*target) + " makes " + std::to_string(groups) + " groups of " +
+                       std::to_string(builder.images(value)) + " images, which does not divide; a divisor is right");
+  }
+  if (!asks_for(*target, grouped(from, groups))) {
+    return unsupported("of " + text_of(from) + " to " + text_of(*target) + std::string(supported_form));
+  }
+  builder.group(node.proto, {value, groups});
+  return {};
+}
+
+Result<void> undo_groups(const OnnxNode& node, OnnxBuilder& builder, const GroupedValue& from) {
+  const Extents before = extents_of(builder, from.value);
+  const Result<Numbers> target = target_of(node, builder, grouped(before, from.groups));
+  if (!target) return target.error();
+  if (asks_for(*target, before)) {
+    builder.alias(node.proto, from.value);
+    return {};
+  }
+  const bool is_known = std::all_of(before.begin(), before.end(), [](const auto& extent) { return extent; });
+  return unsupported("of groups to " + text_of(*target) + " is not supported; only back to " + text_of(before) +
+                     ", the extents before the groups" +
+                     (is_known ? "" : "; the file leaves them open: export with static axes"));
+}
+
+}  // namespace
+
+Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder) {
+  if (builder.guess_reader(node.proto)) return {};
+  if (const GroupedValue* grouped = builder.grouped(node.proto.input(0))) return undo_groups(node, builder, *grouped);
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  if (!builder.is_guessed(*value)) return make_groups(node, builder, *value);
+  builder.guess(node.proto);
+  return {};
+}
+
+}  // namespace znni
