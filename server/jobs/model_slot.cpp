@@ -78,6 +78,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.f_out = engine.f_out();
   info_.field_of_view = engine.field_of_view();
   info_.frame = planned.network.frame;
+  info_.padded = padded_axes(planned.network);
   info_.period = period(planned.network);
   info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
   info_.window = window_of(planned);

@@ -71,7 +71,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   if (model.is_dense) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);
     properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
-  } else if (model.frame != Border{}) {  // no block by itself has the volume's border
+  } else if (model.padded != Vec3{}) {  // no block by itself has the volume's border
     properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
     properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
   }

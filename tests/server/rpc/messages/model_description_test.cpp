@@ -67,6 +67,17 @@ TEST(ModelDescription, LinesHaveThreeDimensions) {
   EXPECT_THAT(describe_config(line).input(0).dims(), ElementsAre(-1, 1, -1));
 }
 
+TEST(ModelDescription, PaddingIsToldAlsoWhereItFollowsACrop) {
+  ModelInfo model = twice_model();
+  model.is_dense = false;
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("padding_before"));
+  model.padded = {0, 1, 1};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_before"), "0,0,0");
+  model.frame = {{0, 2, 2}, {0, 2, 1}};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_before"), "0,2,2");
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_after"), "0,2,1");
+}
+
 TEST(ModelDescription, AModelThatNormalisesTakesOneExtent) {
   ModelInfo model = twice_model();
   model.window = {32, 64, 96};
