@@ -18,6 +18,12 @@ Result<void> check_model(const Job& job) {
                                                   std::to_string(job.input.source.facts.channels) + " images, model '" +
                                                   job.model.name + "' takes " + std::to_string(job.model.f_in)};
   }
+  if (job.model.window != Vec3{} && job.input.extent.outer != job.model.window) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
+                                                  " voxels found, expected " + to_string(job.model.window) +
+                                                  ", the window over which model '" + job.model.name +
+                                                  "' normalises; --bbox cuts a box of that extent"};
+  }
   if (!covers(job.input.extent.outer, job.model.field_of_view)) {
     return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
                                                   " voxels are less than the field of view " +
@@ -148,7 +154,8 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   const Result<ModelFacts> model = connection.model(options.model, options.version);
   if (!model) return model.error();
   job.model = *model;
-  if (model->pads && *box != Box{{0, 0, 0}, source->facts.n}) {
+  // What a network gives for a box of its window's extent is all that it gives.
+  if (model->pads && model->window == Vec3{} && *box != Box{{0, 0, 0}, source->facts.n}) {
     return Error{ErrorCode::invalid_argument,
                  "--bbox: model '" + model->name +
                      "' pads with zeros, or has strides of its own, where what it is given begins, so that a box " +

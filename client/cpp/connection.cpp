@@ -68,6 +68,8 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   facts.properties.insert(answer.properties().begin(), answer.properties().end());
   const auto field_of_view = facts.properties.find("field_of_view");
   if (field_of_view != facts.properties.end()) facts.field_of_view = parse_extent(field_of_view->second);
+  const auto window = facts.properties.find("window");
+  if (window != facts.properties.end()) facts.window = parse_extent(window->second);
   facts.pads = facts.properties.contains("padding_before") || facts.properties.contains("input_period");
   return facts;
 }

@@ -42,13 +42,14 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
   for (const fs::path& model : directories(repository, error)) {
     std::error_code ignored;
     const std::size_t before = models.size();
+    const fs::path config = model / "config.pbtxt";
     for (const fs::path& version : directories(model, ignored)) {
       const fs::path file = version / "model.onnx";
       const bool counts = version_number(version.filename()) > 0 && fs::is_regular_file(file, ignored);
-      if (counts) models.push_back({model.filename(), version.filename(), file});
+      if (counts) models.push_back({model.filename(), version.filename(), file, config});
     }
     const bool is_alone = models.size() == before && fs::is_regular_file(model / "model.onnx", ignored);
-    if (is_alone) models.push_back({model.filename(), "1", model / "model.onnx"});
+    if (is_alone) models.push_back({model.filename(), "1", model / "model.onnx", config});
   }
   if (error) return Error{ErrorCode::not_found, repository.string() + ": " + error.message()};
   if (models.empty()) {

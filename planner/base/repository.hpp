@@ -14,6 +14,7 @@ struct ModelVersion {
   std::string model;
   std::string version;  // a number, as its directory is called
   std::filesystem::path file;
+  std::filesystem::path config;  // <model>/config.pbtxt, which need not be there
 };
 
 // Models by name, versions by number: those that the daemon counts, positive and written without zeros before them.

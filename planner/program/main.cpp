@@ -13,6 +13,8 @@
 #include "planner/program/session.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "primitives/cpu/fft/fft_1d.hpp"
+#include "proto/convert/configured_network.hpp"
+#include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/version.hpp"
@@ -63,8 +65,20 @@ int plan_model(Session& session) {
   return ended(print_plan(loaded->network, *plan, session, log));
 }
 
+// Returns the network as the daemon has it, with what the model's configuration says of it.
+Result<LoadedNetwork> read_version(const ModelVersion& version) {
+  Result<LoadedNetwork> loaded = read_network_file(version.file);
+  if (!loaded) return loaded;
+  const Result<ModelSettings> settings = read_model_config(version.config);
+  if (!settings && settings.error().code == ErrorCode::not_found) return loaded;
+  if (!settings) return settings.error();
+  for (const std::string& warning : settings->warnings) warn(warning);
+  Result<LoadedNetwork> whole = configured(*std::move(loaded), *settings);
+  return whole ? std::move(whole) : whole.error().within(version.config.string());
+}
+
 Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
-  const Result<LoadedNetwork> loaded = read_network_file(version.file);
+  const Result<LoadedNetwork> loaded = read_version(version);
   if (!loaded) return loaded.error();
   Result<Plan> plan = make_plan(loaded->network, session, nullptr);
   if (!plan) return plan.error().within(version.file.string());

@@ -66,8 +66,21 @@ std::string output_text(const NetworkFacts& facts) {
          (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input");
 }
 
+std::string field_text(const NetworkFacts& facts) {
+  if (facts.tile_bound) return "the whole window: the net normalises over all voxels";
+  if (facts.field_of_view == Vec3{}) return "depends on the voxel: the net upsamples";
+  return text_along(facts, facts.field_of_view);
+}
+
+std::string window_text(const NetworkFacts& facts) {
+  if (facts.window != Vec3{}) return text_along(facts, facts.window);
+  return "of one extent for each plan: --volume, or the parameter 'window'";
+}
+
 std::string volumes_text(const NetworkFacts& facts) {
-  std::string least = "at least " + text_along(facts, facts.least);
+  if (facts.window != Vec3{}) return "of the window's extent alone";
+  std::string least =
+      (facts.tile_bound ? "of the window's extent alone, at least " : "at least ") + text_along(facts, facts.least);
   if (facts.period == Vec3::cube(1)) return least;
   return least + ", extents of " + text_along(facts, facts.least % facts.period) + " mod " +
          text_along(facts, facts.period);
@@ -116,7 +129,9 @@ NetworkFacts facts_of(const Network& network) {
   facts.spatial_rank = network.spatial_rank;
   facts.f_in = network.f_in;
   facts.f_out = images(network).back();
-  if (!is_strided(network)) facts.field_of_view = reaches(network).back().fov;
+  facts.tile_bound = is_tile_bound(network);
+  facts.window = network.window;
+  if (!is_strided(network) && !facts.tile_bound) facts.field_of_view = reaches(network).back().fov;
   facts.lost = lost_extent(network) - Vec3::cube(1);
   facts.period = period(network);
   facts.least = least_extent(network) - frame;
@@ -126,14 +141,14 @@ NetworkFacts facts_of(const Network& network) {
 }
 
 std::string check_text(const std::string& file, const NetworkFacts& facts) {
-  const bool has_field = facts.field_of_view != Vec3{};
   std::vector<TextRow> rows = {
       {"input", channels_text(facts.f_in) + ", " + axes_text(facts.spatial_rank)},
       {"output", output_text(facts)},
-      {"field of view", has_field ? text_along(facts, facts.field_of_view) : "depends on the voxel: the net upsamples"},
+      {"field of view", field_text(facts)},
       {"volumes", volumes_text(facts)},
       {"parameters", parameters_text(facts.parameters) + " as computed here, batch normalisations folded in"},
       {"layers", layers_text(facts)}};
+  if (facts.tile_bound) rows.insert(rows.begin() + 3, TextRow{"window", window_text(facts)});
   return file + " runs here\n" + text_table(rows);
 }
 
@@ -143,6 +158,8 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
   all["output"] = {{"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}};
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
+  all["tile_bound"] = facts.tile_bound;
+  all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);
   all["volume"] = {{"least", extents(facts.least)},
                    {"period", extents(facts.period)},
                    {"remainder", extents(facts.least % facts.period)}};

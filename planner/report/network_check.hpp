@@ -17,10 +17,12 @@ struct NetworkFacts {
   int spatial_rank = 3;  // axes that the network has: the last ones
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
-  Vec3 field_of_view;  // 0 where a net upsamples and it depends on the voxel
-  Vec3 lost;           // by which the output is smaller than the volume
-  Vec3 period;         // extents of a volume are least + any multiple of this
-  Vec3 least;          // smallest volume
+  Vec3 field_of_view;       // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
+  Vec3 lost;                // by which the output is smaller than the volume
+  Vec3 period;              // extents of a volume are least + any multiple of this
+  Vec3 least;               // smallest volume
+  bool tile_bound = false;  // volumes are of one extent, the window, because a node normalises over all voxels
+  Vec3 window;              // 0 where the file leaves it open, or the net takes other extents
   std::int64_t parameters = 0;
   std::vector<std::pair<std::string, std::int64_t>> layers;  // kind and number, in the order of their first layers
 };

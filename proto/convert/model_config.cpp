@@ -99,6 +99,23 @@ Result<void> read_output_grid(std::string_view text, ModelSettings& settings) {
   return read_word("output_grid", text, words, settings.output_grid);
 }
 
+// Reads "64,128,128" or "128": as many numbers as the net has axes, or one for all.
+Result<void> read_window(std::string_view text, std::vector<std::int64_t>& window) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;  // far beyond any window; keeps all arithmetic from overflowing
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (int axis = 0; axis < 3; ++axis) {
+    std::int64_t extent = 0;
+    const auto [rest, failure] = std::from_chars(at, end, extent);
+    if (failure != std::errc() || extent < 1 || extent > most) break;
+    window.push_back(extent);
+    if (rest == end) return {};
+    if (*rest != ',' && *rest != 'x') break;
+    at = rest + 1;
+  }
+  return wrong_parameter("window", text, "a number of voxels for each axis, such as 64,128,128, or one for all, 128,");
+}
+
 Result<void> read_parameter(const std::string& name, const std::string& text, ModelSettings& settings) {
   if (name == "input_scale") return read_number(name, text, settings.input_scale);
   if (name == "input_offset") return read_number(name, text, settings.input_offset);
@@ -106,11 +123,12 @@ Result<void> read_parameter(const std::string& name, const std::string& text, Mo
   if (name == "input_zscore") return read_zscore(text, settings);
   if (name == "output_activation") return read_output_activation(text, settings);
   if (name == "output_grid") return read_output_grid(text, settings);
+  if (name == "window") return read_window(text, settings.window);
   settings.extra.emplace(name, text);
   settings.warnings.push_back(
       "parameter " + in_quotes(name) +
-      " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation and "
-      "output_grid have");
+      " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation, output_grid and "
+      "window have");
   return {};
 }
 

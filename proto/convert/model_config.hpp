@@ -1,6 +1,7 @@
 // Reads a model's config.pbtxt: Triton's format (proto/config.proto), with our own settings among its parameters.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct ModelSettings {
   InputZscore input_zscore = InputZscore::none;
   OutputActivation output_activation = OutputActivation::none;
   OutputGrid output_grid = OutputGrid::dense;
+  std::vector<std::int64_t> window;          // voxels along each axis of the net, or along all; none if it is not named
   std::map<std::string, std::string> extra;  // parameters that are not our own
   std::vector<std::string> warnings;         // one line for each field that was ignored
   inference::ModelConfig config;             // as read

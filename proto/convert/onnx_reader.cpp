@@ -127,6 +127,17 @@ Result<void> read_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64
   return {};
 }
 
+// Returns the window that the file declares for a network that is bound to one; zeros if it leaves an axis open.
+Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
+  if (!is_tile_bound(network)) return {};
+  Vec3 window = Vec3::cube(1);
+  for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
+    if (volumes.least[axis] == 0 || volumes.step[axis] != 0) return {};
+    window[axis] = volumes.least[axis];
+  }
+  return window;
+}
+
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
@@ -139,6 +150,7 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
   if (!valid) return valid;
+  valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
   if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();
   return valid;

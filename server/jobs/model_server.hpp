@@ -35,12 +35,15 @@ struct ModelInfo {
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
   Vec3 field_of_view;           // voxels by which the output is smaller than the volume, plus 1
-  Border frame;                 // zeros that the network pads with in all
+  Border frame;                 // zeros around the volume that the network pads with in all
+  Vec3 padded;                  // 1 along the axes along which a node pads, perhaps behind a crop, without a frame
   Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
   Vec3 least_input;             // smallest extent of a volume
-  bool is_dense = true;         // neither pads nor has strides of its own: any box of a volume stands for itself
+  Vec3 window;                  // the one extent of volumes, if the network normalises over all voxels; else zeros
+  bool is_dense =
+      true;  // neither pads nor normalises nor has strides of its own: any box of a volume stands for itself
   // Returns whether a stream may begin again at any plane.
-  [[nodiscard]] bool is_resumable() const { return frame.begin.z == 0 && period == Vec3::cube(1); }
+  [[nodiscard]] bool is_resumable() const { return padded.z == 0 && period == Vec3::cube(1) && window == Vec3{}; }
   Vec3 patch;        // input extent of the planned patch
   MemoryUse memory;  // of its plan
   // In an endless volume.

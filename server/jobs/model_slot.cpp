@@ -22,6 +22,13 @@ std::shared_ptr<const std::vector<std::string>> names_of(const Network& network)
   return names;
 }
 
+// Returns the extent of the volumes that the plan is for, if the network is bound to its window; else zeros.
+Vec3 window_of(const PlannedModel& planned) {
+  const Border& frame = planned.network.frame;
+  if (!is_tile_bound(planned.network)) return {};
+  return planned.plan.ladder.front().geometry.pass_input - frame.begin - frame.end;
+}
+
 std::string title(const ModelEntry& entry) { return "model '" + entry.name + "'"; }
 
 Error not_loaded(const ModelEntry& entry) {
@@ -71,8 +78,10 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.f_out = engine.f_out();
   info_.field_of_view = engine.field_of_view();
   info_.frame = planned.network.frame;
+  info_.padded = padded_axes(planned.network);
   info_.period = period(planned.network);
   info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
+  info_.window = window_of(planned);
   info_.is_dense = is_dense(planned.network);
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;

@@ -19,6 +19,7 @@ constexpr std::string_view ending = ".plan.pbtxt";
 fs::path folder_of(const fs::path& root, const Network& network, const DeviceSpec& device) {
   Fingerprint print;
   for (const std::string& node : describe(network)) print.add(node);
+  if (network.window != Vec3{}) print.add(to_string(network.window));
   print.add(device.name);
   print.add(std::to_string(device.threads));
   return root / print.text();

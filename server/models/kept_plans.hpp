@@ -17,7 +17,7 @@
 namespace znni {
 
 // Returns the file of a plan. Its folder is named by 32 hexadecimal digits, a fingerprint of the network's nodes
-// without weights, the device's name and its threads.
+// without weights, its window, the device's name and its threads.
 [[nodiscard]] std::filesystem::path kept_plan_file(const std::filesystem::path& root, const Network& network,
                                                    const DeviceSpec& device, std::int64_t memory);
 

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include "planner/network/graph_passes.hpp"
+#include "proto/convert/configured_network.hpp"
 #include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
 
@@ -47,21 +47,6 @@ Result<void> check_settings(const ModelSettings& settings, const std::string& na
   return {};
 }
 
-Operation operation_of(OutputActivation activation) {
-  if (activation == OutputActivation::softmax) return Softmax{};
-  const bool sigmoid = activation == OutputActivation::sigmoid;
-  return Activate{{sigmoid ? ActivationKind::sigmoid : ActivationKind::tanh, 0.0F}};
-}
-
-// The network with the activation behind it, where there is one.
-LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
-  if (activation == OutputActivation::none) return loaded;
-  const int last = static_cast<int>(loaded.network.nodes.size());
-  loaded.network.nodes.push_back({"output_activation", operation_of(activation), {last}});
-  loaded.weights.emplace_back();
-  return fold_and_fuse(std::move(loaded));
-}
-
 }  // namespace
 
 Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
@@ -77,10 +62,11 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
   if (const Result<void> checked = check_settings(settings, entry.name); !checked) {
     return checked.error().within(entry.config_file.string());
   }
-  LoadedNetwork whole = activated(std::move(*loaded), settings.output_activation);
+  Result<LoadedNetwork> whole = configured(*std::move(loaded), settings);
+  if (!whole) return whole.error().within(entry.config_file.string());
   const InputRule input{{settings.input_scale, settings.input_offset, settings.input_nonfinite},
                         settings.input_zscore == InputZscore::volume};
-  return ModelFiles{std::move(whole.network), std::move(whole.weights), input};
+  return ModelFiles{std::move(whole->network), std::move(whole->weights), input};
 }
 
 Result<void> check_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {

@@ -16,7 +16,7 @@ struct InputRule {
 };
 
 struct ModelFiles {
-  Network network;  // an output activation of the configuration is its last node, or part of it
+  Network network;  // an output activation of the configuration is its last node, or part of it; its window is set
   NetworkWeights weights;
   InputRule input;
 };

@@ -23,7 +23,8 @@ using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
 
 // Returns the field of view of each model, in znnid's format.
 const std::map<std::string, std::string>& fields_of_view() {
-  static const std::map<std::string, std::string> fields = {{"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}};
+  static const std::map<std::string, std::string> fields = {
+      {"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}, {"bound", "3,3,3"}};
   return fields;
 }
 
@@ -50,6 +51,10 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
     answer->set_name(field->first);
     answer->add_versions("1");
     (*answer->mutable_properties())["field_of_view"] = field->second;
+    if (field->first == "bound") {
+      (*answer->mutable_properties())["window"] = "9,6,8";
+      (*answer->mutable_properties())["padding_before"] = "1,1,1";
+    }
     (*answer->mutable_properties())["predicted_voxels_per_second"] = endless_rate_;
     for (auto* tensor : {answer->add_inputs(), answer->add_outputs()}) {
       for (const int extent : {-1, 1, -1, -1, -1}) tensor->add_shape(extent);

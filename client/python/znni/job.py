@@ -55,7 +55,7 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     model.check_channels(source.shape[0], source.name)
     volume = source.shape[1:]
     box = parse_roi(roi, volume)
-    if model.pads and box.extent != volume:
+    if model.pads and model.window is None and box.extent != volume:
         raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, where what it is given begins, so that a "
                            "region by itself has another output than the same region of the volume: leave roi out")
     window = padded(pad, box, model.field_of_view)

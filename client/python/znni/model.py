@@ -18,6 +18,7 @@ class Model:
 
     ``pads`` is true for a network that itself pads with zeros at the border of what it is given: its output is as the
     network says, and a region of interest by itself has another output than the same region of the volume.
+    ``window`` is the one extent that the model takes if its network normalises over all voxels, else None.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Model:
     field_of_view: Triple
     pads: bool
     properties: Mapping[str, str]
+    window: Triple | None = None
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -46,7 +48,8 @@ class Model:
         check_pad(pad)
         volume = axes.czyx(shape, "volume")
         self.check_channels(volume[0], "volume")
-        n = volume[1:] if pad != "none" else self.shrunk(volume[1:], "volume")
+        grown = tuple(a + b - 1 for a, b in zip(volume[1:], self.field_of_view))
+        n = self.shrunk(volume[1:] if pad == "none" else grown, "volume")
         return axes.output_shape((self.output_channels, *n), len(shape))
 
     def check_channels(self, channels: int, name: str) -> None:
@@ -57,7 +60,10 @@ class Model:
 
     def shrunk(self, extent: Sequence[int], name: str) -> Triple:
         """Returns the extent of the output of so much input. Raises InvalidError if that is less than the field of
-        view."""
+        view, or not the window."""
+        if self.window is not None and tuple(extent) != self.window:
+            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected {text_of(self.window)}, the window "
+                               f"over which model '{self.name}' normalises; roi cuts a region of that extent")
         n = tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))
         if min(n) < 1:
             raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the field of view "
@@ -81,4 +87,5 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
     return Model(name=metadata.name, version=version or (metadata.versions[-1] if metadata.versions else ""),
                  ready=ready, channels=_channels(metadata.inputs), output_channels=_channels(metadata.outputs),
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
-                 pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties)
+                 pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
+                 window=_triple(properties["window"]) if "window" in properties else None)

@@ -15,7 +15,8 @@ Config = Union[str, os.PathLike, Mapping[str, object], None]
 
 def _entry(key: str, value: object) -> str:
     """Returns a parameter in the text form of config.pbtxt."""
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    whole = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    text = whole.replace("\\", "\\\\").replace('"', '\\"')
     return f'parameters {{ key: "{key}" value {{ string_value: "{text}" }} }}\n'
 
 
@@ -33,8 +34,8 @@ def _name_of(network: pathlib.Path) -> str:
 def make_repository(folder: str | os.PathLike, network: str | os.PathLike, config: Config) -> str:
     """Makes a repository in ``folder`` and returns the name of its model.
 
-    ``config`` is a config.pbtxt, or parameters of one such as {"input_scale": 1 / 255}; None is the config.pbtxt of the
-    network, if it lies in a repository itself. Raises NotFoundError if a file is missing.
+    ``config`` is a config.pbtxt, or parameters of one such as {"input_scale": 1 / 255, "window": (64, 64, 64)}; None is
+    the config.pbtxt of the network, if it lies in a repository itself. Raises NotFoundError if a file is missing.
     """
     path = pathlib.Path(network).absolute()
     if path.suffix != ".onnx":

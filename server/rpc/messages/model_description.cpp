@@ -10,17 +10,29 @@ namespace {
 
 constexpr std::string_view platform = "znni";
 
-std::vector<std::int64_t> wire_shape(std::int64_t f, int spatial_rank) {
+// Returns the shape of `f` images of extent `n`, where -1 stands for any number.
+std::vector<std::int64_t> wire_shape(std::int64_t f, Vec3 n, int spatial_rank) {
   std::vector<std::int64_t> shape = {-1, f};
-  shape.insert(shape.end(), static_cast<std::size_t>(spatial_rank), -1);
+  for (int axis = 3 - spatial_rank; axis < 3; ++axis) shape.push_back(n[axis]);
   return shape;
 }
 
-void describe_tensor(const std::string& name, std::int64_t f, int spatial_rank,
+bool has_window(const ModelInfo& model) { return model.window != Vec3{}; }
+
+std::vector<std::int64_t> input_shape(const ModelInfo& model) {
+  return wire_shape(model.f_in, has_window(model) ? model.window : Vec3::cube(-1), model.spatial_rank);
+}
+
+std::vector<std::int64_t> output_shape(const ModelInfo& model) {
+  const Vec3 n = model.window - model.field_of_view + Vec3::cube(1);
+  return wire_shape(model.f_out, has_window(model) ? n : Vec3::cube(-1), model.spatial_rank);
+}
+
+void describe_tensor(const std::string& name, const std::vector<std::int64_t>& shape,
                      inference::ModelMetadataResponse::TensorMetadata& out) {
   out.set_name(name);
   out.set_datatype("FP32");
-  for (const std::int64_t extent : wire_shape(f, spatial_rank)) out.add_shape(extent);
+  for (const std::int64_t extent : shape) out.add_shape(extent);
 }
 
 // "z,y,x"; as many as the net has axes, "y,x" in 2D.
@@ -45,19 +57,21 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   response.set_name(model.name);
   for (const std::string& version : versions) response.add_versions(version);
   response.set_platform(std::string(platform));
-  describe_tensor(model.input_name, model.f_in, model.spatial_rank, *response.add_inputs());
-  describe_tensor(model.output_name, model.f_out, model.spatial_rank, *response.add_outputs());
+  describe_tensor(model.input_name, input_shape(model), *response.add_inputs());
+  describe_tensor(model.output_name, output_shape(model), *response.add_outputs());
   const Vec3 halo = model.field_of_view - Vec3::cube(1);
   const Vec3 before = halo / Vec3::cube(2);
   auto& properties = *response.mutable_properties();
   properties["field_of_view"] = extent_text(model.field_of_view, model.spatial_rank);
-  properties["least_input"] = extent_text(model.least_input, model.spatial_rank);
-  if (model.period != Vec3::cube(1)) properties["input_period"] = extent_text(model.period, model.spatial_rank);
+  if (has_window(model)) properties["window"] = extent_text(model.window, model.spatial_rank);
+  properties["least_input"] = extent_text(has_window(model) ? model.window : model.least_input, model.spatial_rank);
+  const bool has_period = model.period != Vec3::cube(1) && !has_window(model);
+  if (has_period) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
   if (model.is_dense) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);
     properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
-  } else if (model.frame != Border{}) {  // no block by itself has the volume's border
+  } else if (model.padded != Vec3{}) {  // no block by itself has the volume's border
     properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
     properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
   }
@@ -86,8 +100,8 @@ inference::ModelConfig describe_config(const ModelInfo& model) {
   auto& output = *config.add_output();
   output.set_name(model.output_name);
   output.set_data_type(inference::TYPE_FP32);
-  for (const std::int64_t extent : wire_shape(model.f_in, model.spatial_rank)) input.add_dims(extent);
-  for (const std::int64_t extent : wire_shape(model.f_out, model.spatial_rank)) output.add_dims(extent);
+  for (const std::int64_t extent : input_shape(model)) input.add_dims(extent);
+  for (const std::int64_t extent : output_shape(model)) output.add_dims(extent);
   return config;
 }
 

@@ -70,7 +70,8 @@ Result<void> check_resume(const v1::VolumeHeader& header, const std::string& tok
   if (!model.is_resumable()) {
     return Error{ErrorCode::unsupported,
                  where + "first_plane " + std::to_string(header.first_plane()) +
-                     " found, expected 0: the network pads or upsamples, and its streams are not resumed"};
+                     " found, expected 0: the network pads, upsamples or normalises, and its streams are not "
+                     "resumed"};
   }
   if (model.whole_input && !header.normalised()) {
     return Error{ErrorCode::unsupported, where + "first_plane " + std::to_string(header.first_plane()) +

@@ -29,8 +29,7 @@ struct VolumeHead {
 [[nodiscard]] std::string model_token(const ModelInfo& model);
 
 // A stream that begins at a later plane shows the token of the one before it: corrupt_file when that is another than
-// `token`, unsupported when the model wants the whole volume or its
-// network pads along z.
+// `token`, unsupported when the model wants the whole volume or its network pads along z, upsamples or normalises.
 [[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
                                         const ModelInfo& model);
 

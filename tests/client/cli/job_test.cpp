@@ -62,6 +62,30 @@ TEST(Job, WhatTheUserCanMend) {
   EXPECT_EQ(code(unknown), 2);
 }
 
+TEST(Job, AModelThatNormalisesTakesItsWindowAlone) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "whole.npy");
+  options.model = "bound";
+  const auto whole = run_infer(options, {});
+  ASSERT_TRUE(whole) << whole.error().message;
+  options.output = scratch.file("box.npy");
+  options.bbox = "0:8,:,:";
+  const auto smaller = run_infer(options, {});
+  ASSERT_FALSE(smaller);
+  EXPECT_EQ(smaller.error().message, options.input +
+                                         ": 8x6x8 voxels found, expected 9x6x8, the window over which model "
+                                         "'bound' normalises; --bbox cuts a box of that extent");
+  options.bbox = "";
+  options.padding = Padding::reflect;
+  EXPECT_NE(run_infer(options, {}).error().message.find("11x8x10 voxels found, expected 9x6x8"), std::string::npos);
+  EXPECT_EQ(daemon.streams(), 1) << "nothing is sent";
+  options.bbox = "1:8,1:5,1:7";
+  const auto padded = run_infer(options, {});
+  ASSERT_TRUE(padded) << padded.error().message;
+  expect_middle(options.output, {{1, 1, 1}, {8, 5, 7}});
+}
+
 TEST(Job, ResumeOfAnotherJobIsRefused) {
   const Scratch scratch;
   const FakeDaemon dying(Behaviour::dies_in_the_middle);

@@ -15,6 +15,8 @@ TEST(Connection, LearnsWhatAModelTakes) {
   EXPECT_EQ(model->version, "1");
   EXPECT_EQ(model->field_of_view, Vec3::cube(3));
   EXPECT_EQ(model->f_in, 1);
+  EXPECT_EQ(model->window, Vec3{}) << "any extent";
+  EXPECT_EQ(Connection(daemon.address()).model("bound")->window, (Vec3{9, 6, 8}));
 }
 
 TEST(Connection, FieldsOfViewOfFewerAxesCountFromTheLast) {

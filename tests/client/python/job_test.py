@@ -50,6 +50,15 @@ class JobTest(unittest.TestCase):
             job(roi="0:9,:,:", model=pads)
         self.assertEqual(job(roi="0:30,:,:", model=pads).output, (30, 40, 50))
 
+    def test_a_network_that_normalises(self):
+        """It takes regions of its window's extent, also if it pads."""
+        bound = dataclasses.replace(MODEL, pads=True, window=(20, 40, 50))
+        self.assertEqual(job(roi="5:25,:,:", model=bound).output, (11, 40, 46))
+        with self.assertRaisesRegex(InvalidError, "^volume: 30x40x50 voxels found, expected 20x40x50, the window"):
+            job(model=bound)
+        with self.assertRaisesRegex(InvalidError, "^volume: 29x40x54 voxels found, expected 20x40x50"):
+            job(roi="5:25,:,:", pad="zero", model=bound)
+
 
 if __name__ == "__main__":
     unittest.main()

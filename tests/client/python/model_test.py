@@ -28,6 +28,16 @@ class ModelTest(unittest.TestCase):
     def test_networks_with_fewer_axes(self):
         self.assertEqual(model_of(answer(field_of_view="4,5"), True, "").field_of_view, (1, 4, 5))
 
+    def test_networks_that_normalise(self):
+        model = model_of(answer(window="30,40,50"), True, "")
+        self.assertEqual(model.window, (30, 40, 50))
+        self.assertIsNone(model_of(answer(), True, "").window)
+        self.assertEqual(model.output_shape((2, 30, 40, 50)), (3, 21, 40, 46))
+        self.assertEqual(model.output_shape((2, 21, 40, 46), "reflect"), (3, 21, 40, 46))
+        words = "volume: 39x40x54 voxels found, expected 30x40x50, the window over which model 'net' normalises"
+        with self.assertRaisesRegex(InvalidError, words):
+            model.output_shape((2, 30, 40, 50), "reflect")
+
     def test_output_shape(self):
         model = model_of(answer(), True, "")
         self.assertEqual(model.output_shape((2, 30, 40, 50)), (3, 21, 40, 46))

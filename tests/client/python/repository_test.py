@@ -37,6 +37,10 @@ class RepositoryTest(unittest.TestCase):
         self.assertEqual(make_repository(self.models, network, None), "boundary")
         self.assertEqual(self.config("boundary"), "own")
 
+    def test_lists_have_commas(self):
+        make_repository(self.models, self.network("net.onnx"), {"window": (64, 128, 128)})
+        self.assertEqual(self.config("net"), 'parameters { key: "window" value { string_value: "64,128,128" } }\n')
+
     def test_configurations(self):
         network = self.network("n.onnx")
         other = self.folder / "c.pbtxt"

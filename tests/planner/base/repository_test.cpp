@@ -23,6 +23,7 @@ TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
   for (const ModelVersion& model : *models) {
     found.push_back(model.model + "/" + model.version);
     EXPECT_EQ(model.file, directory.path() / model.model / model.version / "model.onnx");
+    EXPECT_EQ(model.config, directory.path() / model.model / "config.pbtxt");
   }
   EXPECT_EQ(found, (std::vector<std::string>{"a/1", "b/9", "b/10"}));
 }
@@ -49,6 +50,7 @@ TEST(PlannerRepository, OneFileWithoutVersionsIsVersionOne) {
   ASSERT_EQ(models->size(), 1U);
   EXPECT_EQ(models->front().version, "1");
   EXPECT_EQ(models->front().file, directory.path() / "net/model.onnx");
+  EXPECT_EQ(models->front().config, directory.path() / "net/config.pbtxt");
 }
 
 TEST(PlannerRepository, SaysWhenThereIsNone) {
@@ -83,7 +85,7 @@ TEST(PlannerRepository, StateDirectoryFollowsTheEnvironment) {
 }
 
 TEST(PlannerRepository, PlansHaveTheirPlaces) {
-  EXPECT_EQ(plan_path("/plans", {"net", "3", "/models/net/3/model.onnx"}), fs::path("/plans/net/3.plan.pbtxt"));
+  EXPECT_EQ(plan_path("/plans", {"net", "3", "/models/net/3/model.onnx", {}}), fs::path("/plans/net/3.plan.pbtxt"));
 }
 
 TEST(PlannerRepository, MakesTheDirectoriesOfAFile) {

@@ -78,11 +78,42 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5]},
-      "field_of_view": [6, 6], "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
+      "field_of_view": [6, 6], "tile_bound": false, "window": null, "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));
   Network network = strided();
   network.frame = {Vec3::cube(1), Vec3::cube(1)};
   EXPECT_TRUE(Json::parse(check_json("net.onnx", facts_of(network))).at("field_of_view").is_null());
+}
+
+// A net that normalises; pads by 1.
+Network normalised() {
+  Network network;
+  network.name = "normalised";
+  network.frame = {Vec3::cube(1), Vec3::cube(1)};
+  network.nodes = {{"a", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {0}}, {"n", Norm{2, 1e-5F, {}}, {1}}};
+  return network;
+}
+
+TEST(PlannerNetworkCheck, ANetworkThatNormalisesHasAWindow) {
+  Network network = normalised();
+  EXPECT_EQ(check_text("net.onnx", facts_of(network)),
+            "net.onnx runs here\n"
+            "  input          1 channel, [N, C, Z, Y, X]\n"
+            "  output         2 channels, as large as the input\n"
+            "  field of view  the whole window: the net normalises over all voxels\n"
+            "  window         of one extent for each plan: --volume, or the parameter 'window'\n"
+            "  volumes        of the window's extent alone, at least 1x1x1\n"
+            "  parameters     60 as computed here, batch normalisations folded in\n"
+            "  layers         1 convolution, 1 normalisation\n");
+  const Json open = Json::parse(check_json("net.onnx", facts_of(network)));
+  EXPECT_TRUE(open.at("tile_bound").get<bool>());
+  EXPECT_TRUE(open.at("window").is_null());
+  EXPECT_TRUE(open.at("field_of_view").is_null());
+  network.window = {8, 16, 32};
+  const std::string text = check_text("net.onnx", facts_of(network));
+  EXPECT_NE(text.find("  window         8x16x32\n  volumes        of the window's extent alone\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network))).at("window"), Json({8, 16, 32}));
 }
 
 Blockers two_kinds() {

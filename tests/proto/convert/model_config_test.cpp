@@ -39,6 +39,7 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
   EXPECT_EQ(settings.input_nonfinite, std::nullopt);
   EXPECT_EQ(settings.output_activation, OutputActivation::none);
   EXPECT_EQ(settings.output_grid, OutputGrid::dense);
+  EXPECT_THAT(settings.window, IsEmpty());
   EXPECT_THAT(settings.warnings, IsEmpty());
 }
 
@@ -46,7 +47,8 @@ TEST(ModelConfig, OurParameters) {
   const ModelSettings settings =
       parsed("name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
              parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
-             parameter("output_activation", "sigmoid") + parameter("output_grid", "network"));
+             parameter("output_activation", "sigmoid") + parameter("output_grid", "network") +
+             parameter("window", "64,128,96"));
   EXPECT_EQ(settings.name, "m");
   EXPECT_EQ(settings.input_scale, 0.03125F);
   EXPECT_EQ(settings.input_offset, -4.1015625F);
@@ -54,9 +56,10 @@ TEST(ModelConfig, OurParameters) {
   EXPECT_EQ(settings.input_nonfinite, -2.5F);
   EXPECT_EQ(settings.output_activation, OutputActivation::sigmoid);
   EXPECT_EQ(settings.output_grid, OutputGrid::network);
+  EXPECT_THAT(settings.window, ElementsAre(64, 128, 96));
   EXPECT_THAT(settings.extra, IsEmpty());
   EXPECT_THAT(settings.warnings, IsEmpty());
-  EXPECT_EQ(settings.config.parameters_size(), 6);
+  EXPECT_EQ(settings.config.parameters_size(), 7);
 }
 
 TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
@@ -71,6 +74,18 @@ TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
             "parameter 'output_grid' is 'Dense'; dense or network is right");
   EXPECT_EQ(refusal(parameter("output_activation", "relu")),
             "parameter 'output_activation' is 'relu'; none or sigmoid or tanh or softmax is right");
+}
+
+TEST(ModelConfig, AWindowHasOneToThreeNumbers) {
+  EXPECT_THAT(parsed(parameter("window", "128")).window, ElementsAre(128));
+  EXPECT_THAT(parsed(parameter("window", "64x96")).window, ElementsAre(64, 96));
+  EXPECT_EQ(refusal(parameter("window", "64,0,64")),
+            "parameter 'window' is '64,0,64'; a number of voxels for each axis, such as 64,128,128, or one for all, "
+            "128, is right");
+  for (const char* wrong :
+       {"", "64,", "64,64,64,64", "64,64,64,", "64 64", "-8", "8.5", "cube", "99999999999999999999", "9999999999"}) {
+    EXPECT_THAT(refusal(parameter("window", wrong)), StartsWith("parameter 'window' is '")) << wrong;
+  }
 }
 
 TEST(ModelConfig, OtherParametersAreKeptWithAWarning) {

@@ -108,6 +108,32 @@ TEST(OnnxReader, InputsThatSayTooLittleOrTooMuch) {
   EXPECT_THAT(sequence.output("out").refusal(), HasSubstr("is not a tensor"));
 }
 
+// Returns a convolution of 3 and a normalisation, of an input that declares `extents`; 0 leaves an axis open.
+OnnxModel normalised(const test::Integers& extents) {
+  OnnxModel model(1, static_cast<int>(extents.size()));
+  model.conv("in", "a", 1, 2, test::Integers(extents.size(), 3));
+  model.tensor("scale", {2}, {1, 2});
+  model.tensor("bias", {2}, {0, 1});
+  model.node("InstanceNormalization", {"a", "scale", "bias"}, {"out"});
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i] > 0)
+      input_type(model)->mutable_shape()->mutable_dim(static_cast<int>(i) + 2)->set_dim_value(extents[i]);
+  }
+  return model.output("out");
+}
+
+TEST(OnnxReader, ANetThatNormalisesHasTheWindowThatItsFileDeclares) {
+  EXPECT_EQ(normalised({8, 12, 16}).read().network.window, (Vec3{8, 12, 16}));
+  EXPECT_EQ(normalised({12, 16}).read().network.window, (Vec3{1, 12, 16}));
+  EXPECT_EQ(normalised({0, 0, 0}).read().network.window, Vec3{}) << "open";
+  EXPECT_EQ(normalised({0, 12, 16}).read().network.window, Vec3{}) << "open along z";
+  EXPECT_THAT(normalised({2, 12, 16}).refusal(), HasSubstr("2x12x16"));
+  OnnxModel dense;
+  dense.conv("in", "out", 1, 2, {3, 3, 3});
+  for (const int axis : {2, 3, 4}) input_type(dense)->mutable_shape()->mutable_dim(axis)->set_dim_value(16);
+  EXPECT_EQ(dense.output("out").read().network.window, Vec3{}) << "takes other extents, too";
+}
+
 TEST(OnnxReader, ANetThatDoesNothingIsRefused) {
   OnnxModel model;
   model.node("Identity", {"in"}, {"out"});

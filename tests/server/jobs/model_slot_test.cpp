@@ -47,6 +47,40 @@ TEST(ModelSlot, AnUnloadedModelIsNotFoundAndSaysHowToLoadIt) {
             "Request for unknown model: 'net' is not loaded; RepositoryModelLoad loads it");
 }
 
+// Returns a network of two convolutions of 3 with a normalisation between them.
+Network normalised() {
+  Network network;
+  network.name = "normalised";
+  network.nodes = {{"a", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {0}},
+                   {"norm", Norm{2, 1e-5F, {}}, {1}},
+                   {"b", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {2}}};
+  return network;
+}
+
+TEST(ModelSlot, AModelThatNormalisesHasTheWindowOfItsPlan) {
+  const test::TemporaryDirectory directory;
+  const Network network = normalised();
+  test::write_model(directory.path(), "net", "2", test::onnx_text(network, random_weights(network, 1)));
+  const Backend* const rows[] = {&test::oracle_backend()};
+  const Catalogue catalogue = Catalogue::make(rows).value();
+  const std::unique_ptr<Device> device = test::host_device(1 << 20);
+  const CostsOf costs = [](const DeviceSpec&) { return modelled_costs(); };
+  const PlanContext context{catalogue, device->spec(), costs, "", {}};
+  const ModelEntry found = scan_repository(directory.path())->at(0);
+  const Result<PlannedModel> open = plan_model(found, 1 << 20, context, {});
+  ASSERT_FALSE(open);
+  EXPECT_THAT(open.error().message, HasSubstr("the parameter 'window' of its config.pbtxt"));
+
+  directory.write("net/config.pbtxt", "parameters { key: 'window' value { string_value: '8,9,10' } }");
+  Result<PlannedModel> planned = plan_model(found, 1 << 20, context, {});
+  ASSERT_TRUE(planned) << planned.error().message;
+  ModelSlot slot(found, 4);
+  slot.set_ready(open_model(std::move(*planned), catalogue, *device, {}, {}).value());
+  EXPECT_EQ(slot.info().window, (Vec3{8, 9, 10}));
+  EXPECT_FALSE(slot.info().is_dense);
+  EXPECT_FALSE(slot.info().is_resumable());
+}
+
 TEST(ModelSlot, AReadyModelIsDescribed) {
   const test::TemporaryDirectory directory;
   Network network = test::simple_network(1);
@@ -80,6 +114,8 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(info.layers->size(), network.nodes.size());
   EXPECT_EQ(info.layers->front(), network.nodes.front().name);
   EXPECT_EQ(info.f_out, 2);
+  EXPECT_EQ(info.window, Vec3{}) << "any extent";
+  EXPECT_TRUE(info.is_resumable());
   EXPECT_EQ(info.field_of_view, Vec3::cube(8));
   EXPECT_EQ(info.memory, plan.memory);
   EXPECT_EQ(info.identity, identity);

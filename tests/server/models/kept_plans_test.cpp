@@ -37,11 +37,15 @@ TEST_F(KeptPlans, LieByNetworkMachineAndMemory) {
   renamed.name = "two other cores";
   DeviceSpec larger = device_;
   larger.threads = 3;
-  const std::set<fs::path> files = {file(1 << 20), file(1 << 21),
+  Network bound = network_;
+  bound.window = Vec3::cube(64);
+  const std::set<fs::path> files = {kept_plan_file(temporary_.path(), bound, device_, 1 << 20),
+                                    file(1 << 20),
+                                    file(1 << 21),
                                     kept_plan_file(temporary_.path(), test::simple_network(2), device_, 1 << 20),
                                     kept_plan_file(temporary_.path(), network_, renamed, 1 << 20),
                                     kept_plan_file(temporary_.path(), network_, larger, 1 << 20)};
-  EXPECT_EQ(files.size(), 5U);
+  EXPECT_EQ(files.size(), 6U);
 }
 
 TEST_F(KeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {

@@ -104,6 +104,8 @@ TEST_F(ModelFilesTest, RefusesWhatTheConfigurationGetsWrong) {
   write_config(parameter("output_grid", "network"));
   EXPECT_EQ(read().error().code, ErrorCode::unsupported);
   EXPECT_THAT(read().error().message, HasSubstr("expected 'dense', of which every stride-th voxel"));
+  write_config(parameter("window", "64"));
+  EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt: parameter 'window': the network does not normalise"));
   write_config("name: ");
   EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt"));
 }

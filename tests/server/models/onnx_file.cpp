@@ -5,6 +5,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -96,6 +97,8 @@ class Writer {
       onnx::NodeProto& made = start("Concat", inputs, output);
       made.set_name(node.name);
       add_integer(made, "axis", 1);
+    } else if (const auto* norm = std::get_if<Norm>(&node.operation)) {
+      add_normalisation(*norm, i, f_in, inputs, output);
     } else {
       const auto* activate = std::get_if<Activate>(&node.operation);
       ensure(activate != nullptr, "an operation this writer knows");
@@ -120,6 +123,22 @@ class Writer {
     add_integers(made, "kernel_shape", conv.k);
     add_integers(made, "dilations", conv.dilation);
     if (relu) start("Relu", {"before " + output}, output);
+  }
+
+  void add_normalisation(const Norm& norm, std::size_t i, std::int64_t f, std::vector<std::string> inputs,
+                         const std::string& output) {
+    ensure(norm.groups == f && norm.activation.kind == ActivationKind::none, "a normalisation this writer knows");
+    const std::string& name = network_.nodes[i].name;
+    for (const auto& [part, values] : {std::pair(" scale", &weights_[i].scale), {" shift", &weights_[i].shift}}) {
+      inputs.push_back(name + part);
+      add_tensor(graph_, inputs.back(), {f}, *values);
+    }
+    onnx::NodeProto& made = start("InstanceNormalization", inputs, output);
+    made.set_name(name);
+    onnx::AttributeProto& epsilon = *made.add_attribute();
+    epsilon.set_name("epsilon");
+    epsilon.set_type(onnx::AttributeProto::FLOAT);
+    epsilon.set_f(norm.epsilon);
   }
 
   const Network& network_;

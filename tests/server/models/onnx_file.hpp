@@ -7,7 +7,8 @@
 
 namespace znni::test {
 
-// Convolutions (ReLU or no activation), poolings, activations relu and sigmoid, additions, concatenations.
+// Convolutions (ReLU or no activation), poolings, activations relu and sigmoid, additions, concatenations,
+// normalisations of each channel.
 // The text is a serialised ModelProto of opset 13 that read_network_file() turns back into the same net.
 [[nodiscard]] std::string onnx_text(const Network& network, const NetworkWeights& weights);
 

@@ -67,6 +67,35 @@ TEST(ModelDescription, LinesHaveThreeDimensions) {
   EXPECT_THAT(describe_config(line).input(0).dims(), ElementsAre(-1, 1, -1));
 }
 
+TEST(ModelDescription, PaddingIsToldAlsoWhereItFollowsACrop) {
+  ModelInfo model = twice_model();
+  model.is_dense = false;
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("padding_before"));
+  model.padded = {0, 1, 1};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_before"), "0,0,0");
+  model.frame = {{0, 2, 2}, {0, 2, 1}};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_before"), "0,2,2");
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_after"), "0,2,1");
+}
+
+TEST(ModelDescription, AModelThatNormalisesTakesOneExtent) {
+  ModelInfo model = twice_model();
+  model.window = {32, 64, 96};
+  model.period = Vec3::cube(4);
+  model.is_dense = false;
+  const auto metadata = describe_metadata(model, {}, {});
+  EXPECT_THAT(metadata.inputs(0).shape(), ElementsAre(-1, 1, 32, 64, 96));
+  EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 2, 30, 62, 94));
+  const auto& properties = metadata.properties();
+  EXPECT_EQ(properties.at("window"), "32,64,96");
+  EXPECT_EQ(properties.at("least_input"), "32,64,96");
+  EXPECT_FALSE(properties.contains("input_period"));
+  EXPECT_FALSE(properties.contains("halo_before"));
+  EXPECT_THAT(describe_config(model).input(0).dims(), ElementsAre(-1, 1, 32, 64, 96));
+  EXPECT_THAT(describe_config(model).output(0).dims(), ElementsAre(-1, 2, 30, 62, 94));
+  EXPECT_FALSE(describe_metadata(twice_model(), {}, {}).properties().contains("window"));
+}
+
 TEST(ModelDescription, ConfigIsUnbatched) {
   const inference::ModelConfig config = describe_config(twice_model());
   EXPECT_EQ(config.name(), "twice");

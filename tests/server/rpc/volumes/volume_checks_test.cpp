@@ -112,17 +112,29 @@ TEST(VolumeChecks, WhatIsStandardisedAsAWholeCannotBeResumed) {
 
 TEST(VolumeChecks, StreamsOfNetworksThatPadAreNotResumed) {
   ModelInfo model = twice_model();
-  model.frame.begin.z = 1;
+  model.padded = {1, 0, 0};  // a frame is not needed: padding may follow a crop
   v1::VolumeHeader later = header();
   EXPECT_TRUE(check_resume(later, "token", model));
   later.set_first_plane(1);
   later.set_resume_token("token");
   EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
-  model.frame.begin = {0, 1, 1};
+  model.padded = {0, 1, 1};
   EXPECT_TRUE(check_resume(later, "token", model)) << "planes before the first are not read";
   model.period = Vec3::cube(2);
   EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported)
       << "strides begin with the volume";
+}
+
+TEST(VolumeChecks, StreamsOfNetworksThatNormaliseAreNotResumed) {
+  ModelInfo model = twice_model();
+  model.window = {6, 5, 4};
+  v1::VolumeHeader later = header();
+  EXPECT_TRUE(check_resume(later, "token", model));
+  later.set_first_plane(1);
+  later.set_resume_token("token");
+  EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
+  EXPECT_THAT(check_resume(later, "token", model).error().message, HasSubstr("expected 0: the network pads, upsamples "
+                                                                             "or normalises"));
 }
 
 TEST(VolumeChecks, NormalisedByTheClient) {

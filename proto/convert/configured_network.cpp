@@ -1,0 +1,53 @@
+#include "proto/convert/configured_network.hpp"
+
+#include <string>
+#include <utility>
+
+#include "proto/convert/extents.hpp"
+
+namespace znni {
+namespace {
+
+Error wrong_window(const std::string& why) { return {ErrorCode::invalid_argument, "parameter 'window': " + why}; }
+
+Operation operation_of(OutputActivation activation) {
+  if (activation == OutputActivation::softmax) return Softmax{};
+  const bool sigmoid = activation == OutputActivation::sigmoid;
+  return Activate{{sigmoid ? ActivationKind::sigmoid : ActivationKind::tanh, 0.0F}};
+}
+
+// Returns the network with the activation behind it, if there is one.
+LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
+  if (activation == OutputActivation::none) return loaded;
+  const int last = static_cast<int>(loaded.network.nodes.size());
+  loaded.network.nodes.push_back({"output_activation", operation_of(activation), {last}});
+  if (!loaded.weights.empty()) loaded.weights.emplace_back();
+  return fold_and_fuse(std::move(loaded));
+}
+
+}  // namespace
+
+Result<void> set_window(Network& network, std::span<const std::int64_t> window) {
+  if (window.empty()) return {};
+  if (!is_tile_bound(network)) {
+    return wrong_window("the network does not normalise over its voxels and takes volumes of many extents; drop it");
+  }
+  const Result<Vec3> extent = extent_of("it", window, network.spatial_rank);
+  if (!extent) return wrong_window(extent.error().message);
+  if (network.window != Vec3{} && network.window != *extent) {
+    return wrong_window(to_string(*extent) + " found, but the network's file declares " + to_string(network.window) +
+                        "; drop it, or export the network with open axes");
+  }
+  Network bound = network;
+  bound.window = *extent;
+  if (const Result<void> sound = check(bound); !sound) return wrong_window(sound.error().message);
+  network.window = *extent;
+  return {};
+}
+
+Result<LoadedNetwork> configured(LoadedNetwork loaded, const ModelSettings& settings) {
+  if (const Result<void> bound = set_window(loaded.network, settings.window); !bound) return bound.error();
+  return activated(std::move(loaded), settings.output_activation);
+}
+
+}  // namespace znni
