@@ -189,7 +189,9 @@ class GpuTest(unittest.TestCase):
                 client.infer(MODEL, [tensor], client_timeout=0.5)
             self.ask(client)
             self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
-            self.assertEqual(daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
+            # The next may be answered before the call that was given up has returned.
+            while daemon.metric("znni_memory_used_bytes", pool="transport") > 0:
+                time.sleep(0.01)
 
     def test_sigterm_while_it_computes_ends_the_job_and_the_daemon(self):
         arguments = ("--plugin", PLUGIN, "--gpu-mem", "1M", "--exit-timeout-secs", "1")
