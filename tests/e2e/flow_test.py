@@ -173,8 +173,9 @@ class FlowTest(unittest.TestCase):
             self.expect_right(volume, slow.read(pause=0.001).planes())
 
     def test_a_stream_that_broke_goes_on(self):
-        """The daemon is killed in the middle, and another one takes over."""
-        volume = self.volume((160, 80, 80))
+        """The daemon is killed in the middle, and another one takes over. What is sent and not read yet is far less
+        than the 16 MiB of output."""
+        volume = self.volume((160, 240, 240))
         with self.daemon() as daemon, daemon.channel() as channel:
             broken = Stream(channel, volume).read(planes=30)
             daemon.process.send_signal(signal.SIGKILL)
