@@ -16,7 +16,7 @@ import numpy as np
 import tritonclient.grpc as triton
 
 import nets
-from harness import ZNNID, Daemon, volumes_stubs
+from harness import LONGEST_START, ZNNID, Daemon, volumes_stubs
 
 messages, services = volumes_stubs()
 CHUNK = 1 << 20
@@ -129,7 +129,7 @@ class FlowTest(unittest.TestCase):
         volume = self.volume((120, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel:
-            stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(60))
+            stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(LONGEST_START))
             stream.read(planes=1)
             under_way = self.flow(daemon)
             self.assertEqual(daemon.metric("znni_requests_total", method="Volumes"), 0)
@@ -156,7 +156,7 @@ class FlowTest(unittest.TestCase):
         volume = self.volume((120, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel, daemon.channel() as other:
-            slow = Stream(channel, volume, pause=lambda z: z != 60 or may_go_on.wait(60))
+            slow = Stream(channel, volume, pause=lambda z: z != 60 or may_go_on.wait(LONGEST_START))
             slow.read(planes=1)
             quick = self.volume((30, 30, 30))
             self.expect_right(quick, Stream(other, quick).read().planes())
@@ -213,9 +213,11 @@ class FlowTest(unittest.TestCase):
         exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
         self.assertLessEqual(np.abs(output[20, :, y, x] - exact * 255).max(), 0.51, (y, x))
 
-    def wait_for_streams(self, daemon, streams, client):
-        """Waits until so many streams have ended well, or the client has ended."""
-        while daemon.metric("znni_requests_total", method="Volumes", code="OK") < streams and client.poll() is None:
+    def wait_for_a_recorded_part(self, daemon, client):
+        """Waits until a part's stream has ended and the next one's job has begun, before which the client records the
+        part; or until the client has ended."""
+        while client.poll() is None and (daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0
+                                         or daemon.metric("znni_jobs") == 0):
             time.sleep(0.01)
 
     def test_a_killed_client_loses_no_recorded_part(self):
@@ -223,11 +225,11 @@ class FlowTest(unittest.TestCase):
         with self.daemon() as daemon, tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/in.npy", volume)
             killed = self.infer(daemon, folder, output="out.h5:/prob")
-            self.wait_for_streams(daemon, 2, killed)
+            self.wait_for_a_recorded_part(daemon, killed)
             killed.kill()
-            killed.communicate(timeout=60)
+            killed.communicate(timeout=LONGEST_START)
             rest = self.infer(daemon, folder, "--resume", output="out.h5:/prob")
-            found, said = rest.communicate(timeout=120)
+            found, said = rest.communicate(timeout=LONGEST_START)
             self.assertEqual(rest.returncode, 0, said)
             self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)
             with h5py.File(f"{folder}/out.h5") as file:
@@ -245,16 +247,16 @@ class FlowTest(unittest.TestCase):
             self.assertTrue(told.part.x < 791 or told.part.y < 791, told)
             self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds / 2)
             broken = self.infer(daemon, folder)
-            self.wait_for_streams(daemon, 2, broken)
+            self.wait_for_a_recorded_part(daemon, broken)
             broken.send_signal(signal.SIGINT)
-            _, said = broken.communicate(timeout=60)
+            _, said = broken.communicate(timeout=LONGEST_START)
             self.assertEqual(broken.returncode, 130, said)
             self.assertIn(f" of {told.parts} parts", said)
             rest = self.infer(daemon, folder, "--resume")
-            found, said = rest.communicate(timeout=120)
+            found, said = rest.communicate(timeout=LONGEST_START)
             self.assertEqual(rest.returncode, 0, said)
             self.assertEqual(json.loads(found)["parts"], told.parts)
-            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)  # of two sent, one may not have come
+            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)
             output = np.load(f"{folder}/out.npy").transpose(1, 0, 2, 3)
             self.assertEqual(output.shape, (51, 2, 791, 791))
             self.expect_right(volume, output)
@@ -270,7 +272,7 @@ class FlowTest(unittest.TestCase):
         for state, pause, planes in (("receiving", 5, 0), ("computing", 200, 1), ("sending", None, 1)):
             with self.subTest(state), self.daemon("--exit-timeout-secs", "0.5") as daemon, daemon.channel() as channel:
                 release = threading.Event()
-                stream = Stream(channel, volume, pause=lambda z, at=pause: z != at or release.wait(60))
+                stream = Stream(channel, volume, pause=lambda z, at=pause: z != at or release.wait(LONGEST_START))
                 stream.read(planes)
                 self.assertEqual(daemon.stop(), 0, "\n".join(daemon.log))
                 release.set()
@@ -287,7 +289,7 @@ class FlowTest(unittest.TestCase):
             send = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
             for size in (BIG - 1, BIG, BIG + 1):
                 with self.assertRaises(grpc.RpcError) as caught:
-                    send(bytes(size), timeout=120)
+                    send(bytes(size), timeout=LONGEST_START)
                 self.assertIn(caught.exception.code(), (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INTERNAL))
                 self.assertLess(daemon.memory("VmHWM"), MEM)
             small = self.volume((20, 20, 20))
