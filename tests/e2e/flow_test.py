@@ -16,7 +16,7 @@ import numpy as np
 import tritonclient.grpc as triton
 
 import nets
-from harness import LONGEST_START, ZNNID, Daemon, volumes_stubs
+from harness import LONGEST_START, ZNNID, Daemon, memory_left, volumes_stubs
 
 messages, services = volumes_stubs()
 CHUNK = 1 << 20
@@ -281,9 +281,7 @@ class FlowTest(unittest.TestCase):
                 self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
 
     def test_messages_around_two_gibibytes_leave_it_serving(self):
-        with open("/proc/meminfo", encoding="ascii") as facts:
-            available = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
-        if available < 3 * BIG:
+        if memory_left() < 3 * BIG:
             self.skipTest("the client's message needs 6 GiB")
         with self.daemon() as daemon, daemon.channel() as channel:
             send = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")

@@ -147,6 +147,21 @@ class Daemon:
         self.wait()
 
 
+def memory_left():
+    """Returns the bytes that processes here may still take: the system's, and those of a container that has less."""
+    with open("/proc/meminfo", encoding="ascii") as facts:
+        left = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
+    for most, taken, cached in (("memory.max", "memory.current", "inactive_file"),
+                                ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file")):
+        limit, used = pathlib.Path("/sys/fs/cgroup", most), pathlib.Path("/sys/fs/cgroup", taken)
+        statistics = limit.with_name("memory.stat")
+        if not (limit.exists() and used.exists() and statistics.exists()) or limit.read_text() == "max\n":
+            continue
+        reclaimable = re.search(rf"^{cached} (\d+)$", statistics.read_text(), re.MULTILINE)
+        left = min(left, int(limit.read_text()) - int(used.read_text()) + int(reclaimable[1] if reclaimable else 0))
+    return left
+
+
 def volumes_stubs():
     """Generates and returns (messages, services) of proto/volumes.proto."""
     from grpc_tools import protoc
