@@ -24,14 +24,16 @@ PLANS = tempfile.TemporaryDirectory()
 
 class Daemon:
     """One running znnid, which may have `open_files` open. `log` grows while it runs. As a context it waits until all
-    models are served, or with ready=False only until it listens."""
+    models are served, or with ready=False only until it listens. No connection of another process takes a port of an
+    `address` that only this test uses."""
 
-    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None,
-                 plans=None, open_files=None):
+    def __init__(self, repository, *arguments, address="127.0.0.1", port=0, metrics_port=0, mem="1G", ready=True,
+                 environment=None, plans=None, open_files=None):
         self.ready = ready
+        self.address = address
         self.folder = tempfile.TemporaryDirectory()
         command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{PLANS.name}/{mem}",
-                   "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
+                   "--grpc-address", address, "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
                    *arguments]
         if open_files:
             command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
@@ -91,7 +93,7 @@ class Daemon:
     @property
     def url(self):
         """Returns the daemon's address."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.address}:{self.port}"
 
     def client(self):
         """Returns a stock client."""
