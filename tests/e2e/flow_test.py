@@ -21,6 +21,7 @@ from harness import LONGEST_START, ZNNID, Daemon, memory_left, volumes_stubs
 messages, services = volumes_stubs()
 CHUNK = 1 << 20
 HALO = 9  # planes; the field of view is 10
+ENOUGH = 200  # planes for the first output, whatever patch this machine's plan has for a long volume
 MEM = 192 << 20
 BIG = 1 << 31
 
@@ -126,19 +127,19 @@ class FlowTest(unittest.TestCase):
             self.assertLess(daemon.memory("VmHWM"), MEM)
 
     def test_output_comes_before_all_input_was_sent(self):
-        volume = self.volume((120, 60, 60))
+        volume = self.volume((300, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel:
-            stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(LONGEST_START))
+            stream = Stream(channel, volume, pause=lambda z: z < ENOUGH or may_go_on.wait(LONGEST_START))
             stream.read(planes=1)
             under_way = self.flow(daemon)
             self.assertEqual(daemon.metric("znni_requests_total", method="Volumes"), 0)
             self.assertGreater(under_way["patches"], 0)
             self.assertGreater(under_way["output_voxels"], 0)
             self.assertGreater(under_way["received_bytes"], 0)
-            self.assertLessEqual(under_way["received_bytes"], 80 * 60 * 60)
+            self.assertLessEqual(under_way["received_bytes"], ENOUGH * 60 * 60)
             self.assertGreater(daemon.metric("znni_stage_seconds_total", stage="head"), 0)
-            dense = (120 - HALO) * (60 - HALO) ** 2
+            dense = (300 - HALO) * (60 - HALO) ** 2
             self.assertEqual(daemon.metric("znni_job_voxels", state="asked"), dense)
             self.assertGreater(daemon.metric("znni_job_voxels", state="done"), 0)
             may_go_on.set()
@@ -153,10 +154,10 @@ class FlowTest(unittest.TestCase):
             self.assertEqual(daemon.metric("znni_job_voxels"), 0)
 
     def test_a_slow_writer_holds_up_nobody(self):
-        volume = self.volume((120, 60, 60))
+        volume = self.volume((300, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel, daemon.channel() as other:
-            slow = Stream(channel, volume, pause=lambda z: z != 60 or may_go_on.wait(LONGEST_START))
+            slow = Stream(channel, volume, pause=lambda z: z != ENOUGH or may_go_on.wait(LONGEST_START))
             slow.read(planes=1)
             quick = self.volume((30, 30, 30))
             self.expect_right(quick, Stream(other, quick).read().planes())
