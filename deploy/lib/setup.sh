@@ -12,6 +12,17 @@ as_root() {
   fi
 }
 
+# persist COMMAND...: tries the command up to three times. A mirror may change between a list and what is on it.
+persist() {
+  local pause
+  for pause in 10 60; do
+    "$@" && return
+    say "failed, again in $pause s: $*"
+    sleep "$pause"
+  done
+  "$@"
+}
+
 # listed FILE: prints the names in a package list, without comments and blank lines.
 listed() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
 
@@ -30,8 +41,13 @@ install_packages() {
   missing=$(echo $missing)
   [ -n "$missing" ] || return 0
   say "installing: $missing"
-  as_root apt-get -o DPkg::Lock::Timeout=500 -q update
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 install -q -y --no-install-recommends $missing
+  persist update_and_install "$missing"
+}
+
+# update_and_install NAMES: installs Debian packages by an up-to-date list.
+update_and_install() {
+  as_root apt-get -o DPkg::Lock::Timeout=500 -q update &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 install -q -y --no-install-recommends $1
 }
 
 # install_python: makes a Python environment of the pinned packages in deploy/packages/python.txt, in build/venv.
@@ -41,7 +57,7 @@ install_python() {
   say "installing Python packages into build/venv"
   rm -rf "$venv"
   /usr/bin/python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+  persist "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
   cp "$list" "$venv/installed.txt"
 }
 

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def answers(url, query):
@@ -18,8 +18,10 @@ def answers(url, query):
         with urllib.request.urlopen(f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=10) as reply:
             result = json.load(reply)["data"]["result"]
     except urllib.error.HTTPError as error:
+        if error.code == 503:
+            return []
         raise SystemExit(f"{query}: {error.read().decode()}") from error
-    except urllib.error.URLError:
+    except OSError:  # not of urllib where the connection ends before the answer
         return []
     return [float(series["value"][1]) for series in result]
 

@@ -31,7 +31,7 @@ def main():
             first = first or lost
             if lost != first or not np.isfinite(output).all():
                 raise SystemExit(f"request {number}: output {output.shape} of input {volume.shape}")
-    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=60) as answer:
         text = answer.read().decode()
     if "znni_output_voxels_total" not in text:
         raise SystemExit(f"no voxels were counted:\n{text}")

@@ -46,6 +46,13 @@ def connected(daemon, count):
     return [socket.create_connection(("127.0.0.1", daemon.port)) for _ in range(count)]
 
 
+def wait_until_seen(connections):
+    """Waits until the daemon has greeted or closed each of them: none is left that it has not accepted."""
+    for each in connections:
+        with contextlib.suppress(OSError):
+            each.recv(1)
+
+
 def wait_for(holds):
     """Waits until `holds()`."""
     while not holds():
@@ -69,6 +76,7 @@ class ConnectionsTest(unittest.TestCase):
         """Opens more connections than the daemon may have files, and closes them again."""
         before = infer(daemon)
         idle = connected(daemon, MORE_THAN_FILES)
+        wait_until_seen(idle)
         daemon.logged("refused ")
         for each in idle:
             each.close()

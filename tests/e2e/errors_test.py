@@ -138,8 +138,10 @@ class ErrorsTest(unittest.TestCase):
                      grpc.StatusCode.UNIMPLEMENTED, "--allow-client-shm")
 
     def test_a_deadline_stops_the_work(self):
+        work = request((1, 1, 128, 128, 128), "UINT8", 1)
+        work.parameters["output_datatype"].string_param = "UINT8"  # an answer of float32 would be too large
         with self.assertRaises(grpc.RpcError) as caught:
-            self.stub.ModelInfer(request((1, 1, 90, 90, 90)), timeout=0.005)
+            self.stub.ModelInfer(work, timeout=0.005)
         self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
 
 

@@ -16,11 +16,12 @@ import numpy as np
 import tritonclient.grpc as triton
 
 import nets
-from harness import ZNNID, Daemon, volumes_stubs
+from harness import LONGEST_START, ZNNID, Daemon, memory_left, volumes_stubs
 
 messages, services = volumes_stubs()
 CHUNK = 1 << 20
 HALO = 9  # planes; the field of view is 10
+ENOUGH = 200  # planes for the first output, whatever patch this machine's plan has for a long volume
 MEM = 192 << 20
 BIG = 1 << 31
 
@@ -126,19 +127,19 @@ class FlowTest(unittest.TestCase):
             self.assertLess(daemon.memory("VmHWM"), MEM)
 
     def test_output_comes_before_all_input_was_sent(self):
-        volume = self.volume((120, 60, 60))
+        volume = self.volume((300, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel:
-            stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(60))
+            stream = Stream(channel, volume, pause=lambda z: z < ENOUGH or may_go_on.wait(LONGEST_START))
             stream.read(planes=1)
             under_way = self.flow(daemon)
             self.assertEqual(daemon.metric("znni_requests_total", method="Volumes"), 0)
             self.assertGreater(under_way["patches"], 0)
             self.assertGreater(under_way["output_voxels"], 0)
             self.assertGreater(under_way["received_bytes"], 0)
-            self.assertLessEqual(under_way["received_bytes"], 80 * 60 * 60)
+            self.assertLessEqual(under_way["received_bytes"], ENOUGH * 60 * 60)
             self.assertGreater(daemon.metric("znni_stage_seconds_total", stage="head"), 0)
-            dense = (120 - HALO) * (60 - HALO) ** 2
+            dense = (300 - HALO) * (60 - HALO) ** 2
             self.assertEqual(daemon.metric("znni_job_voxels", state="asked"), dense)
             self.assertGreater(daemon.metric("znni_job_voxels", state="done"), 0)
             may_go_on.set()
@@ -153,10 +154,10 @@ class FlowTest(unittest.TestCase):
             self.assertEqual(daemon.metric("znni_job_voxels"), 0)
 
     def test_a_slow_writer_holds_up_nobody(self):
-        volume = self.volume((120, 60, 60))
+        volume = self.volume((300, 60, 60))
         may_go_on = threading.Event()
         with self.daemon() as daemon, daemon.channel() as channel, daemon.channel() as other:
-            slow = Stream(channel, volume, pause=lambda z: z != 60 or may_go_on.wait(60))
+            slow = Stream(channel, volume, pause=lambda z: z != ENOUGH or may_go_on.wait(LONGEST_START))
             slow.read(planes=1)
             quick = self.volume((30, 30, 30))
             self.expect_right(quick, Stream(other, quick).read().planes())
@@ -173,8 +174,9 @@ class FlowTest(unittest.TestCase):
             self.expect_right(volume, slow.read(pause=0.001).planes())
 
     def test_a_stream_that_broke_goes_on(self):
-        """The daemon is killed in the middle, and another one takes over."""
-        volume = self.volume((160, 80, 80))
+        """The daemon is killed in the middle, and another one takes over. What is sent and not read yet is far less
+        than the 16 MiB of output."""
+        volume = self.volume((160, 240, 240))
         with self.daemon() as daemon, daemon.channel() as channel:
             broken = Stream(channel, volume).read(planes=30)
             daemon.process.send_signal(signal.SIGKILL)
@@ -212,9 +214,11 @@ class FlowTest(unittest.TestCase):
         exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
         self.assertLessEqual(np.abs(output[20, :, y, x] - exact * 255).max(), 0.51, (y, x))
 
-    def wait_for_streams(self, daemon, streams, client):
-        """Waits until so many streams have ended well, or the client has ended."""
-        while daemon.metric("znni_requests_total", method="Volumes", code="OK") < streams and client.poll() is None:
+    def wait_for_a_recorded_part(self, daemon, client):
+        """Waits until a part's stream has ended and the next one's job has begun, before which the client records the
+        part; or until the client has ended."""
+        while client.poll() is None and (daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0
+                                         or daemon.metric("znni_jobs") == 0):
             time.sleep(0.01)
 
     def test_a_killed_client_loses_no_recorded_part(self):
@@ -222,11 +226,11 @@ class FlowTest(unittest.TestCase):
         with self.daemon() as daemon, tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/in.npy", volume)
             killed = self.infer(daemon, folder, output="out.h5:/prob")
-            self.wait_for_streams(daemon, 2, killed)
+            self.wait_for_a_recorded_part(daemon, killed)
             killed.kill()
-            killed.communicate(timeout=60)
+            killed.communicate(timeout=LONGEST_START)
             rest = self.infer(daemon, folder, "--resume", output="out.h5:/prob")
-            found, said = rest.communicate(timeout=120)
+            found, said = rest.communicate(timeout=LONGEST_START)
             self.assertEqual(rest.returncode, 0, said)
             self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)
             with h5py.File(f"{folder}/out.h5") as file:
@@ -244,16 +248,16 @@ class FlowTest(unittest.TestCase):
             self.assertTrue(told.part.x < 791 or told.part.y < 791, told)
             self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds / 2)
             broken = self.infer(daemon, folder)
-            self.wait_for_streams(daemon, 2, broken)
+            self.wait_for_a_recorded_part(daemon, broken)
             broken.send_signal(signal.SIGINT)
-            _, said = broken.communicate(timeout=60)
+            _, said = broken.communicate(timeout=LONGEST_START)
             self.assertEqual(broken.returncode, 130, said)
             self.assertIn(f" of {told.parts} parts", said)
             rest = self.infer(daemon, folder, "--resume")
-            found, said = rest.communicate(timeout=120)
+            found, said = rest.communicate(timeout=LONGEST_START)
             self.assertEqual(rest.returncode, 0, said)
             self.assertEqual(json.loads(found)["parts"], told.parts)
-            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)  # of two sent, one may not have come
+            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)
             output = np.load(f"{folder}/out.npy").transpose(1, 0, 2, 3)
             self.assertEqual(output.shape, (51, 2, 791, 791))
             self.expect_right(volume, output)
@@ -269,7 +273,7 @@ class FlowTest(unittest.TestCase):
         for state, pause, planes in (("receiving", 5, 0), ("computing", 200, 1), ("sending", None, 1)):
             with self.subTest(state), self.daemon("--exit-timeout-secs", "0.5") as daemon, daemon.channel() as channel:
                 release = threading.Event()
-                stream = Stream(channel, volume, pause=lambda z, at=pause: z != at or release.wait(60))
+                stream = Stream(channel, volume, pause=lambda z, at=pause: z != at or release.wait(LONGEST_START))
                 stream.read(planes)
                 self.assertEqual(daemon.stop(), 0, "\n".join(daemon.log))
                 release.set()
@@ -278,15 +282,13 @@ class FlowTest(unittest.TestCase):
                 self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
 
     def test_messages_around_two_gibibytes_leave_it_serving(self):
-        with open("/proc/meminfo", encoding="ascii") as facts:
-            available = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
-        if available < 3 * BIG:
+        if memory_left() < 3 * BIG:
             self.skipTest("the client's message needs 6 GiB")
         with self.daemon() as daemon, daemon.channel() as channel:
             send = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
             for size in (BIG - 1, BIG, BIG + 1):
                 with self.assertRaises(grpc.RpcError) as caught:
-                    send(bytes(size), timeout=120)
+                    send(bytes(size), timeout=LONGEST_START)
                 self.assertIn(caught.exception.code(), (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INTERNAL))
                 self.assertLess(daemon.memory("VmHWM"), MEM)
             small = self.volume((20, 20, 20))

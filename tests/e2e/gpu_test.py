@@ -16,7 +16,7 @@ import tritonclient.grpc as triton
 
 import nets
 from dense_test import BOUND, volume_for
-from harness import Daemon
+from harness import LONGEST_START, Daemon
 
 PLANNER = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "planner"
 PLUGIN = os.environ["ZNNI_SIM_PLUGIN"]
@@ -189,7 +189,9 @@ class GpuTest(unittest.TestCase):
                 client.infer(MODEL, [tensor], client_timeout=0.5)
             self.ask(client)
             self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
-            self.assertEqual(daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
+            # The next may be answered before the call that was given up has returned.
+            while daemon.metric("znni_memory_used_bytes", pool="transport") > 0:
+                time.sleep(0.01)
 
     def test_sigterm_while_it_computes_ends_the_job_and_the_daemon(self):
         arguments = ("--plugin", PLUGIN, "--gpu-mem", "1M", "--exit-timeout-secs", "1")
@@ -199,13 +201,13 @@ class GpuTest(unittest.TestCase):
             tensor.set_data_from_numpy(large)
             answers = queue.Queue()
             client.async_infer(MODEL, [tensor], callback=lambda result, error: answers.put(error))
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + LONGEST_START
             while daemon.metric("znni_jobs", state="running") == 0:
                 self.assertTrue(answers.empty() and time.monotonic() < deadline, daemon.log)
                 time.sleep(0.01)
             time.sleep(0.2)
             self.assertEqual(daemon.stop(), 0, daemon.log)
-            self.assertIn("UNAVAILABLE", str(answers.get(timeout=60)))
+            self.assertIn("UNAVAILABLE", str(answers.get(timeout=LONGEST_START)))
 
     def test_two_callers_share_it(self):
         with self.daemon() as daemon:

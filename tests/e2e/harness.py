@@ -24,14 +24,16 @@ PLANS = tempfile.TemporaryDirectory()
 
 class Daemon:
     """One running znnid, which may have `open_files` open. `log` grows while it runs. As a context it waits until all
-    models are served, or with ready=False only until it listens."""
+    models are served, or with ready=False only until it listens. No connection of another process takes a port of an
+    `address` that only this test uses."""
 
-    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None,
-                 plans=None, open_files=None):
+    def __init__(self, repository, *arguments, address="127.0.0.1", port=0, metrics_port=0, mem="1G", ready=True,
+                 environment=None, plans=None, open_files=None):
         self.ready = ready
+        self.address = address
         self.folder = tempfile.TemporaryDirectory()
         command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{PLANS.name}/{mem}",
-                   "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
+                   "--grpc-address", address, "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
                    *arguments]
         if open_files:
             command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
@@ -91,7 +93,7 @@ class Daemon:
     @property
     def url(self):
         """Returns the daemon's address."""
-        return f"127.0.0.1:{self.port}"
+        return f"{self.address}:{self.port}"
 
     def client(self):
         """Returns a stock client."""
@@ -145,6 +147,21 @@ class Daemon:
         if self.process.poll() is None:
             self.process.kill()
         self.wait()
+
+
+def memory_left():
+    """Returns the bytes that processes here may still take: the system's, and those of a container that has less."""
+    with open("/proc/meminfo", encoding="ascii") as facts:
+        left = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
+    for most, taken, cached in (("memory.max", "memory.current", "inactive_file"),
+                                ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file")):
+        limit, used = pathlib.Path("/sys/fs/cgroup", most), pathlib.Path("/sys/fs/cgroup", taken)
+        statistics = limit.with_name("memory.stat")
+        if not (limit.exists() and used.exists() and statistics.exists()) or limit.read_text() == "max\n":
+            continue
+        reclaimable = re.search(rf"^{cached} (\d+)$", statistics.read_text(), re.MULTILINE)
+        left = min(left, int(limit.read_text()) - int(used.read_text()) + int(reclaimable[1] if reclaimable else 0))
+    return left
 
 
 def volumes_stubs():

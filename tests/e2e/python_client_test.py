@@ -159,15 +159,17 @@ class PythonClientTest(unittest.TestCase):
     def test_goes_on_with_the_next_daemon(self):
         """The first is killed when a fifth is done; the second has its port and plans."""
         volume = np.random.default_rng(3).integers(0, 255, (100, 1000, 1000)).astype(np.uint8)
-        daemons = [Daemon(self.work / "models", mem="256M").wait_ready()]
+        own = {"address": "127.0.0.3", "mem": "256M"}
+        daemons = [Daemon(self.work / "models", **own).wait_ready()]
         self.addCleanup(lambda: [daemon.stop() for daemon in daemons])
         port = daemons[0].port
 
         def kill(done, total):
             if len(daemons) == 1 and done > total / 5:
                 daemons[0].stop(signal.SIGKILL)
-                daemons.append(Daemon(self.work / "models", mem="256M", port=port))
-        with znni.Client(daemons[0].url) as client, self.assertLogs("znni", "WARNING"):
+                daemons.append(Daemon(self.work / "models", port=port, **own))
+        patient = znni.Client(daemons[0].url, retry_seconds=LONGEST_START)
+        with patient as client, self.assertLogs("znni", "WARNING"):
             found = client.predict("same", volume, dtype="uint8", progress=kill)
         np.testing.assert_array_equal(found, volume)
         daemons[1].logged("code=OK")
@@ -261,12 +263,18 @@ class PrivateDaemonTest(unittest.TestCase):
         process = subprocess.Popen([sys.executable, __file__, "hold", self.network], stdout=subprocess.PIPE, text=True,
                                    stderr=subprocess.DEVNULL, env={**os.environ, **self.environment})
         daemon = pathlib.Path(f"/proc/{int(process.stdout.readline())}/stat")
+
+        def lives():
+            try:
+                return ") Z " not in daemon.read_text()
+            except (FileNotFoundError, ProcessLookupError):  # it may go between opening and reading
+                return False
         self.assertIn("(znnid)", daemon.read_text())
         process.send_signal(number)
         process.wait()
         process.stdout.close()
         deadline = time.monotonic() + LONGEST_START
-        while daemon.exists() and ") Z " not in daemon.read_text():
+        while lives():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
