@@ -10,6 +10,7 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -34,16 +35,18 @@ class JobLineTest : public test::ServedRepository {
     const Backend* const rows[] = {&test::oracle_backend()};
     catalogue_ = Catalogue::make(rows).value();
     shared_.device = test::host_device(std::int64_t{64} << 20);
-    const DeviceSpec spec = shared_.device->spec();
+    open({test::choice_of(network_, PoolMode::fragments, 0, 4)});
+  }
+
+  void open(const std::vector<GeometryChoice>& ladder) {
     PlannedModel planned;
     planned.network = network_;
     planned.weights = weights_;
     planned.input.normalisation = {2.0F, -0.5F};
-    const std::vector<GeometryChoice> ladder = {test::choice_of(network_, PoolMode::fragments, 0, 4)};
-    planned.plan = test::hand_plan(network_, ladder, catalogue_, spec, random_).value();
+    planned.plan = test::hand_plan(network_, ladder, catalogue_, shared_.device->spec(), random_).value();
+    model_.reset();
     model_ = open_model(std::move(planned), catalogue_, *shared_.device, {}, {}).value();
   }
-
   static ModelEntry entry() {
     ModelEntry made;
     made.name = "net";
@@ -60,6 +63,11 @@ class JobLineTest : public test::ServedRepository {
   Result<JobStatistics> run(const std::stop_token& stop = {}, std::size_t together = 100) {
     JobLine line(slot_, shared_, *model_, log_, jobs_, together);
     return line.run(stop);
+  }
+  // That job alone.
+  Result<JobStatistics> run_one(std::size_t number) {
+    JobLine line(slot_, shared_, *model_, log_, std::span(jobs_).subspan(number, 1), 1);
+    return line.run({});
   }
   // Voxel `index` of the volume of job `number`, of one image.
   void put(std::size_t number, std::size_t index, float value) {
@@ -173,6 +181,36 @@ TEST_F(JobLineTest, OthersTakeThoseThatWaitForTheFirst) {
   other.reset();
   EXPECT_TRUE(wait_until([this] { return slot_.statistics().succeeded == 1; }));
   EXPECT_EQ(slot_.statistics().inferences, 2);
+}
+
+TEST_F(JobLineTest, AShortJobRunsBetweenTheStepsOfAStream) {
+  GeometryChoice stream = test::choice_of(network_, PoolMode::fragments, 6);
+  stream.pass_input.z = 8;
+  stream.streamed = true;
+  open({stream, test::choice_of(network_, PoolMode::fragments, 0)});
+  add_job({60, 9, 9});
+  add_job(Vec3::cube(9));
+  jobs_[1].rung = 1;
+  std::int64_t steps_done = 0;
+  std::int64_t steps_when_short_ran = -1;
+  jobs_[1].deliver = [&, deliver = jobs_[1].deliver](const OutputSlab& slab) {
+    steps_when_short_ran = steps_done;  // it is the short job's turn: the stream stands
+    return deliver(slab);
+  };
+  std::jthread short_job;
+  jobs_[0].progress = [&](const JobProgress& at) {
+    steps_done = at.patches_done;
+    if (at.patches_done != 2 || short_job.joinable()) return;
+    short_job = std::jthread([&] { EXPECT_TRUE(run_one(1)); });
+    EXPECT_TRUE(wait_until([&] { return shared_.turns.waiting() == 1; }));
+  };
+  const Result<JobStatistics> done = run_one(0);
+  ASSERT_TRUE(done) << done.error().message;
+  short_job.join();
+  EXPECT_GT(done->patches, 3);
+  EXPECT_EQ(steps_when_short_ran, 2) << "it waited for longer than a step";
+  EXPECT_GT(done->yielded, 0);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) expect_exact(i);
 }
 
 TEST_F(JobLineTest, WhatIsStandardisedByItselfIsNobodysGuest) {

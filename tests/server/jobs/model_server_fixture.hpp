@@ -27,8 +27,9 @@ class ModelServerTest : public ServedRepository {
 
   // A job that stays where it asks for its first slab until it is released: it has its turn and has computed
   // nothing yet.
-  VolumeJob held_job(JobOutcome& outcome) {
-    VolumeJob job = recorded_job(volume_.view(), {1, 2, volume_.shape.n - Vec3::cube(7)}, ElementType::f32,
+  VolumeJob held_job(JobOutcome& outcome) { return held_job(volume_, outcome); }
+  VolumeJob held_job(const RandomVolume& volume, JobOutcome& outcome) {
+    VolumeJob job = recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
                                  VolumeOrder::image_major, outcome);
     job.slab = [this, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
       ++held_;

@@ -17,7 +17,19 @@ using test::RandomVolume;
 using test::wait_until;
 using testing::HasSubstr;
 
-using WaitingJobs = test::ModelServerTest;
+class WaitingJobs : public test::ModelServerTest {
+ protected:
+  // Several batches, after each of which others may run.
+  RandomVolume tall_volume(const ModelServer& server) {
+    const auto batches = [&server](Vec3 n) {
+      const JobOutlook outlook = *server.outlook("net", "", {1, n});
+      return div_up(outlook.patches, outlook.batch);
+    };
+    Vec3 n = {16, 9, 9};
+    while (batches(n) < 3) n.z *= 2;
+    return test::random_volume(1, n, ElementType::f32, random_);
+  }
+};
 
 TEST_F(WaitingJobs, TheQueueIsBoundedAndKeepsItsOrder) {
   add_network("net");
@@ -94,9 +106,7 @@ TEST_F(WaitingJobs, ModelsTakeTurnsOnTheDevice) {
 TEST_F(WaitingJobs, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
-  Vec3 n = {16, 9, 9};
-  while (server->outlook("net", "", {1, n})->patches < 3) n.z *= 2;
-  const RandomVolume large = test::random_volume(1, n, ElementType::f32, random_);
+  const RandomVolume large = tall_volume(*server);
   const Shape5 output = server->outlook("net", "", large.shape)->output;
   JobOutcome slow;
   JobOutcome quick;
@@ -183,14 +193,19 @@ TEST_F(WaitingJobs, DrainLetsJobsEndAndRefusesNewOnes) {
   EXPECT_EQ(server->statistics("net", "").succeeded, 1);
 }
 
+// The jobs are told to stop one after the other: the running one, which may be the last, has no room for a second batch
+// and so does not end before.
 TEST_F(WaitingJobs, DrainStopsWhatIsLeftWhenTheTimeIsUp) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
+  const RandomVolume tall = tall_volume(*server);
   std::vector<JobOutcome> outcomes(2);
   std::vector<std::jthread> callers;
   for (JobOutcome& outcome : outcomes) {
     callers.emplace_back([&] {
-      const Result<JobStatistics> done = server->run("net", "", held_job(outcome), {});
+      VolumeJob job = held_job(tall, outcome);
+      job.has_room = [] { return false; };
+      const Result<JobStatistics> done = server->run("net", "", job, {});
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().code, ErrorCode::unavailable) << "it is not its caller who gave up";
       EXPECT_THAT(done.error().message, HasSubstr("shutting down"));
@@ -200,7 +215,7 @@ TEST_F(WaitingJobs, DrainStopsWhatIsLeftWhenTheTimeIsUp) {
   }
   ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));
   std::jthread drain([&] { server->drain(0.01); });
-  // The waiting job ends at once, the running one before its next layer.
+  // The waiting job ends at once, the running one before its next layer or while it has no room.
   ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").cancelled == 1; }));
   released_ = true;
   drain.join();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -106,16 +107,23 @@ TEST(Handoff, AStopWakesBothSides) {
 }
 
 TEST(Handoff, CountsHowLongEachSideWaited) {
+  using Clock = std::chrono::steady_clock;
   Handoff handoff;
+  Seconds waited = 0;  // by the consumer, at least
   const std::jthread producer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::stop_source waits;
+    handoff.stop_when_idle(waits);
+    while (!waits.stop_requested()) std::this_thread::yield();
+    const Clock::time_point start = Clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    waited = std::chrono::duration<Seconds>(Clock::now() - start).count();
     handoff.deliver(0);
     static_cast<void>(handoff.wait_for_room({}));
     handoff.end();
   });
   EXPECT_EQ(handoff.take({}).value(), 0);
   EXPECT_EQ(handoff.take({}).value(), std::nullopt);
-  EXPECT_GT(handoff.idle().consumer, 0.01);
+  EXPECT_GE(handoff.idle().consumer, waited);
   EXPECT_GE(handoff.idle().producer, 0.0);
 }
 

@@ -114,7 +114,7 @@ TEST(Pipeline, PairsOfRandomNetsEqualTheDenseWindow) {
         test::dense_oracle(bench.network, bench.weights, n, test::volume_values(volume.view(), {}));
     EXPECT_LE(test::relative_error(test::output_values(outcome.job), exact), 1e-5);
   }
-  EXPECT_GT(pairs, 0);
+  EXPECT_GE(pairs, test::case_count(20) / 20);  // few cases may have none
 }
 
 // Head, host RAM and tail cut anywhere.

@@ -43,8 +43,9 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     const Vec3 n = made.engine->field_of_view() + exchanged(more, choice->axis);
     test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F}, most_held);
   }
-  EXPECT_GT(streams, test::case_count(60) / 5);
-  EXPECT_GE(in_turns, test::case_count(60) / 60);  // few cases may have none
+  // Few cases may have none.
+  EXPECT_GE(streams, test::case_count(60) / 60 * 13);
+  EXPECT_GE(in_turns, test::case_count(60) / 60);
 }
 
 TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {

@@ -102,7 +102,7 @@ TEST(DefaultThreads, NeverMoreThanTheQuotaNorFewerThanOne) {
 TEST(ThisMachine, HasMemoryAndThreads) {
   EXPECT_GT(memory_available(), 0);
   EXPECT_GT(default_memory_budget(), 0);
-  EXPECT_LE(default_memory_budget(), memory_available());
+  EXPECT_LE(default_memory_budget(), memory_limit());  // what is available may change at any time
   EXPECT_GE(default_threads(), 1);
 }
 
