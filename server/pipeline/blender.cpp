@@ -21,7 +21,7 @@ Blender::Blender(const Shape5& output, Vec3 window, WindowWeight weight)
       sums_(static_cast<std::size_t>(mul(output.f + 1, floats_of_image(output, window)))) {}
 
 std::int64_t Blender::bytes(const Shape5& output, Vec3 window) {
-  const std::int64_t floats = add(voxels(window), mul(output.f + 1, floats_of_image(output, window)));
+  const std::int64_t floats = znni::add(voxels(window), mul(output.f + 1, floats_of_image(output, window)));
   return mul(floats, static_cast<std::int64_t>(sizeof(float)));
 }
 
