@@ -12,25 +12,45 @@
 namespace znni::client {
 namespace {
 
+// Returns the smallest extent that the model takes: the window along axes along which voxels are lost, if it has one.
+Vec3 least_input(const ModelFacts& model) {
+  Vec3 least = model.field_of_view;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (least[axis] > 1) least[axis] = std::max(least[axis], model.window[axis]);
+  }
+  return least;
+}
+
+// Fails if a box by itself has another output than the same box of the volume. Zeros, strides and windows begin where
+// begins what a network is given. What it gives for a box of its window's extent is all that it gives.
+Result<void> check_box(const Job& job) {
+  const ModelFacts& model = job.model;
+  const bool has_window = model.window != Vec3{};
+  const bool is_whole = job.input.box == Box{{0, 0, 0}, job.input.source.facts.n};
+  if (is_whole || (has_window ? job.input.extent.outer == model.window : !model.pads)) return {};
+  const std::string why =
+      has_window ? "blends overlapping windows of " + to_string(model.window) +
+                       ", which lie otherwise over a box by itself than over the volume: leave --bbox out, or cut a "
+                       "box of the window's extent"
+                 : "pads with zeros, or has strides of its own, where what it is given begins, so that a box by "
+                   "itself has another output than the same box of the volume: leave --bbox out";
+  return Error{ErrorCode::invalid_argument, "--bbox: model '" + model.name + "' " + why};
+}
+
 Result<void> check_model(const Job& job) {
   if (job.input.source.facts.channels != job.model.f_in) {
     return Error{ErrorCode::invalid_argument, job.options.input + ": has " +
                                                   std::to_string(job.input.source.facts.channels) + " images, model '" +
                                                   job.model.name + "' takes " + std::to_string(job.model.f_in)};
   }
-  if (job.model.window != Vec3{} && job.input.extent.outer != job.model.window) {
+  const Vec3 least = least_input(job.model);
+  if (!covers(job.input.extent.outer, least)) {
+    const std::string what = job.model.window == Vec3{} ? "the field of view " : "the window along an axis, ";
     return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
-                                                  " voxels found, expected " + to_string(job.model.window) +
-                                                  ", the window over which model '" + job.model.name +
-                                                  "' normalises; --bbox cuts a box of that extent"};
+                                                  " voxels are less than " + what + to_string(least) + " of model '" +
+                                                  job.model.name + "'; try --padding reflect"};
   }
-  if (!covers(job.input.extent.outer, job.model.field_of_view)) {
-    return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
-                                                  " voxels are less than the field of view " +
-                                                  to_string(job.model.field_of_view) + " of model '" + job.model.name +
-                                                  "'; try --padding reflect"};
-  }
-  return {};
+  return check_box(job);
 }
 
 // Returns the number with enough digits that different floats have different texts.
@@ -154,13 +174,6 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   const Result<ModelFacts> model = connection.model(options.model, options.version);
   if (!model) return model.error();
   job.model = *model;
-  // What a network gives for a box of its window's extent is all that it gives.
-  if (model->pads && model->window == Vec3{} && *box != Box{{0, 0, 0}, source->facts.n}) {
-    return Error{ErrorCode::invalid_argument,
-                 "--bbox: model '" + model->name +
-                     "' pads with zeros, or has strides of its own, where what it is given begins, so that a box " +
-                     "by itself has another output than the same box of the volume: leave --bbox out"};
-  }
   const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);
   job.input = {*std::move(source), *box, extent, options.scale, options.offset};
   if (Result<void> fits = check_model(job); !fits) return fits.error();

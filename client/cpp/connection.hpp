@@ -22,7 +22,7 @@ struct ModelFacts {
   std::int64_t f_out = 1;
   Vec3 field_of_view = Vec3::cube(1);  // voxels by which the output is smaller than the volume, plus 1
   bool pads = false;                   // with zeros at the border of the volume, or has strides that begin with it
-  Vec3 window;  // the one extent that it takes, because it normalises over all voxels; zeros: it takes others, too
+  Vec3 window;  // over which it normalises: other volumes are a blend of overlapping ones; zeros if there is none
   std::map<std::string, std::string> properties;  // of the model's metadata
 };
 

@@ -110,7 +110,7 @@ struct Network {
   std::vector<Node> nodes;
   // Zeros around the volume, which the input has as well; none if no node pads (planner/network/padding.hpp).
   Border frame = {};
-  // Extent of the volumes, without frame, that a network takes that is bound to its window (is_tile_bound()); zeros if
+  // Extent, without frame, of what a network computes at once that is bound to its window (is_tile_bound()); zeros if
   // the network is not, or its file leaves that open.
   Vec3 window = {};
   bool operator==(const Network&) const = default;

@@ -1,6 +1,7 @@
 // Networks that are bound to their window: they normalise over all voxels of a value (Norm), so that what they compute
-// of a window depends on all of it. They take volumes of one extent, a window, each as one patch in which no voxel
-// beyond the border is computed (planner/geometry/closed_axes.hpp): a mean must not count it.
+// of a window depends on all of it. They are planned for volumes of one extent, a window, each as one patch in which no
+// voxel beyond the border is computed (planner/geometry/closed_axes.hpp): a mean must not count it. Volumes of other
+// extents are for those who run the plan to cut into windows.
 #pragma once
 
 #include <optional>

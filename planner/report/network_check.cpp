@@ -72,18 +72,23 @@ std::string field_text(const NetworkFacts& facts) {
   return text_along(facts, facts.field_of_view);
 }
 
-std::string window_text(const NetworkFacts& facts) {
-  if (facts.window != Vec3{}) return text_along(facts, facts.window);
-  return "of one extent for each plan: --volume, or the parameter 'window'";
-}
-
-std::string volumes_text(const NetworkFacts& facts) {
-  if (facts.window != Vec3{}) return "of the window's extent alone";
-  std::string least =
-      (facts.tile_bound ? "of the window's extent alone, at least " : "at least ") + text_along(facts, facts.least);
+// Returns the extents that the net itself takes.
+std::string extents_text(const NetworkFacts& facts) {
+  const std::string least = "at least " + text_along(facts, facts.least);
   if (facts.period == Vec3::cube(1)) return least;
   return least + ", extents of " + text_along(facts, facts.least % facts.period) + " mod " +
          text_along(facts, facts.period);
+}
+
+std::string window_text(const NetworkFacts& facts) {
+  if (facts.window != Vec3{}) return text_along(facts, facts.window);
+  return "of one extent for each plan: --volume, or the parameter 'window'; " + extents_text(facts);
+}
+
+std::string volumes_text(const NetworkFacts& facts) {
+  if (!facts.tile_bound) return extents_text(facts);
+  const std::string which = facts.lost == Vec3{} ? "any" : "of the window's extent or larger";
+  return which + ", by overlapping windows";
 }
 
 std::string layers_text(const NetworkFacts& facts) {
@@ -116,6 +121,24 @@ Json json_of(const Blocker& blocker) {
           {"reason", blocker.reason},
           {"advice", text_or_null(blocker.advice)},
           {"first_node", text_or_null(blocker.first)}};
+}
+
+// Returns the extents that the net itself takes.
+Json extents_json(const NetworkFacts& facts) {
+  return {{"least", along_axes(facts, facts.least)},
+          {"period", along_axes(facts, facts.period)},
+          {"remainder", along_axes(facts, facts.least % facts.period)}};
+}
+
+// Returns the extents of volumes. The least is null along axes along which it is a window that is not known.
+Json volume_json(const NetworkFacts& facts) {
+  if (!facts.tile_bound) return extents_json(facts);
+  Json least = Json::array();
+  for (int axis = 3 - facts.spatial_rank; axis < 3; ++axis) {
+    const std::int64_t n = facts.lost[axis] == 0 ? 1 : facts.window[axis];
+    least.push_back(n == 0 ? Json(nullptr) : Json(n));
+  }
+  return {{"least", least}, {"period", along_axes(facts, Vec3::cube(1))}, {"remainder", along_axes(facts, Vec3{})}};
 }
 
 std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
@@ -160,9 +183,8 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
   all["tile_bound"] = facts.tile_bound;
   all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);
-  all["volume"] = {{"least", extents(facts.least)},
-                   {"period", extents(facts.period)},
-                   {"remainder", extents(facts.least % facts.period)}};
+  all["windows"] = facts.tile_bound ? extents_json(facts) : Json(nullptr);
+  all["volume"] = volume_json(facts);
   all["parameters"] = facts.parameters;
   all["layers"] = Json::object();
   for (const auto& [kind, count] : facts.layers) all["layers"][kind] = count;

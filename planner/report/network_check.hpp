@@ -19,10 +19,10 @@ struct NetworkFacts {
   std::int64_t f_out = 0;
   Vec3 field_of_view;       // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
   Vec3 lost;                // by which the output is smaller than the volume
-  Vec3 period;              // extents of a volume are least + any multiple of this
-  Vec3 least;               // smallest volume
-  bool tile_bound = false;  // volumes are of one extent, the window, because a node normalises over all voxels
-  Vec3 window;              // 0 where the file leaves it open, or the net takes other extents
+  Vec3 period;              // extents of a volume, or of a window, are least + any multiple of this
+  Vec3 least;               // smallest volume, or window
+  bool tile_bound = false;  // volumes are computed window by window, because a node normalises over all voxels
+  Vec3 window;              // 0 where the file leaves it open, or the net needs none
   std::int64_t parameters = 0;
   std::vector<std::pair<std::string, std::int64_t>> layers;  // kind and number, in the order of their first layers
 };

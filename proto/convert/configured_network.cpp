@@ -1,6 +1,7 @@
 #include "proto/convert/configured_network.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "proto/convert/extents.hpp"
@@ -8,7 +9,22 @@
 namespace znni {
 namespace {
 
-Error wrong_window(const std::string& why) { return {ErrorCode::invalid_argument, "parameter 'window': " + why}; }
+constexpr std::string_view unbound =
+    "the network does not normalise over its voxels and takes volumes of many extents; drop it";
+
+Error wrong(std::string_view name, std::string_view why) {
+  return {ErrorCode::invalid_argument, "parameter '" + std::string(name) + "': " + std::string(why)};
+}
+
+Error wrong_window(std::string_view why) { return wrong("window", why); }
+
+// Fails if the settings say how windows overlap, and the network is not bound to one.
+Result<void> check_blend(const Network& network, const ModelSettings& settings) {
+  if (is_tile_bound(network)) return {};
+  if (settings.window_overlap) return wrong("window_overlap", unbound);
+  if (settings.window_weight) return wrong("window_weight", unbound);
+  return {};
+}
 
 Operation operation_of(OutputActivation activation) {
   if (activation == OutputActivation::softmax) return Softmax{};
@@ -29,9 +45,7 @@ LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
 
 Result<void> set_window(Network& network, std::span<const std::int64_t> window) {
   if (window.empty()) return {};
-  if (!is_tile_bound(network)) {
-    return wrong_window("the network does not normalise over its voxels and takes volumes of many extents; drop it");
-  }
+  if (!is_tile_bound(network)) return wrong_window(unbound);
   const Result<Vec3> extent = extent_of("it", window, network.spatial_rank);
   if (!extent) return wrong_window(extent.error().message);
   if (network.window != Vec3{} && network.window != *extent) {
@@ -47,6 +61,7 @@ Result<void> set_window(Network& network, std::span<const std::int64_t> window) 
 
 Result<LoadedNetwork> configured(LoadedNetwork loaded, const ModelSettings& settings) {
   if (const Result<void> bound = set_window(loaded.network, settings.window); !bound) return bound.error();
+  if (const Result<void> blends = check_blend(loaded.network, settings); !blends) return blends.error();
   return activated(std::move(loaded), settings.output_activation);
 }
 

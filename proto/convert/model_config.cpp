@@ -53,13 +53,28 @@ Error wrong_parameter(std::string_view name, std::string_view found, std::string
           "parameter " + in_quotes(name) + " is " + in_quotes(found) + "; " + std::string(allowed) + " is right"};
 }
 
-Result<void> read_number(std::string_view name, std::string_view text, float& number) {
-  float value = 0;
+// Returns the finite number that is the whole text; nothing if it is another.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return wrong_parameter(name, text, "a finite number");
+  const bool is_whole = failure == std::errc() && end == text.data() + text.size();
+  return is_whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+Result<void> read_number(std::string_view name, std::string_view text, float& number) {
+  const std::optional<float> value = number_of<float>(text);
+  if (!value) return wrong_parameter(name, text, "a finite number");
+  number = *value;
+  return {};
+}
+
+Result<void> read_overlap(std::string_view text, ModelSettings& settings) {
+  const std::optional<double> overlap = number_of<double>(text);
+  if (!overlap || *overlap < 0 || *overlap >= 1) {
+    return wrong_parameter("window_overlap", text, "a share of the window, from 0 to below 1,");
   }
-  number = value;
+  settings.window_overlap = overlap;
   return {};
 }
 
@@ -99,6 +114,12 @@ Result<void> read_output_grid(std::string_view text, ModelSettings& settings) {
   return read_word("output_grid", text, words, settings.output_grid);
 }
 
+Result<void> read_window_weight(std::string_view text, ModelSettings& settings) {
+  using Words = std::array<std::pair<std::string_view, WindowFalloff>, 2>;
+  constexpr Words words = {{{"gaussian", WindowFalloff::gaussian}, {"constant", WindowFalloff::constant}}};
+  return read_word("window_weight", text, words, settings.window_weight.emplace());
+}
+
 // Reads "64,128,128" or "128": as many numbers as the net has axes, or one for all.
 Result<void> read_window(std::string_view text, std::vector<std::int64_t>& window) {
   constexpr std::int64_t most = std::int64_t{1} << 30;  // far beyond any window; keeps all arithmetic from overflowing
@@ -124,11 +145,13 @@ Result<void> read_parameter(const std::string& name, const std::string& text, Mo
   if (name == "output_activation") return read_output_activation(text, settings);
   if (name == "output_grid") return read_output_grid(text, settings);
   if (name == "window") return read_window(text, settings.window);
+  if (name == "window_overlap") return read_overlap(text, settings);
+  if (name == "window_weight") return read_window_weight(text, settings);
   settings.extra.emplace(name, text);
   settings.warnings.push_back(
       "parameter " + in_quotes(name) +
-      " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation, output_grid and "
-      "window have");
+      " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation, output_grid, "
+      "window, window_overlap and window_weight have");
   return {};
 }
 

@@ -19,6 +19,8 @@ enum class InputZscore { none, patch, volume };
 enum class OutputActivation { none, sigmoid, tanh, softmax };
 // dense: one output for every position of the sliding window; network: the net's own output, with its strides.
 enum class OutputGrid { dense, network };
+// Says what a voxel of a window counts where windows overlap: less towards the window's border, or all the same.
+enum class WindowFalloff { gaussian, constant };
 
 struct ModelSettings {
   std::string name;       // "" if the file has none
@@ -28,7 +30,9 @@ struct ModelSettings {
   InputZscore input_zscore = InputZscore::none;
   OutputActivation output_activation = OutputActivation::none;
   OutputGrid output_grid = OutputGrid::dense;
-  std::vector<std::int64_t> window;          // voxels along each axis of the net, or along all; none if it is not named
+  std::vector<std::int64_t> window;      // voxels along each axis of the net, or along all; none if it is not named
+  std::optional<double> window_overlap;  // of neighbouring windows, as a share of their extent; in [0, 1)
+  std::optional<WindowFalloff> window_weight;
   std::map<std::string, std::string> extra;  // parameters that are not our own
   std::vector<std::string> warnings;         // one line for each field that was ignored
   inference::ModelConfig config;             // as read

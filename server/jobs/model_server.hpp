@@ -11,6 +11,7 @@
 #include "planner/network/network.hpp"
 #include "primitives/core/precision.hpp"
 #include "server/pipeline/engine.hpp"
+#include "server/pipeline/window_blend.hpp"
 
 namespace znni {
 
@@ -39,7 +40,8 @@ struct ModelInfo {
   Vec3 padded;                  // 1 along the axes along which a node pads, perhaps behind a crop, without a frame
   Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
   Vec3 least_input;             // smallest extent of a volume
-  Vec3 window;                  // the one extent of volumes, if the network normalises over all voxels; else zeros
+  Vec3 window;                  // over which the network normalises, if it does so over all voxels; else zeros
+  WindowBlend blend;            // of the windows that lie over volumes of another extent
   bool is_dense =
       true;  // neither pads nor normalises nor has strides of its own: any box of a volume stands for itself
   // Returns whether a stream may begin again at any plane.

@@ -22,7 +22,7 @@ std::shared_ptr<const std::vector<std::string>> names_of(const Network& network)
   return names;
 }
 
-// Returns the extent of the volumes that the plan is for, if the network is bound to its window; else zeros.
+// Returns the extent of the windows that the plan is for, if the network is bound to its window; else zeros.
 Vec3 window_of(const PlannedModel& planned) {
   const Border& frame = planned.network.frame;
   if (!is_tile_bound(planned.network)) return {};
@@ -82,6 +82,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.period = period(planned.network);
   info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
   info_.window = window_of(planned);
+  info_.blend = planned.blend;
   info_.is_dense = is_dense(planned.network);
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;

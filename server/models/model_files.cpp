@@ -47,6 +47,13 @@ Result<void> check_settings(const ModelSettings& settings, const std::string& na
   return {};
 }
 
+WindowBlend blend_of(const ModelSettings& settings) {
+  WindowBlend blend;
+  blend.overlap = settings.window_overlap.value_or(blend.overlap);
+  if (settings.window_weight == WindowFalloff::constant) blend.weight = WindowWeight::constant;
+  return blend;
+}
+
 }  // namespace
 
 Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
@@ -66,7 +73,7 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
   if (!whole) return whole.error().within(entry.config_file.string());
   const InputRule input{{settings.input_scale, settings.input_offset, settings.input_nonfinite},
                         settings.input_zscore == InputZscore::volume};
-  return ModelFiles{std::move(whole->network), std::move(whole->weights), input};
+  return ModelFiles{std::move(whole->network), std::move(whole->weights), input, blend_of(settings)};
 }
 
 Result<void> check_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {

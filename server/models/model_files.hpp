@@ -4,6 +4,7 @@
 #include "planner/network/network.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
+#include "server/pipeline/window_blend.hpp"
 #include "server/volume/volume_view.hpp"
 
 namespace znni {
@@ -19,6 +20,7 @@ struct ModelFiles {
   Network network;  // an output activation of the configuration is its last node, or part of it; its window is set
   NetworkWeights weights;
   InputRule input;
+  WindowBlend blend;  // of its windows, if it is bound to one
 };
 
 // Errors name the file. A network without weights is refused: it can be planned, not served. What the

@@ -78,6 +78,11 @@ void tell_loss(const LoadedModel& model, const LogSink& log) {
          "network '" + model.planned.network.name + "': the CPU takes over, for the GPU failed: " + *lost);
 }
 
+void add_blend(const WindowBlend& blend, Fingerprint& print) {
+  const double numbers[] = {blend.overlap, blend.weight == WindowWeight::gaussian ? 1.0 : 0.0};
+  print.add(std::as_bytes(std::span(numbers)));
+}
+
 // Returns the fingerprint of all that decides the voxels that a model gives.
 std::string identity_of(const ModelFiles& files, const Plan& plan) {
   Fingerprint print;
@@ -93,6 +98,7 @@ std::string identity_of(const ModelFiles& files, const Plan& plan) {
   if (const std::optional<float>& instead = files.input.normalisation.instead) {
     print.add(std::as_bytes(std::span(&*instead, 1)));
   }
+  if (is_tile_bound(files.network)) add_blend(files.blend, print);
   print.add(plan_text(plan));
   return print.text();
 }
@@ -107,7 +113,8 @@ Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, co
   Result<Plan> plan = find_or_make_plan(entry, files->network, memory, context, stop);
   if (!plan) return plan.error().within("planning within " + bytes_text(memory));
   const std::string identity = identity_of(*files, *plan);
-  return PlannedModel{std::move(files->network), std::move(files->weights), files->input, std::move(*plan), identity};
+  return PlannedModel{
+      std::move(files->network), std::move(files->weights), files->input, files->blend, std::move(*plan), identity};
 }
 
 Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
@@ -119,6 +126,7 @@ Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Cata
   Result<std::unique_ptr<Engine>> engine = Engine::open(from.network, from.weights, from.plan, catalogue, devices);
   if (!engine) return engine.error();
   model->engine = std::move(*engine);
+  model->engine->blend_windows(from.blend);
   const std::size_t smallest = model->engine->plan().ladder.size() - 1;
   const Result<Seconds> touched = model->engine->touch_memory(model->engine->memory_of(smallest), stop);
   if (!touched) return touched.error();

@@ -17,6 +17,7 @@ struct PlannedModel {
   Network network;
   NetworkWeights weights;
   InputRule input;
+  WindowBlend blend;
   Plan plan;
   std::string identity;  // of all of it: other weights, rules or plans have another
 };

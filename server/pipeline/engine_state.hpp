@@ -299,22 +299,29 @@ struct Engine::State {
     }
     return {};
   }
-  // Windows lie in one row at a time, side by side on all sockets.
+  // Returns how many windows lie over an output, per axis.
+  [[nodiscard]] Vec3 windows_over(Vec3 output) const {
+    const Vec3 window = rungs.front().geometry().patch_output;
+    Vec3 count;
+    for (int axis = 0; axis < 3; ++axis) count[axis] = window_count(output[axis], window[axis], blend.overlap);
+    return count;
+  }
+  // Windows lie in one row at a time, side by side on all sockets. Makes no list of them: a volume may be of any
+  // extent.
   [[nodiscard]] JobOutlook window_outlook(const Work& work) const {
     const Geometry& geometry = rungs.front().geometry();
-    const PatchGrid grid = window_grid(work.input.n);
     JobOutlook outlook;
     outlook.output = {1, f_out, work.input.n - fov + Vec3::cube(1)};
+    const Vec3 windows = windows_over(outlook.output.n);
+    const std::int64_t of_row = mul(windows.y, windows.x);
     outlook.most_held = work.most_held;
     outlook.patch = geometry.patch_input;
-    outlook.patches = std::ssize(grid.patches);
+    outlook.patches = mul(windows.z, of_row);
     outlook.list_bytes =
         add(mul(outlook.patches, list_bytes_per_patch), Blender::bytes(outlook.output, geometry.patch_output));
     outlook.input_planes = geometry.patch_input.z;
-    outlook.slab_planes = 0;
-    for (const GridRow& row : grid.rows) outlook.slab_planes = std::max(outlook.slab_planes, row.planes);
-    const std::int64_t of_row = outlook.patches / std::ssize(grid.rows);
-    const std::int64_t rounds = mul(std::ssize(grid.rows), div_up(of_row, plan.sockets));
+    outlook.slab_planes = std::min(outlook.output.n.z, geometry.patch_output.z);  // of the last row, the largest
+    const std::int64_t rounds = mul(windows.z, div_up(of_row, plan.sockets));
     outlook.predicted_seconds = static_cast<double>(rounds) * plan.ladder.front().seconds + seconds_to_touch(0);
     return outlook;
   }

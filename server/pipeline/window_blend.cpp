@@ -20,6 +20,11 @@ std::vector<double> weights_along(std::int64_t extent) {
   return weights;
 }
 
+// From one window to the next.
+std::int64_t step_of(std::int64_t window, double overlap) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(window) * (1.0 - overlap)));
+}
+
 // Part of a volume along one axis that a window owns, and where the window begins.
 struct Share {
   std::int64_t begin = 0;
@@ -55,11 +60,15 @@ std::vector<float> window_weights(WindowWeight weight, Vec3 window) {
 
 std::vector<std::int64_t> window_begins(std::int64_t n, std::int64_t window, double overlap) {
   if (n <= window) return {-((window - n) / 2)};
-  const auto step = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(window) * (1.0 - overlap)));
+  const std::int64_t step = step_of(window, overlap);
   std::vector<std::int64_t> begins;
   for (std::int64_t begin = 0; begin + window < n; begin += step) begins.push_back(begin);
   begins.push_back(n - window);
   return begins;
+}
+
+std::int64_t window_count(std::int64_t n, std::int64_t window, double overlap) {
+  return n <= window ? 1 : div_up(n - window, step_of(window, overlap)) + 1;
 }
 
 PatchGrid make_window_grid(Vec3 output, Vec3 window, double overlap) {

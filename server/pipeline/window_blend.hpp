@@ -26,6 +26,9 @@ struct WindowBlend {
 // then has as many voxels before it as behind it, or one less: it begins below 0.
 [[nodiscard]] std::vector<std::int64_t> window_begins(std::int64_t n, std::int64_t window, double overlap);
 
+// Returns how many those are, without a list of them.
+[[nodiscard]] std::int64_t window_count(std::int64_t n, std::int64_t window, double overlap);
+
 // Returns the grid of windows over an output of extent `output`, of which each makes `window`. Each owns what no
 // earlier one along an axis would be the last to cover: so all voxels are owned once, and a row completes its planes.
 [[nodiscard]] PatchGrid make_window_grid(Vec3 output, Vec3 window, double overlap);

@@ -24,7 +24,7 @@ using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
 // Returns the field of view of each model, in znnid's format.
 const std::map<std::string, std::string>& fields_of_view() {
   static const std::map<std::string, std::string> fields = {
-      {"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}, {"bound", "3,3,3"}};
+      {"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}, {"bound", "3,3,3"}, {"wide", "3,3,3"}};
   return fields;
 }
 
@@ -51,8 +51,8 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
     answer->set_name(field->first);
     answer->add_versions("1");
     (*answer->mutable_properties())["field_of_view"] = field->second;
-    if (field->first == "bound") {
-      (*answer->mutable_properties())["window"] = "9,6,8";
+    if (field->first == "bound" || field->first == "wide") {
+      (*answer->mutable_properties())["window"] = field->first == "wide" ? "9,7,8" : "9,6,8";
       (*answer->mutable_properties())["padding_before"] = "1,1,1";
     }
     (*answer->mutable_properties())["predicted_voxels_per_second"] = endless_rate_;

@@ -1,6 +1,7 @@
 // A daemon for tests of the client. Its model "crop" has a field of view of 3x3x3 and returns the middle voxel of the
-// window, as FP32. "token" resumes a stream. Model "bound" does the same with volumes of 9x6x8 alone. Models "flat"
-// and "line", of fewer axes, only have metadata. The daemon can be told to misbehave.
+// window, as FP32. "token" resumes a stream. Models "bound" and "wide" do the same, and say that they
+// have windows of 9x6x8 and 9x7x8. Models "flat" and "line", of fewer axes, only have metadata. The daemon can be told
+// to misbehave.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
-"""Networks that normalise over their whole window give what ONNX Runtime computes of it, and take nothing else."""
+"""Networks that normalise over their whole window give what ONNX Runtime computes of it; of volumes of other extents
+they give the weighted mean of what it computes of overlapping windows."""
 
+import itertools
 import pathlib
 import subprocess
 import tempfile
@@ -11,14 +13,23 @@ import numpy as np
 import onnx
 import tritonclient.grpc as triton
 
-from harness import ZNNID, Daemon, volumes_stubs
+from harness import ZNNID, Daemon
 from padded_test import Graph, expected, infer, integers
+from volumes_test import collect, messages, requests, services
 
-messages, services = volumes_stubs()
 PLANNER = ZNNID.parent / "planner"
 ZNNI = ZNNID.parent / "znni"
 WINDOW = (12, 16, 20)
-CONFIG = 'parameters { key: "window" value { string_value: "12,16,20" } }\n'
+OTHERS = ((29, 37, 23), (19, 9, 31))  # the second is smaller than the window along y
+
+
+def parameters(**values):
+    """A config.pbtxt."""
+    return "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
+                   for key, value in values.items())
+
+
+CONFIG = parameters(window="12,16,20")
 
 
 def instance_norm(graph, source):
@@ -51,6 +62,42 @@ def normalised():
     return graph.model(graph.conv(both, 3))
 
 
+def shrinking():
+    """A convolution that does not pad, and a normalisation."""
+    graph = Graph(12, 1)
+    return graph.model(instance_norm(graph, graph.conv("input", 3, pads=[0] * 6)))
+
+
+def gaussian(extent):
+    """What the voxels of a window count: a Gaussian of an eighth of the extent along each axis."""
+    z, y, x = (np.exp(-0.5 * ((np.arange(n) - (n - 1) / 2) / (n / 8)) ** 2) for n in extent)
+    return np.maximum(z[:, None, None] * y[:, None] * x, 1e-3)
+
+
+def begins(n, window, overlap):
+    """Where windows begin along an axis: the last one as far as the volume goes."""
+    step = max(1, int(window * (1 - overlap)))
+    return [*range(0, n - window, step), n - window]
+
+
+def blended(model, volume, weights, overlap):
+    """The mean of ONNX Runtime's outputs of all windows, each by itself, in float64. `weights` are of the voxels of
+    such an output. A volume that is smaller than the window stands in the middle of zeros."""
+    small = volume.shape[2:]
+    beside = [max(w - n, 0) for w, n in zip(WINDOW, small)]
+    volume = np.pad(volume, [(0, 0), (0, 0), *((n // 2, n - n // 2) for n in beside)])
+    lost = [w - n for w, n in zip(WINDOW, weights.shape)]
+    extent = [n - a for n, a in zip(volume.shape[2:], lost)]
+    sums, counted = np.zeros((3, *extent)), np.zeros(extent)
+    for begin in itertools.product(*map(begins, extent, weights.shape, [overlap] * 3)):
+        window = volume[(..., *(slice(b, b + n) for b, n in zip(begin, WINDOW)))]
+        place = (..., *(slice(b, b + n) for b, n in zip(begin, weights.shape)))
+        sums[place] += weights * expected(model, window)[0].astype(np.float64)
+        counted[place] += weights
+    inner = (..., *(slice(n // 2, n // 2 + s - a) for n, s, a in zip(beside, small, lost)))
+    return (sums / counted)[inner][None]
+
+
 def declaring(model, window):
     """The same model, whose file declares the extents of its input."""
     fixed = onnx.ModelProto()
@@ -76,7 +123,8 @@ def noise(extent, seed=5):
 
 
 class NormalisedTest(unittest.TestCase):
-    """A daemon with one net three times: its window named by a parameter, by the file, by a plan beside it."""
+    """A daemon with one net: its window named by a parameter, by the file, by a plan beside it, blended otherwise; and
+    with one whose output is smaller than its input."""
 
     @classmethod
     def setUpClass(cls):
@@ -85,6 +133,9 @@ class NormalisedTest(unittest.TestCase):
         cls.model = normalised()
         save(cls.model, cls.folder / "models", "named", CONFIG)
         save(declaring(cls.model, WINDOW), cls.folder / "models", "declared")
+        save(cls.model, cls.folder / "models", "even",
+             CONFIG + parameters(window_overlap=0.25, window_weight="constant"))
+        save(shrinking(), cls.folder / "models", "shrinking", CONFIG)
         planned = save(cls.model, cls.folder / "models", "planned")
         subprocess.run([PLANNER, "--model", planned / "model.onnx", "--mem", "512M", "--volume", "12,16,20", "--output",
                         planned / "plan.pbtxt"], check=True, capture_output=True)
@@ -136,54 +187,96 @@ class NormalisedTest(unittest.TestCase):
             exact = expected(self.model, box[None, None])
             self.assert_equal_to(exact[0], np.load(self.folder / "out.npy"), options)
 
-    def test_other_extents_are_refused(self):
-        """In one line with both, whether they suit the strides or not; the daemon goes on."""
-        for extent in ((12, 16, 22), (12, 16, 19), (2, 2, 2), (24, 32, 40)):
-            with self.daemon.client() as client, self.assertRaises(triton.InferenceServerException) as refused:
-                infer(client, "named", noise(extent))
-            text = refused.exception.message()
-            self.assertEqual(refused.exception.status(), "StatusCode.INVALID_ARGUMENT")
-            self.assertIn("x".join(map(str, extent)), text)
-            self.assertIn("12x16x20", text)
-            self.assertNotIn("\n", text)
-        self.test_messages()
+    def infer_by_stream(self, name, volume):
+        """The daemon's output of one stream."""
+        with self.daemon.channel() as channel:
+            return collect(services.VolumesStub(channel).Infer(requests(volume[0], name)))[1][None]
 
-    def header(self, extent, **fields):
+    def test_other_extents_are_blended(self):
+        """In messages and in streams, of any extents, whether they suit the strides or not."""
+        for name, weights, overlap in (("named", gaussian(WINDOW), 0.5), ("even", np.ones(WINDOW), 0.25)):
+            for extent in OTHERS:
+                volume = noise(extent)
+                exact = blended(self.model, volume, weights, overlap)
+                with self.daemon.client() as client:
+                    self.assert_equal_to(exact, infer(client, name, volume), f"{name} {extent}")
+                self.assert_equal_to(exact, self.infer_by_stream(name, volume), f"{name} {extent} streamed")
+
+    def test_other_extents_by_the_client(self):
+        """Through `znni infer`, with every plan's window."""
+        volume = noise((13, 16, 27))
+        ran = self.infer_by_client(volume[0, 0])
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        exact = blended(self.model, volume, gaussian(WINDOW), 0.5)
+        self.assert_equal_to(exact[0], np.load(self.folder / "out.npy"), "named")
+        for name in ("declared", "planned"):
+            self.assert_equal_to(exact, self.infer_by_stream(name, volume), name)
+
+    def test_windows_that_lose_voxels(self):
+        """Their outputs are blended; a volume that is smaller is refused, in one line with both extents."""
+        volume = noise((21, 19, 33))
+        exact = blended(shrinking(), volume, gaussian((10, 14, 18)), 0.5)
+        with self.daemon.client() as client:
+            self.assert_equal_to(exact, infer(client, "shrinking", volume), "message")
+            with self.assertRaises(triton.InferenceServerException) as refused:
+                infer(client, "shrinking", noise((21, 19, 19)))
+        self.assert_equal_to(exact, self.infer_by_stream("shrinking", volume), "streamed")
+        text = refused.exception.message()
+        self.assertEqual(refused.exception.status(), "StatusCode.INVALID_ARGUMENT")
+        self.assertIn("21x19x19; it must be at least the network's window, 12x16x20", text)
+        self.assertNotIn("\n", text)
+
+    def header(self, extent, model="named", **fields):
         """The status of a stream that ends behind its header."""
         z, y, x = extent
-        header = messages.VolumeHeader(model_name="named", datatype="FP32", channels=1,
+        header = messages.VolumeHeader(model_name=model, datatype="FP32", channels=1,
                                        extent=messages.Extent(z=z, y=y, x=x), **fields)
         with self.daemon.channel() as channel:
             with self.assertRaises(grpc.RpcError) as refused:
                 list(services.VolumesStub(channel).Infer(iter([messages.VolumeRequest(header=header)])))
         return refused.exception
 
-    def test_streams_of_other_extents_are_refused(self):
-        refused = self.header((24, 16, 20))
+    def test_streams_that_are_too_small_are_refused(self):
+        refused = self.header((24, 16, 19), "shrinking")
         self.assertEqual(refused.code(), grpc.StatusCode.INVALID_ARGUMENT)
-        self.assertIn("24x16x20", refused.details())
+        self.assertIn("24x16x19", refused.details())
         self.assertIn("12x16x20", refused.details())
 
-    def test_streams_are_not_resumed(self):
-        refused = self.header(WINDOW, first_plane=3, resume_token="token")
-        self.assertEqual(refused.code(), grpc.StatusCode.UNIMPLEMENTED)
-        self.assertIn("expected 0", refused.details())
+    def test_streams_of_too_many_windows_are_refused(self):
+        """Before any of them is listed; the daemon goes on."""
+        refused = self.header((1 << 18, 1 << 18, 1 << 18))
+        self.assertEqual(refused.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.test_messages()
 
-    def test_the_client_says_so_before_it_sends(self):
-        ran = self.infer_by_client(noise((12, 16, 22))[0, 0])
+    def test_streams_are_not_resumed(self):
+        for extent in (WINDOW, OTHERS[0]):
+            refused = self.header(extent, first_plane=3, resume_token="token")
+            self.assertEqual(refused.code(), grpc.StatusCode.UNIMPLEMENTED)
+            self.assertIn("expected 0", refused.details())
+
+    def test_the_client_refuses_other_boxes(self):
+        """Windows would lie otherwise over them."""
+        ran = self.infer_by_client(noise((20, 20, 30))[0, 0], "--bbox", "4:17,:,:")
         self.assertEqual(ran.returncode, 2, ran.stderr)
-        self.assertIn("12x16x22 voxels found, expected 12x16x20, the window over which model 'named' normalises",
+        self.assertIn("--bbox: model 'named' blends overlapping windows of 12x16x20, which lie otherwise over a box",
                       ran.stderr)
 
     def test_metadata(self):
+        """It says how windows lie, and what is the smallest volume."""
         with self.daemon.client() as client:
-            for name in ("named", "declared", "planned"):
+            for name, least, overlap, weight in (
+                    ("named", "1,1,1", "0.5", "gaussian"), ("declared", "1,1,1", "0.5", "gaussian"),
+                    ("planned", "1,1,1", "0.5", "gaussian"), ("even", "1,1,1", "0.25", "constant"),
+                    ("shrinking", "12,16,20", "0.5", "gaussian")):
                 metadata = client.get_model_metadata(name)
-                self.assertEqual(list(metadata.inputs[0].shape), [-1, 1, *WINDOW])
-                self.assertEqual(list(metadata.outputs[0].shape), [-1, 3, *WINDOW])
-                self.assertEqual(metadata.properties["window"], "12,16,20")
+                self.assertEqual(list(metadata.inputs[0].shape), [-1, 1, -1, -1, -1])
+                self.assertEqual(list(metadata.outputs[0].shape), [-1, 3, -1, -1, -1])
+                found = [metadata.properties[key] for key in ("window", "least_input", "window_overlap",
+                                                              "window_weight")]
+                self.assertEqual(found, ["12,16,20", least, overlap, weight], name)
+                self.assertNotIn("input_period", metadata.properties)
                 config = client.get_model_config(name).config
-                self.assertEqual(list(config.input[0].dims), [-1, 1, *WINDOW])
+                self.assertEqual(list(config.input[0].dims), [-1, 1, -1, -1, -1])
 
 
 class WindowTest(unittest.TestCase):
@@ -233,6 +326,16 @@ class WindowTest(unittest.TestCase):
         save(declaring(normalised(), (12, 16, 24)), self.models, "net", CONFIG)
         self.assertIn("12x16x20 found, but the network's file declares 12x16x24; drop it", self.reason())
 
+    def test_a_window_that_overlaps_by_all_of_it(self):
+        save(normalised(), self.models, "net", CONFIG + parameters(window_overlap=1))
+        wanted = "config.pbtxt: parameter 'window_overlap' is '1'; a share of the window, from 0 to below 1, is right"
+        reason = self.reason()
+        self.assertIn(wanted, reason)
+        self.assertNotIn("\n", reason)
+        ran = self.plan_all()
+        self.assertEqual(ran.returncode, 2, ran.stderr)
+        self.assertIn(wanted, ran.stderr)
+
     def test_the_planner_plans_a_repository_for_its_windows(self):
         save(normalised(), self.models, "net", CONFIG)
         ran = self.plan_all()
@@ -242,7 +345,8 @@ class WindowTest(unittest.TestCase):
 
     def test_the_check_names_the_window(self):
         declared = save(declaring(normalised(), WINDOW), self.models, "declared") / "model.onnx"
-        self.assertRegex(self.planner("check", declared).stdout, r"\n  window +12x16x20\n")
+        self.assertRegex(self.planner("check", declared).stdout,
+                         r"\n  window +12x16x20\n  volumes +any, by overlapping windows\n")
         net = save(normalised(), self.models, "net") / "model.onnx"
         self.assertRegex(self.planner("check", net).stdout, r"\n  window +of one extent for each plan: --volume, or ")
 

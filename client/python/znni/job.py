@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from znni import wire
-from znni.box import Box, Roi, Triple, parse_roi
+from znni.box import Box, Roi, Triple, parse_roi, text_of
 from znni.errors import InvalidError
 from znni.model import Model
 from znni.padding import check_pad, padded
@@ -49,14 +49,25 @@ class Job:
             first_plane=first_plane, resume_token=resume_token)
 
 
+def _check_region(model: Model, extent: Triple) -> None:
+    """Raises InvalidError if a region of which so much is read has, by itself, another output than in the volume."""
+    if model.window is not None and extent != model.window:
+        raise InvalidError(f"roi: model '{model.name}' blends overlapping windows of {text_of(model.window)}, which lie "
+                           "otherwise over a region by itself than over the volume: leave roi out, or cut a region of "
+                           "the window's extent")
+    if model.window is None and model.pads:
+        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, where what it is "
+                           "given begins, so that a region by itself has another output than the same region of the "
+                           "volume: leave roi out")
+
+
 def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Job:
     """Returns the job. Raises InvalidError if the model does not take the volume so."""
     check_pad(pad)
     model.check_channels(source.shape[0], source.name)
     volume = source.shape[1:]
     box = parse_roi(roi, volume)
-    if model.pads and model.window is None and box.extent != volume:
-        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, where what it is given begins, so that a "
-                           "region by itself has another output than the same region of the volume: leave roi out")
     window = padded(pad, box, model.field_of_view)
+    if box.extent != volume:
+        _check_region(model, window.extent)
     return Job(model, source, pad, box, window, output_type(dtype), model.shrunk(window.extent, source.name))

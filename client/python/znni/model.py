@@ -18,7 +18,8 @@ class Model:
 
     ``pads`` is true for a network that itself pads with zeros at the border of what it is given: its output is as the
     network says, and a region of interest by itself has another output than the same region of the volume.
-    ``window`` is the one extent that the model takes if its network normalises over all voxels, else None.
+    ``window`` is what the network normalises over, if it does so over all voxels, else None: the output of a volume of
+    another extent is a blend of overlapping windows.
     """
 
     name: str
@@ -60,15 +61,18 @@ class Model:
 
     def shrunk(self, extent: Sequence[int], name: str) -> Triple:
         """Returns the extent of the output of so much input. Raises InvalidError if that is less than the field of
-        view, or not the window."""
-        if self.window is not None and tuple(extent) != self.window:
-            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected {text_of(self.window)}, the window "
-                               f"over which model '{self.name}' normalises; roi cuts a region of that extent")
-        n = tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))
-        if min(n) < 1:
-            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the field of view "
-                               f"{text_of(self.field_of_view)} of model '{self.name}'; try pad='reflect'")
-        return n  # type: ignore[return-value]
+        view, or than the window along an axis along which voxels are lost."""
+        if any(a < b for a, b in zip(extent, self.least_input)):
+            what = "field of view" if self.window is None else "window along an axis,"
+            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the {what} "
+                               f"{text_of(self.least_input)} of model '{self.name}'; try pad='reflect'")
+        return tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))  # type: ignore[return-value]
+
+    @property
+    def least_input(self) -> Triple:
+        """Returns the smallest extent: the window along axes along which voxels are lost, if there is one."""
+        window = self.window or (1, 1, 1)
+        return tuple(max(a, b) if a > 1 else 1 for a, b in zip(self.field_of_view, window))  # type: ignore[return-value]
 
 
 def _triple(text: str) -> Triple:

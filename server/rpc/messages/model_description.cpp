@@ -1,5 +1,7 @@
 #include "server/rpc/messages/model_description.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -10,23 +12,14 @@ namespace {
 
 constexpr std::string_view platform = "znni";
 
-// Returns the shape of `f` images of extent `n`, where -1 stands for any number.
-std::vector<std::int64_t> wire_shape(std::int64_t f, Vec3 n, int spatial_rank) {
-  std::vector<std::int64_t> shape = {-1, f};
-  for (int axis = 3 - spatial_rank; axis < 3; ++axis) shape.push_back(n[axis]);
+// Returns the shape of `f` images, where -1 stands for any number.
+std::vector<std::int64_t> wire_shape(std::int64_t f, int spatial_rank) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(2 + spatial_rank), -1);
+  shape[1] = f;
   return shape;
 }
 
 bool has_window(const ModelInfo& model) { return model.window != Vec3{}; }
-
-std::vector<std::int64_t> input_shape(const ModelInfo& model) {
-  return wire_shape(model.f_in, has_window(model) ? model.window : Vec3::cube(-1), model.spatial_rank);
-}
-
-std::vector<std::int64_t> output_shape(const ModelInfo& model) {
-  const Vec3 n = model.window - model.field_of_view + Vec3::cube(1);
-  return wire_shape(model.f_out, has_window(model) ? n : Vec3::cube(-1), model.spatial_rank);
-}
 
 void describe_tensor(const std::string& name, const std::vector<std::int64_t>& shape,
                      inference::ModelMetadataResponse::TensorMetadata& out) {
@@ -40,6 +33,22 @@ std::string extent_text(Vec3 n, int spatial_rank) {
   std::string text;
   for (int axis = 3 - spatial_rank; axis < 3; ++axis) text += (text.empty() ? "" : ",") + std::to_string(n[axis]);
   return text;
+}
+
+// Returns the shortest text that reads as this number.
+std::string shortest_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+// Returns the smallest volume. A window lies around one that is smaller, where the output is as large as the input.
+Vec3 least_input(const ModelInfo& model) {
+  if (!has_window(model)) return model.least_input;
+  Vec3 least = model.window;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (model.field_of_view[axis] == 1) least[axis] = 1;
+  }
+  return least;
 }
 
 std::uint64_t count(std::int64_t value) { return static_cast<std::uint64_t>(value); }
@@ -57,14 +66,18 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   response.set_name(model.name);
   for (const std::string& version : versions) response.add_versions(version);
   response.set_platform(std::string(platform));
-  describe_tensor(model.input_name, input_shape(model), *response.add_inputs());
-  describe_tensor(model.output_name, output_shape(model), *response.add_outputs());
+  describe_tensor(model.input_name, wire_shape(model.f_in, model.spatial_rank), *response.add_inputs());
+  describe_tensor(model.output_name, wire_shape(model.f_out, model.spatial_rank), *response.add_outputs());
   const Vec3 halo = model.field_of_view - Vec3::cube(1);
   const Vec3 before = halo / Vec3::cube(2);
   auto& properties = *response.mutable_properties();
   properties["field_of_view"] = extent_text(model.field_of_view, model.spatial_rank);
-  if (has_window(model)) properties["window"] = extent_text(model.window, model.spatial_rank);
-  properties["least_input"] = extent_text(has_window(model) ? model.window : model.least_input, model.spatial_rank);
+  if (has_window(model)) {
+    properties["window"] = extent_text(model.window, model.spatial_rank);
+    properties["window_overlap"] = shortest_text(model.blend.overlap);
+    properties["window_weight"] = model.blend.weight == WindowWeight::gaussian ? "gaussian" : "constant";
+  }
+  properties["least_input"] = extent_text(least_input(model), model.spatial_rank);
   const bool has_period = model.period != Vec3::cube(1) && !has_window(model);
   if (has_period) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
@@ -100,8 +113,8 @@ inference::ModelConfig describe_config(const ModelInfo& model) {
   auto& output = *config.add_output();
   output.set_name(model.output_name);
   output.set_data_type(inference::TYPE_FP32);
-  for (const std::int64_t extent : input_shape(model)) input.add_dims(extent);
-  for (const std::int64_t extent : output_shape(model)) output.add_dims(extent);
+  for (const std::int64_t extent : wire_shape(model.f_in, model.spatial_rank)) input.add_dims(extent);
+  for (const std::int64_t extent : wire_shape(model.f_out, model.spatial_rank)) output.add_dims(extent);
   return config;
 }
 

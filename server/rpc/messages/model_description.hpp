@@ -16,8 +16,8 @@ struct WireLimits {
   std::int64_t most_chunk_bytes = 0;  // voxels in one chunk of the Volumes stream
 };
 
-// Shapes are [-1,C,-1,-1,-1] ([-1,C,-1,-1] for 2D nets, [-1,C,-1] for 1D ones), with extents in place of the last -1
-// for a model that takes volumes of one extent. `versions` are all versions of that name.
+// Shapes are [-1,C,-1,-1,-1] ([-1,C,-1,-1] for 2D nets, [-1,C,-1] for 1D ones). `versions` are all versions of that
+// name.
 [[nodiscard]] inference::ModelMetadataResponse describe_metadata(const ModelInfo& model,
                                                                  const std::vector<std::string>& versions,
                                                                  const WireLimits& limits);

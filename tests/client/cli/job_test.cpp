@@ -62,28 +62,44 @@ TEST(Job, WhatTheUserCanMend) {
   EXPECT_EQ(code(unknown), 2);
 }
 
-TEST(Job, AModelThatNormalisesTakesItsWindowAlone) {
+TEST(Job, AModelThatNormalisesTakesVolumesAndBoxesOfItsWindow) {
   const FakeDaemon daemon;
   const Scratch scratch;
   Options options = options_for(daemon, scratch, "whole.npy");
   options.model = "bound";
   const auto whole = run_infer(options, {});
   ASSERT_TRUE(whole) << whole.error().message;
-  options.output = scratch.file("box.npy");
-  options.bbox = "0:8,:,:";
-  const auto smaller = run_infer(options, {});
-  ASSERT_FALSE(smaller);
-  EXPECT_EQ(smaller.error().message, options.input +
-                                         ": 8x6x8 voxels found, expected 9x6x8, the window over which model "
-                                         "'bound' normalises; --bbox cuts a box of that extent");
-  options.bbox = "";
+  options.output = scratch.file("larger.npy");
   options.padding = Padding::reflect;
-  EXPECT_NE(run_infer(options, {}).error().message.find("11x8x10 voxels found, expected 9x6x8"), std::string::npos);
-  EXPECT_EQ(daemon.streams(), 1) << "nothing is sent";
+  const auto larger = run_infer(options, {});
+  ASSERT_TRUE(larger) << larger.error().message;
+  EXPECT_EQ(daemon.streams(), 2);
+  options.output = scratch.file("box.npy");
+  options.bbox = "1:9,:,:";
+  const auto other = run_infer(options, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message,
+            "--bbox: model 'bound' blends overlapping windows of 9x6x8, which lie otherwise over a box by itself than "
+            "over the volume: leave --bbox out, or cut a box of the window's extent");
+  EXPECT_EQ(daemon.streams(), 2) << "nothing is sent";
   options.bbox = "1:8,1:5,1:7";
   const auto padded = run_infer(options, {});
   ASSERT_TRUE(padded) << padded.error().message;
   expect_middle(options.output, {{1, 1, 1}, {8, 5, 7}});
+}
+
+TEST(Job, AModelThatLosesVoxelsTakesItsWindowAtLeast) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.model = "wide";
+  const auto refused = run_infer(options, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, options.input +
+                                         ": 9x6x8 voxels are less than the window along an axis, 9x7x8 of model "
+                                         "'wide'; try --padding reflect");
+  options.padding = Padding::reflect;
+  EXPECT_TRUE(run_infer(options, {}));
 }
 
 TEST(Job, ResumeOfAnotherJobIsRefused) {

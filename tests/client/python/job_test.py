@@ -51,12 +51,15 @@ class JobTest(unittest.TestCase):
         self.assertEqual(job(roi="0:30,:,:", model=pads).output, (30, 40, 50))
 
     def test_a_network_that_normalises(self):
-        """It takes regions of its window's extent, also if it pads."""
+        """It takes whole volumes, and regions of its window's extent, also if it pads."""
         bound = dataclasses.replace(MODEL, pads=True, window=(20, 40, 50))
+        self.assertEqual(job(model=bound).output, (21, 40, 46))
+        self.assertEqual(job(pad="zero", model=bound).output, (30, 40, 50))
         self.assertEqual(job(roi="5:25,:,:", model=bound).output, (11, 40, 46))
-        with self.assertRaisesRegex(InvalidError, "^volume: 30x40x50 voxels found, expected 20x40x50, the window"):
-            job(model=bound)
-        with self.assertRaisesRegex(InvalidError, "^volume: 29x40x54 voxels found, expected 20x40x50"):
+        words = "^roi: model 'net' blends overlapping windows of 20x40x50, which lie otherwise over a region by itself"
+        with self.assertRaisesRegex(InvalidError, words):
+            job(roi="5:26,:,:", model=bound)
+        with self.assertRaisesRegex(InvalidError, words):
             job(roi="5:25,:,:", pad="zero", model=bound)
 
 

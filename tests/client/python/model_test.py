@@ -34,9 +34,10 @@ class ModelTest(unittest.TestCase):
         self.assertIsNone(model_of(answer(), True, "").window)
         self.assertEqual(model.output_shape((2, 30, 40, 50)), (3, 21, 40, 46))
         self.assertEqual(model.output_shape((2, 21, 40, 46), "reflect"), (3, 21, 40, 46))
-        words = "volume: 39x40x54 voxels found, expected 30x40x50, the window over which model 'net' normalises"
+        self.assertEqual(model.output_shape((2, 31, 20, 99)), (3, 22, 20, 95), "any extent where nothing is lost")
+        words = "29x40x50 voxels found, expected at least the window along an axis, 30x1x50 of model 'net'; try"
         with self.assertRaisesRegex(InvalidError, words):
-            model.output_shape((2, 30, 40, 50), "reflect")
+            model.output_shape((2, 29, 40, 50))
 
     def test_output_shape(self):
         model = model_of(answer(), True, "")

@@ -78,7 +78,8 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5]},
-      "field_of_view": [6, 6], "tile_bound": false, "window": null, "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
+      "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
+      "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));
   Network network = strided();
   network.frame = {Vec3::cube(1), Vec3::cube(1)};
@@ -101,8 +102,8 @@ TEST(PlannerNetworkCheck, ANetworkThatNormalisesHasAWindow) {
             "  input          1 channel, [N, C, Z, Y, X]\n"
             "  output         2 channels, as large as the input\n"
             "  field of view  the whole window: the net normalises over all voxels\n"
-            "  window         of one extent for each plan: --volume, or the parameter 'window'\n"
-            "  volumes        of the window's extent alone, at least 1x1x1\n"
+            "  window         of one extent for each plan: --volume, or the parameter 'window'; at least 1x1x1\n"
+            "  volumes        any, by overlapping windows\n"
             "  parameters     60 as computed here, batch normalisations folded in\n"
             "  layers         1 convolution, 1 normalisation\n");
   const Json open = Json::parse(check_json("net.onnx", facts_of(network)));
@@ -111,9 +112,25 @@ TEST(PlannerNetworkCheck, ANetworkThatNormalisesHasAWindow) {
   EXPECT_TRUE(open.at("field_of_view").is_null());
   network.window = {8, 16, 32};
   const std::string text = check_text("net.onnx", facts_of(network));
-  EXPECT_NE(text.find("  window         8x16x32\n  volumes        of the window's extent alone\n"), std::string::npos)
+  EXPECT_NE(text.find("  window         8x16x32\n  volumes        any, by overlapping windows\n"), std::string::npos)
       << text;
-  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network))).at("window"), Json({8, 16, 32}));
+  const Json declared = Json::parse(check_json("net.onnx", facts_of(network)));
+  EXPECT_EQ(declared.at("window"), Json({8, 16, 32}));
+  EXPECT_EQ(declared.at("windows").at("least"), Json({1, 1, 1}));
+  EXPECT_EQ(declared.at("volume").at("least"), Json({1, 1, 1}));
+}
+
+TEST(PlannerNetworkCheck, VolumesAreNoSmallerThanTheWindowWhereVoxelsAreLost) {
+  Network network = normalised();
+  network.frame = {{0, 1, 0}, {0, 1, 1}};
+  network.spatial_rank = 2;
+  network.nodes.front().operation = Convolution{2, {1, 3, 3}, Vec3::cube(1), {}};
+  const std::string text = check_text("net.onnx", facts_of(network));
+  EXPECT_NE(text.find("  volumes        of the window's extent or larger, by overlapping windows\n"), std::string::npos)
+      << text;
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network))).at("volume").at("least"), Json({1, nullptr}));
+  network.window = {1, 16, 32};
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network))).at("volume").at("least"), Json({1, 32}));
 }
 
 Blockers two_kinds() {

@@ -74,6 +74,23 @@ TEST(ConfiguredNetwork, SettingsGiveWindowAndActivation) {
   EXPECT_EQ(configured({network, random_weights(network, 1)}, settings).error().code, ErrorCode::invalid_argument);
 }
 
+TEST(ConfiguredNetwork, HowWindowsOverlapIsRefusedWithoutAny) {
+  Network dense = normalised();
+  dense.nodes.pop_back();
+  const auto refused = [](const Network& network, const ModelSettings& settings) {
+    const Result<LoadedNetwork> found = configured({network, {}}, settings);
+    return found ? "" : found.error().message;
+  };
+  ModelSettings overlap;
+  overlap.window_overlap = 0.5;
+  ModelSettings weight;
+  weight.window_weight = WindowFalloff::constant;
+  EXPECT_THAT(refused(dense, overlap), StartsWith("parameter 'window_overlap': the network does not normalise"));
+  EXPECT_THAT(refused(dense, weight), StartsWith("parameter 'window_weight': the network does not normalise"));
+  EXPECT_EQ(refused(normalised(), overlap), "");
+  EXPECT_EQ(refused(normalised(), weight), "");
+}
+
 TEST(ConfiguredNetwork, WithoutSettingsNothingChanges) {
   const Network network = normalised();
   const Result<LoadedNetwork> found = configured({network, {}}, {});

@@ -40,15 +40,17 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
   EXPECT_EQ(settings.output_activation, OutputActivation::none);
   EXPECT_EQ(settings.output_grid, OutputGrid::dense);
   EXPECT_THAT(settings.window, IsEmpty());
+  EXPECT_EQ(settings.window_overlap, std::nullopt);
+  EXPECT_EQ(settings.window_weight, std::nullopt);
   EXPECT_THAT(settings.warnings, IsEmpty());
 }
 
 TEST(ModelConfig, OurParameters) {
-  const ModelSettings settings =
-      parsed("name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
-             parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
-             parameter("output_activation", "sigmoid") + parameter("output_grid", "network") +
-             parameter("window", "64,128,96"));
+  const ModelSettings settings = parsed(
+      "name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
+      parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
+      parameter("output_activation", "sigmoid") + parameter("output_grid", "network") +
+      parameter("window", "64,128,96") + parameter("window_overlap", "0.25") + parameter("window_weight", "constant"));
   EXPECT_EQ(settings.name, "m");
   EXPECT_EQ(settings.input_scale, 0.03125F);
   EXPECT_EQ(settings.input_offset, -4.1015625F);
@@ -57,9 +59,11 @@ TEST(ModelConfig, OurParameters) {
   EXPECT_EQ(settings.output_activation, OutputActivation::sigmoid);
   EXPECT_EQ(settings.output_grid, OutputGrid::network);
   EXPECT_THAT(settings.window, ElementsAre(64, 128, 96));
+  EXPECT_EQ(settings.window_overlap, 0.25);
+  EXPECT_EQ(settings.window_weight, WindowFalloff::constant);
   EXPECT_THAT(settings.extra, IsEmpty());
   EXPECT_THAT(settings.warnings, IsEmpty());
-  EXPECT_EQ(settings.config.parameters_size(), 7);
+  EXPECT_EQ(settings.config.parameters_size(), 9);
 }
 
 TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
@@ -86,6 +90,19 @@ TEST(ModelConfig, AWindowHasOneToThreeNumbers) {
        {"", "64,", "64,64,64,64", "64,64,64,", "64 64", "-8", "8.5", "cube", "99999999999999999999", "9999999999"}) {
     EXPECT_THAT(refusal(parameter("window", wrong)), StartsWith("parameter 'window' is '")) << wrong;
   }
+}
+
+TEST(ModelConfig, WindowsOverlapByAShare) {
+  EXPECT_EQ(parsed(parameter("window_overlap", "0")).window_overlap, 0.0);
+  EXPECT_EQ(parsed(parameter("window_overlap", "0.75")).window_overlap, 0.75);
+  EXPECT_EQ(refusal(parameter("window_overlap", "1")),
+            "parameter 'window_overlap' is '1'; a share of the window, from 0 to below 1, is right");
+  for (const char* wrong : {"", "-0.5", "1.5", "50%", "nan", "inf", "0,5", "half"}) {
+    EXPECT_THAT(refusal(parameter("window_overlap", wrong)), StartsWith("parameter 'window_overlap' is '")) << wrong;
+  }
+  EXPECT_EQ(parsed(parameter("window_weight", "gaussian")).window_weight, WindowFalloff::gaussian);
+  EXPECT_EQ(refusal(parameter("window_weight", "linear")),
+            "parameter 'window_weight' is 'linear'; gaussian or constant is right");
 }
 
 TEST(ModelConfig, OtherParametersAreKeptWithAWarning) {

@@ -71,12 +71,19 @@ TEST(ModelSlot, AModelThatNormalisesHasTheWindowOfItsPlan) {
   ASSERT_FALSE(open);
   EXPECT_THAT(open.error().message, HasSubstr("the parameter 'window' of its config.pbtxt"));
 
-  directory.write("net/config.pbtxt", "parameters { key: 'window' value { string_value: '8,9,10' } }");
+  const std::string window = "parameters { key: 'window' value { string_value: '8,9,10' } }";
+  directory.write("net/config.pbtxt", window);
+  const Result<PlannedModel> usual = plan_model(found, 1 << 20, context, {});
+  ASSERT_TRUE(usual) << usual.error().message;
+  EXPECT_EQ(usual->blend, WindowBlend());
+  directory.write("net/config.pbtxt", window + "parameters { key: 'window_overlap' value { string_value: '0.25' } }");
   Result<PlannedModel> planned = plan_model(found, 1 << 20, context, {});
   ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_NE(planned->identity, usual->identity) << "other voxels";
   ModelSlot slot(found, 4);
   slot.set_ready(open_model(std::move(*planned), catalogue, *device, {}, {}).value());
   EXPECT_EQ(slot.info().window, (Vec3{8, 9, 10}));
+  EXPECT_EQ(slot.info().blend.overlap, 0.25);
   EXPECT_FALSE(slot.info().is_dense);
   EXPECT_FALSE(slot.info().is_resumable());
 }

@@ -106,8 +106,26 @@ TEST_F(ModelFilesTest, RefusesWhatTheConfigurationGetsWrong) {
   EXPECT_THAT(read().error().message, HasSubstr("expected 'dense', of which every stride-th voxel"));
   write_config(parameter("window", "64"));
   EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt: parameter 'window': the network does not normalise"));
+  write_config(parameter("window_overlap", "0.5"));
+  EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt: parameter 'window_overlap': the network does not"));
   write_config("name: ");
   EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt"));
+}
+
+TEST_F(ModelFilesTest, WindowsOverlapAsTheConfigurationSays) {
+  Network network;
+  network.nodes = {{"conv", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {0}}, {"norm", Norm{2, 1e-5F, {}}, {1}}};
+  test::write_model(directory_.path(), "net", "1", test::onnx_text(network, random_weights(network, 3)));
+  write_config(parameter("window", "8"));
+  const Result<ModelFiles> files = read();
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_EQ(files->blend, WindowBlend());
+  write_config(parameter("window", "8") + parameter("window_overlap", "0.25") + parameter("window_weight", "constant"));
+  EXPECT_EQ(read()->blend, (WindowBlend{WindowWeight::constant, 0.25}));
+  write_config(parameter("window_weight", "gaussian"));
+  EXPECT_EQ(read()->blend, WindowBlend());
+  write_config(parameter("window_overlap", "1"));
+  EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt: parameter 'window_overlap' is '1'"));
 }
 
 TEST_F(ModelFilesTest, MissingTruncatedAndUnknownNetworksNameTheirFile) {

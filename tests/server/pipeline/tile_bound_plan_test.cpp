@@ -187,6 +187,15 @@ TEST_F(TileBoundNetworks, BlendWindowsOverOtherVolumes) {
   }
 }
 
+// Its extents are all that a client says of it at first.
+TEST_F(TileBoundNetworks, PredictAHugeVolumeWithoutAListOfItsWindows) {
+  open(test::base_seed());
+  const Result<JobOutlook> said = outlook(Vec3::cube(std::int64_t{1} << 18));
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_GT(said->patches, std::int64_t{1} << 30);
+  EXPECT_GT(said->list_bytes, said->patches);
+}
+
 TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {
   open(test::base_seed());
   const test::RandomVolume volume = test::random_volume(net_.network.f_in, window_, ElementType::f32, *random_);

@@ -26,6 +26,18 @@ TEST(WindowBlend, AWindowLiesAroundAVolumeThatIsSmaller) {
   EXPECT_THAT(window_begins(4, 8, 0.5), ElementsAre(-2));
 }
 
+TEST(WindowBlend, WindowsAreCountedWithoutAList) {
+  for (std::int64_t n = 1; n < 40; ++n) {
+    for (std::int64_t window = 1; window < 12; ++window) {
+      for (const double overlap : {0.0, 0.25, 0.5, 0.99}) {
+        EXPECT_EQ(window_count(n, window, overlap), std::ssize(window_begins(n, window, overlap)))
+            << n << ' ' << window;
+      }
+    }
+  }
+  EXPECT_EQ(window_count(std::int64_t{1} << 60, 2, 0.5), (std::int64_t{1} << 60) - 1);
+}
+
 TEST(WindowBlend, ConstantWeightsAreOne) {
   EXPECT_THAT(window_weights(WindowWeight::constant, {1, 1, 3}), ElementsAre(1, 1, 1));
 }
@@ -67,7 +79,9 @@ TEST(WindowBlend, AGridOwnsEveryVoxelOnce) {
       for (; patch < static_cast<std::size_t>(row.end); ++patch) {
         EXPECT_LE(grid.patches[patch].start.z, row.first_plane);
       }
-      if (patch < grid.patches.size()) EXPECT_EQ(grid.patches[patch].start.z, planes);
+      if (patch < grid.patches.size()) {
+        EXPECT_EQ(grid.patches[patch].start.z, planes);
+      }
     }
     EXPECT_EQ(planes, output.z);
     EXPECT_EQ(patch, grid.patches.size());

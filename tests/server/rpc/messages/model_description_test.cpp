@@ -78,22 +78,30 @@ TEST(ModelDescription, PaddingIsToldAlsoWhereItFollowsACrop) {
   EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_after"), "0,2,1");
 }
 
-TEST(ModelDescription, AModelThatNormalisesTakesOneExtent) {
+TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {
   ModelInfo model = twice_model();
   model.window = {32, 64, 96};
+  model.field_of_view = {1, 3, 1};
+  model.least_input = {4, 6, 4};
   model.period = Vec3::cube(4);
   model.is_dense = false;
   const auto metadata = describe_metadata(model, {}, {});
-  EXPECT_THAT(metadata.inputs(0).shape(), ElementsAre(-1, 1, 32, 64, 96));
-  EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 2, 30, 62, 94));
+  EXPECT_THAT(metadata.inputs(0).shape(), ElementsAre(-1, 1, -1, -1, -1));
+  EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 2, -1, -1, -1));
   const auto& properties = metadata.properties();
   EXPECT_EQ(properties.at("window"), "32,64,96");
-  EXPECT_EQ(properties.at("least_input"), "32,64,96");
+  EXPECT_EQ(properties.at("window_overlap"), "0.5");
+  EXPECT_EQ(properties.at("window_weight"), "gaussian");
+  EXPECT_EQ(properties.at("least_input"), "1,64,1") << "the window where voxels are lost";
   EXPECT_FALSE(properties.contains("input_period"));
   EXPECT_FALSE(properties.contains("halo_before"));
-  EXPECT_THAT(describe_config(model).input(0).dims(), ElementsAre(-1, 1, 32, 64, 96));
-  EXPECT_THAT(describe_config(model).output(0).dims(), ElementsAre(-1, 2, 30, 62, 94));
-  EXPECT_FALSE(describe_metadata(twice_model(), {}, {}).properties().contains("window"));
+  EXPECT_THAT(describe_config(model).input(0).dims(), ElementsAre(-1, 1, -1, -1, -1));
+  model.blend = {WindowWeight::constant, 0.1};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("window_overlap"), "0.1");
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("window_weight"), "constant");
+  for (const char* none : {"window", "window_overlap", "window_weight"}) {
+    EXPECT_FALSE(describe_metadata(twice_model(), {}, {}).properties().contains(none)) << none;
+  }
 }
 
 TEST(ModelDescription, ConfigIsUnbatched) {
