@@ -41,7 +41,8 @@ std::vector<float> normalised(const std::vector<float>& values, int workers) {
   const float one = 1;
   const float zero = 0;
   const LayerWeights weights{{}, {}, {&one, 1}, {&zero, 1}};
-  return test::run_once(norm, problem, planar, weights, {values}, *device).values;
+  const std::vector<std::vector<float>> inputs = {values};
+  return test::run_once(norm, problem, planar, weights, inputs, *device).values;
 }
 
 TEST(Norm, IsTheSameForAnyNumberOfWorkers) {
