@@ -42,13 +42,16 @@ std::string failure(void (*change)(Network&)) {
 }
 
 TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalises) {
-  Network network = sound();
+  Network network;
+  network.nodes = {{"conv", conv(6, {1, 2, 3}), {0}}, {"norm", ScaleShift{}, {1}}};
   EXPECT_FALSE(is_tile_bound(network));
   EXPECT_TRUE(is_dense(network));
-  network.nodes[6].operation = Norm{.groups = 3};
+  network.nodes[1].operation = Norm{.groups = 3};
   ASSERT_TRUE(check(network)) << check(network).error().message;
   EXPECT_TRUE(is_tile_bound(network));
   EXPECT_FALSE(is_dense(network));
+  network.nodes[1].operation = Norm{.groups = 4};
+  EXPECT_EQ(check(network).error().message, "node norm: normalises 6 images in 4 groups, which does not divide");
 }
 
 TEST(PlannerNetwork, ReachesByHand) {

@@ -48,6 +48,13 @@ TEST(PlannerTileBound, WindowsFollowTheStrides) {
   EXPECT_THAT(failure(network, {2, 5, 8}), HasSubstr("the volume has 5 voxels along y"));
 }
 
+// Its fragments would be normalised apart.
+TEST(PlannerTileBound, APoolingMayNotBeDense) {
+  Network network;
+  network.nodes = {{"pool", Pooling{}, {0}}, {"norm", Norm{1}, {1}}};
+  EXPECT_THAT(failure(network, {}), HasSubstr("node pool is a dense pooling, and node norm normalises"));
+}
+
 TEST(PlannerTileBound, AxesWithAFrameAreClosed) {
   EXPECT_EQ(axes_of_window(normalised(true)), Vec3::cube(1));
   EXPECT_EQ(axes_of_window(normalised(false)), Vec3{});

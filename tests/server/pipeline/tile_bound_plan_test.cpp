@@ -67,6 +67,7 @@ PaddedNetwork random_bound_network(Random& random) {
 GeometryChoice window_choice(const Network& network, Vec3 window) {
   GeometryChoice choice;
   choice.pass_input = framed(network, window);
+  choice.modes.resize(pooling_nodes(network).size());
   choice.closed = axes_of_window(network);
   return choice;
 }
@@ -128,7 +129,8 @@ class TileBoundNetworks : public testing::Test {
 
   // Runs a job on a random volume that flows; returns its difference from the definition, as error_of() does.
   double blended_error(Vec3 n, const WindowBlend& blend) {
-    const test::RandomVolume volume = test::random_volume(net_.network.f_in, n, ElementType::f32, *random_);
+    test::RandomVolume volume = test::random_volume(net_.network.f_in, n, ElementType::f32, *random_);
+    volume.shape.order = VolumeOrder::plane_major;  // as it flows
     const Result<JobOutlook> said = outlook(n);
     if (!said) throw std::runtime_error(said.error().message);
     test::JobOutcome outcome;
