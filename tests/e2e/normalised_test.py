@@ -2,6 +2,7 @@
 they give the weighted mean of what it computes of overlapping windows."""
 
 import itertools
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -271,10 +272,10 @@ class NormalisedTest(unittest.TestCase):
                 metadata = client.get_model_metadata(name)
                 self.assertEqual(list(metadata.inputs[0].shape), [-1, 1, -1, -1, -1])
                 self.assertEqual(list(metadata.outputs[0].shape), [-1, 3, -1, -1, -1])
-                found = [metadata.properties[key] for key in ("window", "least_input", "window_overlap",
-                                                              "window_weight")]
+                properties = json.loads(self.daemon.page(f"/v2/models/{name}")[1])["properties"]
+                found = [properties[key] for key in ("window", "least_input", "window_overlap", "window_weight")]
                 self.assertEqual(found, ["12,16,20", least, overlap, weight], name)
-                self.assertNotIn("input_period", metadata.properties)
+                self.assertNotIn("input_period", properties)
                 config = client.get_model_config(name).config
                 self.assertEqual(list(config.input[0].dims), [-1, 1, -1, -1, -1])
 
