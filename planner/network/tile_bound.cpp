@@ -7,6 +7,8 @@
 namespace znni {
 namespace {
 
+constexpr std::int64_t most_extent = std::int64_t{1} << 30;  // keeps arithmetic on extents from overflowing
+
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 const std::string& first_norm(const Network& network) {
@@ -35,6 +37,9 @@ Result<void> check_window(const Network& network) {
   }
   if (Result<void> sound = check_poolings(network); !sound) return sound;
   if (network.window == Vec3{}) return {};
+  if (!covers(Vec3::cube(most_extent), network.window)) {
+    return invalid("the window, " + to_string(network.window) + ", is larger than 2^30 along an axis");
+  }
   const Vec3 fov = reaches(network).back().fov;
   if (covers(network.window, Vec3::cube(1)) && covers(framed(network, network.window), fov)) {
     return check_volume(network, network.window);

@@ -34,6 +34,7 @@ TEST(PlannerTileBound, AWindowIsALegalVolume) {
   EXPECT_EQ(failure(normalised(true), {1, 1, 1}), "");
   EXPECT_EQ(failure(normalised(false), {5, 5, 7}), "");
   EXPECT_THAT(failure(normalised(false), {5, 4, 7}), HasSubstr("the window, 5x4x7, is smaller than the field of view"));
+  EXPECT_THAT(failure(normalised(true), {4, std::int64_t{1} << 62, 7}), HasSubstr("is larger than 2^30 along an axis"));
   EXPECT_THAT(failure(normalised(true), {0, 4, 7}), HasSubstr("the window, 0x4x7, is smaller"));
   Network other = normalised(true);
   other.nodes[1].operation = ScaleShift{};
