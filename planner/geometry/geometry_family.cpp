@@ -134,6 +134,7 @@ Result<void> check_closed_axes(const Network& network, const GeometryChoice& cho
   if (Result<void> sound = check_closed(network, choice.closed); !sound) return sound;
   const bool is_bound = is_tile_bound(network);
   if (is_bound && choice.streamed) return invalid("streamed, and it normalises over all voxels");
+  if (is_bound && choice.head_slab != 0) return invalid("its head runs in slabs, and it normalises over all voxels");
   if (is_bound && choice.S != 1) return invalid("several windows are computed together; 1 is right");
   return check_normalised(network, choice.closed);
 }
@@ -312,7 +313,8 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   if (Result<void> walked = walk(common_.histories.read, network_.nodes.size(), shapes); !walked) {
     return walked.error();
   }
-  if (!covers(patch_output(pass_input), common_.period)) {
+  const bool is_one_patch = is_tile_bound(network_);
+  if (!is_one_patch && !covers(patch_output(pass_input), common_.period)) {
     return invalid("a patch of " + to_string(pass_input) + " writes less than the period of the strides, " +
                    to_string(common_.period));
   }

@@ -23,6 +23,8 @@ RoundingReach rounding_reach(const Network& network, const Geometry& geometry, c
     for (const int input : inputs) margin = max(margin, margins[static_cast<std::size_t>(input)]);
     margins.push_back(margin);
   }
+  // A mean carries an error to all voxels.
+  if (is_tile_bound(network)) return {reach.back().fov, widest_margin(geometry)};
   // Voxels of one period read what the first or the last of them reads.
   const Vec3 margin = margins.back() + period(network) - Vec3::cube(1);
   return {reach.back().fov, min(margin, widest_margin(geometry))};

@@ -269,9 +269,9 @@ Result<void> check_all_used(const Network& network) {
 
 // Checks what padding, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
+  if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
   const bool pads = padded_axes(network) != Vec3{};
   if (!pads && !is_strided(network)) return {};
-  if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
   const Reach& reach = walk.reach.back();
   if (reach.stride != Vec3::cube(1)) {
     const std::string why = pads ? "a node pads" : "a node has a stride of its own";

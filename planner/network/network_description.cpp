@@ -39,6 +39,13 @@ std::string activation_text(Activation activation) {
   return text + alpha.data();
 }
 
+std::string epsilon_text(float epsilon) {
+  if (epsilon == Norm{}.epsilon) return "";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), ", epsilon %.9g", static_cast<double>(epsilon));
+  return text.data();
+}
+
 std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
   std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
@@ -63,7 +70,8 @@ std::string operation_text(const Node& node, std::int64_t f) {
           [&](const Softmax&) { return "softmax " + f_text; },
           [&](const ScaleShift&) { return "scale and shift " + f_text; },
           [&](const Norm& norm) {
-            return "norm " + f_text + ", groups " + std::to_string(norm.groups) + activation_text(norm.activation);
+            return "norm " + f_text + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +
+                   activation_text(norm.activation);
           },
           [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
           [&](const Concat&) { return std::string("concat"); },

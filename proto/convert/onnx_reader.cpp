@@ -4,6 +4,7 @@
 #include <set>
 
 #include "planner/network/padding.hpp"
+#include "planner/network/tile_bound.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/file_state.hpp"
 #include "proto/convert/onnx_blockers.hpp"
@@ -150,8 +151,12 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
   if (!valid) return valid;
-  valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
+  valid->network.window = declared_window(valid->network, builder.extents(0));
+  if (const Result<void> fits = check_window(valid->network); !fits) {
+    return unsupported("the extents that the input declares are the window of a network that normalises over it, and " +
+                       fits.error().message + "; export it with open extents, and name a window");
+  }
   if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();
   return valid;
 }

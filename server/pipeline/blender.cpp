@@ -21,7 +21,8 @@ Blender::Blender(const Shape5& output, Vec3 window, WindowWeight weight)
       sums_(static_cast<std::size_t>(mul(output.f + 1, floats_of_image(output, window)))) {}
 
 std::int64_t Blender::bytes(const Shape5& output, Vec3 window) {
-  const std::int64_t floats = znni::add(voxels(window), mul(output.f + 1, floats_of_image(output, window)));
+  const std::int64_t floats =
+      znni::add(window.z + window.y + window.x, mul(output.f + 1, floats_of_image(output, window)));
   return mul(floats, static_cast<std::int64_t>(sizeof(float)));
 }
 
@@ -39,14 +40,18 @@ void Blender::add(const TensorView& window, Vec3 begin, Executor& executor) {
     const std::int64_t image = index / planes;
     const std::int64_t z = first.z + index % planes;
     for (std::int64_t y = first.y; y < last.y; ++y) {
-      const float* const weights = weights_.data() + (z * window_.y + y) * window_.x;
+      const float* const along = weights_.along[2].data();
+      const float row_weight = weights_.row(z, y);
+      const float least = weights_.least;
       float* const sums = row(image, begin.z + z, begin.y + y) + begin.x;
       if (image == output_.f) {
-        for (std::int64_t x = first.x; x < last.x; ++x) sums[x] += weights[x];
+        for (std::int64_t x = first.x; x < last.x; ++x) sums[x] += std::max(row_weight * along[x], least);
         continue;
       }
       const float* const values = window.image(0, image) + z * window.strides.z + y * window.strides.y;
-      for (std::int64_t x = first.x; x < last.x; ++x) sums[x] += weights[x] * values[x];
+      for (std::int64_t x = first.x; x < last.x; ++x) {
+        sums[x] += std::max(row_weight * along[x], least) * values[x];
+      }
     }
   });
 }

@@ -34,8 +34,8 @@ class Blender {
 
   Shape5 output_;
   Vec3 window_;
-  std::vector<float> weights_;  // [z][y][x] of a window
-  std::vector<float> sums_;     // [f + 1][window.z][y][x]: planes in a ring; the last image has the sums of weights
+  WindowWeights weights_;
+  std::vector<float> sums_;  // [f + 1][window.z][y][x]: planes in a ring; the last image has the sums of weights
 };
 
 }  // namespace znni

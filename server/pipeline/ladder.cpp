@@ -83,6 +83,10 @@ Plan without_gpu(const Plan& plan) {
 Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                               const DeviceSpec& cpu, const DeviceSpec* gpu) {
   if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
+  if (is_tile_bound(network) && plan.ladder.size() != 1) {
+    return Error{ErrorCode::invalid_argument, "plan: the ladder has " + std::to_string(plan.ladder.size()) +
+                                                  " rungs; a network that normalises over its window has one"};
+  }
   const Result<DeviceSpec> device = device_of_rungs(plan, cpu);
   if (!device) return device.error().within("plan");
   std::vector<LadderRung> rungs;

@@ -1,21 +1,20 @@
 #include "server/pipeline/window_blend.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace znni {
 namespace {
 
 constexpr double sigma_share = 0.125;  // of a window's extent
-constexpr double least_weight = 1e-3;
+constexpr float least_weight = 1e-3F;
 
-std::vector<double> weights_along(std::int64_t extent) {
-  std::vector<double> weights;
+std::vector<float> weights_along(std::int64_t extent) {
+  std::vector<float> weights;
   const double sigma = sigma_share * static_cast<double>(extent);
   for (std::int64_t i = 0; i < extent; ++i) {
     const double distance = static_cast<double>(i) - static_cast<double>(extent - 1) / 2.0;
-    weights.push_back(std::exp(-distance * distance / (2.0 * sigma * sigma)));
+    weights.push_back(static_cast<float>(std::exp(-distance * distance / (2.0 * sigma * sigma))));
   }
   return weights;
 }
@@ -44,17 +43,14 @@ std::vector<Share> shares_of(std::int64_t n, std::int64_t window, double overlap
 
 }  // namespace
 
-std::vector<float> window_weights(WindowWeight weight, Vec3 window) {
-  if (weight == WindowWeight::constant) return std::vector<float>(static_cast<std::size_t>(voxels(window)), 1.0F);
-  const std::array<std::vector<double>, 3> along = {weights_along(window.z), weights_along(window.y),
-                                                    weights_along(window.x)};
-  std::vector<float> weights;
-  weights.reserve(static_cast<std::size_t>(voxels(window)));
-  for (const double z : along[0]) {
-    for (const double y : along[1]) {
-      for (const double x : along[2]) weights.push_back(static_cast<float>(std::max(z * y * x, least_weight)));
-    }
+WindowWeights window_weights(WindowWeight weight, Vec3 window) {
+  WindowWeights weights;
+  const bool falls = weight == WindowWeight::gaussian;
+  for (int axis = 0; axis < 3; ++axis) {
+    std::vector<float>& along = weights.along[static_cast<std::size_t>(axis)];
+    along = falls ? weights_along(window[axis]) : std::vector<float>(static_cast<std::size_t>(window[axis]), 1.0F);
   }
+  if (falls) weights.least = least_weight;
   return weights;
 }
 
@@ -75,7 +71,9 @@ PatchGrid make_window_grid(Vec3 output, Vec3 window, double overlap) {
   PatchGrid grid;
   const std::vector<Share> along_y = shares_of(output.y, window.y, overlap);
   const std::vector<Share> along_x = shares_of(output.x, window.x, overlap);
-  for (const Share& z : shares_of(output.z, window.z, overlap)) {
+  const std::vector<Share> along_z = shares_of(output.z, window.z, overlap);
+  grid.patches.reserve(along_z.size() * along_y.size() * along_x.size());
+  for (const Share& z : along_z) {
     for (const Share& y : along_y) {
       for (const Share& x : along_x) {
         const Vec3 start{z.begin, y.begin, x.begin};

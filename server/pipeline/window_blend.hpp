@@ -3,6 +3,9 @@
 // take it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
@@ -17,9 +20,23 @@ struct WindowBlend {
   bool operator==(const WindowBlend&) const = default;
 };
 
-// Returns the weights of a window's output voxels, [z][y][x]. All are 1, or they fall with the distance d from the
-// window's middle as exp(-d^2 / (2 sigma^2)), sigma an eighth of the extent per axis, and not below 0.001.
-[[nodiscard]] std::vector<float> window_weights(WindowWeight weight, Vec3 window);
+// Weights of a window's output voxels. A voxel's is the product of those along the axes, and no less than `least`.
+struct WindowWeights {
+  std::array<std::vector<float>, 3> along;  // z, y, x
+  float least = 0;
+
+  // Returns the product along z and y.
+  [[nodiscard]] float row(std::int64_t z, std::int64_t y) const {
+    return along[0][static_cast<std::size_t>(z)] * along[1][static_cast<std::size_t>(y)];
+  }
+  [[nodiscard]] float of(Vec3 v) const {
+    return std::max(row(v.z, v.y) * along[2][static_cast<std::size_t>(v.x)], least);
+  }
+};
+
+// Returns weights that are all 1, or that fall with the distance d from the window's middle as exp(-d^2 / (2 sigma^2)),
+// sigma an eighth of the extent per axis, and not below 0.001.
+[[nodiscard]] WindowWeights window_weights(WindowWeight weight, Vec3 window);
 
 // Returns where windows of extent `window` begin in a volume of extent `n` along one axis: every (1 - overlap) window
 // voxels, rounded down, the last one as far as the volume goes. One window lies around a volume that is smaller, which

@@ -38,7 +38,11 @@ constexpr int keepalive_ms = 60'000;
 constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
 constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin before any is looked at
 constexpr int most_handshake_ms = 20'000;
-constexpr double most_answering_seconds = 10;  // of calls that are served, when the server stops
+constexpr double least_answering_seconds = 1;  // of calls that are served, when the server stops
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
@@ -275,21 +279,21 @@ void Server::close() {
 }
 
 void Server::drain(double seconds) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  const auto left = [&] { return seconds - std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto start = std::chrono::steady_clock::now();
   close();
   // While calls are inside, models take jobs: a call may still receive, or have further volumes.
   static_cast<void>(state_->door.gate.wait_empty(seconds));
-  state_->door.models.drain(left());
-  stop(std::max(left(), 1.0));
+  state_->door.models.drain(seconds - seconds_since(start));
+  stop(std::max(seconds - seconds_since(start), 1.0));
 }
 
 void Server::stop(double seconds) {
+  const auto start = std::chrono::steady_clock::now();
   close();
   // A call leaves the gate before its status is sent.
   if (state_->door.gate.wait_empty(seconds)) {
-    static_cast<void>(state_->door.answering.wait_empty(most_answering_seconds));
+    const double left = std::max(seconds - seconds_since(start), least_answering_seconds);
+    static_cast<void>(state_->door.answering.wait_empty(left));
   }
   state_->door.ended = true;
   state_->readiness = {};

@@ -172,6 +172,11 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);
     if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
     admitted.lease = *std::move(lease);
+  } else if (admitted.model.window != Vec3{}) {  // no message has room for the sums of overlapping windows
+    admitted.lease_bytes = admitted.outlook.list_bytes;
+    Result<TransportLease> lease = server.lease(admitted.lease_bytes);
+    if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
+    admitted.lease = *std::move(lease);
   }
   const Result<void> reserved = reserve_blocks(admitted);
   return reserved ? reserved : reserved.error().within("model " + in_quotes(admitted.model.name));

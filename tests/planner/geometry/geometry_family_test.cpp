@@ -92,5 +92,19 @@ TEST(PlannerGeometryFamily, RefusesWhatNoExtentMends) {
   EXPECT_TRUE(GeometryFamily::make_part(network, {{}, 2, mpf, 0, true}));
 }
 
+// A mean over a part of the window would be another network.
+TEST(PlannerGeometryFamily, WindowsAreComputedWholeAndAlone) {
+  Network network;
+  network.nodes = {{"conv", Convolution{4, Vec3::cube(3), Vec3::cube(1), {}}, {0}},
+                   {"norm", Norm{4}, {1}},
+                   {"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(1)}, {2}}};
+  const std::vector<PoolingMode> mpf = {PoolMode::fragments};
+  EXPECT_TRUE(make_geometry(network, {Vec3::cube(9), 1, mpf}));
+  const auto refusal = [&](const GeometryChoice& like) { return GeometryFamily::make(network, like).error().message; };
+  EXPECT_THAT(refusal({{}, 1, mpf, 0, true}), HasSubstr("streamed, and it normalises"));
+  EXPECT_THAT(refusal({{}, 2, mpf}), HasSubstr("several windows are computed together"));
+  EXPECT_THAT(refusal({{}, 1, mpf, 4}), HasSubstr("its head runs in slabs, and it normalises"));
+}
+
 }  // namespace
 }  // namespace znni

@@ -308,6 +308,10 @@ TEST(PlannerNetwork, BordersAreChecked) {
   network.nodes[0].outside = {};
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.z = 2 is not in [0, 0]"));
   network = framed_pair();
+  network.nodes[0].outside = {};
+  network.frame = {{0, -1, 0}, {}};
+  EXPECT_THAT(why_not(network), HasSubstr("frame.begin.y = -1 is not in [0, 1048576]"));
+  network = framed_pair();
   network.frame.end.x = 3;
   EXPECT_THAT(why_not(network), HasSubstr("the output is larger than the volume"));
   network = framed_pair();

@@ -66,7 +66,7 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
     node { norm { groups: 4 epsilon: 0.5 activation: leaky_relu } })");
   EXPECT_EQ(network.nodes[0], (Node{"norm1", Norm{}, {0}}));
   EXPECT_EQ(network.nodes[1], (Node{"norm2", Norm{4, 0.5F, {ActivationKind::leaky_relu, 0.01F}}, {1}}));
-  EXPECT_EQ(describe(network)[1], "norm2: norm 4, groups 4, leaky_relu 0.00999999978 <- norm1");
+  EXPECT_EQ(describe(network)[1], "norm2: norm 4, groups 4, epsilon 0.5, leaky_relu 0.00999999978 <- norm1");
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("f_in: 4 node { norm { groups: 3 } }"), HasSubstr("4 images in 3 groups, which does not divide"));
   EXPECT_THAT(refusal("f_in: 4 node { norm { epsilon: 0 } }"), HasSubstr("epsilon is not above 0"));

@@ -21,7 +21,7 @@ class Blended {
  public:
   Blended(Shape5 output, Vec3 window, const WindowBlend& blend, test::Random& random)
       : output_(output), window_(window), grid_(make_window_grid(output.n, window, blend.overlap)) {
-    const std::vector<float> weights = window_weights(blend.weight, window);
+    const WindowWeights weights = window_weights(blend.weight, window);
     std::vector<double> sums(static_cast<std::size_t>(elements(output)));
     std::vector<double> all(sums.size());
     for (const PatchPlace& place : grid_.patches) {
@@ -30,7 +30,7 @@ class Blended {
         const Vec3 v = voxel(window, i % voxels(window));
         const Vec3 to = place.start + v;
         if (!covers(to, {}) || !covers(output.n, to + Vec3::cube(1))) continue;
-        const double weight = weights[static_cast<std::size_t>(i % voxels(window))];
+        const double weight = weights.of(v);
         const std::size_t index = at(output.n, i / voxels(window), to);
         sums[index] += weight * static_cast<double>(windows_.back()[static_cast<std::size_t>(i)]);
         all[index] += weight;
@@ -93,8 +93,8 @@ TEST(Blender, WritesTheWeightedMean) {
 }
 
 TEST(Blender, BytesAreThoseOfAWindowsPlanesAndWeights) {
-  EXPECT_EQ(Blender::bytes({1, 3, {100, 20, 10}}, {8, 4, 4}), 4 * (8 * 4 * 4 + 4 * 8 * 20 * 10));
-  EXPECT_EQ(Blender::bytes({1, 3, {5, 20, 10}}, {8, 4, 4}), 4 * (8 * 4 * 4 + 4 * 5 * 20 * 10));
+  EXPECT_EQ(Blender::bytes({1, 3, {100, 20, 10}}, {8, 4, 4}), 4 * (8 + 4 + 4 + 4 * 8 * 20 * 10));
+  EXPECT_EQ(Blender::bytes({1, 3, {5, 20, 10}}, {8, 4, 4}), 4 * (8 + 4 + 4 + 4 * 5 * 20 * 10));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracl
   const std::int64_t f_out = images(net.network).back();
   const Vec3 lost = lost_extent(test::valid_form(net, false).network) - Vec3::cube(1);
   const Vec3 made = window - lost;
-  const std::vector<float> weights = window_weights(blend.weight, made);
+  const WindowWeights weights = window_weights(blend.weight, made);
   oracle::Values sums(static_cast<std::size_t>(f_out * voxels(n - lost)));
   oracle::Values all(sums.size());
   for (const PatchPlace& place : make_window_grid(n - lost, made, blend.overlap).patches) {
@@ -104,7 +104,7 @@ oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracl
     });
     const oracle::Values out = test::padded_oracle(net, window, in);
     for_each_inside(f_out, made, place.start, n - lost, [&](std::int64_t image, Vec3 v, Vec3 to) {
-      const double weight = weights[at(made, 0, v)];
+      const double weight = weights.of(v);
       sums[at(n - lost, image, to)] += weight * out[at(made, image, v)];
       all[at(n - lost, image, to)] += weight;
     });
@@ -219,6 +219,15 @@ TEST_F(TileBoundNetworks, APlanOfAnotherWindowIsRefused) {
   EXPECT_THAT(checked.error().message, HasSubstr("rung 0: it computes windows of " + to_string(window_)));
   other.window = window_;
   EXPECT_TRUE(Engine::check_plan(other, made_.plan, made_.catalogue, made_.device->spec()));
+}
+
+TEST_F(TileBoundNetworks, APlanOfSeveralRungsIsRefused) {
+  open(test::base_seed());
+  Plan plan = made_.plan;
+  plan.ladder.push_back(plan.ladder.front());
+  const Result<void> checked = Engine::check_plan(valid_.network, plan, made_.catalogue, made_.device->spec());
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("the ladder has 2 rungs; a network that normalises over its window"));
 }
 
 // Plans that the search makes.

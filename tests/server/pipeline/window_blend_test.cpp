@@ -39,19 +39,20 @@ TEST(WindowBlend, WindowsAreCountedWithoutAList) {
 }
 
 TEST(WindowBlend, ConstantWeightsAreOne) {
-  EXPECT_THAT(window_weights(WindowWeight::constant, {1, 1, 3}), ElementsAre(1, 1, 1));
+  const WindowWeights weights = window_weights(WindowWeight::constant, {1, 2, 3});
+  EXPECT_EQ(weights.of({0, 0, 0}), 1);
+  EXPECT_EQ(weights.of({0, 1, 2}), 1);
 }
 
-// A sigma of an eighth of the extent per axis: 1, 1/8 and 3/8.
+// A sigma of an eighth of the extent per axis: 1/8 and 3/8.
 TEST(WindowBlend, GaussianWeightsFallFromTheMiddle) {
-  const std::vector<float> weights = window_weights(WindowWeight::gaussian, {1, 1, 3});
-  EXPECT_FLOAT_EQ(weights[1], 1);
-  EXPECT_FLOAT_EQ(weights[0], static_cast<float>(std::exp(-1 / (2 * 0.375 * 0.375))));
-  EXPECT_EQ(weights[0], weights[2]);
-  const std::vector<float> large = window_weights(WindowWeight::gaussian, {16, 16, 16});
-  EXPECT_FLOAT_EQ(large.front(), 1e-3F);
-  const double middle = std::exp(-3 * 0.25 / (2 * 4));
-  EXPECT_FLOAT_EQ(large[8 * 256 + 8 * 16 + 8], static_cast<float>(middle));
+  const WindowWeights weights = window_weights(WindowWeight::gaussian, {1, 1, 3});
+  EXPECT_FLOAT_EQ(weights.of({0, 0, 1}), 1);
+  EXPECT_FLOAT_EQ(weights.of({0, 0, 0}), static_cast<float>(std::exp(-1 / (2 * 0.375 * 0.375))));
+  EXPECT_EQ(weights.of({0, 0, 0}), weights.of({0, 0, 2}));
+  const WindowWeights large = window_weights(WindowWeight::gaussian, {16, 16, 16});
+  EXPECT_EQ(large.of({0, 0, 0}), 1e-3F);
+  EXPECT_FLOAT_EQ(large.of({8, 8, 8}), static_cast<float>(std::exp(-3 * 0.25 / (2 * 4))));
 }
 
 // Every voxel is owned once, by a window that covers it, and a row completes the planes that no later one covers.
