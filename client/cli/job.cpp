@@ -45,10 +45,12 @@ Result<void> check_model(const Job& job) {
   }
   const Vec3 least = least_input(job.model);
   if (!covers(job.input.extent.outer, least)) {
+    const Vec3 padded = job.input.extent.outer + job.model.field_of_view - Vec3::cube(1);
+    const bool would_do = job.options.padding == Padding::none && covers(padded, least);
     const std::string what = job.model.window == Vec3{} ? "the field of view " : "the window along an axis, ";
     return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
                                                   " voxels are less than " + what + to_string(least) + " of model '" +
-                                                  job.model.name + "'; try --padding reflect"};
+                                                  job.model.name + "'" + (would_do ? "; try --padding reflect" : "")};
   }
   return check_box(job);
 }

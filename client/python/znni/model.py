@@ -64,8 +64,10 @@ class Model:
         view, or than the window along an axis along which voxels are lost."""
         if any(a < b for a, b in zip(extent, self.least_input)):
             what = "field of view" if self.window is None else "window along an axis,"
+            would_do = all(a + b - 1 >= c for a, b, c in zip(extent, self.field_of_view, self.least_input))
+            advice = "; try pad='reflect'" if would_do else ""
             raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the {what} "
-                               f"{text_of(self.least_input)} of model '{self.name}'; try pad='reflect'")
+                               f"{text_of(self.least_input)} of model '{self.name}'{advice}")
         return tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))  # type: ignore[return-value]
 
     @property
