@@ -74,9 +74,9 @@ std::string field_text(const NetworkFacts& facts) {
 
 // Returns the extents that the net itself takes.
 std::string extents_text(const NetworkFacts& facts) {
-  const std::string least = "at least " + text_along(facts, facts.least);
-  if (facts.period == Vec3::cube(1)) return least;
-  return least + ", extents of " + text_along(facts, facts.least % facts.period) + " mod " +
+  std::string text = "at least " + text_along(facts, facts.least);
+  if (facts.period == Vec3::cube(1)) return text;
+  return text.append(", extents of ").append(text_along(facts, facts.least % facts.period)) + " mod " +
          text_along(facts, facts.period);
 }
 
