@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view sums_name = "sums of planes";
 constexpr std::string_view factors_name = "factors";
-// Of vectors of floats: conversions with sums and squares in the first pass, a product and a sum in the second.
+// Costs a vector: conversions with sums and squares in the first pass, a product and a sum in the second.
 constexpr double instructions = 12.0;
 
 std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }

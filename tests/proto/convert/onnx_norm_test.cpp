@@ -142,7 +142,7 @@ TEST(OnnxNorm, AnEpsilonThatCouldDivideByZeroIsRefused) {
   }
 }
 
-// Of a tensor whose channels nobody knows, nothing is asked.
+// Nothing is asked of a tensor whose channels are not known.
 TEST(OnnxNorm, BehindARefusedNode) {
   for (const char* operation : {"InstanceNormalization", "GroupNormalization"}) {
     OnnxModel model(4, 3, 21);

@@ -120,7 +120,7 @@ TEST(OnnxReshape, ShapesOfOpenAxesBelowAPooling) {
   test::set_text(up, "nearest_mode", "floor");
   model.node("Add", {"up", "in"}, {"out"});
   EXPECT_EQ(model.output("out").refusal(), "");
-  // Those of the net's input are twice as large.
+  // The extents of the input are twice as large.
   model.proto.mutable_graph()->mutable_node(1)->set_input(0, "in");
   EXPECT_THAT(model.refusal(), HasSubstr("node '/q' (Reshape): of groups to [1, 2, n, n, n] is not supported"));
 }

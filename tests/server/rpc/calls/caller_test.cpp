@@ -73,7 +73,7 @@ TEST(Caller, IsThereUntilItCancels) {
   EXPECT_EQ(server.service().reason.get_future().get().code, ErrorCode::cancelled);
 }
 
-// A call that nobody but the server ends at its deadline: a client of the library would cancel it, maybe earlier.
+// Makes a call that only the server ends at its deadline: a client of the library might cancel it earlier.
 std::string call_of(std::chrono::milliseconds time) {
   const std::string headers =
       http2_call("/grpc.health.v1.Health/Check") + http2_literal("grpc-timeout", std::to_string(time.count()) + "m");

@@ -189,7 +189,7 @@ TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Of one whose connection seems to bring something: its message alone does not come.
+// A silent call, whose connection seems to bring something: its message alone does not come.
 class SilentCallerTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
