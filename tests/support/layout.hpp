@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "primitives/core/tensor.hpp"
+#include "tests/oracle/oracle.hpp"
 
 namespace znni::test {
 
@@ -12,6 +13,12 @@ namespace znni::test {
 void store(std::span<const float> planar, const TensorView& view);
 
 [[nodiscard]] std::vector<float> load(const TensorView& view);
+
+// Returns the voxels of `shape` as the oracle takes them; NaN where the view, which may begin late, ends before it.
+[[nodiscard]] oracle::Values load_exactly(const TensorView& view, const Shape5& shape);
+
+// Stores values of the oracle, rounded to the view's element type.
+void store_rounded(const oracle::Values& values, const TensorView& view);
 
 // Returns whether every padding channel of a blocked view holds zeros; true for other layouts.
 [[nodiscard]] bool padding_is_zero(const TensorView& view);

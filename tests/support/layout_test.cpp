@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "primitives/core/precision.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/rounding.hpp"
 
 namespace znni::test {
 namespace {
@@ -24,6 +26,28 @@ TEST(Layout, LoadUndoesStoreInEveryFormat) {
     EXPECT_TRUE(padding_is_zero(view)) << to_string(format);
     for (const float value : memory) EXPECT_FALSE(std::isnan(value)) << to_string(format) << ": a gap";
   }
+}
+
+TEST(Layout, LoadExactlyUndoesStoreRoundedInBothTypes) {
+  Random random(2);
+  const Shape5 shape{2, 3, {2, 3, 4}};
+  oracle::Values values;
+  for (const float value : random.normals(elements(shape))) values.push_back(rounded_to_bf16(value));
+  for (const Format format : all_edge_formats) {
+    std::vector<float> memory(static_cast<std::size_t>(elements(shape)));
+    const TensorView view = dense_view(memory.data(), shape, format);
+    store_rounded(values, view);
+    EXPECT_EQ(load_exactly(view, shape), values) << to_string(format);
+  }
+}
+
+TEST(Layout, LoadExactlyHasNoNumbersWhereTheViewEndsEarly) {
+  std::vector<float> memory = {1, 2, 3, 4};
+  const TensorView view = dense_view(memory.data(), {1, 1, {1, 2, 2}}, planar_f32);
+  const oracle::Values values = load_exactly(view, {1, 1, {2, 2, 3}});
+  ASSERT_EQ(values.size(), 12U);
+  EXPECT_EQ((oracle::Values{values[0], values[1], values[3], values[4]}), (oracle::Values{1, 2, 3, 4}));
+  for (const std::size_t absent : {2U, 5U, 6U, 7U, 8U, 9U, 10U, 11U}) EXPECT_TRUE(std::isnan(values[absent])) << absent;
 }
 
 TEST(Layout, SeesPaddingThatIsNotZero) {

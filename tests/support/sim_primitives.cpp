@@ -10,6 +10,7 @@
 #include "primitives/core/fragments.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/host_sim.hpp"
+#include "tests/support/layout.hpp"
 #include "tests/support/rounding.hpp"
 
 namespace znni::test {
@@ -66,10 +67,9 @@ struct ConvRun {
   }
   void add_taps(std::int64_t s, std::int64_t i, Vec3 at, const float* kernel) const {
     for (std::int64_t d = 0; d < voxels(conv.k); ++d) {
-      const Vec3 from = at * conv.stride + conv.dilation * fragment_at(d, conv.k);
-      for (std::int64_t x = 0; x < out.shape.n.x; ++x) {
-        sums[x] += kernel[d] * in.at(s, i, {from.z, from.y, from.x + x * conv.stride.x});
-      }
+      const float* from = &in.at(s, i, at * conv.stride + conv.dilation * fragment_at(d, conv.k));
+      const std::int64_t step = conv.stride.x * in.strides.x;
+      for (std::int64_t x = 0; x < out.shape.n.x; ++x) sums[x] += kernel[d] * from[x * step];
     }
   }
   void end_row(std::int64_t s, std::int64_t j, Vec3 at) const {
@@ -145,21 +145,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare_conv(const LayerProblem& problem,
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvLayer>(conv, sim, chosen.time, kernels, bias));
 }
 
-// Returns one voxel of the problem's shape; NaN if the view, which may begin late, ends before it.
-double voxel(const TensorView& in, std::int64_t s, std::int64_t j, Vec3 at) {
-  return covers(in.shape.n - Vec3::cube(1), at) ? get(in, s, j, at) : std::nan("");
-}
-
-oracle::Values values_of(const TensorView& in, const Shape5& shape) {
-  oracle::Values values;
-  for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
-    for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
-      values.push_back(voxel(in, image / shape.f, image % shape.f, fragment_at(v, shape.n)));
-    }
-  }
-  return values;
-}
-
 // Computes any problem with the oracle; the output is rounded to its format.
 struct OracleRun {
   LayerProblem problem;
@@ -173,15 +158,10 @@ struct OracleRun {
   void run(Precision factors) const {
     std::vector<oracle::Values> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      values.push_back(values_of(inputs[i], input_shape(problem, static_cast<int>(i))));
+      values.push_back(load_exactly(inputs[i], input_shape(problem, static_cast<int>(i))));
     }
     for (double& value : values.front()) value = rounded(static_cast<float>(value), factors);
-    const oracle::Values result = oracle::oracle_run(problem, values, weights);
-    for (std::int64_t i = 0; i < elements(out.shape); ++i) {
-      const std::int64_t image = i / voxels(out.shape.n);
-      const Vec3 at = fragment_at(i % voxels(out.shape.n), out.shape.n);
-      set(out, image / out.shape.f, image % out.shape.f, at, static_cast<float>(result[static_cast<std::size_t>(i)]));
-    }
+    store_rounded(oracle::oracle_run(problem, values, weights), out);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <thread>
 
-#include "primitives/core/fragments.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -21,13 +20,13 @@ std::string planes(const char* what, std::int64_t first, std::int64_t count) {
 // Copies a slab to its planes of the whole output.
 void keep(const OutputSlab& slab, JobOutcome& outcome) {
   const std::int64_t bytes = element_bytes(slab.shape.type);
-  for (std::int64_t j = 0; j < slab.shape.f; ++j) {
-    for (std::int64_t i = 0; i < voxels(slab.shape.n); ++i) {
-      const Vec3 at = fragment_at(i, slab.shape.n);
-      const Vec3 whole = at + Vec3{slab.first_plane, 0, 0};
-      std::copy_n(slab.data + voxel_index(slab.shape, j, at) * bytes, bytes,
-                  outcome.output.data() + voxel_index(outcome.shape, j, whole) * bytes);
-    }
+  const Vec3 n = slab.shape.n;
+  for (std::int64_t row = 0; row < slab.shape.f * n.z * n.y; ++row) {
+    const std::int64_t j = row / (n.z * n.y);
+    const Vec3 at = {row / n.y % n.z, row % n.y, 0};
+    const Vec3 whole = at + Vec3{slab.first_plane, 0, 0};
+    std::copy_n(slab.data + voxel_index(slab.shape, j, at) * bytes, n.x * bytes,
+                outcome.output.data() + voxel_index(outcome.shape, j, whole) * bytes);
   }
 }
 
@@ -157,10 +156,14 @@ void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook) 
 }
 
 std::vector<float> output_values(const JobOutcome& outcome) {
-  std::vector<float> values;
-  for (std::int64_t j = 0; j < outcome.shape.f; ++j) {
-    for (std::int64_t i = 0; i < voxels(outcome.shape.n); ++i) {
-      values.push_back(voxel(outcome.output.data(), outcome.shape, j, fragment_at(i, outcome.shape.n)));
+  const auto& [f, n, type, order] = outcome.shape;
+  std::vector<float> values(static_cast<std::size_t>(f * voxels(n)));
+  float* next = values.data();
+  for (std::int64_t j = 0; j < f; ++j) {
+    for (Vec3 v; v.z < n.z; ++v.z) {
+      for (v.y = 0; v.y < n.y; ++v.y) {
+        for (v.x = 0; v.x < n.x; ++v.x) *next++ = voxel(outcome.output.data(), outcome.shape, j, v);
+      }
     }
   }
   return values;

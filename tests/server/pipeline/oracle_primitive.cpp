@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "primitives/core/fragments.hpp"
 #include "tests/oracle/oracle.hpp"
+#include "tests/support/layout.hpp"
 
 namespace znni::test {
 namespace {
@@ -39,31 +38,13 @@ class OracleLayer final : public PreparedLayer {
     static_cast<void>(arena.grant("halved"));
     std::vector<oracle::Values> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      values.push_back(read(inputs[i], input_shape(problem_, static_cast<int>(i))));
+      values.push_back(load_exactly(inputs[i], input_shape(problem_, static_cast<int>(i))));
     }
-    const oracle::Values result = oracle::oracle_run(problem_, values, weights_);
-    for (std::int64_t i = 0; i < elements(out.shape); ++i) {
-      const std::int64_t image = i / voxels(out.shape.n);
-      const Vec3 at = fragment_at(i % voxels(out.shape.n), out.shape.n);
-      out.at(image / out.shape.f, image % out.shape.f, at) = static_cast<float>(result[static_cast<std::size_t>(i)]);
-    }
+    store_rounded(oracle::oracle_run(problem_, values, weights_), out);
     return {};
   }
 
  private:
-  // The voxels of `shape`; NaN where a view that begins late ends before.
-  static oracle::Values read(const TensorView& in, const Shape5& shape) {
-    oracle::Values values;
-    for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
-      for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
-        const Vec3 at = fragment_at(v, shape.n);
-        const bool inside = covers(in.shape.n - Vec3::cube(1), at);
-        values.push_back(inside ? in.at(image / shape.f, image % shape.f, at) : std::nan(""));
-      }
-    }
-    return values;
-  }
-
   LayerProblem problem_;
   LayerWeights weights_;
   bool fails_;
