@@ -1,4 +1,4 @@
-// Copies planar float32 values into views of any layout and strides, of float32 or bf16, and back.
+// Copies planar values into views of any layout and strides, of float32 or bf16, and back.
 #pragma once
 
 #include <span>
@@ -14,10 +14,12 @@ void store(std::span<const float> planar, const TensorView& view);
 
 [[nodiscard]] std::vector<float> load(const TensorView& view);
 
-// Returns the voxels of `shape` as the oracle takes them; NaN where the view, which may begin late, ends before it.
+// Returns the voxels of `shape`, dense [S][f][z][y][x], as the oracle takes them; NaN where the view, which may begin
+// late, ends before it.
 [[nodiscard]] oracle::Values load_exactly(const TensorView& view, const Shape5& shape);
 
-// Stores values of the oracle, rounded to the view's element type.
+// Stores values of the oracle, dense [S][f][z][y][x] as many as the view has, rounded to its element type. Padding
+// channels keep what they hold.
 void store_rounded(const oracle::Values& values, const TensorView& view);
 
 // Returns whether every padding channel of a blocked view holds zeros; true for other layouts.
