@@ -38,7 +38,10 @@ constexpr int keepalive_ms = 60'000;
 constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
 constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin before any is looked at
 constexpr int most_handshake_ms = 20'000;
-constexpr double least_answering_seconds = 1;  // of calls that are served, when the server stops
+constexpr std::int64_t min_window_bytes = 64 << 10;
+constexpr std::int64_t max_window_bytes = 4 << 20;
+constexpr std::int64_t buffered_windows = 256;  // that most_buffered_bytes holds, where they are not at their least
+constexpr double least_answering_seconds = 1;   // of calls that are served, when the server stops
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -69,6 +72,13 @@ int most_threads(const FrontDoorLimits& limits) {
   return limits.most_calls + limits.most_small_calls + limits.most_reflections + spare_threads;
 }
 
+// Returns how many bytes of a stream a client may send before anybody reads them.
+int window_bytes(const ListenOptions& options) {
+  if (options.most_buffered_bytes <= 0) return max_window_bytes;
+  return static_cast<int>(
+      std::clamp(options.most_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
+}
+
 void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const FrontDoorLimits& limits) {
   const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
@@ -81,6 +91,10 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_streams);
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, most_read_bytes);
+  // Windows keep their size. If its memory gets short the library makes them smaller, even below what a client has sent
+  // already. It then takes an empty last frame, which HTTP/2 allows, for too much, and resets the stream.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(options));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, most_handshake_ms);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   grpc::ResourceQuota quota("znnid");

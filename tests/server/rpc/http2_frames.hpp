@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace znni::rpc {
@@ -12,6 +13,8 @@ inline constexpr char reset_frame = 3;
 inline constexpr char settings_frame = 4;
 inline constexpr char end_of_stream = 1;
 inline constexpr char end_of_headers = 4;
+
+inline constexpr int initial_window = 4;  // a setting
 
 inline std::string http2_frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
   const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xFF); };
@@ -28,6 +31,21 @@ inline std::string http2_begin(const std::string& settings = "") {
 
 // The setting by which a client takes no byte of an answer's message.
 inline std::string http2_no_window() { return {0, 4, 0, 0, 0, 0}; }
+
+// Returns the number that `count` bytes from `first` on make.
+inline std::uint32_t http2_number(const std::string& bytes, std::size_t first, std::size_t count) {
+  std::uint32_t number = 0;
+  for (std::size_t i = first; i < first + count; ++i) number = number << 8 | static_cast<unsigned char>(bytes.at(i));
+  return number;
+}
+
+// Returns the value of `setting` in the payload of a SETTINGS frame, if it is there.
+inline std::optional<std::uint32_t> http2_setting(const std::string& payload, std::uint32_t setting) {
+  for (std::size_t i = 0; i + 6 <= payload.size(); i += 6) {
+    if (http2_number(payload, i, 2) == setting) return http2_number(payload, i + 2, 4);
+  }
+  return std::nullopt;
+}
 
 // A header field by its text, kept in no table.
 inline std::string http2_literal(const std::string& name, const std::string& value) {

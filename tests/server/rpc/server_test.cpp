@@ -8,6 +8,7 @@
 #include "proto/health.grpc.pb.h"
 #include "proto/inference.grpc.pb.h"
 #include "server/rpc/connections/listening_points.hpp"
+#include "tests/server/rpc/http2_frames.hpp"
 #include "tests/server/rpc/loopback.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
 #include "tests/server/rpc/wire.hpp"
@@ -62,6 +63,23 @@ TEST_F(ServerTest, HealthFollowsReadiness) {
   wait_for_health(HealthCheckResponse::NOT_SERVING);
   models_.is_ready = true;
   wait_for_health(HealthCheckResponse::SERVING);
+}
+
+// Windows stay as they are first told: a client may end its stream also where it has sent all that it may.
+TEST_F(ServerTest, AClientMaySendAsMuchUnreadAsOneOfManyWindowsHolds) {
+  const auto window = [this](std::int64_t buffered) {
+    ListenOptions given = options();
+    given.most_buffered_bytes = buffered;
+    start(given);
+    const TcpClient client(server_->port());
+    client.send(http2_begin());
+    const std::string head = client.receive(9);
+    EXPECT_EQ(head.at(3), settings_frame);
+    return http2_setting(client.receive(http2_number(head, 0, 3)), initial_window);
+  };
+  EXPECT_EQ(window(64 << 20), 256 << 10);
+  EXPECT_EQ(window(std::int64_t{64} << 30), 4 << 20);
+  EXPECT_EQ(window(0), 4 << 20);
 }
 
 // A server is not ready where one of its models is not; another model may be.

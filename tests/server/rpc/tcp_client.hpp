@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -48,6 +49,13 @@ class TcpClient {
     return false;
   }
   void send_no_more() const { shutdown(socket_.number(), SHUT_WR); }
+  // Returns the next `count` bytes; fewer if the other end closes the connection before.
+  [[nodiscard]] std::string receive(std::size_t count) const {
+    std::string bytes(count, '\0');
+    const ssize_t more = recv(socket_.number(), bytes.data(), count, MSG_WAITALL);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(more, 0)));
+    return bytes;
+  }
   // Returns all that comes until the other end closes the connection.
   [[nodiscard]] std::string received() const {
     std::string all;
