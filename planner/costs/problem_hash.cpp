@@ -22,7 +22,7 @@ std::size_t of(std::size_t seed, Activation activation) {
 
 std::size_t hash(const ConvProblem& p) {
   const std::size_t shapes = of(of(of(of(0, p.in), p.f_out), p.k), p.dilation);
-  const std::size_t strided = p.stride == Vec3::cube(1) ? shapes : of(shapes, p.stride);
+  const std::size_t strided = is_plain(p) ? shapes : of(of(shapes, p.stride), p.groups);
   return of(of(of(of(strided, p.activation), p.residual ? 1 : 0), p.before.in), p.before.out);
 }
 std::size_t hash(const PoolProblem& p) {
@@ -36,6 +36,7 @@ std::size_t hash(const NormProblem& p) {
   return of(of(of(of(0, p.in), p.groups), std::bit_cast<std::int32_t>(p.epsilon)), p.activation);
 }
 std::size_t hash(const AddProblem& p) { return of(of(of(0, p.in), p.inputs), p.activation); }
+std::size_t hash(const MultiplyProblem& p) { return of(of(0, p.in), p.f_other); }
 std::size_t hash(const ConcatProblem& p) {
   std::size_t seed = 0;
   for (const Shape5& shape : p.in) seed = of(seed, shape);

@@ -61,10 +61,10 @@ using Parsed = std::optional<LayerProblem>;
 // Reads an activation, if there is one; nothing if it was begun and not understood.
 std::optional<Activation> activation(Pieces& pieces) {
   if (pieces.is_empty()) return Activation{};
-  constexpr std::array kinds = {ActivationKind::relu, ActivationKind::leaky_relu, ActivationKind::elu,
-                                ActivationKind::sigmoid, ActivationKind::tanh};
   if (!pieces.take(", ")) return std::nullopt;
-  for (const ActivationKind kind : kinds) {
+  // The last ones first, because gelu_tanh begins like gelu.
+  for (int number = static_cast<int>(last_activation_kind); number > 0; --number) {
+    const auto kind = static_cast<ActivationKind>(number);
     if (!pieces.take(to_string(kind))) continue;
     if (!pieces.take(" ")) return Activation{kind, 0.0F};
     const std::optional<float> alpha = pieces.number<float>();
@@ -86,6 +86,11 @@ Parsed convolution(Pieces pieces) {
     const std::optional<Vec3> found = pieces.extent();
     if (!found) return std::nullopt;
     *extent = *found;
+  }
+  if (pieces.take(", groups ")) {
+    const std::optional<std::int64_t> groups = pieces.number<std::int64_t>();
+    if (!groups) return std::nullopt;
+    conv.groups = *groups;
   }
   conv.residual = pieces.take(", residual");
   const std::optional<Activation> fused = activation(pieces);
@@ -127,6 +132,14 @@ Parsed addition(Pieces pieces) {
   const std::optional<Activation> fused = activation(pieces);
   if (!fused || !pieces.is_empty()) return std::nullopt;
   return AddProblem{*in, *inputs, *fused};
+}
+
+Parsed multiplication(Pieces pieces) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.take(" by ")) return std::nullopt;
+  const std::optional<std::int64_t> f_other = pieces.number<std::int64_t>();
+  if (!f_other || !pieces.take(" channels") || !pieces.is_empty()) return std::nullopt;
+  return MultiplyProblem{*in, *f_other};
 }
 
 Parsed normalisation(Pieces pieces) {
@@ -196,6 +209,7 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("max pool ")) return pooling(pieces, PoolKind::max);
   if (pieces.take("average pool ")) return pooling(pieces, PoolKind::average);
   if (pieces.take("add ")) return addition(pieces);
+  if (pieces.take("multiply ")) return multiplication(pieces);
   if (pieces.take("norm ")) return normalisation(pieces);
   if (pieces.take("concat ")) return concatenation(pieces);
   if (pieces.take("reorder ")) return reorder(pieces);

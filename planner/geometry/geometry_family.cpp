@@ -66,7 +66,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   const int count = static_cast<int>(inputs.size());
   return std::visit(
       Overloaded{[&](const Convolution& c) -> LayerProblem {
-                   return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2};
+                   return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2, {}, c.groups};
                  },
                  [&](const Pooling& p) -> LayerProblem {
                    return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
@@ -81,6 +81,9 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                  },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in, count, a.activation};
+                 },
+                 [&](const Multiply&) -> LayerProblem {
+                   return MultiplyProblem{in, inputs.back().f};
                  },
                  [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
                  [&](const Upsample& u) -> LayerProblem {

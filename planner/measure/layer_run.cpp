@@ -45,7 +45,7 @@ std::int64_t kept_bytes(const MemoryPlan& memory) {
 LayerParameters random_parameters(const LayerProblem& problem) {
   LayerParameters parameters;
   if (const ConvProblem* conv = convolution_of(problem)) {
-    const std::int64_t fan_in = conv->in.f * voxels(conv->k);
+    const std::int64_t fan_in = terms_of(*conv);
     parameters.kernels = normals(conv->f_out * fan_in, std::sqrt(2.0F / static_cast<float>(fan_in)), 1);
     parameters.bias = normals(conv->f_out, 0.1F, 2);
   }

@@ -51,7 +51,7 @@ std::int64_t kernel_bytes(const Network& network) {
   for (const Node& node : network.nodes) {
     const auto* const conv = std::get_if<Convolution>(&node.operation);
     if (conv == nullptr) continue;
-    const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())];
+    const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())] / conv->groups;
     floats = add(floats, mul(mul(f_in, conv->f_out), voxels(conv->k)));
   }
   return mul(floats, element_bytes(ElementType::f32));

@@ -12,8 +12,10 @@ constexpr std::int64_t most_images_of_heads = 16;
 // Each pair of branches is looked at, once per pair that is joined.
 constexpr std::size_t most_branches = 16;
 
+// Returns the node's convolution if it has no groups; else nullptr.
 const Convolution* find_convolution(const Network& network, int node) {
-  return std::get_if<Convolution>(&network.nodes[index(node)].operation);
+  const auto* conv = std::get_if<Convolution>(&network.nodes[index(node)].operation);
+  return conv != nullptr && conv->groups == 1 ? conv : nullptr;
 }
 
 Convolution& convolution_at(Network& network, int node) {
@@ -29,7 +31,7 @@ bool differ_in_images_alone(const Convolution& a, Convolution b) {
 bool are_alike(const Node& a, const Node& b) {
   const auto* first = std::get_if<Convolution>(&a.operation);
   const auto* second = std::get_if<Convolution>(&b.operation);
-  const bool convolve = first != nullptr && second != nullptr && a.inputs.size() == 1;
+  const bool convolve = first != nullptr && second != nullptr && first->groups == 1 && a.inputs.size() == 1;
   const bool same_outside = a.outside == b.outside && a.outside_kind == b.outside_kind && a.beyond == b.beyond;
   return convolve && same_outside && a.inputs == b.inputs && differ_in_images_alone(*first, *second);
 }

@@ -77,16 +77,19 @@ void scale_outputs(NodeWeights& conv, const NodeWeights& by) {
 }
 
 // Multiplies what a convolution reads, and adds to it.
-void scale_inputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& by) {
-  const std::size_t f = by.scale.size();
-  const std::size_t taps = conv.kernels.size() / (f * static_cast<std::size_t>(f_out));
-  conv.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
-  for (std::size_t j = 0; j < conv.bias.size(); ++j) {
+void scale_inputs(NodeWeights& conv, const Convolution& shape, const NodeWeights& by) {
+  const auto f_out = static_cast<std::size_t>(shape.f_out);
+  const auto groups = static_cast<std::size_t>(shape.groups);
+  const std::size_t f = by.scale.size() / groups;  // that one output reads
+  const std::size_t taps = conv.kernels.size() / (f * f_out);
+  conv.bias.resize(f_out, 0.0F);
+  for (std::size_t j = 0; j < f_out; ++j) {
+    const std::size_t first = j / (f_out / groups) * f;
     double bias = static_cast<double>(conv.bias[j]);
     for (std::size_t i = 0; i < f; ++i) {
       for (std::size_t tap = (j * f + i) * taps; tap < (j * f + i + 1) * taps; ++tap) {
-        bias += static_cast<double>(conv.kernels[tap]) * static_cast<double>(by.shift[i]);
-        conv.kernels[tap] *= by.scale[i];
+        bias += static_cast<double>(conv.kernels[tap]) * static_cast<double>(by.shift[first + i]);
+        conv.kernels[tap] *= by.scale[first + i];
       }
     }
     conv.bias[j] = static_cast<float>(bias);
@@ -137,8 +140,8 @@ bool fold_into_readers(LoadedNetwork& loaded, int node) {
   if (readers.empty() || !foldable) return false;
   for (const int reader : readers) {
     if (loaded.weights.empty()) break;
-    const std::int64_t f_out = std::get<Convolution>(nodes[index(reader)].operation).f_out;
-    scale_inputs(loaded.weights[index(reader)], f_out, loaded.weights[index(node)]);
+    const auto& conv = std::get<Convolution>(nodes[index(reader)].operation);
+    scale_inputs(loaded.weights[index(reader)], conv, loaded.weights[index(node)]);
   }
   remove_node(loaded, node);
   return true;

@@ -42,7 +42,7 @@ Addend addend_of(const Network& network, int value) {
   const Node& writer = network.nodes[index(addend.source - 1)];
   const auto* conv = std::get_if<Convolution>(&writer.operation);
   const bool is_linear = conv != nullptr && conv->activation.kind == ActivationKind::none &&
-                         conv->stride == Vec3::cube(1) && writer.inputs.size() == 1;
+                         conv->stride == Vec3::cube(1) && conv->groups == 1 && writer.inputs.size() == 1;
   if (!is_linear && !std::holds_alternative<ScaleShift>(writer.operation)) return addend;
   if (is_linear) addend.taps = *conv;
   addend.is_owned = addend.is_owned && is_read_once(network, addend.source);

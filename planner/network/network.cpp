@@ -38,7 +38,7 @@ std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& ima
 
 std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return add(mul(mul(f, conv->f_out), voxels(conv->k)), conv->f_out);
+    return add(mul(mul(f / conv->groups, conv->f_out), voxels(conv->k)), conv->f_out);
   }
   const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
   return per_image ? mul(2, f) : 0;
@@ -75,6 +75,7 @@ Result<void> check_convolution(const Convolution& conv, int spatial_rank) {
   if (conv.f_out < 1 || conv.f_out > most_images) {
     return invalid("f_out = " + std::to_string(conv.f_out) + " is not in [1, 2^24]");
   }
+  if (conv.groups < 1) return invalid("groups = " + std::to_string(conv.groups) + " is below 1");
   if (Result<void> sound = check_positive("k", conv.k, spatial_rank); !sound) return sound;
   if (Result<void> sound = check_positive("dilation", conv.dilation, 3); !sound) return sound;
   if (Result<void> sound = check_positive("stride", conv.stride, spatial_rank); !sound) return sound;
@@ -123,14 +124,17 @@ Result<void> check_operation(const Operation& operation, int spatial_rank) {
 }
 
 Result<void> check_inputs(const Node& node, int value) {
+  const bool multiplies = std::holds_alternative<Multiply>(node.operation);
   const bool joins = std::holds_alternative<Add>(node.operation) || std::holds_alternative<Concat>(node.operation);
   const bool convolves = std::holds_alternative<Convolution>(node.operation);
   const std::size_t count = node.inputs.size();
-  if (joins ? count < 2 : count != 1 && !(convolves && count == 2)) {
+  const bool suits = joins ? count >= 2 : multiplies ? count == 2 : count == 1 || (convolves && count == 2);
+  if (!suits) {
     return invalid("has " + std::to_string(count) + " inputs; it needs " +
-                   (joins       ? "2 or more"
-                    : convolves ? "1, or 2 where a residual is added"
-                                : "1"));
+                   (joins        ? "2 or more"
+                    : multiplies ? "2"
+                    : convolves  ? "1, or 2 where a residual is added"
+                                 : "1"));
   }
   for (const int input : node.inputs) {
     if (input >= 0 && input < value) continue;
@@ -169,8 +173,16 @@ Result<void> check_residual(const Network& network, const Node& node, const Conv
                  std::to_string(conv.f_out) + " of its own");
 }
 
+Result<void> check_conv_groups(const Convolution& conv, std::int64_t f) {
+  if (f % conv.groups == 0 && conv.f_out % conv.groups == 0) return {};
+  return invalid("groups = " + std::to_string(conv.groups) + " does not divide the " + std::to_string(f) +
+                 " images of its input and the " + std::to_string(conv.f_out) + " of its own");
+}
+
 Result<void> check_join(const Network& network, const Node& node, const Walk& walk) {
   if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
+    const std::int64_t f = walk.images[index(node.inputs.front())];
+    if (Result<void> sound = check_conv_groups(*conv, f); !sound) return sound;
     return node.inputs.size() == 1 ? Result<void>() : check_residual(network, node, *conv, walk);
   }
   const int first = node.inputs.front();
@@ -183,6 +195,10 @@ Result<void> check_join(const Network& network, const Node& node, const Walk& wa
     }
     const std::int64_t f = walk.images[index(first)];
     const std::int64_t f_other = walk.images[index(other)];
+    if (std::holds_alternative<Multiply>(node.operation) && f != f_other && f_other != 1) {
+      return invalid("multiplies " + std::to_string(f) + " images of " + value_name(network, first) + " by " +
+                     std::to_string(f_other) + " of " + value_name(network, other) + "; as many, or 1, are right");
+    }
     if (std::holds_alternative<Add>(node.operation) && f != f_other) {
       return invalid("adds " + std::to_string(f) + " images of " + value_name(network, first) + " to " +
                      std::to_string(f_other) + " of " + value_name(network, other));

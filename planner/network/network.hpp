@@ -19,6 +19,7 @@ struct Convolution {
   Vec3 dilation = Vec3::cube(1);
   Activation activation;  // fused by a graph pass
   Vec3 stride = Vec3::cube(1);
+  std::int64_t groups = 1;  // divides the channels of input and output
   bool operator==(const Convolution&) const = default;
 };
 // Dense poolings are computed at every offset of their stride, in one of several modes, so that the network's output is
@@ -61,6 +62,9 @@ struct Add {
   Activation activation;  // fused by a graph pass
   bool operator==(const Add&) const = default;
 };
+struct Multiply {  // of two inputs; one of one image, the second, multiplies every image of the first
+  bool operator==(const Multiply&) const = default;
+};
 struct Concat {  // images of the inputs, one input after the other
   bool operator==(const Concat&) const = default;
 };
@@ -72,7 +76,8 @@ struct Crop {
   Vec3 end;
   bool operator==(const Crop&) const = default;
 };
-using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm>;
+using Operation =
+    std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm, Multiply>;
 
 // Voxels at both ends of each axis.
 struct Border {

@@ -32,8 +32,7 @@ std::string border_text(const Node& node) {
 std::string activation_text(Activation activation) {
   if (activation.kind == ActivationKind::none) return "";
   std::string text = ", " + std::string(to_string(activation.kind));
-  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
-  if (!has_alpha) return text;
+  if (!takes_alpha(activation.kind)) return text;
   std::array<char, 32> alpha{};
   std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
   return text + alpha.data();
@@ -50,6 +49,7 @@ std::string convolution_text(const Convolution& conv, std::int64_t f, bool resid
   std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
   if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
+  if (conv.groups != 1) text += ", groups " + std::to_string(conv.groups);
   if (residual) text += ", residual";
   return text + activation_text(conv.activation);
 }
@@ -73,6 +73,7 @@ std::string operation_text(const Node& node, std::int64_t f) {
             return "norm " + f_text + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +
                    activation_text(norm.activation);
           },
+          [&](const Multiply&) { return "multiply " + f_text; },
           [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
           [&](const Concat&) { return std::string("concat"); },
           [&](const Upsample& up) {

@@ -18,7 +18,7 @@ struct WeightSizes {
 
 WeightSizes weight_sizes(const Operation& operation, std::int64_t f) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return {mul(mul(f, conv->f_out), voxels(conv->k)), conv->f_out, 0, 0};
+    return {mul(mul(f / conv->groups, conv->f_out), voxels(conv->k)), conv->f_out, 0, 0};
   }
   const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
   if (per_image) return {0, 0, f, f};

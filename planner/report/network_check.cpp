@@ -17,8 +17,9 @@ std::string kind_of(const Operation& operation) {
                  [](const Pooling& pool) { return pool.kind == PoolKind::max ? "max pooling" : "average pooling"; },
                  [](const Activate&) { return "activation"; }, [](const Softmax&) { return "softmax"; },
                  [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
-                 [](const Concat&) { return "concatenation"; }, [](const Crop&) { return "crop"; },
-                 [](const Upsample&) { return "upsampling"; }, [](const Norm&) { return "normalisation"; }},
+                 [](const Multiply&) { return "multiplication"; }, [](const Concat&) { return "concatenation"; },
+                 [](const Crop&) { return "crop"; }, [](const Upsample&) { return "upsampling"; },
+                 [](const Norm&) { return "normalisation"; }},
       operation);
 }
 

@@ -39,7 +39,7 @@ std::int64_t exchanged_kernel_bytes(const Geometry& geometry, int node) {
   if (geometry.choice.axis == 0 || node < 0) return 0;
   const auto* const conv = std::get_if<ConvProblem>(&geometry.problems[static_cast<std::size_t>(node)]);
   if (conv == nullptr) return 0;
-  return mul(mul(mul(conv->in.f, conv->f_out), voxels(conv->k)), element_bytes(ElementType::f32));
+  return mul(mul(terms_of(*conv), conv->f_out), element_bytes(ElementType::f32));
 }
 
 std::optional<PoolingMode> pooling_mode(const Network& network, const Geometry& geometry, int node) {

@@ -49,6 +49,10 @@ Result<void> check_conv(const ConvProblem& conv) {
   if (Result<void> covers_kernel = check_covers(conv.in.n, dilated(conv.k, conv.dilation)); !covers_kernel) {
     return covers_kernel;
   }
+  if (conv.groups < 1 || conv.in.f % conv.groups != 0 || conv.f_out % conv.groups != 0) {
+    return invalid("groups = " + std::to_string(conv.groups) + " does not divide the " + std::to_string(conv.in.f) +
+                   " channels of the input and the " + std::to_string(conv.f_out) + " of the output");
+  }
   for (const std::int64_t planes : {conv.before.in, conv.before.out}) {
     if (planes < 0 || planes > 1 << 20) return invalid(std::to_string(planes) + " planes before are not in [0, 2^20]");
   }
@@ -151,6 +155,12 @@ Result<void> check_concat(const ConcatProblem& concat) {
   return check_shape(output_shape(concat));
 }
 
+Result<void> check_multiply(const MultiplyProblem& product) {
+  if (product.f_other == 1 || product.f_other == product.in.f) return {};
+  return invalid("multiplies " + std::to_string(product.in.f) + " channels by " + std::to_string(product.f_other) +
+                 "; as many, or 1, are right");
+}
+
 Shape5 conv_output(const ConvProblem& conv) {
   const Vec3 n_out = (conv.in.n - dilated(conv.k, conv.dilation)) / conv.stride + Vec3::cube(1);
   return {conv.in.S, conv.f_out, n_out};
@@ -182,8 +192,7 @@ std::int64_t neighbours_of(Vec3 factor) { return voxels(min(factor, Vec3::cube(2
 std::string activation_text(Activation activation) {
   if (activation.kind == ActivationKind::none) return "";
   std::string text = ", " + std::string(to_string(activation.kind));
-  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
-  if (!has_alpha) return text;
+  if (!takes_alpha(activation.kind)) return text;
   std::array<char, 32> alpha{};
   std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
   return text + alpha.data();
@@ -196,6 +205,7 @@ std::string conv_text(const ConvProblem& conv) {
   text.append(", k ").append(to_string(conv.k));
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
   if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
+  if (conv.groups != 1) text += ", groups " + std::to_string(conv.groups);
   if (conv.residual) text += ", residual";
   return text += activation_text(conv.activation);
 }
@@ -229,22 +239,12 @@ std::string concat_text(const ConcatProblem& concat) {
 
 }  // namespace
 
-float apply(Activation activation, float x) {
-  switch (activation.kind) {
-    case ActivationKind::none: return x;
-    case ActivationKind::relu: return x < 0.0F ? 0.0F : x;
-    case ActivationKind::leaky_relu: return x < 0.0F ? activation.alpha * x : x;
-    case ActivationKind::elu: return x < 0.0F ? activation.alpha * std::expm1(x) : x;
-    case ActivationKind::sigmoid: return 1.0F / (1.0F + std::exp(-x));
-    case ActivationKind::tanh: return std::tanh(x);
-  }
-  return x;
-}
-
 Vec3 upsampling_window(UpsampleKind kind, Vec3 factor) {
   if (kind != UpsampleKind::linear) return Vec3::cube(1);
   return Vec3::cube(1) + min(factor - Vec3::cube(1), Vec3::cube(1)) * Vec3::cube(2);
 }
+
+std::int64_t terms_of(const ConvProblem& conv) { return mul(conv.in.f / conv.groups, voxels(conv.k)); }
 
 const ConvProblem* convolution_of(const LayerProblem& problem) {
   if (const auto* const both = std::get_if<ConvPoolProblem>(&problem); both != nullptr) return &both->conv;
@@ -252,19 +252,23 @@ const ConvProblem* convolution_of(const LayerProblem& problem) {
 }
 
 int input_count(const LayerProblem& problem) {
-  return std::visit(Overloaded{[](const ConvProblem& conv) { return conv.residual ? 2 : 1; },
-                               [](const AddProblem& add) { return add.inputs; },
-                               [](const ConcatProblem& concat) { return static_cast<int>(concat.in.size()); },
-                               [](const auto&) { return 1; }},
-                    problem);
+  return std::visit(
+      Overloaded{[](const ConvProblem& conv) { return conv.residual ? 2 : 1; },
+                 [](const AddProblem& add) { return add.inputs; }, [](const MultiplyProblem&) { return 2; },
+                 [](const ConcatProblem& concat) { return static_cast<int>(concat.in.size()); },
+                 [](const auto&) { return 1; }},
+      problem);
 }
 
 Shape5 input_shape(const LayerProblem& problem, int index) {
-  return std::visit(
-      Overloaded{[&](const ConvProblem& conv) { return index == 0 ? conv.in : conv_output(conv); },
-                 [&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
-                 [](const ConvPoolProblem& both) { return both.conv.in; }, [](const auto& other) { return other.in; }},
-      problem);
+  return std::visit(Overloaded{[&](const ConvProblem& conv) { return index == 0 ? conv.in : conv_output(conv); },
+                               [&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
+                               [](const ConvPoolProblem& both) { return both.conv.in; },
+                               [&](const MultiplyProblem& product) {
+                                 return Shape5{product.in.S, index == 0 ? product.in.f : product.f_other, product.in.n};
+                               },
+                               [](const auto& other) { return other.in; }},
+                    problem);
 }
 
 Shape5 output_shape(const LayerProblem& problem) {
@@ -290,6 +294,7 @@ Result<void> check(const LayerProblem& problem) {
                                [](const ConvPoolProblem& both) { return check_conv_pool(both); },
                                [](const UpsampleProblem& upsample) { return check_upsample(upsample); },
                                [](const NormProblem& norm) { return check_norm(norm); },
+                               [](const MultiplyProblem& product) { return check_multiply(product); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
                                  return {};
@@ -303,7 +308,7 @@ double direct_flops(const LayerProblem& problem) {
   const auto count = static_cast<double>(elements(out));
   return std::visit(
       Overloaded{[&](const ConvProblem& conv) {
-                   const double own = 2.0 * count * static_cast<double>(mul(conv.in.f, voxels(conv.k)));
+                   const double own = 2.0 * count * static_cast<double>(terms_of(conv));
                    return conv.residual ? own + count : own;
                  },
                  [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
@@ -316,11 +321,6 @@ double direct_flops(const LayerProblem& problem) {
                  // A sum and a sum of squares, then a product and a sum.
                  [&](const NormProblem&) { return 5.0 * count; }, [&](const auto&) { return count; }},
       problem);
-}
-
-std::string_view to_string(ActivationKind kind) {
-  static constexpr std::array<std::string_view, 6> names = {"none", "relu", "leaky_relu", "elu", "sigmoid", "tanh"};
-  return names[static_cast<std::size_t>(kind)];
 }
 
 std::string_view to_string(UpsampleKind kind) {
@@ -338,6 +338,9 @@ std::string to_string(const LayerProblem& problem) {
           [](const ScaleShiftProblem& p) { return "scale and shift " + to_string(p.in); },
           [](const AddProblem& p) {
             return "add " + std::to_string(p.inputs) + " of " + to_string(p.in) + activation_text(p.activation);
+          },
+          [](const MultiplyProblem& p) {
+            return "multiply " + to_string(p.in) + " by " + std::to_string(p.f_other) + " channels";
           },
           [](const ConcatProblem& concat) { return concat_text(concat); },
           [](const ConvPoolProblem& both) { return conv_text(both.conv) + ", then " + pool_text(both.pool); },

@@ -8,22 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "primitives/core/activation.hpp"
 #include "primitives/core/shape.hpp"
 #include "primitives/core/tensor.hpp"
 
 namespace znni {
-
-enum class ActivationKind { none, relu, leaky_relu, elu, sigmoid, tanh };
-
-// y = x (none); max(x, 0) (relu); x < 0 ? alpha x : x (leaky_relu); x < 0 ? alpha (exp(x) - 1) : x (elu);
-// 1 / (1 + exp(-x)) (sigmoid); tanh(x). NaN stays NaN on the CPU.
-struct Activation {
-  ActivationKind kind = ActivationKind::none;
-  float alpha = 0.0F;
-
-  constexpr auto operator<=>(const Activation&) const = default;
-};
-[[nodiscard]] float apply(Activation activation, float x);
 
 // Planes along z that precede the planes that a layer reads and writes, in the tensors that hold its input and output.
 // In a streamed net they are the planes of earlier steps. They do not change the work, but they affect strides and
@@ -40,6 +29,8 @@ struct PlanesBefore {
 // The output has (n - dilated(k)) / stride + 1 voxels per axis. If the division leaves a rest, the last voxels of the
 // input, as many as the rest, are not read (ONNX rounds down, too).
 // With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
+// With groups, the channels of input and output form that many runs of neighbours, and i goes over the f / groups
+// channels of output j's run. groups = f is a depthwise convolution.
 // This is the one place that states the kernel's orientation: cross-correlation, as ONNX and every trained
 // net have it (the papers' formulas turn the kernel).
 struct ConvProblem {
@@ -51,9 +42,17 @@ struct ConvProblem {
   Activation activation;
   bool residual = false;
   PlanesBefore before = {};  // set if a GPU computes it
+  std::int64_t groups = 1;   // divides in.f and f_out
 
   constexpr auto operator<=>(const ConvProblem&) const = default;
 };
+
+// Returns whether the convolution has neither strides nor groups, which few primitives compute.
+[[nodiscard]] constexpr bool is_plain(const ConvProblem& conv) {
+  return conv.stride == Vec3::cube(1) && conv.groups == 1;
+}
+// Returns the number of products in one voxel's sum: f / groups * voxels(k).
+[[nodiscard]] std::int64_t terms_of(const ConvProblem& conv);
 
 enum class PoolKind { max, average };
 
@@ -135,6 +134,13 @@ struct AddProblem {
   constexpr auto operator<=>(const AddProblem&) const = default;
 };
 
+// out[s][i][v] = in[s][i][v] * other[s][i][v]. A second input of one channel multiplies every channel.
+struct MultiplyProblem {
+  Shape5 in;
+  std::int64_t f_other = 1;  // in.f or 1
+  constexpr auto operator<=>(const MultiplyProblem&) const = default;
+};
+
 // Channels of all inputs, one input after the other; S and n are the same in all.
 struct ConcatProblem {
   std::vector<Shape5> in;
@@ -174,13 +180,13 @@ struct UpsampleProblem {
   constexpr auto operator<=>(const UpsampleProblem&) const = default;
 };
 
-using LayerProblem =
-    std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem, AddProblem,
-                 ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem, NormProblem>;
+using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
+                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
+                                  UpsampleProblem, NormProblem, MultiplyProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
-  std::span<const float> kernels;  // [f_out][f][k.z][k.y][k.x]
+  std::span<const float> kernels;  // [f_out][f / groups][k.z][k.y][k.x]
   std::span<const float> bias;     // [f_out]; empty means zeros
   std::span<const float> scale;    // [f]
   std::span<const float> shift;    // [f]
@@ -203,9 +209,9 @@ struct LayerWeights {
 // window.x + 1 = 63 is not divisible by stride.x = 2".
 [[nodiscard]] Result<void> check(const LayerProblem& problem);
 
-// Returns the multiplications and additions of the textbook algorithm. A convolution has 2 f f' k n' S, and one more
-// for every voxel of its residual; a pooled convolution has those of both. The result is a double, so saturating
-// arithmetic is not needed.
+// Returns the multiplications and additions of the textbook algorithm. A convolution has 2 f / groups f' k n' S, and
+// one more for every voxel of its residual; a pooled convolution has those of both. The result is a double, so
+// saturating arithmetic is not needed.
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
 // Returns one line that names the work in full: "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu". Equal lines mean
@@ -213,7 +219,6 @@ struct LayerWeights {
 // plain pooling, planes before, a dilation or a stride of 1. A pooled convolution gives "conv ..., then max pool ...".
 // Used in reports and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
-[[nodiscard]] std::string_view to_string(ActivationKind kind);
 [[nodiscard]] std::string_view to_string(UpsampleKind kind);
 
 }  // namespace znni

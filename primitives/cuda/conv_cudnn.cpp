@@ -133,7 +133,7 @@ void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& v
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   std::vector<Estimate> estimates;
   std::string last;
@@ -150,7 +150,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 Seconds least_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  if (conv == nullptr || conv->stride != Vec3::cube(1) || !check_gpu(name, spec)) return least;
+  if (conv == nullptr || !is_plain(*conv) || !check_gpu(name, spec)) return least;
   visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
     const double rate = std::max(rate_of(*conv, spec, format, form, true), rate_of(*conv, spec, format, form, false));
     least = std::min(least, seconds(*conv, spec, format, form, rate, 0));

@@ -35,7 +35,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   if (mul(conv->in.f, conv->f_out) > most_columns) {
     return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(most_columns) +

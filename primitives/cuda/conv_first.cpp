@@ -36,7 +36,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     return refusal(name, "convolutions of up to " + std::to_string(most_images) + " images without a residual",
                    problem);
   }
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   for (const Shape5& shape : {conv->in, output_shape(*conv)}) {
     if (Result<void> rows = check_rows(shape); !rows) {

@@ -35,7 +35,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   const bool taken = both != nullptr && both->conv.in.f <= most_images && both->pool.kind == PoolKind::max &&
                      covers(Vec3::cube(first_pool_window), both->pool.window);
-  if (taken && both->conv.stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (taken && !is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (taken) return {};
   return refusal(name,
                  "convolutions of up to " + std::to_string(most_images) +

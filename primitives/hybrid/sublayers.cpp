@@ -32,9 +32,9 @@ Result<Division> resolve(const Division& division, const ConvProblem& conv) {
 }  // namespace
 
 Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
-  if (conv.stride != Vec3::cube(1)) {
+  if (!is_plain(conv)) {
     return Error{ErrorCode::unsupported,
-                 "convolutions without stride can be divided, not: " + to_string(LayerProblem(conv))};
+                 "convolutions without stride or groups can be divided, not: " + to_string(LayerProblem(conv))};
   }
   const Result<Division> part = resolve(division, conv);
   if (!part) return part.error();

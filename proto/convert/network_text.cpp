@@ -17,13 +17,14 @@ namespace {
 using Kind = text::Activation::Kind;
 
 // The file's enum has the same order as the planner's kinds.
-static_assert(static_cast<int>(ActivationKind::tanh) == text::Activation::tanh);
+static_assert(static_cast<int>(ActivationKind::gelu_tanh) == text::Activation::gelu_tanh);
 static_assert(static_cast<int>(ActivationKind::none) == text::Activation::none);
 
 float default_alpha(ActivationKind kind) {
   switch (kind) {
     case ActivationKind::leaky_relu: return 0.01F;
     case ActivationKind::elu: return 1.0F;
+    case ActivationKind::capped_relu: return 6.0F;
     default: return 0.0F;
   }
 }
@@ -49,7 +50,8 @@ Result<Operation> convolution_of(const text::Convolution& conv, int rank) {
   const Result<Vec3> stride = extent_or("stride", conv.stride(), rank, Vec3::cube(1));
   if (!stride) return stride.error();
   const Activation activation = activation_of(conv.activation(), conv.has_alpha(), conv.alpha());
-  return Operation(Convolution{conv.f_out(), *k, *dilation, activation, *stride});
+  return Operation(
+      Convolution{conv.f_out(), *k, *dilation, activation, *stride, conv.has_groups() ? conv.groups() : 1});
 }
 
 Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank) {
@@ -142,14 +144,15 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
       return Operation(
           Norm{norm.groups(), norm.epsilon(), activation_of(norm.activation(), norm.has_alpha(), norm.alpha())});
     }
+    case text::Node::kMultiply: return Operation(Multiply{});
     case text::Node::kConcat: return Operation(Concat{});
     case text::Node::kCrop: return crop_of(node.crop(), rank);
     case text::Node::kUpsample: return upsample_of(node.upsample(), rank);
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, add, concat, crop, "
-      "upsample are known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, add, multiply, concat, "
+      "crop, upsample are known");
 }
 
 std::string_view stem_of(text::Node::OpCase operation) {
@@ -162,6 +165,7 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kScaleShift: return "scale";
     case text::Node::kAdd: return "add";
     case text::Node::kNorm: return "norm";
+    case text::Node::kMultiply: return "multiply";
     case text::Node::kConcat: return "concat";
     case text::Node::kCrop: return "crop";
     case text::Node::kUpsample: return "upsample";
@@ -260,6 +264,7 @@ void set_convolution(text::Convolution* written, const Convolution& conv, int ra
   set_extent(written->mutable_k(), conv.k, rank);
   if (conv.dilation != Vec3::cube(1)) set_extent(written->mutable_dilation(), conv.dilation, rank);
   if (conv.stride != Vec3::cube(1)) set_extent(written->mutable_stride(), conv.stride, rank);
+  if (conv.groups != 1) written->set_groups(conv.groups);
   set_activation(written, conv.activation);
 }
 
@@ -307,6 +312,7 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
                         [&](const Norm& norm) { set_norm(written->mutable_norm(), norm); },
+                        [&](const Multiply&) { written->mutable_multiply(); },
                         [&](const Concat&) { written->mutable_concat(); },
                         [&](const Upsample& up) { set_upsample(written->mutable_upsample(), up, rank); },
                         [&](const Crop& crop) { set_crop(written->mutable_crop(), crop, rank); }},

@@ -5,12 +5,30 @@
 
 namespace znni {
 
+// An activation made of two: above(x) - slope below(-x), with a slope for each channel.
+struct Halves {
+  Activation above;
+  Activation below;
+  std::vector<float> slopes;
+};
+// Appends the node as halves of x.
+void append_halves(const OnnxNode& node, OnnxBuilder& builder, int x, const Halves& halves);
+
 [[nodiscard]] Result<void> convert_relu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_leaky_relu(const OnnxNode& node, OnnxBuilder& builder);
-// PRelu with one slope for all channels, which is a LeakyRelu.
+// Converts a PRelu: with one slope for all channels to a LeakyRelu, with one for each to the sum of two ReLUs.
 [[nodiscard]] Result<void> convert_prelu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_elu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_sigmoid(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_tanh(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_softplus(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_hard_swish(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_mish(const OnnxNode& node, OnnxBuilder& builder);
+// Gelu by the error function, or by tanh.
+[[nodiscard]] Result<void> convert_gelu(const OnnxNode& node, OnnxBuilder& builder);
+// Swish with an alpha of 1.
+[[nodiscard]] Result<void> convert_swish(const OnnxNode& node, OnnxBuilder& builder);
+// An Elu, then a scale.
+[[nodiscard]] Result<void> convert_selu(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

@@ -5,16 +5,18 @@
 
 #include "primitives/core/fragments.hpp"
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_pads.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
 namespace {
 
-// A transposed convolution: W is [f][f_out][k...].
+// A transposed convolution: W is [f][f_out / groups][k...].
 struct Transposed {
   std::int64_t f = 0;
   std::int64_t f_out = 0;
+  std::int64_t groups = 1;
   Vec3 k = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
   Border pads;
@@ -25,7 +27,7 @@ struct Transposed {
   [[nodiscard]] Vec3 taps() const { return (k + stride - Vec3::cube(1)) / stride; }
 };
 
-Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int rank) {
+Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, std::int64_t groups, int rank) {
   const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
   if (!dims) return dims.error();
   if (static_cast<int>(dims->size()) != rank + 2) {
@@ -40,9 +42,14 @@ Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, i
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[0]) +
                    " images; the input has " + std::to_string(f));
   }
+  if ((*dims)[0] % groups != 0) {
+    return corrupt("group = " + std::to_string(groups) + " does not divide the " + std::to_string((*dims)[0]) +
+                   " images of its input");
+  }
   Transposed result;
   result.f = (*dims)[0];
-  result.f_out = (*dims)[1];
+  result.f_out = mul((*dims)[1], groups);
+  result.groups = groups;
   for (int i = 0; i < rank; ++i) result.k[3 - rank + i] = (*dims)[static_cast<std::size_t>(i) + 2];
   return result;
 }
@@ -69,9 +76,6 @@ Result<Vec3> output_padding_of(const OnnxAttributes& attributes, int rank) {
 
 Result<void> read_settings(const OnnxAttributes& attributes, int rank, Transposed& into) {
   if (Result<void> sound = require_all(attributes, "dilations", 1); !sound) return sound;
-  const Result<std::int64_t> group = attributes.integer("group", 1);
-  if (!group) return group.error();
-  if (*group != 1) return unsupported("group = " + std::to_string(*group) + " is not supported; only 1");
   if (attributes.find("output_shape") != nullptr) {
     return unsupported("output_shape is not supported: export it with pads and output_padding");
   }
@@ -94,7 +98,9 @@ Result<void> read_settings(const OnnxAttributes& attributes, int rank, Transpose
 
 Result<Transposed> transposed_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f,
                                  const onnx::TensorProto& tensor) {
-  Result<Transposed> result = kernels_of(tensor, f, builder.rank());
+  const Result<std::int64_t> groups = groups_of(node.attributes);
+  if (!groups) return groups.error();
+  Result<Transposed> result = kernels_of(tensor, f, *groups, builder.rank());
   if (!result) return result;
   const Result<Vec3> k = node.attributes.extent("kernel_shape", builder.rank(), result->k);
   if (!k) return k.error();
@@ -115,6 +121,13 @@ std::optional<Crop> crop_of(const Transposed& node) {
   return covers(node.output_padding, {}) && covers(crop.end, {}) ? std::optional(crop) : std::nullopt;
 }
 
+// Returns where in W the kernel from image i to image j begins, in kernels; nothing where they are of different groups.
+std::optional<std::int64_t> kernel_at(const Transposed& node, std::int64_t i, std::int64_t j) {
+  const std::int64_t outputs = node.f_out / node.groups;
+  if (i / (node.f / node.groups) != j / outputs) return std::nullopt;
+  return i * outputs + j % outputs;
+}
+
 // Kernels of the convolution, [phase][f_out][f][taps...]: tap t of phase o is tap o + stride * (taps - 1 - t) of W, and
 // zero if W has none there.
 std::vector<float> phase_kernels(const Transposed& node, const std::vector<float>& from) {
@@ -125,10 +138,12 @@ std::vector<float> phase_kernels(const Transposed& node, const std::vector<float
     const std::int64_t i = channel % node.f;
     const std::int64_t j = channel / node.f % node.f_out;
     const Vec3 phase = fragment_at(channel / node.f / node.f_out, node.stride);
+    const std::optional<std::int64_t> kernel = kernel_at(node, i, j);
+    if (!kernel) continue;
     for (std::int64_t tap = 0; tap < volume; ++tap) {
       const Vec3 at = phase + node.stride * (taps - Vec3::cube(1) - fragment_at(tap, taps));
       if (!covers(node.k, at + Vec3::cube(1))) continue;
-      const std::int64_t source = (i * node.f_out + j) * voxels(node.k) + fragment_index(at, node.k);
+      const std::int64_t source = *kernel * voxels(node.k) + fragment_index(at, node.k);
       to[static_cast<std::size_t>(channel * volume + tap)] = from[static_cast<std::size_t>(source)];
     }
   }
@@ -137,9 +152,15 @@ std::vector<float> phase_kernels(const Transposed& node, const std::vector<float
 
 Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, const onnx::TensorProto& tensor,
                                const Transposed& shape) {
+  const std::int64_t numbers = mul(mul(mul(shape.phases(), shape.f_out), shape.f), voxels(shape.taps()));
+  if (shape.groups > 1 && numbers > builder.room()) {
+    return unsupported("group = " + std::to_string(shape.groups) + " makes " + std::to_string(numbers) +
+                       " parameters with the zeros between the groups, which is more than is plausible for a file of "
+                       "this size");
+  }
   const Result<std::vector<float>> kernels = builder.floats_of(tensor);
   if (!kernels) return kernels.error();
-  if (static_cast<std::int64_t>(kernels->size()) != mul(mul(shape.f, shape.f_out), voxels(shape.k))) {
+  if (static_cast<std::int64_t>(kernels->size()) != mul(mul(shape.f, shape.f_out / shape.groups), voxels(shape.k))) {
     return corrupt("weights " + in_quotes(tensor.name()) + " do not have the numbers of their extents");
   }
   NodeWeights weights;

@@ -1,4 +1,4 @@
-// ONNX ConvTranspose of one group.
+// ONNX ConvTranspose.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
@@ -7,6 +7,7 @@ namespace znni {
 
 // A transposed convolution of kernel k and stride s becomes a convolution of ceil(k / s) taps, to f_out channels for
 // each of the s voxels that it makes of one, then a shuffle, of which the pads are cropped. s may be no longer than k.
+// Kernels between groups are zeros.
 [[nodiscard]] Result<void> convert_conv_transpose(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

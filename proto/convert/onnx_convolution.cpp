@@ -15,8 +15,8 @@ struct Kernels {
   Vec3 k;
 };
 
-// Returns the extents of W, [f_out][f][k...], each positive.
-Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int rank) {
+// Returns the extents of W, [f_out][f / groups][k...], each positive.
+Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, std::int64_t groups, int rank) {
   const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
   if (!dims) return dims.error();
   if (static_cast<int>(dims->size()) != rank + 2) {
@@ -26,20 +26,17 @@ Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int 
   if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1; })) {
     return corrupt("weights " + in_quotes(tensor.name()) + " have an extent of 0");
   }
-  if (f != unknown_images && (*dims)[1] != f) {
-    return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[1]) +
+  if (f != unknown_images && mul((*dims)[1], groups) != f) {
+    return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string(mul((*dims)[1], groups)) +
                    " images; the input has " + std::to_string(f));
+  }
+  if ((*dims)[0] % groups != 0) {
+    return corrupt("group = " + std::to_string(groups) + " does not divide the " + std::to_string((*dims)[0]) +
+                   " images of its output");
   }
   Kernels kernels{(*dims)[0], Vec3::cube(1)};
   for (int i = 0; i < rank; ++i) kernels.k[3 - rank + i] = (*dims)[static_cast<std::size_t>(i) + 2];
   return kernels;
-}
-
-Result<void> refuse_what_is_missing(const OnnxAttributes& attributes) {
-  const Result<std::int64_t> group = attributes.integer("group", 1);
-  if (!group) return group.error();
-  if (*group != 1) return unsupported("group = " + std::to_string(*group) + " is not supported; only 1");
-  return {};
 }
 
 Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, const onnx::TensorProto& kernels,
@@ -57,13 +54,20 @@ Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder,
 
 }  // namespace
 
+Result<std::int64_t> groups_of(const OnnxAttributes& attributes) {
+  Result<std::int64_t> groups = attributes.integer("group", 1);
+  if (!groups || (*groups >= 1 && *groups <= most_onnx_images)) return groups;
+  return corrupt("group = " + std::to_string(*groups) + "; 1 to 2^20 is right");
+}
+
 Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
-  if (Result<void> sound = refuse_what_is_missing(node.attributes); !sound) return sound;
+  const Result<std::int64_t> groups = groups_of(node.attributes);
+  if (!groups) return groups.error();
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
   const onnx::TensorProto* tensor = builder.constant(node.proto, 1);
   if (tensor == nullptr) return unsupported("its weights are computed; only constants are supported");
-  const Result<Kernels> kernels = kernels_of(*tensor, builder.images(*input), builder.rank());
+  const Result<Kernels> kernels = kernels_of(*tensor, builder.images(*input), *groups, builder.rank());
   if (!kernels) return kernels.error();
   const Result<Vec3> k = node.attributes.extent("kernel_shape", builder.rank(), kernels->k);
   if (!k) return k.error();
@@ -78,7 +82,7 @@ Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
   if (!pads) return pads.error();
   Result<NodeWeights> weights = weights_of(node, builder, *tensor, kernels->f_out);
   if (!weights) return weights.error();
-  builder.append(node.proto, Convolution{kernels->f_out, *k, *dilation, {}, *stride}, {*input}, kernels->f_out,
+  builder.append(node.proto, Convolution{kernels->f_out, *k, *dilation, {}, *stride, *groups}, {*input}, kernels->f_out,
                  *std::move(weights), *pads);
   return {};
 }

@@ -18,6 +18,10 @@ Result<std::vector<int>> inputs_of(const OnnxNode& node, const OnnxBuilder& buil
   return inputs;
 }
 
+bool has_constant(const OnnxNode& node, const OnnxBuilder& builder) {
+  return builder.constant(node.proto, 0) != nullptr || builder.constant(node.proto, 1) != nullptr;
+}
+
 // Returns whether Dropout may drop values: true unless input 2, training_mode, is absent or a constant false.
 bool may_train(const OnnxNode& node, const OnnxBuilder& builder) {
   constexpr int training_mode = 2;
@@ -32,12 +36,41 @@ bool may_train(const OnnxNode& node, const OnnxBuilder& builder) {
 }  // namespace
 
 Result<void> convert_add(const OnnxNode& node, OnnxBuilder& builder) {
-  const bool has_constant = builder.constant(node.proto, 0) != nullptr || builder.constant(node.proto, 1) != nullptr;
-  if (has_constant) return convert_add_of_constant(node, builder);
+  if (has_constant(node, builder)) return convert_add_of_constant(node, builder);
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
   const std::int64_t images = builder.images(inputs->front());
   builder.append(node.proto, Add{}, *std::move(inputs), images);
+  return {};
+}
+
+Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder) {
+  if (has_constant(node, builder)) return convert_sub_of_constant(node, builder);
+  Result<std::vector<int>> inputs = inputs_of(node, builder);
+  if (!inputs) return inputs.error();
+  const std::int64_t images = builder.images(inputs->back());
+  NodeWeights negative;
+  negative.scale.assign(static_cast<std::size_t>(images), -1.0F);
+  negative.shift.assign(static_cast<std::size_t>(images), 0.0F);
+  inputs->back() = builder.append_part(node.proto, ScaleShift{}, inputs->back(), images, std::move(negative));
+  const std::int64_t sum_images = builder.images(inputs->front());
+  builder.append(node.proto, Add{}, *std::move(inputs), sum_images);
+  return {};
+}
+
+Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
+  if (has_constant(node, builder)) return convert_mul_by_constant(node, builder);
+  Result<std::vector<int>> inputs = inputs_of(node, builder);
+  if (!inputs) return inputs.error();
+  if (builder.images(inputs->front()) == 1) std::swap(inputs->front(), inputs->back());
+  const std::int64_t f = builder.images(inputs->front());
+  const std::int64_t other = builder.images(inputs->back());
+  const bool are_known = f != unknown_images && other != unknown_images;
+  if (are_known && f != other && other != 1) {
+    return corrupt("multiplies " + std::to_string(f) + " images by " + std::to_string(other) +
+                   "; as many, or 1, are right");
+  }
+  builder.append(node.proto, Multiply{}, *std::move(inputs), are_known ? f : unknown_images);
   return {};
 }
 

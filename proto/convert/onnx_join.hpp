@@ -8,6 +8,11 @@ namespace znni {
 // Converts an Add of two tensors with equal numbers of channels. An Add of a constant is a shift
 // (proto/convert/onnx_scale_shift.hpp).
 [[nodiscard]] Result<void> convert_add(const OnnxNode& node, OnnxBuilder& builder);
+// Converts a Sub of two such tensors: the sum of the first and the second times -1. One of a constant is a shift.
+[[nodiscard]] Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder);
+// Converts a Mul of two tensors with equal numbers of channels, or of one with a tensor of one channel. A Mul by a
+// constant is a scale.
+[[nodiscard]] Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder);
 // Converts a Concat of channels.
 [[nodiscard]] Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder);

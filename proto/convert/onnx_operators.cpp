@@ -7,6 +7,7 @@
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
 #include "proto/convert/onnx_branch.hpp"
+#include "proto/convert/onnx_clip.hpp"
 #include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
@@ -18,6 +19,7 @@
 #include "proto/convert/onnx_resize.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_softmax.hpp"
+#include "proto/convert/onnx_tile.hpp"
 
 namespace znni {
 namespace {
@@ -26,8 +28,10 @@ using Names = std::string_view;
 
 constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> alpha = {"alpha"};
+constexpr std::array<Names, 1> approximate = {"approximate"};
 constexpr std::array<Names, 1> axis = {"axis"};
 constexpr std::array<Names, 1> body = {"body"};
+constexpr std::array<Names, 2> bounds = {"max", "min"};  // up to operator set 10
 constexpr std::array<Names, 2> branches = {"else_branch", "then_branch"};
 constexpr std::array<Names, 6> convolution = {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilations", "kernel_shape",
@@ -41,6 +45,7 @@ constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
 constexpr std::array<Names, 1> epsilon = {"epsilon"};
 // stash_type is the precision that a framework computes with.
 constexpr std::array<Names, 3> group_normalization = {"epsilon", "num_groups", "stash_type"};
+constexpr std::array<Names, 2> hard_sigmoid = {"alpha", "beta"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
 constexpr std::array<Names, 9> resize = {"antialias",
@@ -52,6 +57,7 @@ constexpr std::array<Names, 9> resize = {"antialias",
                                          "keep_aspect_ratio_policy",
                                          "mode",
                                          "nearest_mode"};
+constexpr std::array<Names, 2> selu = {"alpha", "gamma"};
 constexpr std::array<Names, 1> upsample = {"mode"};
 constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr int any = std::numeric_limits<int>::max();
@@ -60,10 +66,11 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 30> operators = {{
+constexpr std::array<OnnxOperator, 40> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
+    {"Clip", 1, 3, bounds, convert_clip},
     {"Concat", 1, any, axis, convert_concat},
     {"Constant", 0, 0, {}, convert_constant},
     {"Conv", 2, 3, convolution, convert_conv},
@@ -71,24 +78,33 @@ constexpr std::array<OnnxOperator, 30> operators = {{
     {"Div", 2, 2, {}, convert_div},
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
+    {"Expand", 2, 2, {}, convert_expand},
+    {"Gelu", 1, 1, approximate, convert_gelu},
     {"GroupNormalization", 3, 3, group_normalization, convert_group_normalization},
+    {"HardSigmoid", 1, 1, hard_sigmoid, convert_hard_sigmoid},
+    {"HardSwish", 1, 1, {}, convert_hard_swish},
     {"Identity", 1, 1, {}, convert_identity},
     {"If", 1, 1, branches, convert_if},
     {"InstanceNormalization", 3, 3, epsilon, convert_instance_normalization},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"Loop", 2, any, body, convert_loop},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
+    {"Mish", 1, 1, {}, convert_mish},
     {"Mul", 2, 2, {}, convert_mul},
     {"PRelu", 2, 2, {}, convert_prelu},
     {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
     {"Reshape", 2, 2, allowzero, convert_reshape},
     {"Resize", 2, 4, resize, convert_resize},
+    {"Selu", 1, 1, selu, convert_selu},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
     {"Slice", 1, 5, slice, convert_slice},
     {"Softmax", 1, 1, axis, convert_softmax},
+    {"Softplus", 1, 1, {}, convert_softplus},
     {"Sub", 2, 2, {}, convert_sub},
+    {"Swish", 1, 1, alpha, convert_swish},
     {"Tanh", 1, 1, {}, convert_tanh},
+    {"Tile", 2, 2, {}, convert_tile},
     {"Transpose", 1, 1, perm, convert_transpose},
     {"Upsample", 2, 2, upsample, convert_upsample},
 }};

@@ -11,6 +11,7 @@
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_fold.hpp"
+#include "proto/convert/onnx_gates.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_softmax.hpp"
@@ -106,12 +107,23 @@ std::int64_t numbers_of(const onnx::NodeProto& node, const OnnxBuilder& builder)
   return numbers;
 }
 
+// Converts a node, or what of an activation of several nodes it stands for: the last one for all.
+Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates, OnnxBuilder& builder) {
+  const OnnxGate* gate = gates.of(node);
+  const int x = gate == nullptr ? -1 : builder.value_of(gate->x);
+  if (x < 0) return convert_node(node, builder);
+  if (gate->last != &node) return {};
+  builder.append(node, Activate{gate->activation}, {x}, builder.images(x));
+  return builder.check_limits();
+}
+
 // Converts all nodes, also those behind refused ones, as far as they read no more than `most_numbers` in all: a hostile
 // file could let a million refused nodes share one large tensor.
-void convert_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t most_numbers, OnnxBlockers& blockers) {
+void convert_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& builder, std::int64_t most_numbers,
+                   OnnxBlockers& blockers) {
   std::int64_t numbers = 0;
   for (const onnx::NodeProto* node : graph.nodes) {
-    const Result<void> converted = convert_node(*node, builder);
+    const Result<void> converted = convert_or_join(*node, gates, builder);
     if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
     if (!blockers.first()) continue;
     numbers = add(numbers, numbers_of(*node, builder));
@@ -120,9 +132,9 @@ void convert_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t mo
 }
 
 // Reads all nodes; leaves those that the output needs. Returns the first blocker.
-Result<void> read_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t most_numbers,
+Result<void> read_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& builder, std::int64_t most_numbers,
                         OnnxBlockers& blockers) {
-  convert_nodes(graph, builder, most_numbers, blockers);
+  convert_nodes(graph, gates, builder, most_numbers, blockers);
   if (blockers.first()) return *blockers.first();
   builder.drop_unread(graph.output);
   return {};
@@ -207,11 +219,12 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
   if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
+  const OnnxGates gates(*graph);
   const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
                                [&](OnnxBuilder& builder, Blockers& found) {
                                  OnnxBlockers blockers(*graph);
                                  if (of_outputs) blockers.add(*of_outputs);
-                                 const Result<void> read = read_nodes(*graph, builder, most_numbers, blockers);
+                                 const Result<void> read = read_nodes(*graph, gates, builder, most_numbers, blockers);
                                  found = blockers.result();
                                  return read;
                                }};

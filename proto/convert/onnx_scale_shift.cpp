@@ -60,18 +60,6 @@ Result<void> refuse_training(const OnnxNode& node) {
   return {};
 }
 
-// Returns whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
-// per channel.
-bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
-  const std::size_t axes = static_cast<std::size_t>(spatial_axes) + 2;
-  if (dims.size() > axes) return false;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const bool is_images = axes - dims.size() + i == 1;
-    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
-  }
-  return true;
-}
-
 struct Operands {
   int value = 0;
   bool constant_first = false;
@@ -103,6 +91,16 @@ void append(const OnnxNode& node, OnnxBuilder& builder, int input, NodeWeights w
 
 }  // namespace
 
+bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
+  const std::size_t axes = static_cast<std::size_t>(spatial_axes) + 2;
+  if (dims.size() > axes) return false;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool is_images = axes - dims.size() + i == 1;
+    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
+  }
+  return true;
+}
+
 Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
   if (Result<void> sound = refuse_training(node); !sound) return sound;
   const Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
@@ -117,7 +115,7 @@ Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& buil
   return {};
 }
 
-Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
+Result<void> convert_mul_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
   Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
   NodeWeights weights;
@@ -141,7 +139,7 @@ Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
   return {};
 }
 
-Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder) {
+Result<void> convert_sub_of_constant(const OnnxNode& node, OnnxBuilder& builder) {
   Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
   NodeWeights weights;

@@ -5,14 +5,18 @@
 
 namespace znni {
 
+// Returns whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
+// per channel.
+[[nodiscard]] bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes);
+
 // Converts with the recorded statistics: scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.
 [[nodiscard]] Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder);
 
 // Convert an operation of a tensor and a constant, which is one number or one per channel. Either may be the first
 // operand, but a division by a tensor is refused.
-[[nodiscard]] Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_mul_by_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder);
-[[nodiscard]] Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_sub_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

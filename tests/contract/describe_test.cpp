@@ -104,6 +104,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   const ConvProblem conv{shape, 3, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<std::vector<LayerProblem>> kinds = {
       {conv, ConvProblem{shape, 3, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}}},
+      {ConvProblem{shape, 4, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}, false, {}, 2}},
       {PoolProblem{.in = shape}},
       {ConvPoolProblem{conv, {.in = output_shape(conv)}}},
       {PoolProblem{.in = shape, .kind = PoolKind::average}},
@@ -113,6 +114,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ScaleShiftProblem{shape}},
       {NormProblem{shape, 2}},
       {AddProblem{shape, 2, {}}},
+      {MultiplyProblem{shape, 1}, MultiplyProblem{shape, shape.f}},
       {ConcatProblem{{shape, shape}}},
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},

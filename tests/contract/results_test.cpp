@@ -78,6 +78,26 @@ TEST(ContractResults, StridedConvolutions) {
   EXPECT_EQ(took, strided);
 }
 
+// Nor may one take groups that does not compute them.
+TEST(ContractResults, GroupedConvolutions) {
+  const std::unique_ptr<Device> device = open_cpu(2);
+  Takers takers;
+  const int count = case_count(40);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    check_all(random_grouped_conv(random, 1e7), *device, seed, takers);
+    EXPECT_EQ(takers["cpu.conv.grouped"], i + 1);
+    ConvPoolProblem both = strided_conv_pool(random);
+    both.conv.stride = Vec3::cube(1);
+    both.conv.groups = both.conv.f_out = both.pool.in.f = both.conv.in.f;
+    both.pool.in.n = output_shape(both.conv).n;
+    if (both.conv.groups > 1 && check(both)) check_all(both, *device, seed, takers);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(takers.size(), 1U);
+}
+
 TEST(ContractResults, NamedCases) {
   const std::unique_ptr<Device> device = open_cpu(2);
   for (const char* file : {"convolutions.txt", "poolings.txt"}) {

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from harness import ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest", "linear", "shaped")
+PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated")
 
 
 class Graph:
@@ -33,21 +33,22 @@ class Graph:
         self.images[name] = images
         return name
 
-    def conv(self, source, f, k=(3, 3, 3), dilation=1, stride=1, **pads):
+    def conv(self, source, f, k=(3, 3, 3), dilation=1, stride=1, group=1, **pads):
         """Padded to the same extent unless `pads` says otherwise."""
-        scale = 1 / np.sqrt(self.images[source] * np.prod(k) / 2)
-        tensors = [self.rng.normal(0, scale, (f, self.images[source], *k)), self.rng.normal(0, 0.3, f)]
+        read = self.images[source] // group
+        scale = 1 / np.sqrt(read * np.prod(k) / 2)
+        tensors = [self.rng.normal(0, scale, (f, read, *k)), self.rng.normal(0, 0.3, f)]
         border = [(n - 1) * dilation // 2 for n in k]
         pads = pads or {"pads": border * 2}
         return self.add("Conv", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
-                        dilations=[dilation] * len(k), strides=[stride] * len(k), **pads)
+                        dilations=[dilation] * len(k), strides=[stride] * len(k), group=group, **pads)
 
-    def transposed(self, source, f, k, stride, **pads):
+    def transposed(self, source, f, k, stride, group=1, **pads):
         """A transposed convolution."""
-        scale = 1 / np.sqrt(self.images[source] * np.prod(k) / stride ** len(k) / 2)
-        tensors = [self.rng.normal(0, scale, (self.images[source], f, *k)), self.rng.normal(0, 0.3, f)]
+        scale = 1 / np.sqrt(self.images[source] // group * np.prod(k) / stride ** len(k) / 2)
+        tensors = [self.rng.normal(0, scale, (self.images[source], f // group, *k)), self.rng.normal(0, 0.3, f)]
         return self.add("ConvTranspose", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
-                        strides=[stride] * len(k), **pads)
+                        strides=[stride] * len(k), group=group, **pads)
 
     def normalised(self, source):
         """A batch normalisation and a ReLU."""
@@ -75,6 +76,27 @@ def meshnet():
     for dilation in (1, 2, 4, 2, 1):
         last = graph.add("Elu", [graph.conv(last, 5, dilation=dilation)], 5, alpha=0.5)
     return graph.model(graph.conv(last, 3, (1, 1, 1)))
+
+
+def activated():
+    """Activations behind padded convolutions and max poolings: operators, and modules of several nodes."""
+    graph, last = Graph(8, 1), "input"
+    number = lambda value: np.array(value, np.float32)
+    for op, numbers, words in (("Gelu", [], {}), ("Gelu", [], {"approximate": "tanh"}), ("Mish", [], {}),
+                               ("HardSwish", [], {}), ("Softplus", [], {}), ("Selu", [], {}),
+                               ("Clip", [number(0), number(1)], {}), ("Clip", [number(-0.5), number(1.5)], {})):
+        last = graph.add(op, [graph.conv(last, 4, (1, 3, 3))], 4, numbers, **words)
+    last = graph.add("MaxPool", [last], 4, kernel_shape=[3] * 3, pads=[1] * 6)
+    x = graph.conv(last, 4)
+    last = graph.add("Mul", [x, graph.add("Sigmoid", [x], 4)], 4)
+    x = graph.conv(last, 4)
+    error = graph.add("Erf", [graph.add("Div", [x], 4, [number(np.sqrt(2))])], 4)
+    last = graph.add("Mul", [x, graph.add("Add", [error], 4, [number(1)])], 4)
+    last = graph.add("MaxPool", [graph.add("Mul", [last], 4, [number(0.5)])], 4, kernel_shape=[3] * 3, pads=[1] * 6)
+    model = graph.model(graph.conv(last, 2))
+    model.opset_import[0].version = 20
+    model.ir_version = 9
+    return model
 
 
 def residual():
@@ -156,6 +178,33 @@ def linear():
     return graph.model(graph.conv(last, 2, (1, 1, 1)))
 
 
+def grouped():
+    """Depthwise convolutions, one of a stride, wide ones in groups, and a depthwise transposed one; period 2."""
+    graph = Graph(8, 1)
+    skip = graph.normalised(graph.conv("input", 6))
+    inner = graph.conv(graph.conv(skip, 6, (5, 3, 3), group=6), 12, (1, 1, 1), group=3)
+    skip = graph.add("Add", [skip, graph.conv(graph.add("Elu", [inner], 12), 6, (1, 1, 1))], 6)
+    low = graph.normalised(graph.conv(skip, 12, stride=2, group=6))
+    up = graph.transposed(low, 12, (4, 4, 4), 2, pads=[1] * 6, group=12)
+    both = graph.add("Concat", [up, skip], 18, axis=1)
+    return graph.model(graph.conv(both, 2))
+
+
+def gated():
+    """Attention gates of one channel, as MONAI's AttentionUnet has, a difference, and a repeated input; period 2."""
+    graph = Graph(9, 1)
+    wide = graph.add("Tile", ["input"], 4, [integers(1, 4, 1, 1, 1)])
+    skip = graph.add("Add", [graph.normalised(graph.conv("input", 4)), wide], 4)
+    low = graph.normalised(graph.conv(skip, 4, stride=2))
+    up = graph.transposed(low, 4, (2, 2, 2), 2)
+    both = graph.add("Add", [graph.conv(up, 4), graph.conv(skip, 4, (1, 1, 1))], 4)
+    both = graph.add("PRelu", [both], 4, [np.array([0.1, 0.5, -1, 0], np.float32).reshape(4, 1, 1, 1)])
+    gate = graph.add("Sigmoid", [graph.conv(both, 1)], 1)
+    seen = graph.add("Mul", [gate, skip], 4)
+    change = graph.add("Sub", [seen, graph.add("Mul", [up, skip], 4)], 4)
+    return graph.model(graph.conv(graph.add("Concat", [seen, change], 8, axis=1), 2))
+
+
 def integers(*values):
     """A list of int64."""
     return np.array(values, np.int64)
@@ -222,14 +271,15 @@ def infer(client, name, volume):
 
 
 class PaddedTest(unittest.TestCase):
-    """A daemon with seven nets, in memory for patches much smaller than the volumes."""
+    """A daemon with eleven nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
                       "strided": strided(), "nearest": nearest(), "linear": linear(),
-                      "shaped": shaped()}
+                      "shaped": shaped(), "grouped": grouped(), "gated": gated(),
+                      "activated": activated()}
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)
@@ -265,7 +315,7 @@ class PaddedTest(unittest.TestCase):
         volume = rng.standard_normal((92, 72, 80), np.float32)
         folder = pathlib.Path(self.folder.name)
         np.save(folder / "in.npy", volume)
-        for name in ("meshnet", "uneven", "unet", "nearest", "linear"):
+        for name in ("meshnet", "uneven", "unet", "nearest", "linear", "grouped", "gated"):
             out = folder / f"{name}.npy"
             subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server",
                             self.daemon.url], check=True, capture_output=True)

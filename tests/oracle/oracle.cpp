@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "primitives/core/fragments.hpp"
 
@@ -65,9 +66,12 @@ Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerW
     for (std::int64_t j = 0; j < conv.f_out; ++j) {
       const double bias = weights.bias.empty() ? 0.0 : weights.bias[static_cast<std::size_t>(j)];
       for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = bias; });
-      for (std::int64_t i = 0; i < conv.in.f; ++i) {
-        const float* kernel = weights.kernels.data() + (j * conv.in.f + i) * voxels(conv.k);
-        for_each(conv.k, [&](Vec3 d) { add_shifted(in, out, s, i, j, conv.stride, d * conv.dilation, *kernel++); });
+      const std::int64_t f = conv.in.f / conv.groups;
+      const std::int64_t first = j / (conv.f_out / conv.groups) * f;
+      for (std::int64_t i = 0; i < f; ++i) {
+        const float* kernel = weights.kernels.data() + (j * f + i) * voxels(conv.k);
+        for_each(conv.k,
+                 [&](Vec3 d) { add_shifted(in, out, s, first + i, j, conv.stride, d * conv.dilation, *kernel++); });
       }
     }
   }
@@ -175,6 +179,18 @@ Values run(const NormProblem& problem, std::span<const Values> inputs, const Lay
   return out;
 }
 
+Values run(const MultiplyProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Values out = inputs[0];
+  const auto count = static_cast<std::size_t>(voxels(problem.in.n));
+  const auto f = static_cast<std::size_t>(problem.in.f);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t image = i / count;
+    const std::size_t factor = problem.f_other == 1 ? image / f : image;
+    out[i] *= inputs[1][factor * count + i % count];
+  }
+  return out;
+}
+
 Values run(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
   for (std::size_t input = 1; input < inputs.size(); ++input) add(inputs[input], out);
@@ -252,6 +268,28 @@ Values oracle_run(const LayerProblem& problem, std::span<const Values> inputs, c
   return std::visit([&](const auto& one) { return run(one, inputs, weights); }, problem);
 }
 
+namespace {
+
+double softplus(double x) { return x > 0.0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); }
+
+// Returns x sigmoid(y); 0 where the sigmoid is 0.
+double times_sigmoid(double x, double y) {
+  const double power = std::exp(-y);
+  return std::isinf(power) ? 0.0 : x / (1.0 + power);
+}
+
+double gelu(double x) { return std::isinf(x) && x < 0.0 ? 0.0 : 0.5 * x * std::erfc(-x * std::sqrt(0.5)); }
+
+double hard_swish(double x) { return x <= -3.0 ? 0.0 : x >= 3.0 ? x : x * (x + 3.0) / 6.0; }
+
+double mish(double x) {
+  const double power = std::exp(std::min(x, 40.0));  // of larger ones the factor is 1
+  const double upper = power * (power + 2.0);
+  return upper == 0.0 ? 0.0 : x * (upper / (upper + 2.0));
+}
+
+}  // namespace
+
 double apply_exactly(Activation activation, double x) {
   const double alpha = activation.alpha;
   switch (activation.kind) {
@@ -261,6 +299,14 @@ double apply_exactly(Activation activation, double x) {
     case ActivationKind::elu: return x < 0.0 ? alpha * std::expm1(x) : x;
     case ActivationKind::sigmoid: return 1.0 / (1.0 + std::exp(-x));
     case ActivationKind::tanh: return std::tanh(x);
+    case ActivationKind::capped_relu: return std::min(std::max(x, 0.0), alpha);
+    case ActivationKind::softplus: return softplus(x);
+    case ActivationKind::silu: return times_sigmoid(x, x);
+    case ActivationKind::hard_swish: return hard_swish(x);
+    case ActivationKind::mish: return mish(x);
+    case ActivationKind::gelu: return gelu(x);
+    case ActivationKind::gelu_tanh:
+      return times_sigmoid(x, std::sqrt(8.0 / std::numbers::pi) * (x + 0.044715 * x * x * x));
   }
   return x;
 }

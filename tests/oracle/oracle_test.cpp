@@ -156,6 +156,18 @@ TEST(OracleActivation, Values) {
   EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::sigmoid, 0}, std::log(3.0)), 0.75);
   EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::tanh, 0}, 0.3), std::tanh(0.3));
   EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::none, 0}, -4.0), -4.0);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::capped_relu, 6.0F}, 9.0), 6.0);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::softplus, 0}, std::log(3.0)), std::log(4.0));
+}
+
+TEST(OracleActivation, ProductsOfXAndAFactor) {
+  const double x = std::log(3.0);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::silu, 0}, x), 0.75 * x);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::hard_swish, 0}, 1.5), 1.125);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::mish, 0}, x), 15.0 / 17.0 * x);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::gelu, 0}, -1.5), -0.75 * (1.0 + std::erf(-1.5 / std::sqrt(2.0))));
+  const double argument = std::sqrt(2.0 / std::acos(-1.0)) * (1.5 + 0.044715 * 3.375);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::gelu_tanh, 0}, 1.5), 0.75 * (1.0 + std::tanh(argument)));
 }
 
 TEST(OracleDeathTest, WantsEveryInput) {

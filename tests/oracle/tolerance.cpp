@@ -29,6 +29,13 @@ double kernel_norm(std::span<const float> kernels, std::int64_t terms) {
   return most;
 }
 
+// Returns a bound of the slope of an activation, at least 1. That of hard_swish is 1.5 below 3.
+double slope_of(Activation activation) {
+  const bool scales = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  if (scales) return std::max(1.0, std::abs(static_cast<double>(activation.alpha)));
+  return may_fall(activation) ? 1.5 : 1.0;
+}
+
 // Returns the error after an activation: an error `before` of its argument, and its own rounding. `most` bounds the
 // argument.
 double through(Activation activation, double before, double most) {
@@ -40,11 +47,16 @@ double through(Activation activation, double before, double most) {
     case ActivationKind::elu: return std::max(1.0, alpha) * before + 4.0 * eps * alpha;
     case ActivationKind::sigmoid: return before / 4.0 + 4.0 * eps;
     case ActivationKind::tanh: return before + 4.0 * eps;
+    case ActivationKind::capped_relu: return before;
+    case ActivationKind::softplus: return before + 6.0 * eps * std::max(1.0, most);
+    case ActivationKind::silu:
+    case ActivationKind::hard_swish:
+    case ActivationKind::mish:
+    case ActivationKind::gelu:
+    case ActivationKind::gelu_tanh: return slope_of(activation) * before + 8.0 * eps * most;
   }
   return before;
 }
-
-std::int64_t terms_of(const ConvProblem& conv) { return conv.in.f * voxels(conv.k); }
 
 // Largest absolute value of each input.
 using Largest = std::span<const double>;
@@ -67,12 +79,6 @@ double bound(const ConvProblem& conv, Largest inputs, const LayerWeights& weight
 double bound(const PoolProblem& pool, Largest inputs, const LayerWeights&) {
   if (pool.kind == PoolKind::max) return 0.0;
   return eps * (2.0 + static_cast<double>(voxels(pool.window))) * inputs[0];
-}
-
-// Returns the steepest slope of an activation, at least 1.
-double slope_of(Activation activation) {
-  const bool steep = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
-  return steep ? std::max(1.0, std::abs(static_cast<double>(activation.alpha))) : 1.0;
 }
 
 // Returns the bound of the convolution plus that of the pooling, which does not amplify errors.
@@ -127,6 +133,8 @@ double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
   return through(problem.activation, eps * problem.inputs * most, most);
 }
 
+double bound(const MultiplyProblem&, Largest inputs, const LayerWeights&) { return eps * inputs[0] * inputs[1]; }
+
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
 // Along each axis a difference, a share of it and a sum are rounded, and so is the share.
@@ -138,6 +146,7 @@ double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; 
 // Returns the largest value in a layer before its activation.
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
   if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
+  if (std::holds_alternative<MultiplyProblem>(problem)) return inputs[0] * inputs[1];
   const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
   return largest(weights.shift) + scale * sum_of(inputs);
 }
@@ -173,6 +182,7 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
     const double residual = conv->residual ? errors[1] : 0.0;
     return slope_of(problem) * (errors[0] * kernel_norm(weights.kernels, terms_of(*conv)) + residual);
   }
+  ensure(!std::holds_alternative<MultiplyProblem>(problem), "what a product carries depends on its inputs");
   if (std::holds_alternative<AddProblem>(problem)) return slope_of(problem) * sum_of(errors);
   // The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
   // number.

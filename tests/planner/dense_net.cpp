@@ -51,11 +51,13 @@ Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const std::
   const Grid& in = *inputs[0];
   const Vec3 step = stride * conv.dilation;
   Grid out(conv.f_out, in.n - dilated(conv.k, step) + Vec3::cube(1));
+  const std::int64_t f = in.f / conv.groups;
   for (std::int64_t j = 0; j < out.f; ++j) {
     for_each_voxel(out.n, [&](Vec3 v) {
       double sum = weights.bias.empty() ? 0.0 : static_cast<double>(weights.bias[static_cast<std::size_t>(j)]);
-      std::size_t tap = static_cast<std::size_t>(j * in.f * voxels(conv.k));
-      for (std::int64_t i = 0; i < in.f; ++i) {
+      std::size_t tap = static_cast<std::size_t>(j * f * voxels(conv.k));
+      const std::int64_t first = j / (conv.f_out / conv.groups) * f;
+      for (std::int64_t i = first; i < first + f; ++i) {
         for_each_voxel(conv.k, [&](Vec3 d) {
           sum += static_cast<double>(weights.kernels[tap++]) * in.values[in.at(i, v + step * d)];
         });
@@ -134,6 +136,13 @@ Grid dense_crop(const Crop& crop, const Grid& in, Vec3 stride) {
   return out;
 }
 
+Grid dense_multiply(const std::vector<const Grid*>& inputs) {
+  Grid out = *inputs[0];
+  const Grid& other = *inputs[1];
+  for (std::size_t i = 0; i < out.values.size(); ++i) out.values[i] *= other.values[i % other.values.size()];
+  return out;
+}
+
 Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<const Grid*>& inputs, Vec3 stride) {
   const Grid& in = *inputs[0];
   return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, inputs, stride); },
@@ -146,6 +155,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const Softmax&) { return dense_softmax(in); },
                                [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
+                               [&](const Multiply&) { return dense_multiply(inputs); },
                                [&](const Concat&) { return dense_concat(inputs); },
                                [&](const Crop& crop) { return dense_crop(crop, in, stride); },
                                [&](const Upsample&) -> Grid { throw std::logic_error("dense networks alone"); },

@@ -1,3 +1,4 @@
+#include <numeric>
 #include <string>
 
 #include "tests/planner/dense_net.hpp"
@@ -52,7 +53,9 @@ class Grower {
   void add_block() {
     const std::int64_t kind = random_.integer(0, 15);
     if (kind <= 2) {
-      add(conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1)), value_);
+      Convolution own = conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1));
+      if (random_.chance(0.3)) own.groups = std::gcd(images(network_).back(), own.f_out);
+      add(own, value_);
     } else if (kind <= 6) {
       add(pool(), value_);
     } else if (kind == 7) {

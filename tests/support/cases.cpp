@@ -62,7 +62,8 @@ class Reader {
 
   // Reads ", relu", ", elu 0.5" or nothing.
   Activation activation() {
-    for (int kind = 1; kind <= static_cast<int>(ActivationKind::tanh); ++kind) {
+    // The last ones first, because gelu_tanh begins like gelu.
+    for (int kind = static_cast<int>(last_activation_kind); kind > 0; --kind) {
       Activation value{static_cast<ActivationKind>(kind), 0.0F};
       if (!take(std::string(", ").append(to_string(value.kind)))) continue;
       if (take(" ")) value.alpha = real();
@@ -85,6 +86,7 @@ LayerProblem read_conv(Reader& reader) {
   conv.k = reader.vec3();
   if (reader.take(", dilation ")) conv.dilation = reader.vec3();
   if (reader.take(", stride ")) conv.stride = reader.vec3();
+  if (reader.take(", groups ")) conv.groups = reader.integer();
   conv.residual = reader.take(", residual");
   conv.activation = reader.activation();
   return conv;

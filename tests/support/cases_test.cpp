@@ -22,7 +22,7 @@ TEST(ParseProblem, IsTheInverseOfToString) {
 }
 
 TEST(ParseProblem, RefusesWhatItDoesNotUnderstand) {
-  for (const char* text : {"", "conv", "conv 1x1x9x9x9 -> 1, k 2x2", "conv 1x1x9x9x9 -> 1, k 2x2x2, softplus",
+  for (const char* text : {"", "conv", "conv 1x1x9x9x9 -> 1, k 2x2", "conv 1x1x9x9x9 -> 1, k 2x2x2, softsign",
                            "min pool 1x5x8x8x8, window 2x2x2, stride 2x2x2, plain", "conv 1x1x2x2x2 -> 1, k 3x3x3"}) {
     const Result<LayerProblem> problem = parse_problem(text);
     ASSERT_FALSE(problem.has_value()) << text;

@@ -49,7 +49,7 @@ std::vector<float> Random::normals(std::int64_t count, float deviation) {
 Weights random_weights(const LayerProblem& problem, Random& random) {
   Weights weights;
   if (const ConvProblem* conv = convolution_of(problem)) {
-    const std::int64_t terms = conv->in.f * voxels(conv->k);
+    const std::int64_t terms = terms_of(*conv);
     weights.kernels = random.normals(conv->f_out * terms, std::sqrt(2.0F / static_cast<float>(terms)));
     if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
   }
@@ -71,9 +71,11 @@ std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Rando
 }
 
 Activation random_activation(Random& random) {
-  const auto kind = static_cast<ActivationKind>(random.integer(0, 5));
+  const auto kind = static_cast<ActivationKind>(random.integer(0, static_cast<int>(last_activation_kind)));
   static constexpr std::array<float, 4> alphas = {0.01F, 0.1F, 1.0F, 1.5F};
-  return {kind, alphas[static_cast<std::size_t>(random.integer(0, 3))]};
+  // A cap leaves most of the values, because errors are compared with the largest that are left.
+  const float least = kind == ActivationKind::capped_relu ? 4.0F : 0.0F;
+  return {kind, least + alphas[static_cast<std::size_t>(random.integer(0, 3))]};
 }
 
 ConvProblem random_conv(Random& random, double most_flops) {
@@ -99,6 +101,15 @@ ConvProblem random_conv(Random& random, double most_flops) {
 ConvProblem random_strided_conv(Random& random, double most_flops) {
   ConvProblem conv = random_conv(random, most_flops);
   while (conv.stride == Vec3::cube(1)) conv.stride = random.vec3(1, 3);
+  return conv;
+}
+
+ConvProblem random_grouped_conv(Random& random, double most_flops) {
+  ConvProblem conv = random.chance(0.3) ? random_strided_conv(random, most_flops) : random_conv(random, most_flops);
+  conv.groups = random.integer(2, 20);
+  const std::int64_t most = random.chance(0.5) ? 1 : 3;
+  conv.in.f = conv.groups * random.integer(1, most);
+  conv.f_out = conv.groups * (random.chance(0.2) ? random.integer(5, 17) : random.integer(1, most));
   return conv;
 }
 
@@ -164,12 +175,13 @@ ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, d
 
 LayerProblem random_elementwise(Random& random) {
   const Shape5 shape = random_shape(random, 35, 12);
-  switch (random.integer(0, 5)) {
+  switch (random.integer(0, 6)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return SoftmaxProblem{shape};
     case 2: return ScaleShiftProblem{shape};
     case 3: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), random_activation(random)};
     case 4: return random_crop(random, shape);
+    case 5: return MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1};
     default: break;
   }
   ConcatProblem concat;
@@ -226,6 +238,7 @@ LayerProblem random_problem(Random& random) {
     }
     default: break;
   }
+  if (random.chance(0.15)) return random_grouped_conv(random);
   ConvProblem conv = random.chance(0.25) ? random_strided_conv(random) : random_conv(random);
   if (!random.chance(0.15)) return conv;
   conv.k = conv.dilation = Vec3::cube(1);

@@ -54,6 +54,8 @@ struct Weights {
 // Returns such a problem with a stride of up to 3 per axis, which is not 1 on all of them. Covers rests that are not
 // read.
 [[nodiscard]] ConvProblem random_strided_conv(Random& random, double most_flops = 4e7);
+// Returns one of 2 to 20 groups, half of them of one channel each. Some have strides.
+[[nodiscard]] ConvProblem random_grouped_conv(Random& random, double most_flops = 4e7);
 // Returns a pooling; covers windows that differ from the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
 // Returns a convolution of up to `most_f` channels, sometimes dilated, and a pooling of either kind behind it.

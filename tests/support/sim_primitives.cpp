@@ -33,7 +33,7 @@ std::int64_t kernel_floats(const ConvProblem& conv) { return mul(conv.f_out, mul
 
 Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refused("computes convolutions only");
+  if (conv == nullptr || conv->groups != 1) return refused("computes convolutions without groups only");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
   for (const Format format : {planar_f32, last_f32}) {
@@ -209,7 +209,7 @@ bool pools(const LayerProblem& problem) {
 // Describes a convolution on matrix units: channels last, in TF32 or bf16, if the device has a rate for it.
 Result<std::vector<Estimate>> describe_matrix(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refused("computes convolutions only");
+  if (conv == nullptr || conv->groups != 1) return refused("computes convolutions without groups only");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
   for (const auto& [format, rate] : {std::pair{last_f32, spec.accelerator.tf32_flops_per_second},

@@ -82,7 +82,7 @@ class DirectBlocked final : public PreparedLayer {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (conv == nullptr || conv->groups != 1) return refusal(name, "convolutions without groups", problem);
   if (tap_count(*conv) > most_taps)
     return refusal(name, "convolutions of up to 4096 taps of all input images", problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);

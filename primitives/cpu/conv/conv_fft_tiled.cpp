@@ -108,7 +108,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > most_images) {
     return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
   }

@@ -175,18 +175,13 @@ class FirstPool final : public PreparedLayer {
   std::vector<std::int64_t> taps_;
 };
 
-bool may_fall(Activation activation) {
-  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
-  return has_alpha && activation.alpha < 0;
-}
-
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   if (both == nullptr || both->conv.in.f > most_plane_inputs || !is_of_pairs(both->pool)) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
-  if (both->conv.stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||

@@ -5,6 +5,8 @@
 
 #include "primitives/cpu/conv/onednn_convolution.hpp"
 #include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/runs.hpp"
+#include "primitives/cpu/vectors/activate.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -111,7 +113,10 @@ class OnednnLayer final : public PreparedLayer {
         problem_.residual ? arena.grant_as<float>(slab_residual_name) : std::span<float>();
     if (std::all_of(inputs.begin(), inputs.end(), dense) && dense(out)) {
       const float* residual = problem_.residual ? inputs[1].data : nullptr;
-      return convolutions_.whole.run({inputs[0].data, residual, weights_.data(), bias_.data(), out.data, workspace});
+      const Result<void> done =
+          convolutions_.whole.run({inputs[0].data, residual, weights_.data(), bias_.data(), out.data, workspace});
+      if (done) activate_apart(out);
+      return done;
     }
     const Shape5 shape = output_shape(convolutions_.slab_problem);
     const Slabs slabs{dense_view(slab_in.data(), convolutions_.slab_problem.in, inputs[0].format),
@@ -140,11 +145,23 @@ class OnednnLayer final : public PreparedLayer {
           const Result<void> done = convolutions_.slab.run(
               {slabs.in.data, slabs.residual.data, weights_.data(), bias_.data(), slabs.out.data, workspace});
           if (!done) return done;
+          activate_apart(slabs.out);
           empty(slabs.out, out, s, z, first);
         }
       }
     }
     return {};
+  }
+
+  // Applies an activation that the library does not fuse to what it wrote.
+  void activate_apart(const TensorView& out) {
+    if (OnednnConvolution::fuses(problem_.activation.kind)) return;
+    const std::int64_t width = block_width(out.format.layout);
+    for_each_run(executor_, out, {}, blocks_of(out), [&](const Run& run, int) {
+      const std::span<float> values = run_of(out, run);
+      activate(problem_.activation, values);
+      clear_lanes(values, out.shape.f - run.block * width, width);
+    });
   }
 
   // Copies the slab's rows of an input, from `start` on, with all their channels; the input planes are `step` apart.
@@ -188,12 +205,13 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
   ConvProblem padded = problem;
   padded.in.f = round_up(problem.in.f, block_width(in.layout));
   padded.f_out = round_up(problem.f_out, block_width(out.layout));
-  const double bytes = tensor_traffic(problem, in, out);
+  const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
+  const bool fuses = OnednnConvolution::fuses(problem.activation.kind);
+  const double bytes = tensor_traffic(problem, in, out) + (fuses ? 0.0 : 2.0 * written);
   const double activating =
       static_cast<double>(elements(output_shape(padded))) * late_activation_flops(problem.activation, spec);
   if (in == planar_format) {
     // A first layer computes little for each voxel that it writes; written memory is also read first.
-    const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
     return modelled_time(spec, direct_flops(padded) / planar_efficiency + activating, 1.0, bytes + written);
   }
   return modelled_time(spec, direct_flops(padded) / blocked_efficiency(problem) + activating, 1.0, bytes);
@@ -202,7 +220,7 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
 // What describe() may offer.
 std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || spec.simd_floats < 8) return {};
+  if (conv == nullptr || conv->groups != 1 || spec.simd_floats < 8) return {};
   const Format blocked = blocked_format(spec);
   std::vector<Estimate> estimates;
   for (const Format in : {planar_format, blocked}) {
@@ -235,7 +253,7 @@ Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Es
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (conv == nullptr || conv->groups != 1) return refusal(name, "convolutions without groups", problem);
   if (spec.simd_floats < 8) {
     return Error{ErrorCode::unsupported, std::string(name) + " has only reference code for vectors of " +
                                              std::to_string(spec.simd_floats) + " floats; it needs AVX2 or AVX-512"};

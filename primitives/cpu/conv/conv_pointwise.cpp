@@ -28,7 +28,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > most_images) {
     return refusal(name, "convolutions of 1x1x1 between up to 4 images", problem);
   }
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   Estimate estimate;
   estimate.time = model(*conv, spec);
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);

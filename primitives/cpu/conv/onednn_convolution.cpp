@@ -72,8 +72,18 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
     case ActivationKind::elu: return dnnl::algorithm::eltwise_elu;
     case ActivationKind::sigmoid: return dnnl::algorithm::eltwise_logistic;
     case ActivationKind::tanh: return dnnl::algorithm::eltwise_tanh;
+    case ActivationKind::capped_relu: return dnnl::algorithm::eltwise_clip_v2;
+    case ActivationKind::softplus: return dnnl::algorithm::eltwise_soft_relu;
+    default: return dnnl::algorithm::undef;
   }
-  return dnnl::algorithm::undef;
+}
+
+// Appends the activation. A cap is the upper bound of a clip whose lower one is 0.
+void append(dnnl::post_ops& fused, Activation activation) {
+  const auto [kind, alpha] = activation;
+  if (kind == ActivationKind::none || !OnednnConvolution::fuses(kind)) return;
+  const bool caps = kind == ActivationKind::capped_relu;
+  fused.append_eltwise(1.0F, algorithm_of(kind), takes_alpha(kind) && !caps ? alpha : 0.0F, caps ? alpha : 0.0F);
 }
 
 // Returns the fused operations: first the residual is added, then comes the activation.
@@ -82,9 +92,7 @@ dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& 
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops fused;
   if (problem.residual) fused.append_binary(dnnl::algorithm::binary_add, out);
-  const auto [kind, alpha] = problem.activation;
-  const bool has_alpha = kind == ActivationKind::leaky_relu || kind == ActivationKind::elu;
-  if (kind != ActivationKind::none) fused.append_eltwise(1.0F, algorithm_of(kind), has_alpha ? alpha : 0.0F, 0.0F);
+  append(fused, problem.activation);
   attr.set_post_ops(fused);
   return attr;
 }
@@ -113,6 +121,8 @@ void* untyped(const void* data) { return const_cast<void*>(data); }
 
 OpenMpThreads::OpenMpThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
 OpenMpThreads::~OpenMpThreads() { omp_set_num_threads(before_); }
+
+bool OnednnConvolution::fuses(ActivationKind kind) { return algorithm_of(kind) != dnnl::algorithm::undef; }
 
 OnednnConvolution::OnednnConvolution(const ConvProblem& problem, Format in, Format out, int threads)
     : problem_(problem), in_(in), out_(out), threads_(threads) {}

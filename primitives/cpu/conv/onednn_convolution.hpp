@@ -28,6 +28,10 @@ class OpenMpThreads {
 
 class OnednnConvolution {
  public:
+  // Returns whether the library's code computes activations of this kind. It has products of x and a factor, too, but
+  // they are NaN where x is -infinity. The caller applies those to what is written.
+  [[nodiscard]] static bool fuses(ActivationKind kind);
+
   // Describes a convolution; generates no code and allocates only a few objects. Tensors are dense; `out` is blocked. A
   // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. Fails with
   // unsupported if the library has only reference code for it. Fails with the library's message if it rejects the

@@ -16,6 +16,26 @@ constexpr int lanes_of_build = 8;
 // Measured cycles of one vector through an activation with an exponential.
 constexpr double cycles_of_exponential = 12.0;
 
+// Returns the measured cycles of one vector through an activation.
+double cycles_of(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::none: return 0.0;
+    case ActivationKind::relu:
+    case ActivationKind::leaky_relu: return 1.0;
+    case ActivationKind::elu:
+    case ActivationKind::sigmoid:
+    case ActivationKind::tanh: return cycles_of_exponential;
+    case ActivationKind::capped_relu: return 3.0;
+    case ActivationKind::hard_swish: return 4.0;
+    case ActivationKind::silu: return 14.0;
+    case ActivationKind::gelu_tanh: return 17.0;
+    case ActivationKind::softplus:
+    case ActivationKind::mish: return 18.0;
+    case ActivationKind::gelu: return 25.0;
+  }
+  return cycles_of_exponential;
+}
+
 }  // namespace
 
 Format blocked_format(const DeviceSpec& spec) {
@@ -47,12 +67,11 @@ double vector_flops(double count, const DeviceSpec& spec) {
 double exponential_flops(const DeviceSpec& spec) { return vector_flops(cycles_of_exponential, spec); }
 
 double activation_flops(Activation activation, const DeviceSpec& spec) {
-  if (activation.kind == ActivationKind::none) return 0.0;
-  return takes_exponential(activation.kind) ? exponential_flops(spec) : vector_flops(1.0, spec);
+  return vector_flops(cycles_of(activation.kind), spec);
 }
 
 double late_activation_flops(Activation activation, const DeviceSpec& spec) {
-  return takes_exponential(activation.kind) ? exponential_flops(spec) : 0.0;
+  return is_lengthy(activation.kind) ? activation_flops(activation, spec) : 0.0;
 }
 
 std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const DeviceSpec& spec,

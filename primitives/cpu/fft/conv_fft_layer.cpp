@@ -62,7 +62,7 @@ std::span<Complex> ConvFftLayer::tile(int worker, int index) const {
 Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& problem) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   return *conv;
 }
 

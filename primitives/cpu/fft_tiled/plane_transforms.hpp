@@ -164,7 +164,7 @@ void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, s
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
 }
 
-// Applies an activation without exponential, while a voxel is written.
+// Applies an activation that is not lengthy, while a voxel is written.
 template <class Isa>
 inline typename Isa::V activated(typename Isa::V value, const Activation& activation) {
   if (activation.kind == ActivationKind::relu) return relu<Isa>(value);
@@ -172,9 +172,9 @@ inline typename Isa::V activated(typename Isa::V value, const Activation& activa
   return value;
 }
 
-// Writes one line of a block to the planar channels of the output. Activations with an exponential are applied to the
-// rows, because there are fewer of them than lanes. This function and the next are not inlined: they would displace
-// loop variables of write_line() from registers.
+// Writes one line of a block to the planar channels of the output. Lengthy activations are applied to the rows, because
+// there are fewer of them than lanes. This function and the next are not inlined: they would displace loop variables of
+// write_line() from registers.
 template <class Isa>
 __attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t block, float* to, const float* line,
                                             std::int64_t inside) {
@@ -183,11 +183,11 @@ __attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t 
   const std::int64_t left = out.shape.f - block * Isa::lanes;
   for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, to += out.strides.f) {
     for (std::int64_t x = 0; x < inside; ++x) to[x] = line[x * Isa::lanes + j];
-    if (takes_exponential(activation.kind)) activate_vectors<Isa>(activation, to, inside);
+    if (is_lengthy(activation.kind)) activate_vectors<Isa>(activation, to, inside);
   }
 }
 
-// Applies an activation with an exponential to one line of a block; padding channels stay zero.
+// Applies a lengthy activation to one line of a block; padding channels stay zero.
 template <class Isa>
 __attribute__((noinline)) void activate_line(const PlaneSink& sink, std::int64_t block, float* line,
                                              std::int64_t inside) {
@@ -207,7 +207,7 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
       reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
   const Activation activation = sink.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
-  const bool at_once = aligned && !planar && !takes_exponential(activation.kind);
+  const bool at_once = aligned && !planar && !is_lengthy(activation.kind);
   if (sink.residual != nullptr && planar) add_planar<Isa>(sink, block, y, line, inside);
   const float* added = sink.residual != nullptr && !planar ? row_of<Isa>(sink, *sink.residual, block, y) : nullptr;
   for (std::int64_t x = 0; x < inside; ++x) {
@@ -222,7 +222,7 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   }
   if (at_once) return;
   if (planar) return scatter_line<Isa>(sink, block, to, line, inside);
-  if (takes_exponential(activation.kind)) activate_line<Isa>(sink, block, line, inside);
+  if (is_lengthy(activation.kind)) activate_line<Isa>(sink, block, line, inside);
   for (std::int64_t x = 0; x < inside; ++x, to += out.strides.x) {
     const typename Isa::V value = Isa::load(line + x * Isa::lanes);
     aligned ? Isa::stream(to, value) : Isa::store(to, value);

@@ -18,11 +18,13 @@
 #undef __host__
 #undef __shared__
 #undef __launch_bounds__
+#undef __noinline__
 #define __global__
 #define __device__
 #define __host__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __noinline__ __attribute__((noinline))
 
 extern constinit thread_local uint3 threadIdx;
 extern constinit thread_local uint3 blockIdx;

@@ -33,6 +33,8 @@ std::vector<LayerProblem> problems() {
   another_conv([](ConvProblem& p) { p.dilation.y = 2; });
   another_conv([](ConvProblem& p) { p.stride = {1, 2, 1}; });
   another_conv([](ConvProblem& p) { p.stride = {1, 1, 2}; });
+  another_conv([](ConvProblem& p) { p.groups = 4; });
+  another_conv([](ConvProblem& p) { p.groups = 2; });
   another_conv([](ConvProblem& p) { p.activation.alpha = 0.25F; });
   another_conv([](ConvProblem& p) { p.residual = true; });
   another_conv([](ConvProblem& p) { p.before.in = 1; });
@@ -49,6 +51,8 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(ActivationProblem{shape, {ActivationKind::relu}});
   all.emplace_back(ActivationProblem{shape, {ActivationKind::tanh}});
   all.emplace_back(AddProblem{shape, 3, {}});
+  all.emplace_back(MultiplyProblem{shape, 1});
+  all.emplace_back(MultiplyProblem{shape, shape.f});
   all.emplace_back(ConcatProblem{{shape, shape}});
   all.emplace_back(ConcatProblem{{shape}});
   all.emplace_back(CropProblem{shape, {1, 1, 1}, {}});

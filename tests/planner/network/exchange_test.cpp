@@ -48,6 +48,13 @@ TEST(PlannerExchange, ReachesOfANetworkAreExchanged) {
   }
 }
 
+TEST(PlannerExchange, KernelsOfGroupsReadTheChannelsOfOne) {
+  Network network;
+  network.f_in = 6;
+  network.nodes = {{"conv", Convolution{9, {1, 2, 3}, Vec3::cube(1), {}, Vec3::cube(1), 3}, {0}}};
+  EXPECT_EQ(kernel_bytes(network), 4 * 9 * 2 * 6);
+}
+
 TEST(PlannerExchange, EveryTapOfAKernelFindsItsPlace) {
   const Vec3 k{2, 3, 4};
   std::vector<float> kernels(2 * 24);

@@ -36,22 +36,23 @@ class Checks(program_case.ProgramCase):
         self.assertIn("field of view  8x8x8\n", self.good("check", self.small))
 
     def test_every_blocker_is_told_at_once(self):
-        net = self.write("net.onnx", chain("Gelu", "Relu", "Einsum", "Gelu"))
+        net = self.write("net.onnx", chain("Celu", "Relu", "Einsum", "Celu"))
         self.assertEqual(self.not_running(net),
                          f"{net} does not run here: 3 blockers of 2 kinds\n"
-                         "GELU (2): not supported; train with ReLU, LeakyReLU, ELU, sigmoid or tanh; first 'n0'\n"
+                         "CELU (2): not supported; train with ReLU, LeakyReLU, ELU, SiLU, GELU, "
+                         "sigmoid or tanh; first 'n0'\n"
                          "Einsum (1): not supported; first 'n2'\n")
         told = json.loads(self.not_running(net, "--json"))
         self.assertEqual((told["runs"], told["blockers"]), (False, 3))
         self.assertEqual([(kind["kind"], kind["count"], kind["first_node"]) for kind in told["kinds"]],
-                         [("GELU", 2, "n0"), ("Einsum", 1, "n2")])
+                         [("CELU", 2, "n0"), ("Einsum", 1, "n2")])
 
     def test_planning_names_the_first_and_how_many_there_are(self):
-        net = self.write("net.onnx", chain("Gelu", "Relu", "Einsum", "Gelu"))
+        net = self.write("net.onnx", chain("Celu", "Relu", "Einsum", "Celu"))
         line = self.refused(2, "--model", net)
-        self.assertTrue(line.startswith(f"planner: {net}: node 'n0' (Gelu): operator is not supported"), line)
+        self.assertTrue(line.startswith(f"planner: {net}: node 'n0' (Celu): operator is not supported"), line)
         self.assertTrue(line.endswith(f"; and 2 more of 2 kinds: planner check {net} lists them\n"), line)
-        single = self.refused(2, "--model", self.write("one.onnx", chain("Gelu")))
+        single = self.refused(2, "--model", self.write("one.onnx", chain("Celu")))
         self.assertNotIn("planner check", single)
 
     def test_what_is_no_network_is_the_line_that_planning_gives(self):

@@ -21,16 +21,6 @@ ConvProblem conv_of(Vec3 n, Vec3 k, Vec3 dilation = Vec3::cube(1)) {
   return {{1, 2, n}, 3, k, dilation, {1, 1, 1}, {}};
 }
 
-TEST(Activation, FollowsItsDefinition) {
-  EXPECT_EQ(apply({ActivationKind::none, 0}, -2.0F), -2.0F);
-  EXPECT_EQ(apply({ActivationKind::relu, 0}, -2.0F), 0.0F);
-  EXPECT_EQ(apply({ActivationKind::relu, 0}, 3.0F), 3.0F);
-  EXPECT_EQ(apply({ActivationKind::leaky_relu, 0.25F}, -2.0F), -0.5F);
-  EXPECT_FLOAT_EQ(apply({ActivationKind::elu, 2.0F}, -1.0F), 2.0F * (std::exp(-1.0F) - 1.0F));
-  EXPECT_FLOAT_EQ(apply({ActivationKind::sigmoid, 0}, 0.0F), 0.5F);
-  EXPECT_FLOAT_EQ(apply({ActivationKind::tanh, 0}, 0.5F), std::tanh(0.5F));
-}
-
 TEST(ConvProblem, OutputShrinksByTheDilatedKernel) {
   EXPECT_EQ(output_shape(conv_of({9, 9, 9}, {3, 2, 1})), (Shape5{1, 3, {7, 8, 9}}));
   EXPECT_EQ(output_shape(conv_of({9, 9, 9}, {3, 2, 1}, {4, 3, 9})), (Shape5{1, 3, {1, 6, 9}}));
@@ -74,6 +64,33 @@ TEST(ConvProblem, AStrideDividesTheOutputAndLeavesTheRest) {
   EXPECT_EQ(refusal_of(conv), "n.y = 2 is smaller than the window 3");
   conv.stride.z = 0;
   EXPECT_NE(refusal_of(conv).find("stride.z = 0"), std::string::npos);
+}
+
+TEST(ConvProblem, GroupsDivideTheChannels) {
+  ConvProblem conv{.in = {1, 6, {4, 4, 4}}, .f_out = 9, .k = {2, 1, 1}, .activation = {}};
+  EXPECT_TRUE(is_plain(conv));
+  conv.groups = 3;
+  EXPECT_FALSE(is_plain(conv));
+  EXPECT_EQ(refusal_of(conv), "");
+  EXPECT_EQ(terms_of(conv), 4);
+  EXPECT_EQ(to_string(LayerProblem(conv)), "conv 1x6x4x4x4 -> 9, k 2x1x1, groups 3");
+  EXPECT_DOUBLE_EQ(direct_flops(conv), 2.0 * 9 * 48 * 4);
+  for (const std::int64_t groups : {0, 2, 6, 9, -3}) {
+    conv.groups = groups;
+    EXPECT_NE(refusal_of(conv).find("groups = " + std::to_string(groups) + " does not divide the 6 channels"),
+              std::string::npos);
+  }
+}
+
+TEST(MultiplyProblem, TheSecondInputHasAsManyChannelsOrOne) {
+  MultiplyProblem product{{2, 3, {4, 5, 6}}, 1};
+  EXPECT_EQ(refusal_of(product), "");
+  EXPECT_EQ(input_count(product), 2);
+  EXPECT_EQ(input_shape(product, 0), output_shape(product));
+  EXPECT_EQ(input_shape(product, 1), (Shape5{2, 1, {4, 5, 6}}));
+  EXPECT_EQ(to_string(LayerProblem(product)), "multiply 2x3x4x5x6 by 1 channels");
+  product.f_other = 2;
+  EXPECT_EQ(refusal_of(product), "multiplies 3 channels by 2; as many, or 1, are right");
 }
 
 TEST(UpsampleProblem, HasMoreVoxels) {
@@ -232,10 +249,8 @@ TEST(ProblemText, NamesTheWholeProblem) {
 TEST(ProblemText, EqualTextsAreEqualProblems) {
   for (int i = 0; i < test::case_count(200); ++i) {
     test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
-    ConvProblem conv = i % 2 == 0 ? test::random_conv(random) : test::random_strided_conv(random);
-    const bool has_alpha =
-        conv.activation.kind == ActivationKind::leaky_relu || conv.activation.kind == ActivationKind::elu;
-    if (!has_alpha) conv.activation.alpha = 0.0F;
+    ConvProblem conv = i % 2 == 0 ? test::random_grouped_conv(random) : test::random_strided_conv(random);
+    if (!takes_alpha(conv.activation.kind)) conv.activation.alpha = 0.0F;
     const Result<LayerProblem> read = test::parse_problem(to_string(LayerProblem(conv)));
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(*read, LayerProblem(conv)) << to_string(LayerProblem(conv));

@@ -145,7 +145,7 @@ TEST(CudaConvCudnn, RefusesInWords) {
   expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());
   ConvProblem strided = eighty(30, 3);
   strided.stride.y = 2;
-  expect_refusal(conv_cudnn, strided, "convolutions without stride, not: conv");
+  expect_refusal(conv_cudnn, strided, "convolutions without stride or groups, not: conv");
   DeviceSpec unknown = described_gpu();
   unknown.name = "a GPU of which nothing is known";
   expect_refusal(conv_cudnn, eighty(30, 3), "cannot plan for 'a GPU of which nothing is known'", unknown);

@@ -49,7 +49,7 @@ TEST(CudaConvFft, RefusesInWords) {
   expect_refusal(conv_fft, eighty(30, 3), "runs on GPUs", a_cpu());
   ConvProblem strided = eighty(30, 3);
   strided.stride.y = 2;
-  expect_refusal(conv_fft, strided, "convolutions without stride, not: conv");
+  expect_refusal(conv_fft, strided, "convolutions without stride or groups, not: conv");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(CudaConvFirstPool, RefusesWhatItsTilesDoNotHold) {
   expect_refusal(conv_first_pool, wide, "windows up to 3");
   ConvPoolProblem strided = first_layers();
   strided.conv.stride.z = 2;
-  expect_refusal(conv_first_pool, strided, "convolutions without stride, not: conv");
+  expect_refusal(conv_first_pool, strided, "convolutions without stride or groups, not: conv");
   expect_refusal(conv_first_pool, first_layers().conv, "with a max pooling behind them");
   expect_refusal(conv_first_pool, first_layers(), "runs on GPUs", a_cpu());
 }

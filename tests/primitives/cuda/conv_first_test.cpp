@@ -24,7 +24,7 @@ TEST(CudaConvFirst, RefusesManyImagesAndResiduals) {
   expect_refusal(conv_first, residual, "without a residual");
   ConvProblem strided = first_layer(1);
   strided.stride.x = 2;
-  expect_refusal(conv_first, strided, "convolutions without stride, not: conv");
+  expect_refusal(conv_first, strided, "convolutions without stride or groups, not: conv");
   expect_refusal(conv_first, first_layer(1), "runs on GPUs", a_cpu());
 }
 

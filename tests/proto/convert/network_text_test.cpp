@@ -110,7 +110,7 @@ TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
       refusal("name: \"x\"\nnode { conv { f_out: 1 k: 3 pad: 1 } }"),
       HasSubstr("line 2: znni.text.Convolution has no field 'pad'; it has: f_out, k, dilation, activation, alpha"));
   EXPECT_THAT(refusal("\n\nnode { conv { f_out: \"x\" k: 3 } }"), HasSubstr("line 3: "));
-  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 activation: gelu } }"), HasSubstr("gelu"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 activation: celu } }"), HasSubstr("celu"));
   EXPECT_THAT(refusal("node { conv { f_out: 1 } }"), HasSubstr("node 'conv1': conv needs f_out and k"));
   EXPECT_THAT(refusal("node { conv { f_out: 1 k: [1, 2] } }"),
               HasSubstr("node 'conv1': k has 2 values; 1 or 3 are right"));
@@ -216,6 +216,31 @@ TEST(NetworkText, StridesAndUpsamplingsAreReadAndWritten) {
   EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::lowest);
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("node { upsample { } }"), HasSubstr("upsample needs factor"));
+}
+
+TEST(NetworkText, GroupsOfConvolutionsAreReadAndWritten) {
+  const Network network = parsed("f_in: 4 node { conv { f_out: 8 k: 3 groups: 4 } }");
+  EXPECT_EQ(std::get<Convolution>(network.nodes[0].operation).groups, 4);
+  EXPECT_EQ(describe(network)[0], "conv1: conv 4 -> 8, k 3x3x3, groups 4 <- input");
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("f_in: 4 node { conv { f_out: 8 k: 3 groups: 3 } }"),
+              HasSubstr("groups = 3 does not divide the 4 images of its input and the 8 of its own"));
+  EXPECT_THAT(refusal("f_in: 4 node { conv { f_out: 8 k: 3 groups: 0 } }"), HasSubstr("groups = 0 is below 1"));
+}
+
+TEST(NetworkText, ProductsAreReadAndWritten) {
+  const Network network = parsed(R"(
+    f_in: 2
+    node { name: "a" conv { f_out: 4 k: 1 } }
+    node { name: "gate" conv { f_out: 1 k: 1 } }
+    node { inputs: ["a", "gate"] multiply {} })");
+  EXPECT_EQ(network.nodes[2], (Node{"multiply1", Multiply{}, {1, 2}}));
+  EXPECT_EQ(describe(network)[2], "multiply1: multiply 4 <- a, gate");
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("node { multiply {} }"), HasSubstr("has 1 inputs; it needs 2"));
+  EXPECT_THAT(
+      refusal(R"(f_in: 2 node { name: "a" conv { f_out: 3 k: 1 } } node { inputs: ["a", "input"] multiply {} })"),
+      HasSubstr("multiplies 3 images of a by 2 of input; as many, or 1, are right"));
 }
 
 TEST(NetworkText, LinearUpsamplingsAreReadAndWritten) {

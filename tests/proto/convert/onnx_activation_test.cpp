@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/proto/convert/onnx_model.hpp"
 
 namespace znni {
@@ -22,7 +24,12 @@ TEST(OnnxActivation, EachKind) {
                                                       {"Sigmoid", {ActivationKind::sigmoid}},
                                                       {"Tanh", {ActivationKind::tanh}},
                                                       {"LeakyRelu", {ActivationKind::leaky_relu, 0.01F}},
-                                                      {"Elu", {ActivationKind::elu, 1.0F}}};
+                                                      {"Elu", {ActivationKind::elu, 1.0F}},
+                                                      {"Softplus", {ActivationKind::softplus}},
+                                                      {"HardSwish", {ActivationKind::hard_swish}},
+                                                      {"Mish", {ActivationKind::mish}},
+                                                      {"Gelu", {ActivationKind::gelu}},
+                                                      {"Swish", {ActivationKind::silu}}};
   for (const auto& [operation, activation] : kinds) {
     OnnxModel model;
     model.node(operation, {"in"}, {"out"});
@@ -39,18 +46,72 @@ TEST(OnnxActivation, AlphaIsRead) {
   }
 }
 
+TEST(OnnxActivation, GeluIsExactOrByTanh) {
+  const std::pair<const char*, ActivationKind> kinds[] = {{"none", ActivationKind::gelu},
+                                                          {"tanh", ActivationKind::gelu_tanh}};
+  for (const auto& [approximate, kind] : kinds) {
+    OnnxModel model;
+    test::set_text(model.node("Gelu", {"in"}, {"out"}), "approximate", approximate);
+    EXPECT_EQ(only_operation(model.output("out")), Operation(Activate{{kind}}));
+  }
+  OnnxModel other;
+  test::set_text(other.node("Gelu", {"in"}, {"out"}), "approximate", "sigmoid");
+  EXPECT_THAT(other.output("out").refusal(), HasSubstr("approximate = 'sigmoid' is not supported"));
+}
+
+TEST(OnnxActivation, SwishOfAnotherAlphaIsRefused) {
+  OnnxModel model;
+  test::set_real(model.node("Swish", {"in"}, {"out"}), "alpha", 1.5F);
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("alpha = 1.500000 is not supported; only 1"));
+}
+
+TEST(OnnxActivation, SeluIsAScaledElu) {
+  OnnxModel standard(2);
+  standard.node("Selu", {"in"}, {"out"});
+  standard.output("out");
+  EXPECT_FLOAT_EQ(static_cast<float>(standard.value_of(2)), 2 * 1.05070098F);
+  EXPECT_FLOAT_EQ(static_cast<float>(standard.value_of(-2)), 1.05070098F * 1.67326324F * std::expm1(-2.0F));
+  EXPECT_EQ(standard.read().weights.back().scale.size(), 2U);
+  OnnxModel other;
+  onnx::NodeProto& node = other.node("Selu", {"in"}, {"out"});
+  test::set_real(node, "alpha", 0.5F);
+  test::set_real(node, "gamma", 3);
+  other.output("out");
+  EXPECT_DOUBLE_EQ(other.value_of(-1), 1.5 * std::expm1(-1.0));
+}
+
 TEST(OnnxActivation, PReluOfOneSlopeIsALeakyRelu) {
   OnnxModel model(3);
   model.tensor("slope", {3, 1, 1, 1}, {0.25F, 0.25F, 0.25F});
   model.node("PRelu", {"in", "slope"}, {"out"});
   EXPECT_EQ(only_operation(model.output("out")), Operation(Activate{{ActivationKind::leaky_relu, 0.25F}}));
-  OnnxModel several(3);
-  several.tensor("slope", {3, 1, 1, 1}, {0.25F, 0.5F, 0.25F});
-  several.node("PRelu", {"in", "slope"}, {"out"});
-  EXPECT_THAT(several.output("out").refusal(), HasSubstr("only one slope for all channels is supported"));
   OnnxModel computed(1);
   computed.node("PRelu", {"in", "in"}, {"out"});
   EXPECT_THAT(computed.output("out").refusal(), HasSubstr("its slopes are computed"));
+}
+
+TEST(OnnxActivation, PReluOfSeveralSlopesIsASumOfTwoReLUs) {
+  OnnxModel model(3);
+  model.tensor("slope", {3, 1, 1, 1}, {0.25F, 0.5F, -2.0F});
+  model.node("PRelu", {"in", "slope"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  const Operation relu = Activate{{ActivationKind::relu}};
+  ASSERT_EQ(loaded.network.nodes.size(), 5U);
+  EXPECT_EQ(loaded.network.nodes[0].operation, relu);
+  EXPECT_EQ(loaded.weights[1].scale, (std::vector<float>{-1, -1, -1}));
+  EXPECT_EQ(loaded.network.nodes[2].operation, relu);
+  EXPECT_EQ(loaded.network.nodes[2].inputs, std::vector<int>{2});
+  EXPECT_EQ(loaded.weights[3].scale, (std::vector<float>{-0.25F, -0.5F, 2.0F}));
+  EXPECT_EQ(loaded.network.nodes[4].operation, Operation(Add{}));
+  EXPECT_EQ(loaded.network.nodes[4].inputs, (std::vector<int>{1, 4}));
+  OnnxModel few(3);
+  few.tensor("slope", {2, 1, 1, 1}, {0.25F, 0.5F});
+  few.node("PRelu", {"in", "slope"}, {"out"});
+  EXPECT_THAT(few.output("out").refusal(), HasSubstr("neither one number nor one per image (3)"));
+  OnnxModel along_x(3);
+  along_x.tensor("slope", {3}, {0.25F, 0.25F, 0.25F});
+  along_x.node("PRelu", {"in", "slope"}, {"out"});
+  EXPECT_THAT(along_x.output("out").refusal(), HasSubstr("neither one number nor one per image (3)"));
 }
 
 TEST(OnnxActivation, AlphaOfAnotherTypeIsAnError) {

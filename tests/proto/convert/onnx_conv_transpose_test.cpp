@@ -25,19 +25,21 @@ struct Bottle {
   Vec3 stride = {2, 2, 3};
   Border pads = {{0, 1, 0}, {0, 0, 1}};
   Vec3 output_padding;
+  std::int64_t groups = 1;
 };
 
 Integers list(Vec3 v) { return {v.z, v.y, v.x}; }
 Integers list(const Border& b) { return {b.begin.z, b.begin.y, b.begin.x, b.end.z, b.end.y, b.end.x}; }
 
 onnx::NodeProto& add_transposed(OnnxModel& model, const Bottle& bottle, const std::vector<float>& kernels) {
-  const Integers extents = {bottle.f, bottle.f_out, bottle.k.z, bottle.k.y, bottle.k.x};
+  const Integers extents = {bottle.f, bottle.f_out / bottle.groups, bottle.k.z, bottle.k.y, bottle.k.x};
   model.tensor("w", extents, kernels);
   model.tensor("b", {bottle.f_out});
   onnx::NodeProto& node = model.node("ConvTranspose", {"low", "w", "b"}, {"out"});
   test::set_integers(node, "strides", list(bottle.stride));
   test::set_integers(node, "pads", list(bottle.pads));
   test::set_integers(node, "output_padding", list(bottle.output_padding));
+  test::set_integer(node, "group", bottle.groups);
   return node;
 }
 
@@ -56,13 +58,15 @@ Values by_definition(const Bottle& bottle, Vec3 n, const Values& low, const std:
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = static_cast<double>(static_cast<std::int64_t>(i) / voxels(n_out));  // bias of channel j is j
   }
+  const std::int64_t outputs = bottle.f_out / bottle.groups;
   for (std::int64_t i = 0; i < bottle.f * voxels(n); ++i) {
-    for (std::int64_t j = 0; j < bottle.f_out * voxels(bottle.k); ++j) {
+    for (std::int64_t j = 0; j < outputs * voxels(bottle.k); ++j) {
       const Vec3 tap = fragment_at(j % voxels(bottle.k), bottle.k);
       const Vec3 at = fragment_at(i % voxels(n), n) * bottle.stride + tap - bottle.pads.begin;
       if (!covers(at, {}) || !covers(n_out - Vec3::cube(1), at)) continue;
-      const std::int64_t channel = j / voxels(bottle.k);
-      const std::int64_t weight = (i / voxels(n) * bottle.f_out) * voxels(bottle.k) + j;
+      const std::int64_t group = i / voxels(n) / (bottle.f / bottle.groups);
+      const std::int64_t channel = group * outputs + j / voxels(bottle.k);
+      const std::int64_t weight = i / voxels(n) * outputs * voxels(bottle.k) + j;
       out[static_cast<std::size_t>(channel * voxels(n_out) + fragment_index(at, n_out))] +=
           low[static_cast<std::size_t>(i)] * static_cast<double>(kernels[static_cast<std::size_t>(weight)]);
     }
@@ -110,7 +114,10 @@ TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
       bottle.pads.begin[axis] = random.integer(0, both);
       bottle.pads.end[axis] = both - bottle.pads.begin[axis];
     }
-    const std::vector<float> kernels = random.normals(bottle.f * bottle.f_out * voxels(bottle.k));
+    if (random.chance(0.5)) bottle.groups = random.integer(2, 4);
+    bottle.f *= bottle.groups;
+    bottle.f_out *= bottle.groups;
+    const std::vector<float> kernels = random.normals(bottle.f * bottle.f_out / bottle.groups * voxels(bottle.k));
     const LoadedNetwork loaded = model_of(bottle, kernels).read();
     ASSERT_FALSE(testing::Test::HasFailure());
     const Network& network = loaded.network;
@@ -144,7 +151,8 @@ TEST(OnnxConvTranspose, Refusals) {
     change(node);
     return model.output("out").refusal();
   };
-  EXPECT_THAT(refusal_with([](auto& node) { test::set_integer(node, "group", 2); }), HasSubstr("group = 2"));
+  EXPECT_THAT(refusal_with([](auto& node) { test::set_integer(node, "group", 3); }),
+              HasSubstr("group = 3 does not divide the 2 images of its input"));
   EXPECT_THAT(refusal_with([](auto& node) {
                 test::set_integers(node, "dilations", {1, 2, 1});
               }),

@@ -32,6 +32,19 @@ TEST(OnnxConvolution, ThreeAxesWithBiasAndDilation) {
   EXPECT_EQ(loaded.weights[0].bias, (std::vector<float>{0, 1, 2}));
 }
 
+TEST(OnnxConvolution, Groups) {
+  OnnxModel model(4);
+  test::set_integer(model.conv("in", "out", 2, 6, {1, 1, 3}), "group", 2);
+  const LoadedNetwork loaded = model.output("out").read();
+  EXPECT_EQ(std::get<Convolution>(loaded.network.nodes[0].operation),
+            (Convolution{6, {1, 1, 3}, Vec3::cube(1), {}, Vec3::cube(1), 2}));
+  EXPECT_EQ(loaded.weights[0].kernels.size(), 36U);
+
+  OnnxModel odd(4);
+  test::set_integer(odd.conv("in", "out", 2, 5, {1, 1, 3}), "group", 2);
+  EXPECT_THAT(odd.output("out").refusal(), HasSubstr("group = 2 does not divide the 5 images of its output"));
+}
+
 TEST(OnnxConvolution, MissingLeadingAxesAreOne) {
   OnnxModel plane(1, 2);
   test::set_integers(plane.conv("in", "out", 1, 2, {3, 5}), "dilations", {2, 1});
@@ -149,7 +162,10 @@ const Refused refused[] = {
        test::set_integers(c, "strides", {1, 0, 2});
      },
      "'strides' holds 0; 1 to 2^20 is right"},
-    {"Group", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 2); }, "group = 2 is not supported"},
+    {"NoGroup", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 0); },
+     "group = 0; 1 to 2^20 is right"},
+    {"ImagesOfGroups", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 2); },
+     "weights 'out.w' are for 4 images; the input has 2"},
     {"KernelShape",
      [](OnnxModel&, onnx::NodeProto& c) {
        test::set_integers(c, "kernel_shape", {3, 3, 5});

@@ -31,6 +31,41 @@ TEST(OnnxJoin, AddOfUnequalBranchesIsRefusedWithNames) {
   EXPECT_THAT(extents.output("out").refusal(), HasSubstr("branches do not meet"));
 }
 
+TEST(OnnxJoin, SubOfTwoTensorsAddsTheSecondTimesMinusOne) {
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 2, {1, 1, 1});
+  model.node("Sub", {"a", "in"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(ScaleShift{}));
+  EXPECT_EQ(loaded.network.nodes[1].inputs, std::vector<int>{0});
+  EXPECT_EQ(loaded.weights[1].scale, (std::vector<float>{-1, -1}));
+  EXPECT_EQ(loaded.weights[1].shift, (std::vector<float>{0, 0}));
+  EXPECT_EQ(loaded.network.nodes[2].operation, Operation(Add{}));
+  EXPECT_EQ(loaded.network.nodes[2].inputs, (std::vector<int>{1, 2}));
+}
+
+TEST(OnnxJoin, MulOfTwoTensors) {
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 2, {1, 1, 1});
+  model.node("Mul", {"in", "a"}, {"out"});
+  EXPECT_EQ(model.output("out").read().network.nodes[1], (Node{"/out", Multiply{}, {0, 1}}));
+  for (const test::Names& inputs : {test::Names{"in", "gate"}, test::Names{"gate", "in"}}) {
+    OnnxModel gated(3);
+    gated.conv("in", "gate", 3, 1, {1, 1, 1});
+    gated.node("Mul", inputs, {"out"});
+    EXPECT_EQ(gated.output("out").read().network.nodes[1], (Node{"/out", Multiply{}, {0, 1}}));
+  }
+  OnnxModel unequal(3);
+  unequal.conv("in", "a", 3, 2, {1, 1, 1});
+  unequal.node("Mul", {"in", "a"}, {"out"});
+  EXPECT_THAT(unequal.output("out").refusal(), HasSubstr("multiplies 3 images by 2; as many, or 1, are right"));
+  OnnxModel extents(2);
+  extents.conv("in", "a", 2, 1, {3, 3, 3});
+  extents.node("Mul", {"in", "a"}, {"out"});
+  EXPECT_THAT(extents.output("out").refusal(), HasSubstr("branches do not meet"));
+}
+
 TEST(OnnxJoin, ConcatKeepsTheOrder) {
   for (const std::int64_t axis : {1, -4}) {
     OnnxModel model(2);

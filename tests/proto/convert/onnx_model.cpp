@@ -4,6 +4,8 @@
 
 #include <numeric>
 
+#include "tests/oracle/oracle.hpp"
+
 namespace znni::test {
 namespace {
 
@@ -128,6 +130,24 @@ LoadedNetwork OnnxModel::read() const {
 std::string OnnxModel::refusal() const {
   const Result<LoadedNetwork> loaded = read_onnx(proto);
   return loaded ? "" : std::string(to_string(loaded.error().code)) + ": " + loaded.error().message;
+}
+
+double OnnxModel::value_of(double x) const {
+  const LoadedNetwork loaded = read();
+  std::vector<double> values = {x};
+  for (std::size_t i = 0; i < loaded.network.nodes.size(); ++i) {
+    const NodeWeights& weights = loaded.weights[i];
+    const Node& node = loaded.network.nodes[i];
+    const double first = values[static_cast<std::size_t>(node.inputs.front())];
+    if (const auto* activate = std::get_if<Activate>(&node.operation)) {
+      values.push_back(oracle::apply_exactly(activate->activation, first));
+    } else if (std::holds_alternative<Add>(node.operation)) {
+      values.push_back(first + values[static_cast<std::size_t>(node.inputs.back())]);
+    } else {
+      values.push_back(first * static_cast<double>(weights.scale.at(0)) + static_cast<double>(weights.shift.at(0)));
+    }
+  }
+  return values.back();
 }
 
 Blockers OnnxModel::blockers() const {

@@ -46,6 +46,8 @@ class OnnxModel {
   [[nodiscard]] LoadedNetwork read() const;
   // Returns the refusal, "code: message"; "" if the model is read.
   [[nodiscard]] std::string refusal() const;
+  // Returns what activations, scales, shifts and sums of two make of a voxel of channel 0.
+  [[nodiscard]] double value_of(double x) const;
   // Returns all that the model is refused for.
   [[nodiscard]] Blockers blockers() const;
 

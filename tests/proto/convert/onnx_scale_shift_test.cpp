@@ -130,9 +130,9 @@ TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
   }
 }
 
-TEST(OnnxScaleShift, MulOfTwoTensorsIsRefused) {
+TEST(OnnxScaleShift, DivOfTwoTensorsIsRefused) {
   OnnxModel model(2);
-  model.node("Mul", {"in", "in"}, {"out"});
+  model.node("Div", {"in", "in"}, {"out"});
   EXPECT_THAT(model.output("out").refusal(), HasSubstr("of two computed tensors is not supported"));
 }
 

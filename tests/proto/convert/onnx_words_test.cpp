@@ -45,12 +45,6 @@ onnx::NodeProto& of_two(OnnxModel& model, std::string_view operation) {
 }
 
 std::vector<Refused> refused_nodes() {
-  const auto grouped = [](OnnxModel& model, const char* operation) -> onnx::NodeProto& {
-    model.tensor("w", {1, 1, 1, 1, 1});
-    onnx::NodeProto& node = model.node(operation, {"in", "w"}, {"out"});
-    test::set_integer(node, "group", 2);
-    return node;
-  };
   const auto computed = [](OnnxModel& model, const test::Names& inputs, const char* operation) -> onnx::NodeProto& {
     model.node("Shape", {"in"}, {"extents"});
     model.node("NonZero", {"extents"}, {"shape"});
@@ -63,9 +57,11 @@ std::vector<Refused> refused_nodes() {
          test::set_integer(node, "training_mode", 1);
          return node;
        }},
-      {"Conv with groups", [&](OnnxModel& model) -> onnx::NodeProto& { return grouped(model, "Conv"); }},
-      {"ConvTranspose with groups",
-       [&](OnnxModel& model) -> onnx::NodeProto& { return grouped(model, "ConvTranspose"); }},
+      {"Clip by computed bounds",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         model.node("Relu", {"in"}, {"bound"});
+         return model.node("Clip", {"in", "bound"}, {"out"});
+       }},
       {"quotient of two tensors", [](OnnxModel& model) -> onnx::NodeProto& { return of_two(model, "Div"); }},
       {"Dropout in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
@@ -93,12 +89,6 @@ std::vector<Refused> refused_nodes() {
       {"control flow (If, Loop, sequences)",
        [](OnnxModel& model) -> onnx::NodeProto& {
          return model.node("Loop", {"in", "", "in"}, {"out"});
-       }},
-      {"product of two tensors", [](OnnxModel& model) -> onnx::NodeProto& { return of_two(model, "Mul"); }},
-      {"PReLU with a slope per channel",
-       [](OnnxModel& model) -> onnx::NodeProto& {
-         model.tensor("slopes", {2}, {0.1F, 0.2F});
-         return model.node("PRelu", {"in", "slopes"}, {"out"});
        }},
       {"Pad by computed amounts",
        [&](OnnxModel& model) -> onnx::NodeProto& {
@@ -159,7 +149,6 @@ std::vector<Refused> refused_nodes() {
          model.integers("axes", {2});
          return model.node("Slice", {"in", "starts", "ends", "axes"}, {"out"});
        }},
-      {"difference of two tensors", [](OnnxModel& model) -> onnx::NodeProto& { return of_two(model, "Sub"); }},
       {"Upsample by other than whole factors",
        [](OnnxModel& model) -> onnx::NodeProto& {
          model.tensor("scales", {5}, {1, 1, 1.5F, 1, 1});

@@ -44,7 +44,8 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
   const int count = static_cast<int>(in.size());
   return std::visit(
       Overloaded{[&](const Convolution& c) -> LayerProblem {
-                   return ConvProblem{in[0], c.f_out, c.k, c.dilation * stride, c.stride, c.activation, count == 2};
+                   return ConvProblem{in[0],      c.f_out, c.k,     c.dilation * stride, c.stride, c.activation,
+                                      count == 2, {},      c.groups};
                  },
                  [&](const Activate& a) -> LayerProblem {
                    return ActivationProblem{in[0], a.activation};
@@ -56,6 +57,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in[0], count, a.activation};
+                 },
+                 [&](const Multiply&) -> LayerProblem {
+                   return MultiplyProblem{in[0], in.back().f};
                  },
                  [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
                  [&](const Upsample& u) -> LayerProblem {

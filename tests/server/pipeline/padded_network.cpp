@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -31,7 +32,9 @@ class PaddedGrower {
     return last_;
   }
   int conv(std::int64_t f_out, int input, bool same) {
-    const Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
+    Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
+    const std::int64_t f = images(padded_.network)[static_cast<std::size_t>(input)];
+    if (random_.chance(0.3)) conv.groups = std::gcd(f, f_out);
     const Vec3 both = dilated(conv.k, conv.dilation) - Vec3::cube(1);
     Border pads{both / Vec3::cube(2), both - both / Vec3::cube(2)};
     if (!same) pads = {min(both, random_.vec3(0, 2)), {}};
@@ -93,7 +96,8 @@ class PaddedGrower {
 // The problem of a node by itself, which keeps one offset of its stride.
 LayerProblem plain_problem(const Operation& operation, const std::vector<Shape5>& in) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return ConvProblem{in[0], conv->f_out, conv->k, conv->dilation, conv->stride, conv->activation, false};
+    return ConvProblem{in[0], conv->f_out, conv->k,     conv->dilation, conv->stride, conv->activation,
+                       false, {},          conv->groups};
   }
   if (const auto* pool = std::get_if<Pooling>(&operation)) {
     PoolProblem problem{.in = in[0], .window = pool->window, .stride = pool->stride, .kind = pool->kind};

@@ -69,7 +69,8 @@ TEST(ConvDirect, OffersPlanarOnlyAndHoldsItsPackedKernels) {
 }
 
 TEST(ConvDirect, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(conv_direct, SoftmaxProblem{{1, 2, {3, 3, 3}}}, "cpu.conv.direct computes convolutions");
+  test::expect_refusal(conv_direct, SoftmaxProblem{{1, 2, {3, 3, 3}}},
+                       "cpu.conv.direct computes convolutions without groups");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(ConvFftPlanes, RefusesWhatItDoesNotCompute) {
   EXPECT_TRUE(refused(dilated));
   ConvProblem strided = fine;
   strided.stride.y = 2;
-  test::expect_refusal(conv_fft_planes, strided, "convolutions without stride, not: conv");
+  test::expect_refusal(conv_fft_planes, strided, "convolutions without stride or groups, not: conv");
   ConvProblem large = fine;
   large.in.n = Vec3::cube(60);
   large.k.x = 49;

@@ -40,7 +40,7 @@ TEST_P(TiledWorkers, EdgesAgreeWithTheOracle) {
 
 TEST(ConvFftTiled, RefusesStrides) {
   const ConvProblem strided{{1, 16, {9, 9, 9}}, 16, {3, 3, 3}, {1, 1, 1}, {2, 1, 1}, {}};
-  test::expect_refusal(conv_fft_tiled, strided, "convolutions without stride, not: conv");
+  test::expect_refusal(conv_fft_tiled, strided, "convolutions without stride or groups, not: conv");
 }
 
 INSTANTIATE_TEST_SUITE_P(ConvFftTiled, TiledWorkers,

@@ -22,7 +22,9 @@ TEST_P(FirstPoolWorkers, RandomProblemsAgreeWithTheOracle) {
   for (int index = 0; index < test::case_count(60); ++index) {
     const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(index);
     test::Random random(seed);
-    test::check_primitive(conv_first_pool, test::random_conv_pool_of_pairs(random, 8, 1e7), *device_, seed);
+    ConvPoolProblem both = test::random_conv_pool_of_pairs(random, 8, 1e7);
+    while (may_fall(both.conv.activation)) both.conv.activation = test::random_activation(random);
+    test::check_primitive(conv_first_pool, both, *device_, seed);
   }
 }
 
@@ -90,8 +92,10 @@ TEST(ConvFirstPool, RefusesWhatItDoesNotCompute) {
   strided.conv.stride.y = 2;
   test::expect_refusal(conv_first_pool, strided, "without stride");
   ConvPoolProblem falling = fine;
-  falling.conv.activation = {ActivationKind::leaky_relu, -0.5F};
-  test::expect_refusal(conv_first_pool, falling, "activations that never fall");
+  for (const Activation activation : {Activation{ActivationKind::leaky_relu, -0.5F}, {ActivationKind::gelu}}) {
+    falling.conv.activation = activation;
+    test::expect_refusal(conv_first_pool, falling, "activations that never fall");
+  }
   // With kernels of 46, a tile of 48 voxels gives 3: those that a window reads at both its offsets.
   EXPECT_TRUE(conv_first_pool.describe(first_layers(1, {1, 1, 46}, Vec3::cube(2)), describe_cpu(1)).has_value());
   test::expect_refusal(conv_first_pool, first_layers(1, {1, 1, 47}, Vec3::cube(2)), "tiles of up to 48 voxels");

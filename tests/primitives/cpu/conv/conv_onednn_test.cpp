@@ -58,7 +58,10 @@ TEST_P(OnednnWorkers, EdgesAgreeWithTheOracle) {
       {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}},        // k covers the input
       {{1, 16, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::sigmoid, 0}},  // two dimensions
       {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {1, 1, 1}, {ActivationKind::tanh, 0}},       // one dimension
-      {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},    // just above a block
+      {{2, 17, {4, 6, 8}}, 3, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::gelu, 0}},       // activated apart
+      {{1, 16, {4, 6, 8}}, 5, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::capped_relu, 0.5F}},
+      {{1, 16, {4, 6, 8}}, 5, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::softplus, 0}},
+      {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},  // just above a block
       {{1, 15, {8, 5, 12}}, 15, {3, 2, 4}, {2, 3, 1}, {1, 1, 1}, {ActivationKind::leaky_relu, 0.2F}},  // just below
       {{1, 32, {6, 11, 13}}, 9, {1, 1, 1}, {4, 4, 4}, {1, 1, 1}, {ActivationKind::relu, 0}},           // k = 1, dilated
       {{2, 16, {13, 5, 34}}, 16, {4, 2, 6}, {4, 3, 5}, {1, 1, 1}, {}},                          // wide dilation, even k

@@ -47,7 +47,7 @@ TEST(ConvPointwise, RefusesWhatItDoesNotCompute) {
   EXPECT_FALSE(conv_pointwise.describe(problem, spec));
   problem.f_out = 1;
   problem.stride.y = 2;
-  test::expect_refusal(conv_pointwise, problem, "convolutions without stride, not: conv");
+  test::expect_refusal(conv_pointwise, problem, "convolutions without stride or groups, not: conv");
   problem.stride.y = 1;
   problem.k.y = 2;
   EXPECT_FALSE(conv_pointwise.describe(problem, spec));

@@ -48,6 +48,9 @@ TEST(Estimates, DearActivationsCostMore) {
   EXPECT_EQ(activation_flops({}, spec), 0.0);
   EXPECT_LT(activation_flops({ActivationKind::relu, 0}, spec), activation_flops({ActivationKind::tanh, 0}, spec));
   EXPECT_EQ(activation_flops({ActivationKind::elu, 1}, spec), exponential_flops(spec));
+  EXPECT_LT(activation_flops({ActivationKind::capped_relu, 6}, spec),
+            activation_flops({ActivationKind::silu, 0}, spec));
+  EXPECT_LT(activation_flops({ActivationKind::mish, 0}, spec), activation_flops({ActivationKind::gelu, 0}, spec));
   EXPECT_EQ(late_activation_flops({ActivationKind::leaky_relu, 1}, spec), 0.0);
   EXPECT_EQ(late_activation_flops({ActivationKind::sigmoid, 0}, spec), exponential_flops(spec));
   EXPECT_LT(vector_flops(1, spec), scalar_flops(1, spec));

@@ -10,7 +10,7 @@ namespace {
 using enum Layout;
 
 TEST(ActivationPrimitive, MatchesTheOracleForEveryKind) {
-  for (int kind = 0; kind <= 5; ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_activation_kind); ++kind) {
     test::check_random(activation, 4, [&](test::Random& random) {
       const Shape5 shape{random.integer(1, 3), random.integer(1, 35), random.vec3(1, 9)};
       return ActivationProblem{shape, {static_cast<ActivationKind>(kind), 0.7F}};

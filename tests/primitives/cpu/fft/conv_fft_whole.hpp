@@ -73,7 +73,7 @@ inline void expect_refuses_what_is_no_convolution(const Primitive& primitive) {
 
 inline void expect_refuses_strides(const Primitive& primitive) {
   ConvProblem strided{{1, 2, {8, 8, 8}}, 2, {3, 3, 3}, {1, 1, 1}, {1, 1, 2}, {}};
-  test::expect_refusal(primitive, strided, "convolutions without stride, not: conv");
+  test::expect_refusal(primitive, strided, "convolutions without stride or groups, not: conv");
 }
 
 inline void expect_one_form_on_planar_tensors(const Primitive& primitive) {

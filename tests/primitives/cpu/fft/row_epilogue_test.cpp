@@ -9,12 +9,15 @@
 namespace znni::cpu {
 namespace {
 
-const std::array<Activation, 6> activations = {{{ActivationKind::none, 0},
+const std::array<Activation, 9> activations = {{{ActivationKind::none, 0},
                                                 {ActivationKind::relu, 0},
                                                 {ActivationKind::leaky_relu, 0.1F},
                                                 {ActivationKind::elu, 0.7F},
                                                 {ActivationKind::sigmoid, 0},
-                                                {ActivationKind::tanh, 0}}};
+                                                {ActivationKind::tanh, 0},
+                                                {ActivationKind::capped_relu, 1.5F},
+                                                {ActivationKind::softplus, 0},
+                                                {ActivationKind::gelu, 0}}};
 
 TEST(StoreRow, ScalesAddsTheBiasAndActivatesAtAnyStep) {
   std::vector<float> in;

@@ -379,7 +379,7 @@ TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
   each_extent([&](Vec3 T, test::Random& random) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
     t.problem.f_out = random_images(random, t, T.y * T.x * 2);
-    t.problem.activation = {static_cast<ActivationKind>(index++ % 6), 0.2F};
+    t.problem.activation = {static_cast<ActivationKind>(index++ % 13), 0.2F};
     t.problem.residual = random.chance(0.5);
     const Format format = random_format(random, t, t.problem.f_out);
     SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "primitives/cpu/vectors/split_vectors.hpp"
@@ -67,6 +69,26 @@ class VectorActivations : public testing::Test {
   }
 };
 
+// An activation that multiplies x by a factor, and the units that it may be off: of the result, for the argument x.
+struct Gated {
+  ActivationKind kind;
+  double (*exact)(double x);
+  double (*units)(double x);
+};
+
+double exact_mish(double x) { return x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)))); }
+double exact_gelu(double x) { return x * std::erfc(-x / std::numbers::sqrt2) / 2; }
+double exact_gelu_tanh(double x) {
+  return x * exact_sigmoid(2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x));
+}
+
+constexpr std::array<Gated, 4> gated_kinds = {{
+    {ActivationKind::silu, [](double x) { return x * exact_sigmoid(x); }, [](double) { return 4.0; }},
+    {ActivationKind::mish, exact_mish, [](double) { return 6.0; }},
+    {ActivationKind::gelu, exact_gelu, [](double x) { return 9 * (1 + x * x / 2); }},
+    {ActivationKind::gelu_tanh, exact_gelu_tanh, [](double x) { return 4 * (1 + std::abs(x * x * x)); }},
+}};
+
 using Kinds = testing::Types<PlainVectors<4>, PlainVectors<8>, SplitVectors<PlainVectors<4>>>;
 TYPED_TEST_SUITE(VectorActivations, Kinds);
 
@@ -82,11 +104,43 @@ TYPED_TEST(VectorActivations, AreAsExactAsTheyAreSaidToBe) {
               [](double x) { return x < 0 ? std::expm1(x) : x; }, 1, true, false);
 }
 
+TYPED_TEST(VectorActivations, SumsAndClipsAreAsExactAsTheyAreSaidToBe) {
+  this->check([](typename TypeParam::V x) { return softplus<TypeParam>(x); },
+              [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }, 3, true, true);
+  this->check([](typename TypeParam::V x) { return hard_swish<TypeParam>(x); },
+              [](double x) { return x < -3 ? 0.0 : x * std::min(x + 3, 6.0) / 6; }, 3, true, true);
+}
+
+TYPED_TEST(VectorActivations, ProductsAreAsExactAsTheyAreSaidToBe) {
+  SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
+  const std::vector<float> arguments = floats_of_all_kinds();
+  for (const Gated& gated : gated_kinds) {
+    std::vector<float> results = arguments;
+    activate_vectors<TypeParam>({gated.kind, 0}, results.data(), std::ssize(results));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!std::isfinite(arguments[i])) continue;  // other tests look at these
+      const double x = arguments[i];
+      const double exact = gated.exact(x);
+      const double bound = std::min(6 * 0x1p-24 * std::abs(x), gated.units(x) * 0x1p-23 * std::abs(exact));
+      ASSERT_LE(std::abs(results[i] - exact), bound + 1.001 * std::abs(x) * least_normal + 0x1p-149)
+          << to_string(gated.kind) << " of " << x << ": " << results[i];
+    }
+  }
+}
+
+TYPED_TEST(VectorActivations, InfinitiesGiveTheLimits) {
+  for (int kind = static_cast<int>(ActivationKind::softplus); kind <= static_cast<int>(last_activation_kind); ++kind) {
+    std::vector<float> values = {infinity, -infinity};
+    activate_vectors<TypeParam>({static_cast<ActivationKind>(kind), 0}, values.data(), std::ssize(values));
+    EXPECT_EQ(values, (std::vector<float>{infinity, 0})) << to_string(static_cast<ActivationKind>(kind));
+  }
+}
+
 // Every kind of activation, with infinities and numbers around zero among the arguments. Runs are not whole vectors,
 // and the values before and behind them must not change.
 TYPED_TEST(VectorActivations, FollowTheDefinitionWhereverAValueLies) {
   const std::vector<float> some = {-infinity, -1.5F, infinity, 0.0F, -0.25F, 3.0F, -30.0F, 0.125F, 30.0F};
-  for (int kind = 0; kind <= 5; ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_activation_kind); ++kind) {
     const Activation activation{static_cast<ActivationKind>(kind), 0.3F};
     for (std::int64_t count = 0; count <= 2 * TypeParam::lanes + 1; ++count) {
       std::vector<float> values(static_cast<std::size_t>(count + 2), 12345.5F);
@@ -108,7 +162,7 @@ TYPED_TEST(VectorActivations, FollowTheDefinitionWhereverAValueLies) {
 
 // NaNs in every lane, and behind the last whole vector.
 TYPED_TEST(VectorActivations, WhatIsNoNumberStaysSo) {
-  for (int kind = 0; kind <= 5; ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(last_activation_kind); ++kind) {
     const Activation activation{static_cast<ActivationKind>(kind), 0.3F};
     std::vector<float> values(static_cast<std::size_t>(2 * TypeParam::lanes + 1), nan);
     activate_vectors<TypeParam>(activation, values.data(), std::ssize(values));
