@@ -46,59 +46,66 @@ bool keeps(const OnnxBuilder& builder, int value, std::size_t axis, const Volume
   return extent_along(builder.extents(value), spatial) == number;
 }
 
-}  // namespace
-
-Result<void> convert_tile(const OnnxNode& node, OnnxBuilder& builder) {
-  if (builder.guess_reader(node.proto)) return {};
-  const Result<int> value = builder.value(node.proto, 0);
-  if (!value) return value.error();
-  if (builder.is_guessed(*value)) {
-    builder.guess(node.proto);
-    return {};
-  }
-  const Result<Numbers> repeats = numbers_at_1(node, builder);
-  if (!repeats) return repeats.error();
-  if (repeats->size() != static_cast<std::size_t>(builder.rank()) + 2) {
-    return corrupt("has " + std::to_string(repeats->size()) + " repeats; " + std::to_string(builder.rank() + 2) +
+// Returns how often a Tile repeats the channels.
+Result<std::int64_t> times_of_tile(const OnnxBuilder& builder, int, const Numbers& repeats) {
+  if (repeats.size() != static_cast<std::size_t>(builder.rank()) + 2) {
+    return corrupt("has " + std::to_string(repeats.size()) + " repeats; " + std::to_string(builder.rank() + 2) +
                    " are right");
   }
-  for (std::size_t axis = 0; axis < repeats->size(); ++axis) {
-    const VolumeNumber& times = (*repeats)[axis];
+  for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
+    const VolumeNumber& times = repeats[axis];
     if (axis == channel_axis ? is_constant(times) : is(times, 1)) continue;
     return unsupported("repeats axis " + std::to_string(axis) + " " + to_string(times) +
                        " times; only channels, axis 1, can be repeated");
   }
-  return repeat(node, builder, *value, (*repeats)[channel_axis].least);
+  return repeats[channel_axis].least;
 }
 
-Result<void> convert_expand(const OnnxNode& node, OnnxBuilder& builder) {
-  if (builder.guess_reader(node.proto)) return {};
-  const Result<int> value = builder.value(node.proto, 0);
-  if (!value) return value.error();
-  if (builder.is_guessed(*value)) {
-    builder.guess(node.proto);
-    return {};
-  }
-  const Result<Numbers> shape = numbers_at_1(node, builder);
-  if (!shape) return shape.error();
+// Returns how often an Expand to this shape repeats the channels.
+Result<std::int64_t> times_of_expand(const OnnxBuilder& builder, int value, const Numbers& shape) {
   const std::size_t axes = static_cast<std::size_t>(builder.rank()) + 2;
-  if (shape->size() > axes) {
-    return unsupported("to " + std::to_string(shape->size()) + " axes is not supported; only to " +
+  if (shape.size() > axes) {
+    return unsupported("to " + std::to_string(shape.size()) + " axes is not supported; only to " +
                        std::to_string(axes));
   }
   std::int64_t times = 1;
-  for (std::size_t i = 0; i < shape->size(); ++i) {
-    const std::size_t axis = axes - shape->size() + i;  // those of fewer axes are the last ones
-    const VolumeNumber& number = (*shape)[i];
-    if (keeps(builder, *value, axis, number)) continue;
-    const bool repeats = axis == channel_axis && builder.images(*value) == 1 && is_constant(number);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t axis = axes - shape.size() + i;  // a shape of fewer axes has the last ones
+    const VolumeNumber& number = shape[i];
+    if (keeps(builder, value, axis, number)) continue;
+    const bool repeats = axis == channel_axis && builder.images(value) == 1 && is_constant(number);
     if (!repeats) {
       return unsupported("axis " + std::to_string(axis) + " to " + to_string(number) +
                          " is not supported; only one channel can be made several");
     }
     times = number.least;
   }
-  return repeat(node, builder, *value, times);
+  return times;
+}
+
+using TimesOf = Result<std::int64_t> (*)(const OnnxBuilder& builder, int value, const Numbers& numbers);
+
+Result<void> convert(const OnnxNode& node, OnnxBuilder& builder, TimesOf times_of) {
+  if (builder.guess_reader(node.proto)) return {};
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  if (builder.is_guessed(*value)) {
+    builder.guess(node.proto);
+    return {};
+  }
+  const Result<Numbers> numbers = numbers_at_1(node, builder);
+  if (!numbers) return numbers.error();
+  const Result<std::int64_t> times = times_of(builder, *value, *numbers);
+  if (!times) return times.error();
+  return repeat(node, builder, *value, *times);
+}
+
+}  // namespace
+
+Result<void> convert_tile(const OnnxNode& node, OnnxBuilder& builder) { return convert(node, builder, times_of_tile); }
+
+Result<void> convert_expand(const OnnxNode& node, OnnxBuilder& builder) {
+  return convert(node, builder, times_of_expand);
 }
 
 }  // namespace znni

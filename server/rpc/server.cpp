@@ -40,7 +40,7 @@ constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin 
 constexpr int most_handshake_ms = 20'000;
 constexpr std::int64_t min_window_bytes = 64 << 10;
 constexpr std::int64_t max_window_bytes = 4 << 20;
-constexpr std::int64_t buffered_windows = 256;  // that most_buffered_bytes holds, where they are not at their least
+constexpr std::int64_t buffered_windows = 256;  // that fit into most_buffered_bytes, unless min_window_bytes is more
 constexpr double least_answering_seconds = 1;   // of calls that are served, when the server stops
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -72,7 +72,7 @@ int most_threads(const FrontDoorLimits& limits) {
   return limits.most_calls + limits.most_small_calls + limits.most_reflections + spare_threads;
 }
 
-// Returns how many bytes of a stream a client may send before anybody reads them.
+// Returns how many bytes of a stream a client may send before they are read.
 int window_bytes(const ListenOptions& options) {
   if (options.most_buffered_bytes <= 0) return max_window_bytes;
   return static_cast<int>(

@@ -65,7 +65,7 @@ TEST_F(ServerTest, HealthFollowsReadiness) {
   wait_for_health(HealthCheckResponse::SERVING);
 }
 
-// Windows stay as they are first told: a client may end its stream also where it has sent all that it may.
+// gRPC would begin with 4 MiB whatever its memory, and make windows smaller later.
 TEST_F(ServerTest, AClientMaySendAsMuchUnreadAsOneOfManyWindowsHolds) {
   const auto window = [this](std::int64_t buffered) {
     ListenOptions given = options();
