@@ -291,7 +291,9 @@ def hold(network):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
     with PrivateDaemon(network, mem="256M", progress=False) as daemon:
         print(daemon.process.pid, flush=True)
-        time.sleep(LONGEST_START)
+        deadline = time.monotonic() + LONGEST_START
+        while time.monotonic() < deadline:  # a signal just before a sleep is seen when the sleep has ended
+            time.sleep(0.05)
 
 
 def peak():
