@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "planner/base/overloaded.hpp"
+#include "planner/network/named_outputs.hpp"
 #include "planner/network/network_reach.hpp"
 #include "planner/network/tile_bound.hpp"
 
@@ -42,13 +43,6 @@ std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
   }
   const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
   return per_image ? mul(2, f) : 0;
-}
-
-Result<void> check_name(std::string_view what, std::string_view name) {
-  if (name.empty()) return invalid(std::string(what) + " has no name");
-  const bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-  if (!plain) return invalid(std::string(what) + " has control characters in its name");
-  return {};
 }
 
 // At least `least` along each axis, and no more along those that the rank lacks.
@@ -333,6 +327,7 @@ Result<void> check(const Network& network) {
       return sound.error().within("node " + network.nodes[i].name);
     }
   }
+  if (Result<void> sound = check_outputs(network, walk.images.back()); !sound) return sound;
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
   if (Result<void> sound = check_window(network); !sound) return sound;

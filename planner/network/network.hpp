@@ -105,6 +105,13 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// One of several outputs of a network.
+struct NamedOutput {
+  std::string name;
+  std::int64_t channels = 0;
+  bool operator==(const NamedOutput&) const = default;
+};
+
 // The last node's value is the output; every node has a path to it.
 struct Network {
   std::string name;
@@ -118,6 +125,9 @@ struct Network {
   // Extent, without frame, of what a network computes at once that is bound to its window (is_tile_bound()); zeros if
   // the network is not, or its file leaves that open.
   Vec3 window = {};
+  // Several outputs, whose channels, one after the other, are those of the last node's value
+  // (planner/network/named_outputs.hpp); empty if there is one.
+  std::vector<NamedOutput> outputs = {};
   bool operator==(const Network&) const = default;
 };
 

@@ -51,7 +51,7 @@ int plan_places(const Network& network, const Session& session) {
 
 int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
-  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
   if (!loaded) return fail(loaded.error());
   if (options.curve) return ended(curve_command(loaded->network, session));
   if (options.split) return plan_places(loaded->network, session);
@@ -67,11 +67,11 @@ int plan_model(Session& session) {
 
 // Returns the network as the daemon has it, with what the model's configuration says of it.
 Result<LoadedNetwork> read_version(const ModelVersion& version) {
-  Result<LoadedNetwork> loaded = read_network_file(version.file);
-  if (!loaded) return loaded;
   const Result<ModelSettings> settings = read_model_config(version.config);
-  if (!settings && settings.error().code == ErrorCode::not_found) return loaded;
+  if (!settings && settings.error().code == ErrorCode::not_found) return read_network_file(version.file);
   if (!settings) return settings.error();
+  Result<LoadedNetwork> loaded = read_network_file(version.file, {saturated, settings->outputs});
+  if (!loaded) return loaded;
   for (const std::string& warning : settings->warnings) warn(warning);
   Result<LoadedNetwork> whole = configured(*std::move(loaded), *settings);
   return whole ? std::move(whole) : whole.error().within(version.config.string());
@@ -113,7 +113,7 @@ int plan_repository(Session& session) {
 }
 
 int price_machines(const PlannerOptions& options) {
-  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
   return loaded ? ended(price_command(loaded->network, options)) : fail(loaded.error());
 }
 
@@ -153,7 +153,7 @@ int show_plan(const PlannerOptions& options) {
   if (!plan) return fail(plan.error());
   std::fputs(summary(*plan).c_str(), stdout);
   if (options.model.empty()) return 0;
-  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
   if (!loaded) return fail(loaded.error());
   PlannerOptions own = options;
   if (own.timings.empty()) own.patience = Patience::model;

@@ -48,6 +48,8 @@ Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::mov
 
 void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model", options.model, "network to plan: FILE.onnx or FILE.pbtxt");
+  app.add_option("--outputs", options.outputs, "outputs of FILE.onnx to compute, NAME,... (default: all)")
+      ->delimiter(',');
   app.add_option("--mem", raw.memory,
                  "host RAM of the running plan: 256G, 256GiB, 1.5T (default: ZNNI_MEM, else 0.8 x what is free)");
   app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
@@ -302,6 +304,9 @@ Result<void> check_together(const PlannerOptions& options) {
     return options.plan_dir.empty() ? Result<void>() : wrong("--plan-dir goes with --model-repository, not --model");
   }
   if (!options.model.empty()) return wrong("--model and --model-repository exclude each other");
+  if (!options.outputs.empty()) {
+    return wrong("--outputs is for one model: give --model FILE, or the parameter 'outputs' in its config.pbtxt");
+  }
   const bool of_one = options.json || options.explain || options.k8s_resources;
   if (of_one || !options.output.empty() || !options.report.empty()) {
     return wrong("--json, --explain, --k8s-resources, --output and --report are for one model: give --model FILE");

@@ -5,6 +5,7 @@
 
 #include "planner/base/overloaded.hpp"
 #include "planner/base/text_table.hpp"
+#include "planner/network/named_outputs.hpp"
 
 namespace znni {
 namespace {
@@ -61,9 +62,18 @@ std::string channels_text(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " channel" : " channels");
 }
 
+// Returns the names of several outputs with their channels.
+std::string names_text(const NetworkFacts& facts) {
+  std::string text;
+  for (const NamedOutput& output : facts.outputs) {
+    text += (text.empty() ? ": " : ", ") + output.name + " " + std::to_string(output.channels);
+  }
+  return facts.outputs.size() > 1 ? text : "";
+}
+
 std::string output_text(const NetworkFacts& facts) {
   const bool is_whole = facts.lost == Vec3{};
-  return channels_text(facts.f_out) + ", " +
+  return channels_text(facts.f_out) + names_text(facts) + ", " +
          (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input");
 }
 
@@ -153,6 +163,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.spatial_rank = network.spatial_rank;
   facts.f_in = network.f_in;
   facts.f_out = images(network).back();
+  facts.outputs = named_outputs(network);
   facts.tile_bound = is_tile_bound(network);
   facts.window = network.window;
   if (!is_strided(network) && !facts.tile_bound) facts.field_of_view = reaches(network).back().fov;
@@ -181,6 +192,10 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   Json all = {{"file", file}, {"runs", true}, {"model", facts.name}};
   all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
   all["output"] = {{"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}};
+  all["outputs"] = Json::array();
+  for (const NamedOutput& output : facts.outputs) {
+    all["outputs"].push_back({{"name", output.name}, {"channels", output.channels}});
+  }
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
   all["tile_bound"] = facts.tile_bound;
   all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);

@@ -16,7 +16,8 @@ struct NetworkFacts {
   std::string name;
   int spatial_rank = 3;  // axes that the network has: the last ones
   std::int64_t f_in = 0;
-  std::int64_t f_out = 0;
+  std::int64_t f_out = 0;            // of all outputs
+  std::vector<NamedOutput> outputs;  // at least one
   Vec3 field_of_view;       // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
   Vec3 lost;                // by which the output is smaller than the volume
   Vec3 period;              // extents of a volume, or of a window, are least + any multiple of this

@@ -32,9 +32,14 @@ Operation operation_of(OutputActivation activation) {
   return Activate{{sigmoid ? ActivationKind::sigmoid : ActivationKind::tanh, 0.0F}};
 }
 
-// Returns the network with the activation behind it, if there is one.
-LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
+// Returns the network with the activation behind it, if there is one. Fails for a softmax of several outputs.
+Result<LoadedNetwork> activated(LoadedNetwork loaded, OutputActivation activation) {
   if (activation == OutputActivation::none) return loaded;
+  if (activation == OutputActivation::softmax && !loaded.network.outputs.empty()) {
+    return wrong("output_activation", "softmax goes over the channels of one output, and the network has " +
+                                          std::to_string(loaded.network.outputs.size()) +
+                                          "; export it with a Softmax where one belongs");
+  }
   const int last = static_cast<int>(loaded.network.nodes.size());
   loaded.network.nodes.push_back({"output_activation", operation_of(activation), {last}});
   if (!loaded.weights.empty()) loaded.weights.emplace_back();

@@ -15,7 +15,8 @@ namespace znni {
 [[nodiscard]] Result<void> set_window(Network& network, std::span<const std::int64_t> window);
 
 // Returns the network with the window of the settings, and with their output activation as its last node or part of it.
-// Fails as set_window() does, also if they say how windows overlap and the network is not bound to one.
+// The settings' outputs must have been chosen when the file was read. Fails as set_window() does, also for a softmax of
+// several outputs, and if they say how windows overlap and the network is not bound to one.
 [[nodiscard]] Result<LoadedNetwork> configured(LoadedNetwork loaded, const ModelSettings& settings);
 
 }  // namespace znni

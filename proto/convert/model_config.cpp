@@ -137,6 +137,19 @@ Result<void> read_window(std::string_view text, std::vector<std::int64_t>& windo
   return wrong_parameter("window", text, "a number of voxels for each axis, such as 64,128,128, or one for all, 128,");
 }
 
+// Reads "affinities" or "affinities,mask": names of outputs, which have no comma.
+Result<void> read_outputs(std::string_view text, std::vector<std::string>& outputs) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name(text.substr(begin, end - begin));
+    const bool is_new = std::find(outputs.begin(), outputs.end(), name) == outputs.end();
+    if (name.empty() || !is_new) return wrong_parameter("outputs", text, "a list of different names, such as a,b,");
+    outputs.push_back(name);
+    begin = end + 1;
+  }
+  return {};
+}
+
 Result<void> read_parameter(const std::string& name, const std::string& text, ModelSettings& settings) {
   if (name == "input_scale") return read_number(name, text, settings.input_scale);
   if (name == "input_offset") return read_number(name, text, settings.input_offset);
@@ -144,6 +157,7 @@ Result<void> read_parameter(const std::string& name, const std::string& text, Mo
   if (name == "input_zscore") return read_zscore(text, settings);
   if (name == "output_activation") return read_output_activation(text, settings);
   if (name == "output_grid") return read_output_grid(text, settings);
+  if (name == "outputs") return read_outputs(text, settings.outputs);
   if (name == "window") return read_window(text, settings.window);
   if (name == "window_overlap") return read_overlap(text, settings);
   if (name == "window_weight") return read_window_weight(text, settings);
@@ -151,7 +165,7 @@ Result<void> read_parameter(const std::string& name, const std::string& text, Mo
   settings.warnings.push_back(
       "parameter " + in_quotes(name) +
       " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation, output_grid, "
-      "window, window_overlap and window_weight have");
+      "outputs, window, window_overlap and window_weight have");
   return {};
 }
 

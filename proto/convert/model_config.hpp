@@ -30,6 +30,7 @@ struct ModelSettings {
   InputZscore input_zscore = InputZscore::none;
   OutputActivation output_activation = OutputActivation::none;
   OutputGrid output_grid = OutputGrid::dense;
+  std::vector<std::string> outputs;      // of the network's file, those to compute; none: all
   std::vector<std::int64_t> window;      // voxels along each axis of the net, or along all; none if it is not named
   std::optional<double> window_overlap;  // of neighbouring windows, as a share of their extent; in [0, 1)
   std::optional<WindowFalloff> window_weight;

@@ -7,10 +7,13 @@
 namespace znni {
 namespace {
 
-Result<LoadedNetwork> read_unfolded(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
-  if (path.ends_with(".onnx")) return read_onnx_file(path, most_weight_bytes, blockers);
+Result<LoadedNetwork> read_unfolded(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
+  if (path.ends_with(".onnx")) return read_onnx_file(path, reading, blockers);
   if (!path.ends_with(".pbtxt")) {
     return Error{ErrorCode::invalid_argument, path + ": .onnx or .pbtxt is right for a network"};
+  }
+  if (!reading.outputs.empty()) {
+    return Error{ErrorCode::invalid_argument, path + ": outputs are chosen from an .onnx file; name none"};
   }
   const Result<std::string> bytes = read_file(path, most_text_bytes);
   if (!bytes) return bytes.error();
@@ -21,8 +24,8 @@ Result<LoadedNetwork> read_unfolded(const std::string& path, std::int64_t most_w
 
 }  // namespace
 
-Result<LoadedNetwork> read_network_file(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
-  Result<LoadedNetwork> loaded = read_unfolded(path, most_weight_bytes, blockers);
+Result<LoadedNetwork> read_network_file(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
+  Result<LoadedNetwork> loaded = read_unfolded(path, reading, blockers);
   if (!loaded) return loaded;
   return fold_and_fuse(*std::move(loaded));
 }

@@ -1,20 +1,20 @@
 // Reads a network from a file of any supported format; all programs use this function.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "planner/network/blockers.hpp"
 #include "planner/network/graph_passes.hpp"
+#include "proto/convert/network_reading.hpp"
 
 namespace znni {
 
 // Reads `model.onnx`, with the files beside it that it refers to, or `net.pbtxt`, which has no weights. Returns the
 // network folded and fused, ready for planning. The error begins with the path. Fails with over_budget, before any
-// weights are read, if those of an ONNX model take more than `most_weight_bytes` as float32. Reading needs little
+// weights are read, if those of an ONNX model take more than `reading` allows, and with invalid_argument if it names
+// outputs that the file has not, or of a network without weights any. Reading needs little
 // memory beside them. `blockers`, if given, gets all that a sound network is refused for; none if it is read.
-[[nodiscard]] Result<LoadedNetwork> read_network_file(const std::string& path,
-                                                      std::int64_t most_weight_bytes = saturated,
+[[nodiscard]] Result<LoadedNetwork> read_network_file(const std::string& path, const NetworkReading& reading = {},
                                                       Blockers* blockers = nullptr);
 
 }  // namespace znni

@@ -341,6 +341,7 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Vec3> window = extent_or("window", written.window(), rank, Vec3{});
   if (!window) return window.error();
   network.window = *window;
+  for (const text::Output& output : written.output()) network.outputs.push_back({output.name(), output.channels()});
   Names names(network.input_name);
   std::vector<Border> pads;
   for (const text::Node& node : written.node()) {
@@ -366,6 +367,11 @@ std::string network_text(const Network& network) {
   written.set_output_name(network.output_name);
   if (network.frame != Border{}) set_border(written.mutable_frame(), network.frame, network.spatial_rank);
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
+  for (const NamedOutput& output : network.outputs) {
+    text::Output* of_file = written.add_output();
+    of_file->set_name(output.name);
+    of_file->set_channels(output.channels);
+  }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     text::Node* node = written.add_node();
     node->set_name(network.nodes[i].name);

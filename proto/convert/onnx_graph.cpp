@@ -35,8 +35,8 @@ Result<void> find_initializers(const onnx::GraphProto& proto, OnnxGraph& graph) 
   return {};
 }
 
-// Finds the input and the output. Models before IR version 4 list initializers among the inputs.
-Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph, std::optional<Error>* refused) {
+// Finds the input. Models before IR version 4 list initializers among the inputs.
+Result<void> find_input(const onnx::GraphProto& proto, OnnxGraph& graph) {
   int inputs = 0;
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (graph.constants.contains(input.name())) continue;
@@ -44,15 +44,53 @@ Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph, std::opt
     ++inputs;
   }
   if (inputs != 1) return unsupported("the graph has " + std::to_string(inputs) + " inputs; 1 is supported");
-  if (proto.output_size() != 1) {
-    Error outputs = unsupported("the graph has " + std::to_string(proto.output_size()) + " outputs; 1 is supported");
-    if (refused == nullptr || proto.output_size() == 0) return outputs;
-    *refused = std::move(outputs);
-  }
-  for (const onnx::ValueInfoProto& output : proto.output()) graph.outputs.push_back(output.name());
-  graph.output = graph.outputs.front();
-  if (graph.input->name().empty() || graph.output.empty()) return corrupt("the graph's input or output has no name");
+  if (graph.input->name().empty()) return corrupt("the graph's input has no name");
   return {};
+}
+
+// Returns the names of the file's outputs.
+Result<std::vector<std::string>> outputs_of(const onnx::GraphProto& proto) {
+  if (proto.output_size() == 0) return corrupt("the graph has no output");
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& output : proto.output()) {
+    if (output.name().empty()) return corrupt("an output of the graph has no name");
+    if (std::find(names.begin(), names.end(), output.name()) != names.end()) {
+      return corrupt("output " + in_quotes(output.name()) + " stands twice");
+    }
+    names.push_back(output.name());
+  }
+  return names;
+}
+
+// Returns the wanted outputs, or all if none is.
+Result<std::vector<std::string>> find_outputs(const onnx::GraphProto& proto, const std::vector<std::string>& wanted) {
+  Result<std::vector<std::string>> all = outputs_of(proto);
+  if (!all || wanted.empty()) return all;
+  for (const std::string& name : wanted) {
+    if (std::find(all->begin(), all->end(), name) != all->end()) continue;
+    std::string names;
+    for (const std::string& output : *all) names += (names.empty() ? "" : ", ") + in_quotes(output);
+    return Error{ErrorCode::invalid_argument,
+                 "output " + in_quotes(name) + " is wanted, which the file has not; it has " + names};
+  }
+  return wanted;
+}
+
+// Names the output, which is that of a node behind all if there are several.
+void join_outputs(const Producers& producers, OnnxGraph& graph) {
+  graph.output = graph.outputs.front();
+  if (graph.outputs.size() == 1) return;
+  for (std::size_t i = 1; i < graph.outputs.size(); ++i) graph.output += "," + graph.outputs[i];
+  while (producers.contains(graph.output)) graph.output += "'";
+  graph.join = std::make_unique<onnx::NodeProto>();
+  graph.join->set_op_type("Concat");
+  graph.join->set_name(std::string(join_name));
+  for (const std::string& output : graph.outputs) graph.join->add_input(output);
+  graph.join->add_output(graph.output);
+  onnx::AttributeProto& axis = *graph.join->add_attribute();
+  axis.set_name("axis");
+  axis.set_type(onnx::AttributeProto::INT);
+  axis.set_i(1);
 }
 
 Result<Producers> find_producers(const onnx::GraphProto& proto, const OnnxGraph& graph) {
@@ -200,7 +238,7 @@ bool is_operator(const onnx::NodeProto& node, std::string_view name) {
   return is_own_domain(node.domain()) && node.op_type() == name;
 }
 
-Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<Error>* refused) {
+Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, const std::vector<std::string>& wanted) {
   if (!model.has_graph() || model.graph().node_size() == 0) return corrupt("not an ONNX model: it has no graph");
   const onnx::GraphProto& proto = model.graph();
   OnnxGraph graph;
@@ -208,9 +246,13 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<E
   if (!opset) return opset.error();
   graph.opset = *opset;
   if (const Result<void> found = find_initializers(proto, graph); !found) return found.error();
-  if (const Result<void> found = find_ends(proto, graph, refused); !found) return found.error();
+  if (const Result<void> found = find_input(proto, graph); !found) return found.error();
+  Result<std::vector<std::string>> outputs = find_outputs(proto, wanted);
+  if (!outputs) return outputs.error();
+  graph.outputs = *std::move(outputs);
   const Result<Producers> producers = find_producers(proto, graph);
   if (!producers) return producers.error();
+  join_outputs(*producers, graph);
   const Result<std::set<int>> needed = needed_nodes(proto, graph, *producers);
   if (!needed) return needed.error();
   const Result<std::vector<int>> order = topological_order(proto, *needed, *producers);
@@ -218,6 +260,7 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<E
   for (const int i : *order) {
     if (!note_constant(proto.node(i), graph)) graph.nodes.push_back(&proto.node(i));
   }
+  if (graph.join) graph.nodes.push_back(graph.join.get());
   return graph;
 }
 

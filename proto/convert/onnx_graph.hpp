@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -24,20 +24,26 @@ inline constexpr std::int64_t newest_opset = 28;
 struct OnnxGraph {
   std::int64_t opset = 0;
   const onnx::ValueInfoProto* input = nullptr;
-  std::string output;                // the first
-  std::vector<std::string> outputs;  // all
+  std::string output;                // the only one, or what `join` writes
+  std::vector<std::string> outputs;  // those that are read, in order
+  // Concat of the outputs' channels, the last node; nullptr if there is one output.
+  std::unique_ptr<onnx::NodeProto> join;
   // Initializers, outputs of Constant nodes, and outputs of Identity nodes whose input is constant.
   std::map<std::string, const onnx::TensorProto*> constants;
-  // Nodes that the output depends on, in topological order; otherwise in the file's order.
+  // Nodes that the outputs depend on, in topological order; otherwise in the file's order.
   std::vector<const onnx::NodeProto*> nodes;
   // Tensors made of Constant nodes that hold plain numbers.
   std::vector<std::unique_ptr<onnx::TensorProto>> made;
 };
 
-// Indexes the model's graph; `model` must outlive the result. Fails for an operator set out of range, for more or fewer
-// than one input and one output, for tensors that two nodes or no node write, and for cycles. With `refused`, that gets
-// the refusal of more outputs than one, and all of them are followed.
-[[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<Error>* refused = nullptr);
+// Name of the node that joins several outputs.
+inline constexpr std::string_view join_name = "outputs";
+
+// Indexes the model's graph; `model` must outlive the result. Reads the outputs that `wanted` names, in that order, or
+// all if it names none. Fails for an operator set out of range, for more or fewer than one input, if no output or a
+// wanted one is missing, for tensors that two nodes or no node write, and for cycles.
+[[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model,
+                                                const std::vector<std::string>& wanted = {});
 
 // Returns the tensors that the node reads, and those that graphs within it read: of branches and loops. The latter may
 // be of the inner graph itself.

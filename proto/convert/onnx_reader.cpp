@@ -151,6 +151,24 @@ Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
   return window;
 }
 
+// Returns the outputs with their channels, if there are several.
+std::vector<NamedOutput> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
+  std::vector<NamedOutput> outputs;
+  if (!graph.join) return outputs;
+  for (const std::string& name : graph.outputs) outputs.push_back({name, builder.images(builder.value_of(name))});
+  return outputs;
+}
+
+// Says of a network with several outputs what to do if it is refused because they do not fit each other.
+Error refused_whole(const OnnxGraph& graph, Error error) {
+  const std::string join = "node " + std::string(join_name) + ":";
+  if (!graph.join || error.message.find(join) == std::string::npos) return corrupt(error.message);
+  std::string names;
+  for (const std::string& output : graph.outputs) names += (names.empty() ? "" : ", ") + in_quotes(output);
+  return unsupported("its outputs " + names + " are computed together, for which they must have one extent (" +
+                     error.message + "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
+}
+
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
@@ -160,10 +178,11 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   }
   if (output < 0) return unsupported("the output " + in_quotes(graph.output) + " is not the first output of a node");
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
+  builder.network().outputs = outputs_of(graph, builder);
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
-  if (!valid) return valid;
-  if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
+  if (!valid) return graph.join ? refused_whole(graph, valid.error()) : std::move(valid);
+  if (const Result<void> sound = check(valid->network); !sound) return refused_whole(graph, sound.error());
   valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> fits = check_window(valid->network); !fits) {
     return unsupported("the extents that the input declares are the window of a network that normalises over it, and " +
@@ -212,18 +231,16 @@ Result<LoadedNetwork> read_for_volumes(const onnx::ModelProto& model, const Onnx
 }
 
 Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const OnnxSource& source, Blockers& all) {
-  std::optional<Error> of_outputs;
-  const Result<OnnxGraph> graph = make_onnx_graph(model, &of_outputs);
+  const Result<OnnxGraph> graph = make_onnx_graph(model, source.reading.outputs);
   if (!graph) return refused_early(graph.error(), all);
   const Result<InputForm> form = form_of(*graph);
   if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
-  if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
+  if (const Result<void> fits = check_room(*graph, source.reading.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
   const OnnxGates gates(*graph);
   const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
                                [&](OnnxBuilder& builder, Blockers& found) {
                                  OnnxBlockers blockers(*graph);
-                                 if (of_outputs) blockers.add(*of_outputs);
                                  const Result<void> read = read_nodes(*graph, gates, builder, most_numbers, blockers);
                                  found = blockers.result();
                                  return read;
@@ -242,7 +259,7 @@ Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource&
   return loaded;
 }
 
-Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, std::int64_t most_weight_bytes,
+Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, const NetworkReading& reading,
                                       Blockers* blockers) {
   if (bytes.size() > static_cast<std::size_t>(most_model_bytes))
     return unsupported("is over the 2 GiB of a protobuf file");
@@ -250,20 +267,20 @@ Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string&
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return corrupt("not an ONNX model, or cut short (" + std::to_string(bytes.size()) + " bytes)");
   }
-  if (path.empty()) return read_onnx(model, {floats_of, 0, most_weight_bytes}, blockers);
+  if (path.empty()) return read_onnx(model, {floats_of, 0, reading}, blockers);
   Result<ExternalData> files = ExternalData::open(model, path);
   if (!files) return files.error();
   const auto read = [&files](const onnx::TensorProto& tensor) { return files->floats_of(tensor); };
-  return read_onnx(model, {read, files->bytes(), most_weight_bytes}, blockers);
+  return read_onnx(model, {read, files->bytes(), reading}, blockers);
 }
 
-Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
+Result<LoadedNetwork> read_onnx_file(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
   constexpr std::int64_t names = std::int64_t{1} << 20;  // bytes for names and other fields beside the weights
   const std::optional<FileState> before = file_state(path);
-  const Result<std::string> outline = read_onnx_outline(path, add(most_weight_bytes, names));
+  const Result<std::string> outline = read_onnx_outline(path, add(reading.most_weight_bytes, names));
   if (!outline) return outline.error();
   Blockers all;
-  Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes, &all);
+  Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, reading, &all);
   // The outline refers to positions in the file, so the file must not have changed.
   if (file_state(path) != before) return corrupt("changed while it was read; load it again").within(path);
   if (!loaded) loaded = with_others(loaded.error(), all, path).within(path);

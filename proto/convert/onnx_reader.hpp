@@ -13,6 +13,7 @@
 
 #include "planner/network/blockers.hpp"
 #include "planner/network/graph_passes.hpp"
+#include "proto/convert/network_reading.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -23,14 +24,15 @@ inline constexpr std::int64_t most_model_bytes = (std::int64_t{1} << 31) - 1;
 // Gives read_onnx() the numbers of a model's tensors, and bounds them.
 struct OnnxSource {
   std::function<Result<std::vector<float>>(const onnx::TensorProto&)> floats = floats_of;
-  std::int64_t bytes_elsewhere = 0;            // bytes of numbers that are not in the message
-  std::int64_t most_weight_bytes = saturated;  // bound of all numbers, as float32
+  std::int64_t bytes_elsewhere = 0;  // bytes of numbers that are not in the message
+  NetworkReading reading;
 };
 // Converts node by node, without folding or fusing. Leaves out nodes without effect (Identity, Dropout, constants) and
 // nodes that the output does not need. The rest are in topological order under the names of the file. Tensors of one or
-// two spatial axes have leading extents of 1. A network that is bound to its window has that of the file, if the file
-// declares the input's extents along all spatial axes. The result passes check() and check_weights(). Fails with
-// over_budget, before any numbers are read, if those of all nodes take too much.
+// two spatial axes have leading extents of 1. Several outputs become the channels of one (Network::outputs). A network
+// that is bound to its window has that of the file, if the file declares the input's extents along all spatial axes.
+// The result passes check() and check_weights(). Fails with over_budget, before any numbers are read, if those of all
+// nodes take too much.
 //
 // The error is the first of what the model is refused for. `blockers`, if given, gets all of that, also behind refused
 // nodes: it is empty if and only if the model is read, or is no sound ONNX model, or takes too much.
@@ -40,12 +42,11 @@ struct OnnxSource {
 // Does the same with the bytes of the file at `path`. The path is needed to read weights in files beside it
 // (proto/convert/onnx_external.hpp); without it a model with such weights is refused.
 [[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path = "",
-                                                    std::int64_t most_weight_bytes = saturated,
-                                                    Blockers* blockers = nullptr);
+                                                    const NetworkReading& reading = {}, Blockers* blockers = nullptr);
 
 // Does the same with a file. Its large tensors are in memory only once, as float32. If there are more blockers than the
 // first, the error says how many, and how to list them.
-[[nodiscard]] Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes,
+[[nodiscard]] Result<LoadedNetwork> read_onnx_file(const std::string& path, const NetworkReading& reading,
                                                    Blockers* blockers = nullptr);
 
 }  // namespace znni

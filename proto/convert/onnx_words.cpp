@@ -94,7 +94,7 @@ constexpr std::array<RefusalRow, 23> refusals = {{
     {"Upsample", "are computed", "Upsample by computed scales", fold},
     {"", "the output's stride is", "an output coarser than the input",
      "end with an upsampling to the input's resolution"},
-    {"", "outputs; 1 is supported", "several outputs", "export one, or join them: torch.cat(outputs, 1)"},
+    {"", "are computed together", "outputs of different extents", ""},
     {"", "inputs; 1 is supported", "several inputs", "join them along channels before the export"},
 }};
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "planner/network/named_outputs.hpp"
+
 namespace znni {
 namespace {
 
@@ -73,7 +75,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   const Engine& engine = *model_->engine;
   info_.spatial_rank = planned.network.spatial_rank;
   info_.input_name = planned.network.input_name;
-  info_.output_name = planned.network.output_name;
+  info_.outputs = named_outputs(planned.network);
   info_.f_in = engine.f_in();
   info_.f_out = engine.f_out();
   info_.field_of_view = engine.field_of_view();

@@ -17,13 +17,13 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, ignored);
 }
 
-Result<LoadedNetwork> read_network(const ModelEntry& entry, std::int64_t most_bytes) {
+Result<LoadedNetwork> read_network(const ModelEntry& entry, const NetworkReading& reading) {
   const fs::path weightless = entry.network_file.parent_path() / "model.pbtxt";
   if (!is_there(entry.network_file) && is_there(weightless)) {
     return Error{ErrorCode::invalid_argument, weightless.string() + ": a network without weights can be planned, " +
                                                   "not served; expected " + entry.network_file.filename().string()};
   }
-  Result<LoadedNetwork> loaded = read_network_file(entry.network_file.string(), most_bytes);
+  Result<LoadedNetwork> loaded = read_network_file(entry.network_file.string(), reading);
   if (!loaded || !loaded->weights.empty()) return loaded;
   return Error{ErrorCode::invalid_argument,
                entry.network_file.string() + ": the network has no weights; it can be planned, not served"};
@@ -57,8 +57,6 @@ WindowBlend blend_of(const ModelSettings& settings) {
 }  // namespace
 
 Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
-  Result<LoadedNetwork> loaded = read_network(entry, most_bytes);
-  if (!loaded) return loaded.error();
   ModelSettings settings;
   if (is_there(entry.config_file)) {
     Result<ModelSettings> read = read_model_config(entry.config_file.string());
@@ -69,6 +67,8 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
   if (const Result<void> checked = check_settings(settings, entry.name); !checked) {
     return checked.error().within(entry.config_file.string());
   }
+  Result<LoadedNetwork> loaded = read_network(entry, {most_bytes, settings.outputs});
+  if (!loaded) return loaded.error();
   Result<LoadedNetwork> whole = configured(*std::move(loaded), settings);
   if (!whole) return whole.error().within(entry.config_file.string());
   const InputRule input{{settings.input_scale, settings.input_offset, settings.input_nonfinite},

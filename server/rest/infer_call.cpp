@@ -98,7 +98,7 @@ class InferCall final : public HttpBody {
       return done;
     }
     text_ = infer_text(response_, binary_);
-    bytes_ = static_cast<std::int64_t>(text_.head.size() + text_.tail.size()) + voxel_bytes();
+    bytes_ = add(text_.bytes(), voxel_bytes());
     return {};
   }
 
@@ -109,7 +109,8 @@ class InferCall final : public HttpBody {
   [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
   [[nodiscard]] bool write(const TakeBytes& send) override {
     const bool sent = send_all(send);
-    const auto freed = static_cast<std::int64_t>(voxels().size());
+    std::int64_t freed = 0;
+    for (const std::string& voxels : response_.raw_output_contents()) freed += static_cast<std::int64_t>(voxels.size());
     response_ = inference::ModelInferResponse();
     rpc::trim_heap_after(freed);
     return sent;
@@ -153,37 +154,50 @@ class InferCall final : public HttpBody {
 
   // Refuses numbers that JSON has not: NaN and the infinite ones.
   [[nodiscard]] Result<void> check_numbers() const {
-    if (binary_ || voxels().empty() || are_finite(voxels(), type())) return {};
-    return Error{ErrorCode::unsupported,
-                 "the output has values that are no finite numbers, which JSON has not: add the parameter "
-                 "binary_data_output"};
+    if (binary_) return {};
+    for (int i = 0; i < response_.raw_output_contents_size(); ++i) {
+      if (are_finite(response_.raw_output_contents(i), type(i))) continue;
+      return Error{ErrorCode::unsupported,
+                   "the output has values that are no finite numbers, which JSON has not: add the parameter "
+                   "binary_data_output"};
+    }
+    return {};
   }
 
-  [[nodiscard]] std::string_view voxels() const {
-    return response_.raw_output_contents_size() > 0 ? std::string_view(response_.raw_output_contents(0))
-                                                    : std::string_view();
-  }
-  [[nodiscard]] ElementType type() const {
-    return rpc::element_type(response_.outputs(0).datatype()).value_or(ElementType::f32);
+  [[nodiscard]] ElementType type(int output) const {
+    return rpc::element_type(response_.outputs(output).datatype()).value_or(ElementType::f32);
   }
   [[nodiscard]] std::int64_t voxel_bytes() const {
-    if (binary_ || voxels().empty()) return static_cast<std::int64_t>(voxels().size());
-    return number_bytes(voxels(), type());
+    std::int64_t bytes = 0;
+    for (int i = 0; i < response_.raw_output_contents_size(); ++i) {
+      const std::string& voxels = response_.raw_output_contents(i);
+      bytes = add(bytes, binary_ ? static_cast<std::int64_t>(voxels.size()) : number_bytes(voxels, type(i)));
+    }
+    return bytes;
   }
 
-  bool send_voxels(const TakeBytes& send) const {
-    if (voxels().empty()) return true;
-    if (binary_) return send(voxels().data(), voxels().size());
-    return write_numbers(voxels(), type(),
+  bool send_voxels(int output, const TakeBytes& send) const {
+    const std::string& voxels = response_.raw_output_contents(output);
+    if (binary_) return send(voxels.data(), voxels.size());
+    return write_numbers(voxels, type(output),
                          [&send](std::string_view piece) { return send(piece.data(), piece.size()); });
+  }
+
+  // Sends the text, and the voxels of each output where they belong.
+  bool send_answer(const TakeBytes& send) const {
+    bool sent = send(text_.head.data(), text_.head.size());
+    for (std::size_t i = 0; sent && i < text_.tails.size(); ++i) {
+      const std::string& tail = text_.tails[i];
+      sent = send_voxels(static_cast<int>(i), send) && (tail.empty() || send(tail.data(), tail.size()));
+    }
+    return sent;
   }
 
   bool send_all(const TakeBytes& send) {
     rpc::Stall stall(door_.limits.seconds_for(bytes_));
     const rpc::WatchedCall call = door_.watch.watch([&] { return gone_or_stalled(stall, &Connection::end); });
     const rpc::Stall::Wait wait(stall);
-    const bool sent = send(text_.head.data(), text_.head.size()) && send_voxels(send) &&
-                      (text_.tail.empty() || send(text_.tail.data(), text_.tail.size()));
+    const bool sent = send_answer(send);
     finish(sent ? Result<void>() : Result<void>(call.reason(client_gone())));
     return sent;
   }

@@ -82,8 +82,15 @@ Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_vo
   return {};
 }
 
-bool wants_binary(const RequestText& text) {
-  return text.outputs_binary.empty() ? text.binary_output : text.outputs_binary.front().value_or(text.binary_output);
+// Returns whether the voxels of all outputs are wanted as binary data. Fails if those of some are.
+Result<bool> wants_binary(const RequestText& text) {
+  if (text.outputs_binary.empty()) return text.binary_output;
+  const bool first = text.outputs_binary.front().value_or(text.binary_output);
+  for (const std::optional<bool>& binary : text.outputs_binary) {
+    if (binary.value_or(text.binary_output) == first) continue;
+    return invalid("binary_data is true for some outputs and false for others; one for all is right");
+  }
+  return first;
 }
 
 Result<void> check_output(const ModelInferRequest& request, bool binary) {
@@ -104,7 +111,9 @@ Result<InferMessage> make_infer_message(InferBody body, std::int64_t most_voxel_
   const Result<void> whole = check_binary(*text, static_cast<std::int64_t>(body.binary.size()));
   if (!whole) return whole.error();
   InferMessage message;
-  message.binary_output = wants_binary(*text);
+  const Result<bool> binary = wants_binary(*text);
+  if (!binary) return binary.error();
+  message.binary_output = *binary;
   const Result<void> sendable = check_output(text->message, message.binary_output);
   if (!sendable) return sendable.error();
   const Result<void> added = add_voxels(*text, body, most_voxel_bytes);

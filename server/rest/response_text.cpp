@@ -90,22 +90,30 @@ std::string to_text(const inference::ModelMetadataResponse& metadata) {
                {"properties", std::move(properties)}});
 }
 
+std::int64_t InferText::bytes() const {
+  std::size_t bytes = head.size();
+  for (const std::string& tail : tails) bytes += tail.size();
+  return static_cast<std::int64_t>(bytes);
+}
+
 InferText infer_text(const inference::ModelInferResponse& response, bool binary) {
   Json json = {{"model_name", response.model_name()}, {"model_version", response.model_version()}};
   if (!response.id().empty()) json["id"] = response.id();
   if (!response.parameters().empty()) json["parameters"] = object_of(response.parameters());
-  const bool has_voxels = response.raw_output_contents_size() > 0;
   InferText text;
   text.head = begun(json) + R"(,"outputs":[)";
-  text.tail = "]}";
-  if (response.outputs_size() > 0) {
-    const std::size_t behind = binary && has_voxels ? response.raw_output_contents(0).size() : 0;
-    const Json output = output_of(response.outputs(0), behind);
+  for (int i = 0; i < response.outputs_size(); ++i) {
+    const bool has_voxels = i < response.raw_output_contents_size();
     const bool numbers = has_voxels && !binary;
-    text.head += numbers ? begun(output) + R"(,"data":[)" : dump(output);
-    if (numbers) text.tail = "]}]}";
+    const Json output =
+        output_of(response.outputs(i), has_voxels && binary ? response.raw_output_contents(i).size() : 0);
+    std::string& before = numbers && i > 0 ? text.tails.back() : text.head;
+    if (i > 0) before += ",";
+    before += numbers ? begun(output) + R"(,"data":[)" : dump(output);
+    if (has_voxels) text.tails.emplace_back(numbers ? "]}" : "");
   }
-  if (binary || !has_voxels) text.head += std::exchange(text.tail, std::string());
+  const bool ends_in_head = binary || text.tails.empty();
+  (ends_in_head ? text.head : text.tails.back()) += "]}";
   return text;
 }
 

@@ -1,8 +1,10 @@
 // Writes answers of the protocol as JSON.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/inference.pb.h"
 
@@ -15,14 +17,15 @@ namespace znni::rest {
 [[nodiscard]] std::string to_text(const inference::ServerMetadataResponse& metadata);
 [[nodiscard]] std::string to_text(const inference::ModelMetadataResponse& metadata);
 
-// Holds the text before and behind the voxels of an answer.
+// Holds the text around the voxels of an answer: the head, the voxels of the first output, the first tail, and so on.
 struct InferText {
   std::string head;
-  std::string tail;
+  std::vector<std::string> tails;  // one for each output whose voxels are in the response
+  [[nodiscard]] std::int64_t bytes() const;
 };
 
-// Returns the text of a response with at most one output. If `binary`, its voxels follow the text, which tells their
-// size. Else they stand in it as numbers, between head and tail, unless they went to shared memory.
+// Returns the text of a response. If `binary`, all voxels follow the head, which tells their sizes, and tails are
+// empty. Else they stand as numbers between head and tails, unless they went to shared memory.
 [[nodiscard]] InferText infer_text(const inference::ModelInferResponse& response, bool binary);
 
 }  // namespace znni::rest

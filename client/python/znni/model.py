@@ -20,6 +20,8 @@ class Model:
     network says, and a region of interest by itself has another output than the same region of the volume.
     ``window`` is what the network normalises over, if it does so over all voxels, else None: the output of a volume of
     another extent is a blend of overlapping windows.
+    ``outputs`` names the channels of each output, in the order of the network: of ``found``, which ``predict``
+    returned, ``found[model.outputs["mask"]]`` are those of the output "mask".
     """
 
     name: str
@@ -31,6 +33,7 @@ class Model:
     pads: bool
     properties: Mapping[str, str]
     window: Triple | None = None
+    outputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -84,7 +87,12 @@ def _triple(text: str) -> Triple:
 
 
 def _channels(tensors: Sequence[Any]) -> int:
-    return max(int(tensors[0].shape[1]), 1) if tensors and len(tensors[0].shape) > 1 else 1
+    return sum(max(int(tensor.shape[1]), 1) if len(tensor.shape) > 1 else 1 for tensor in tensors) or 1
+
+
+def _outputs(tensors: Sequence[Any]) -> dict[str, slice]:
+    ends = [_channels(tensors[:i + 1]) for i in range(len(tensors))]
+    return {tensor.name: slice(end - _channels([tensor]), end) for tensor, end in zip(tensors, ends)}
 
 
 def model_of(metadata: Any, ready: bool, version: str) -> Model:
@@ -94,4 +102,5 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  ready=ready, channels=_channels(metadata.inputs), output_channels=_channels(metadata.outputs),
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
                  pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
-                 window=_triple(properties["window"]) if "window" in properties else None)
+                 window=_triple(properties["window"]) if "window" in properties else None,
+                 outputs=_outputs(metadata.outputs))

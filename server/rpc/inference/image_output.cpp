@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace znni::rpc {
 namespace {
@@ -11,8 +12,8 @@ std::int64_t plane_bytes(const VolumeShape& shape) { return mul(mul(shape.n.y, s
 
 }  // namespace
 
-ImageOutput::ImageOutput(const VolumeShape& shape, std::byte* data, SlabBlocks& blocks)
-    : shape_(shape), data_(data), blocks_(blocks) {}
+ImageOutput::ImageOutput(const VolumeShape& shape, std::vector<std::byte*> images, SlabBlocks& blocks)
+    : shape_(shape), images_(std::move(images)), blocks_(blocks) {}
 
 std::int64_t ImageOutput::block_bytes(VolumeShape shape, std::int64_t planes) {
   shape.n.z = std::min(planes, shape.n.z);
@@ -27,7 +28,7 @@ Result<OutputSlab> ImageOutput::slab(std::int64_t first_plane, std::int64_t plan
   }
   VolumeShape shape = shape_;
   shape.n.z = planes;
-  if (shape.f == 1) return OutputSlab{first_plane, data_ + first_plane * plane_bytes(shape_), shape};
+  if (shape.f == 1) return OutputSlab{first_plane, images_.front() + first_plane * plane_bytes(shape_), shape};
   const Result<std::byte*> block = blocks_.take(volume_bytes(shape));
   if (!block) return block.error();
   return OutputSlab{first_plane, *block, shape};
@@ -39,8 +40,9 @@ Result<void> ImageOutput::deliver(const OutputSlab& slab) {
   const std::int64_t plane = plane_bytes(shape_);
   const std::int64_t piece = slab.shape.n.z * plane;
   for (std::int64_t j = 0; j < shape_.f; ++j) {
-    std::memcpy(data_ + (j * shape_.n.z + slab.first_plane) * plane, slab.data + j * piece,
-                static_cast<std::size_t>(piece));
+    std::byte* const image = images_[static_cast<std::size_t>(j)];
+    if (image == nullptr) continue;
+    std::memcpy(image + slab.first_plane * plane, slab.data + j * piece, static_cast<std::size_t>(piece));
   }
   blocks_.give_back(slab.data);
   return {};

@@ -1,8 +1,9 @@
-// Collects the output slabs of one job into a tensor [C][Z][Y][X] of a response.
+// Collects the output slabs of one job into tensors [C][Z][Y][X] of a response.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "server/pipeline/engine.hpp"
 #include "server/rpc/base/slab_blocks.hpp"
@@ -14,8 +15,9 @@ namespace znni::rpc {
 // blocks of their own and spread out when complete. For the thread that computes the job.
 class ImageOutput {
  public:
-  // `shape`: the whole output of the job, image_major; `data`: volume_bytes(shape), the caller's.
-  ImageOutput(const VolumeShape& shape, std::byte* data, SlabBlocks& blocks);
+  // `shape`: the whole output of the job, image_major. `images`: the place of each image, the caller's, or nullptr for
+  // one that nothing asks for; of a single image it is there.
+  ImageOutput(const VolumeShape& shape, std::vector<std::byte*> images, SlabBlocks& blocks);
 
   // Bytes of a block for slabs of at most `planes` planes; 0 where none is needed.
   [[nodiscard]] static std::int64_t block_bytes(VolumeShape shape, std::int64_t planes);
@@ -29,7 +31,7 @@ class ImageOutput {
 
  private:
   VolumeShape shape_;
-  std::byte* data_;
+  std::vector<std::byte*> images_;
   SlabBlocks& blocks_;
   std::int64_t delivered_ = 0;  // planes
 };

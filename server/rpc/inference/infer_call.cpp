@@ -30,18 +30,45 @@ Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t dat
           " are sent in one message; use the stream znni.v1.Volumes, a smaller volume or output_datatype UINT8"};
 }
 
-std::int64_t response_bytes(const AdmittedInfer& admitted) {
-  return mul(admitted.request.batch, volume_bytes(admitted.output));
+// Returns the bytes of an output of one job.
+std::int64_t job_bytes(const AdmittedInfer& admitted, const RequestedOutput& output) {
+  VolumeShape shape = admitted.output;
+  shape.f = output.channels;
+  return volume_bytes(shape);
 }
+
+std::int64_t bytes_of(const AdmittedInfer& admitted, const RequestedOutput& output) {
+  return mul(admitted.request.batch, job_bytes(admitted, output));
+}
+
+std::int64_t response_bytes(const AdmittedInfer& admitted) {
+  std::int64_t bytes = 0;
+  for (const RequestedOutput& output : admitted.request.outputs) bytes = add(bytes, bytes_of(admitted, output));
+  return bytes;
+}
+
+bool to_regions(const InferRequest& request) { return request.outputs.front().region.has_value(); }
 
 std::int64_t input_bytes_of(const AdmittedInfer& admitted) {
   return mul(admitted.request.batch, volume_bytes(admitted.request.volume));
 }
 
+// Finds the region that an output goes to. Fails if it is too small.
+Result<RegionHandle> find_region(const SharedRegions& regions, const AdmittedInfer& admitted,
+                                 const RequestedOutput& output) {
+  Result<RegionHandle> region = regions.find(*output.region);
+  const std::int64_t bytes = bytes_of(admitted, output);
+  if (!region || output.region->bytes >= bytes) return region;
+  return Error{ErrorCode::invalid_argument, "shared memory region " + in_quotes(output.region->region) + ": " +
+                                                std::to_string(output.region->bytes) +
+                                                " bytes are given for the output, it has " + std::to_string(bytes)};
+}
+
 // Regions that the request names, within their bounds and large enough.
 Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
   const InferRequest& request = admitted.request;
-  if (!request.input_region && !request.output_region) return {};
+  admitted.output_regions.clear();
+  if (!request.input_region && !to_regions(request)) return {};
   if (terms.regions == nullptr) {
     return Error{ErrorCode::unsupported,
                  "model " + in_quotes(admitted.model.name) +
@@ -53,15 +80,13 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
     if (!region) return region.error();
     admitted.input_region = std::move(*region);
   }
-  if (!request.output_region) return {};
-  Result<RegionHandle> region = terms.regions->find(*request.output_region);
-  if (!region) return region.error();
-  admitted.output_region = std::move(*region);
-  if (request.output_region->bytes >= response_bytes(admitted)) return {};
-  return Error{ErrorCode::invalid_argument, "shared memory region " + in_quotes(request.output_region->region) + ": " +
-                                                std::to_string(request.output_region->bytes) +
-                                                " bytes are given for the output, it has " +
-                                                std::to_string(response_bytes(admitted))};
+  if (!to_regions(request)) return {};
+  for (const RequestedOutput& output : request.outputs) {
+    Result<RegionHandle> region = find_region(*terms.regions, admitted, output);
+    if (!region) return region.error();
+    admitted.output_regions.push_back(*std::move(region));
+  }
+  return {};
 }
 
 // Returns the bytes of request, response and the list of patches while the request is received and computed and the
@@ -71,7 +96,7 @@ std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInf
   const auto typed = static_cast<std::int64_t>(request.inputs(0).contents().SpaceUsedLong());
   const std::int64_t received = std::max(static_cast<std::int64_t>(request.ByteSizeLong()), typed);
   const std::int64_t output = response_bytes(admitted);
-  const std::int64_t sent = admitted.output_region ? 0 : output;
+  const std::int64_t sent = admitted.output_regions.empty() ? output : 0;
   const std::int64_t copied =
       admitted.input_region ? input_bytes_of(admitted) : converted_bytes(request, admitted.request);
   return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.outlook.list_bytes);
@@ -90,27 +115,38 @@ Result<std::span<const std::byte>> input_of(const ModelInferRequest& request, co
   return std::span<const std::byte>(copied.span());
 }
 
-// The output, if it goes to shared memory, goes there.
+// Writes the outputs into shared memory, if they go there.
 Result<void> hand_over(const AdmittedInfer& admitted, ModelInferResponse& response) {
-  if (!admitted.output_region) return {};
-  const RegionRange& range = *admitted.request.output_region;
-  const std::string& raw = response.raw_output_contents(0);
-  if (Result<void> put = admitted.output_region->write(range.offset, std::as_bytes(std::span(raw))); !put) return put;
-  auto& parameters = *response.mutable_outputs(0)->mutable_parameters();
-  parameters["shared_memory_region"].set_string_param(range.region);
-  parameters["shared_memory_offset"].set_int64_param(range.offset);
-  parameters["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(raw.size()));
-  response.clear_raw_output_contents();
+  for (std::size_t i = 0; i < admitted.output_regions.size(); ++i) {
+    const RegionRange& range = *admitted.request.outputs[i].region;
+    const int number = static_cast<int>(i);
+    const std::string& raw = response.raw_output_contents(number);
+    Result<void> put = admitted.output_regions[i]->write(range.offset, std::as_bytes(std::span(raw)));
+    if (!put) return put;
+    auto& parameters = *response.mutable_outputs(number)->mutable_parameters();
+    parameters["shared_memory_region"].set_string_param(range.region);
+    parameters["shared_memory_offset"].set_int64_param(range.offset);
+    parameters["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(raw.size()));
+  }
+  if (!admitted.output_regions.empty()) response.clear_raw_output_contents();
   return {};
 }
 
-void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response) {
+void describe_output(const AdmittedInfer& admitted, const RequestedOutput& asked, ModelInferResponse& response) {
   auto& output = *response.add_outputs();
-  output.set_name(admitted.model.output_name);
+  output.set_name(asked.name);
   output.set_datatype(std::string(datatype(admitted.output.type)));
   output.add_shape(admitted.request.batch);
-  output.add_shape(admitted.output.f);
+  output.add_shape(asked.channels);
   for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
+}
+
+// Describes the outputs and makes room for their voxels.
+void add_outputs(const AdmittedInfer& admitted, ModelInferResponse& response) {
+  for (const RequestedOutput& output : admitted.request.outputs) {
+    describe_output(admitted, output, response);
+    response.add_raw_output_contents()->resize(static_cast<std::size_t>(bytes_of(admitted, output)));
+  }
 }
 
 VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
@@ -160,14 +196,14 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
                      VolumeOrder::image_major};
   if (Result<void> found = find_regions(terms, admitted); !found) return found;
-  if (!admitted.output_region) {
+  if (admitted.output_regions.empty()) {
     Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
     if (!fits) return fits;
   }
   const std::int64_t bytes = transport_bytes(request, admitted);
   admitted.held_bytes = add(bytes, slab_bytes(admitted));
   if (terms.wanted_bytes != nullptr) *terms.wanted_bytes = admitted.held_bytes;
-  if (terms.leased || admitted.input_region || admitted.output_region) {
+  if (terms.leased || admitted.input_region || !admitted.output_regions.empty()) {
     admitted.lease_bytes = bytes;
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);
     if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
@@ -182,19 +218,20 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   return reserved ? reserved : reserved.error().within("model " + in_quotes(admitted.model.name));
 }
 
-// Part [first, first + count) of a batch, each a job, from `input` to `raw`, which hold the whole batch.
+// Part [first, first + count) of a batch, each a job, from `input` to the voxels of `response`, which hold the whole
+// batch.
 class InferJobs {
  public:
-  InferJobs(const AdmittedInfer& admitted, std::span<const std::byte> input, std::byte* raw, SlabBlocks& blocks)
-      : admitted_(admitted), input_(input), raw_(raw), blocks_(blocks) {}
+  InferJobs(const AdmittedInfer& admitted, std::span<const std::byte> input, ModelInferResponse& response,
+            SlabBlocks& blocks)
+      : admitted_(admitted), input_(input), response_(response), blocks_(blocks) {}
 
   [[nodiscard]] std::vector<VolumeJob> make(std::int64_t first, std::int64_t count) {
     const std::int64_t input_step = volume_bytes(admitted_.request.volume);
-    const std::int64_t output_step = volume_bytes(admitted_.output);
     outputs_.clear();
     std::vector<VolumeJob> jobs;
     for (std::int64_t i = first; i < first + count; ++i) {
-      ImageOutput& output = outputs_.emplace_back(admitted_.output, raw_ + i * output_step, blocks_);
+      ImageOutput& output = outputs_.emplace_back(admitted_.output, images_of(i), blocks_);
       jobs.push_back(make_job({input_.data() + i * input_step, admitted_.request.volume}, admitted_, output));
     }
     return jobs;
@@ -204,9 +241,24 @@ class InferJobs {
   }
 
  private:
+  // Returns the place of each channel of one job.
+  [[nodiscard]] std::vector<std::byte*> images_of(std::int64_t job) const {
+    std::vector<std::byte*> images(static_cast<std::size_t>(admitted_.output.f), nullptr);
+    int number = 0;
+    for (const RequestedOutput& output : admitted_.request.outputs) {
+      std::string& raw = *response_.mutable_raw_output_contents(number++);
+      const std::int64_t step = job_bytes(admitted_, output);
+      std::byte* const begin = reinterpret_cast<std::byte*>(raw.data()) + job * step;
+      for (std::int64_t j = 0; j < output.channels; ++j) {
+        images[static_cast<std::size_t>(output.first_channel + j)] = begin + j * (step / output.channels);
+      }
+    }
+    return images;
+  }
+
   const AdmittedInfer& admitted_;
   const std::span<const std::byte> input_;
-  std::byte* const raw_;
+  ModelInferResponse& response_;
   SlabBlocks& blocks_;
   std::deque<ImageOutput> outputs_;  // where they stay
 };
@@ -241,10 +293,8 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   response.set_model_name(admitted.model.name);
   response.set_model_version(admitted.model.version);
   response.set_id(request.id());
-  describe_output(admitted, response);
-  std::string& raw = *response.add_raw_output_contents();
-  raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
-  InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), *blocks);
+  add_outputs(admitted, response);
+  InferJobs parts(admitted, *input, response, *blocks);
   JobStatistics all;
   const std::int64_t most = std::max(admitted.together, most_jobs);
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 #include "proto/inference.pb.h"
 #include "server/jobs/model_server.hpp"
@@ -25,11 +26,11 @@ struct InferTerms {
 struct AdmittedInfer {
   ModelInfo model;
   InferRequest request;
-  JobOutlook outlook;          // of one job of the batch
-  VolumeShape output;          // of one job, image_major
-  RegionHandle input_region;   // nullptr: in the message
-  RegionHandle output_region;  // likewise
-  TransportLease lease;        // keep until the response was sent; destroy the request before sending
+  JobOutlook outlook;                        // of one job of the batch
+  VolumeShape output;                        // of one job, image_major
+  RegionHandle input_region;                 // nullptr: in the message
+  std::vector<RegionHandle> output_regions;  // one for each output that is asked for; none: in the message
+  TransportLease lease;                      // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
   std::int64_t held_bytes = 0;         // of request, response and one job's slabs, leased here or not
   std::unique_ptr<SlabBlocks> blocks;  // for the jobs' slabs

@@ -67,7 +67,9 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   for (const std::string& version : versions) response.add_versions(version);
   response.set_platform(std::string(platform));
   describe_tensor(model.input_name, wire_shape(model.f_in, model.spatial_rank), *response.add_inputs());
-  describe_tensor(model.output_name, wire_shape(model.f_out, model.spatial_rank), *response.add_outputs());
+  for (const NamedOutput& output : model.outputs) {
+    describe_tensor(output.name, wire_shape(output.channels, model.spatial_rank), *response.add_outputs());
+  }
   const Vec3 halo = model.field_of_view - Vec3::cube(1);
   const Vec3 before = halo / Vec3::cube(2);
   auto& properties = *response.mutable_properties();
@@ -110,11 +112,13 @@ inference::ModelConfig describe_config(const ModelInfo& model) {
   auto& input = *config.add_input();
   input.set_name(model.input_name);
   input.set_data_type(inference::TYPE_FP32);
-  auto& output = *config.add_output();
-  output.set_name(model.output_name);
-  output.set_data_type(inference::TYPE_FP32);
   for (const std::int64_t extent : wire_shape(model.f_in, model.spatial_rank)) input.add_dims(extent);
-  for (const std::int64_t extent : wire_shape(model.f_out, model.spatial_rank)) output.add_dims(extent);
+  for (const NamedOutput& each : model.outputs) {
+    auto& output = *config.add_output();
+    output.set_name(each.name);
+    output.set_data_type(inference::TYPE_FP32);
+    for (const std::int64_t extent : wire_shape(each.channels, model.spatial_rank)) output.add_dims(extent);
+  }
   return config;
 }
 

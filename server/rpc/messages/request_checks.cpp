@@ -153,17 +153,42 @@ Result<void> check_data(const ModelInferRequest& request, const InferRequest& ch
                  shape_text(input.shape()) + " of " + std::string(datatype(type)));
 }
 
-Result<void> check_outputs(const ModelInferRequest& request, const ModelInfo& model, InferRequest& checked) {
-  for (int i = 0; i < request.outputs_size(); ++i) {
-    const auto& output = request.outputs(i);
+// Returns the model's outputs, in its order.
+std::vector<RequestedOutput> all_outputs(const ModelInfo& model) {
+  std::vector<RequestedOutput> outputs;
+  std::int64_t channel = 0;
+  for (const NamedOutput& output : model.outputs) {
+    outputs.push_back({output.name, channel, output.channels, {}});
+    channel += output.channels;
+  }
+  return outputs;
+}
+
+std::string names_of(const ModelInfo& model) {
+  std::string names;
+  for (const NamedOutput& output : model.outputs) names += (names.empty() ? "" : " or ") + in_quotes(output.name);
+  return names;
+}
+
+// Returns the outputs that are asked for: as named, or all.
+Result<std::vector<RequestedOutput>> check_outputs(const ModelInferRequest& request, const ModelInfo& model) {
+  const std::vector<RequestedOutput> all = all_outputs(model);
+  if (request.outputs_size() == 0) return all;
+  std::vector<RequestedOutput> asked;
+  for (const auto& output : request.outputs()) {
     const std::string where = "model " + in_quotes(model.name) + ": requested output " + in_quotes(output.name());
-    if (output.name() != model.output_name) return invalid(where + ", expected " + in_quotes(model.output_name));
-    if (i > 0) return invalid(where + " found twice, expected once");
+    const auto is_it = [&](const RequestedOutput& known) { return known.name == output.name(); };
+    const auto found = std::find_if(all.begin(), all.end(), is_it);
+    if (found == all.end()) return invalid(where + ", expected " + names_of(model));
+    if (std::any_of(asked.begin(), asked.end(), is_it)) return invalid(where + " found twice, expected once");
     Result<std::optional<RegionRange>> region = check_tensor_parameters(output.parameters(), where);
     if (!region) return region.error();
-    checked.output_region = std::move(*region);
+    asked.push_back(*found);
+    asked.back().region = std::move(*region);
+    if (asked.back().region.has_value() == asked.front().region.has_value()) continue;
+    return invalid(where + ": some outputs go to shared memory, expected all or none of those that are requested");
   }
-  return {};
+  return asked;
 }
 
 }  // namespace
@@ -192,7 +217,9 @@ Result<InferRequest> check_infer_request(const ModelInferRequest& request, const
   checked->parameters = *parameters;
   checked->input_region = std::move(*region);
   if (const Result<void> legal = check_data(request, *checked, model); !legal) return legal.error();
-  if (const Result<void> legal = check_outputs(request, model, *checked); !legal) return legal.error();
+  Result<std::vector<RequestedOutput>> outputs = check_outputs(request, model);
+  if (!outputs) return outputs.error();
+  checked->outputs = *std::move(outputs);
   return checked;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "primitives/core/result.hpp"
 #include "proto/inference.pb.h"
@@ -14,18 +15,26 @@
 
 namespace znni::rpc {
 
+// An output that is asked for: channels of the model's, which follow each other.
+struct RequestedOutput {
+  std::string name;
+  std::int64_t first_channel = 0;
+  std::int64_t channels = 0;
+  std::optional<RegionRange> region;  // where it goes, if not into the message
+};
+
 // A request that may be computed. Each of the `batch` volumes is a job of its own.
 struct InferRequest {
   std::int64_t batch = 1;
   VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
   RequestParameters parameters;
-  std::optional<RegionRange> input_region;   // where the input is, when not in the message; of the right size
-  std::optional<RegionRange> output_region;  // where the output goes
+  std::optional<RegionRange> input_region;  // where the input is, when not in the message; of the right size
+  std::vector<RequestedOutput> outputs;     // at least one; all have a region, or none has
 };
 
 // Requires one input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, with
-// bytes that match the shape, and a request for no other output than the model's one. ModelServer::outlook() compares
-// extents with the field of view.
+// bytes that match the shape, and a request for no other outputs than the model's: for all if it names none.
+// ModelServer::outlook() compares extents with the field of view.
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);
 

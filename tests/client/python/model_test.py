@@ -25,6 +25,14 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model_of(answer(), True, "1").version, "1")
         self.assertTrue(model_of(answer(padding_before="1,1,1"), True, "").pads)
 
+    def test_several_outputs_follow_each_other(self):
+        self.assertEqual(model_of(answer(), True, "").outputs, {"out": slice(0, 3)})
+        several = answer()
+        several.outputs.add(name="mask", shape=[-1, 2, -1, -1, -1])
+        model = model_of(several, True, "")
+        self.assertEqual(model.output_channels, 5)
+        self.assertEqual(model.outputs, {"out": slice(0, 3), "mask": slice(3, 5)})
+
     def test_networks_with_fewer_axes(self):
         self.assertEqual(model_of(answer(field_of_view="4,5"), True, "").field_of_view, (1, 4, 5))
 

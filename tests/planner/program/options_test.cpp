@@ -93,6 +93,12 @@ TEST(PlannerCommandLine, DrawsPlansIntoADirectory) {
   EXPECT_EQ(*more.memory, std::int64_t{4} << 30);
 }
 
+TEST(PlannerCommandLine, Outputs) {
+  EXPECT_TRUE(good({"--model", "net.onnx"}).outputs.empty());
+  EXPECT_EQ(good({"--model", "net.onnx", "--outputs", "a,b"}).outputs, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(good({"check", "net.onnx", "--outputs", "a"}).outputs, std::vector<std::string>{"a"});
+}
+
 TEST(PlannerCommandLine, ARepository) {
   const PlannerOptions options = good({"--mem", "1G", "--model-repository", "models", "--plan-dir", "plans"});
   EXPECT_EQ(options.model_repository, "models");
@@ -161,6 +167,7 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--model-repository", "y"}, "exclude"},
       {{"--model", "x", "--plan-dir", "y"}, "--plan-dir"},
       {{"--model-repository", "y", "--json"}, "--json"},
+      {{"--model-repository", "y", "--outputs", "a"}, "--outputs is for one model"},
       {{"--model-repository", "y", "--k8s-resources"}, "--k8s-resources"},
       {{"--model", "x", "--json", "--k8s-resources"}, "exclude"},
       {{"--model", "x", "--machine", "m", "--threads", "2"}, "--threads and --machine"},

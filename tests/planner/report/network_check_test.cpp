@@ -54,6 +54,17 @@ TEST(PlannerNetworkCheck, FactsOfAStridedNetworkAreOfTheVolumeWithoutItsFrame) {
   EXPECT_EQ(facts.least, Vec3::cube(4));
 }
 
+TEST(PlannerNetworkCheck, SeveralOutputsAreNamed) {
+  Network network = chain(3);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["outputs"],
+            Json::parse(R"([{"name": "output", "channels": 3}])"));
+  network.outputs = {{"mask", 1}, {"flow", 2}};
+  EXPECT_NE(check_text("net.onnx", facts_of(network)).find("3 channels: mask 1, flow 2, 5x5x5 voxels smaller"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["outputs"][1],
+            Json::parse(R"({"name": "flow", "channels": 2})"));
+}
+
 TEST(PlannerNetworkCheck, LinesForPeople) {
   EXPECT_EQ(check_text("net.onnx", facts_of(chain(3))),
             "net.onnx runs here\n"
@@ -78,7 +89,7 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5]},
-      "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
+      "outputs": [{"name": "output", "channels": 3}], "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
       "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));
   Network network = strided();

@@ -74,6 +74,21 @@ TEST(ConfiguredNetwork, SettingsGiveWindowAndActivation) {
   EXPECT_EQ(configured({network, random_weights(network, 1)}, settings).error().code, ErrorCode::invalid_argument);
 }
 
+TEST(ConfiguredNetwork, OfSeveralOutputsNoSoftmaxIsTaken) {
+  Network network = normalised();
+  network.nodes.pop_back();
+  const std::int64_t f = images(network).back();
+  network.outputs = {{"a", 1}, {"b", f - 1}};
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  ModelSettings settings;
+  settings.output_activation = OutputActivation::softmax;
+  EXPECT_THAT(configured({network, random_weights(network, 1)}, settings).error().message,
+              StartsWith("parameter 'output_activation': softmax goes over the channels of one output, and the network "
+                         "has 2"));
+  settings.output_activation = OutputActivation::sigmoid;
+  EXPECT_TRUE(configured({network, random_weights(network, 1)}, settings));
+}
+
 TEST(ConfiguredNetwork, HowWindowsOverlapIsRefusedWithoutAny) {
   Network dense = normalised();
   dense.nodes.pop_back();

@@ -39,6 +39,7 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
   EXPECT_EQ(settings.input_nonfinite, std::nullopt);
   EXPECT_EQ(settings.output_activation, OutputActivation::none);
   EXPECT_EQ(settings.output_grid, OutputGrid::dense);
+  EXPECT_THAT(settings.outputs, IsEmpty());
   EXPECT_THAT(settings.window, IsEmpty());
   EXPECT_EQ(settings.window_overlap, std::nullopt);
   EXPECT_EQ(settings.window_weight, std::nullopt);
@@ -46,11 +47,12 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
 }
 
 TEST(ModelConfig, OurParameters) {
-  const ModelSettings settings = parsed(
-      "name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
-      parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
-      parameter("output_activation", "sigmoid") + parameter("output_grid", "network") +
-      parameter("window", "64,128,96") + parameter("window_overlap", "0.25") + parameter("window_weight", "constant"));
+  const ModelSettings settings =
+      parsed("name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
+             parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
+             parameter("output_activation", "sigmoid") + parameter("output_grid", "network") +
+             parameter("outputs", "mask,affinities") + parameter("window", "64,128,96") +
+             parameter("window_overlap", "0.25") + parameter("window_weight", "constant"));
   EXPECT_EQ(settings.name, "m");
   EXPECT_EQ(settings.input_scale, 0.03125F);
   EXPECT_EQ(settings.input_offset, -4.1015625F);
@@ -58,12 +60,13 @@ TEST(ModelConfig, OurParameters) {
   EXPECT_EQ(settings.input_nonfinite, -2.5F);
   EXPECT_EQ(settings.output_activation, OutputActivation::sigmoid);
   EXPECT_EQ(settings.output_grid, OutputGrid::network);
+  EXPECT_THAT(settings.outputs, ElementsAre("mask", "affinities"));
   EXPECT_THAT(settings.window, ElementsAre(64, 128, 96));
   EXPECT_EQ(settings.window_overlap, 0.25);
   EXPECT_EQ(settings.window_weight, WindowFalloff::constant);
   EXPECT_THAT(settings.extra, IsEmpty());
   EXPECT_THAT(settings.warnings, IsEmpty());
-  EXPECT_EQ(settings.config.parameters_size(), 9);
+  EXPECT_EQ(settings.config.parameters_size(), 10);
 }
 
 TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
@@ -89,6 +92,14 @@ TEST(ModelConfig, AWindowHasOneToThreeNumbers) {
   for (const char* wrong :
        {"", "64,", "64,64,64,64", "64,64,64,", "64 64", "-8", "8.5", "cube", "99999999999999999999", "9999999999"}) {
     EXPECT_THAT(refusal(parameter("window", wrong)), StartsWith("parameter 'window' is '")) << wrong;
+  }
+}
+
+TEST(ModelConfig, OutputsAreNamesWithCommas) {
+  EXPECT_THAT(parsed(parameter("outputs", "prob")).outputs, ElementsAre("prob"));
+  EXPECT_THAT(parsed(parameter("outputs", "b,a 2,c")).outputs, ElementsAre("b", "a 2", "c"));
+  for (const char* wrong : {"", ",", "a,", ",a", "a,,b", "a,a"}) {
+    EXPECT_THAT(refusal(parameter("outputs", wrong)), HasSubstr("a list of different names, such as a,b, is right"));
   }
 }
 

@@ -81,8 +81,8 @@ TEST(NetworkFile, WeightsThatTakeTooMuchAreRefusedBeforeTheyAreRead) {
   model.output("a");
   const test::TemporaryDirectory folder;
   const std::string path = folder.write("model.onnx", model.bytes());
-  EXPECT_TRUE(read_network_file(path, 56 * 4));
-  const Error refused = read_network_file(path, 56 * 4 - 1).error();
+  EXPECT_TRUE(read_network_file(path, {56 * 4, {}}));
+  const Error refused = read_network_file(path, {56 * 4 - 1, {}}).error();
   EXPECT_EQ(refused.code, ErrorCode::over_budget);
   EXPECT_THAT(refused.message, StartsWith(path + ": its weights take 224 B as float32, and 223 B may be used"));
 }
@@ -106,24 +106,36 @@ TEST(NetworkFile, ErrorsBeginWithThePath) {
               HasSubstr("net.pb: .onnx or .pbtxt is right for a network"));
 }
 
+TEST(NetworkFile, OutputsAreChosenFromAnOnnxFile) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("net.pbtxt", "node { conv { f_out: 1 k: 2 } }");
+  EXPECT_EQ(read_network_file(path, {saturated, {"a"}}).error().message,
+            path + ": outputs are chosen from an .onnx file; name none");
+  const std::string onnx = folder.write("model.onnx", test::rich_model().bytes());
+  EXPECT_TRUE(read_network_file(onnx, {saturated, {"out"}}));
+  const Error missing = read_network_file(onnx, {saturated, {"prob"}}).error();
+  EXPECT_EQ(missing.code, ErrorCode::invalid_argument);
+  EXPECT_EQ(missing.message, onnx + ": output 'prob' is wanted, which the file has not; it has 'out'");
+}
+
 TEST(NetworkFile, BlockersOfARefusedModelAreListedAndCountedInTheError) {
   const test::TemporaryDirectory folder;
   test::OnnxModel model;
   model.node("Einsum", {"in"}, {"a"});
   const std::string one = folder.write("one.onnx", model.output("a").bytes());
   Blockers blockers;
-  const Error single = read_network_file(one, saturated, &blockers).error();
+  const Error single = read_network_file(one, {}, &blockers).error();
   EXPECT_EQ(single.message.find("planner check"), std::string::npos);
   EXPECT_EQ(blockers.count, 1);
   model.node("Einsum", {"a"}, {"b"});
   model.node("Trilu", {"b"}, {"c"});
   model.proto.mutable_graph()->clear_output();
   const std::string more = folder.write("more.onnx", model.output("c").bytes());
-  const Error several = read_network_file(more, saturated, &blockers).error();
+  const Error several = read_network_file(more, {}, &blockers).error();
   EXPECT_THAT(several.message, StartsWith(more + ": node '/a' (Einsum): operator is not supported; supported are: "));
   EXPECT_THAT(several.message, testing::EndsWith("; and 2 more of 2 kinds: planner check " + more + " lists them"));
   EXPECT_EQ(blockers.count, 3);
-  EXPECT_TRUE(read_network_file(folder.write("sound.onnx", test::rich_model().bytes()), saturated, &blockers));
+  EXPECT_TRUE(read_network_file(folder.write("sound.onnx", test::rich_model().bytes()), {}, &blockers));
   EXPECT_EQ(blockers, Blockers());
 }
 

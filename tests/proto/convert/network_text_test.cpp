@@ -72,6 +72,14 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
   EXPECT_THAT(refusal("f_in: 4 node { norm { epsilon: 0 } }"), HasSubstr("epsilon is not above 0"));
 }
 
+TEST(NetworkText, SeveralOutputs) {
+  const Network network =
+      parsed("node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 } output { name: \"b\" channels: 1 }");
+  EXPECT_EQ(network.outputs, (std::vector<NamedOutput>{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 }"), HasSubstr("has one"));
+}
+
 TEST(NetworkText, ANetworkThatNormalisesMayHaveAWindow) {
   const Network network = parsed("window: [8, 16, 16] node { conv { f_out: 4 k: 3 } } node { norm {} }");
   EXPECT_EQ(network.window, (Vec3{8, 16, 16}));

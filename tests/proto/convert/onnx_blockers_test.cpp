@@ -196,13 +196,23 @@ TEST(OnnxBlockers, ARefusalOfAnInnerNodeIsOneOfItsIf) {
   EXPECT_THAT(blockers.kinds[0].reason, HasSubstr("node 'then_branch' (Einsum): operator is not supported"));
 }
 
-TEST(OnnxBlockers, OutputsBeyondTheFirstAreFollowedToo) {
+TEST(OnnxBlockers, AllOutputsAreFollowed) {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"});
   model.node("Einsum", {"in"}, {"b"});
   model.output("a").output("b");
-  EXPECT_THAT(kinds_of(model.blockers()), ElementsAre("several outputs x 1", "Einsum x 1"));
-  EXPECT_EQ(model.refusal(), "unsupported: the graph has 2 outputs; 1 is supported");
+  EXPECT_THAT(kinds_of(model.blockers()), ElementsAre("Einsum x 1"));
+}
+
+TEST(OnnxBlockers, OutputsThatDifferInExtentAreToBeChosen) {
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 3, {1, 1, 1});
+  model.conv("in", "b", 2, 3, {2, 1, 1});
+  model.output("a").output("b");
+  const Blockers blockers = model.blockers();
+  EXPECT_THAT(kinds_of(blockers), ElementsAre("outputs of different extents x 1"));
+  EXPECT_THAT(blockers.kinds.front().reason, HasSubstr("choose by --outputs, or by the parameter 'outputs'"));
+  EXPECT_THAT(model.refusal(), HasSubstr("its outputs 'a', 'b' are computed together, for which they must have one"));
 }
 
 TEST(OnnxBlockers, ForeignOperatorsHaveTheirDomain) {

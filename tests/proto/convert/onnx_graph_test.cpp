@@ -134,18 +134,59 @@ TEST(OnnxGraph, NamesWrittenTwiceOrNever) {
   EXPECT_THAT(no_output.output("b").refusal(), HasSubstr("no node writes the output 'b'"));
 }
 
-TEST(OnnxGraph, OneInputAndOneOutput) {
+TEST(OnnxGraph, OneInput) {
   OnnxModel inputs;
   inputs.node("Relu", {"in"}, {"a"});
   inputs.proto.mutable_graph()->add_input()->set_name("more");
   EXPECT_THAT(inputs.output("a").refusal(), HasSubstr("the graph has 2 inputs; 1 is supported"));
-  OnnxModel outputs;
-  outputs.node("Relu", {"in"}, {"a"});
-  EXPECT_THAT(outputs.output("a").output("in").refusal(), HasSubstr("the graph has 2 outputs; 1 is supported"));
-  EXPECT_FALSE(make_onnx_graph(outputs.proto));
+}
+
+// Outputs "a" and "b" in the file; "c" is none.
+OnnxModel two_outputs() {
+  OnnxModel model;
+  model.node("Relu", {"in"}, {"a"});
+  model.node("Elu", {"a"}, {"b"});
+  model.node("Tanh", {"in"}, {"c"});
+  model.output("a").output("b");
+  return model;
+}
+
+TEST(OnnxGraph, SeveralOutputsAreJoined) {
+  const OnnxModel model = two_outputs();
+  const Result<OnnxGraph> graph = make_onnx_graph(model.proto);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_THAT(graph->outputs, ElementsAre("a", "b"));
+  EXPECT_EQ(graph->output, "a,b");
+  ASSERT_EQ(graph->nodes.size(), 3U);
+  EXPECT_EQ(graph->nodes.back(), graph->join.get());
+  EXPECT_EQ(graph->join->op_type(), "Concat");
+  EXPECT_THAT(graph->join->input(), ElementsAre("a", "b"));
+}
+
+TEST(OnnxGraph, OfWhichSomeMayBeWanted) {
+  const OnnxModel model = two_outputs();
+  const Result<OnnxGraph> one = make_onnx_graph(model.proto, {"a"});
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(one->output, "a");
+  EXPECT_EQ(one->join, nullptr);
+  EXPECT_EQ(one->nodes.size(), 1U);
+  EXPECT_EQ(make_onnx_graph(model.proto, {"b", "a"})->output, "b,a") << "in the order in which they are wanted";
+  EXPECT_EQ(make_onnx_graph(model.proto, {"a", "c"}).error().message,
+            "output 'c' is wanted, which the file has not; it has 'a', 'b'");
+}
+
+TEST(OnnxGraph, AJoinTakesNoNameFromATensor) {
+  OnnxModel model = two_outputs();
+  model.node("Relu", {"in"}, {"a,b"});
+  EXPECT_EQ(make_onnx_graph(model.proto)->output, "a,b'");
+}
+
+TEST(OnnxGraph, OutputsThatAreNone) {
   OnnxModel none;
   none.node("Relu", {"in"}, {"a"});
-  EXPECT_THAT(none.refusal(), HasSubstr("the graph has 0 outputs"));
+  EXPECT_THAT(none.refusal(), HasSubstr("the graph has no output"));
+  EXPECT_THAT(two_outputs().output("a").refusal(), HasSubstr("output 'a' stands twice"));
+  EXPECT_THAT(two_outputs().output("").refusal(), HasSubstr("an output of the graph has no name"));
 }
 
 TEST(OnnxGraph, OperatorSets) {

@@ -32,6 +32,36 @@ TEST(OnnxReader, ResidualAndConcatenation) {
   EXPECT_TRUE(check_weights(loaded->network, loaded->weights));
 }
 
+TEST(OnnxReader, SeveralOutputsAreChannelsOfOne) {
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 3, {3, 3, 3});
+  model.conv("a", "x", 3, 2, {1, 1, 1});
+  model.conv("a", "y", 3, 4, {1, 1, 1});
+  model.output("y").output("x");
+  const LoadedNetwork loaded = model.read();
+  EXPECT_EQ(loaded.network.output_name, "y,x");
+  EXPECT_EQ(loaded.network.outputs, (std::vector<NamedOutput>{{"y", 4}, {"x", 2}}));
+  EXPECT_EQ(describe(loaded.network).back(), "outputs: concat <- /y, /x");
+  const LoadedNetwork fused = fold_and_fuse(loaded);
+  EXPECT_EQ(fused.network.outputs, loaded.network.outputs);
+  EXPECT_TRUE(check(fused.network));
+  const Result<LoadedNetwork> one = read_onnx_bytes(model.bytes(), "", {saturated, {"x"}});
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(one->network.output_name, "x");
+  EXPECT_EQ(one->network.outputs, std::vector<NamedOutput>());
+  EXPECT_EQ(one->network.nodes.size(), 2U);
+}
+
+// With the input itself, and one of them read by the other.
+TEST(OnnxReader, OutputsMayDependOnEachOther) {
+  OnnxModel model(2);
+  model.node("Relu", {"in"}, {"a"});
+  model.node("Tanh", {"a"}, {"b"});
+  model.output("b").output("a").output("in");
+  EXPECT_EQ(model.read().network.outputs, (std::vector<NamedOutput>{{"b", 2}, {"a", 2}, {"in", 2}}));
+  EXPECT_EQ(describe(model.read().network).back(), "outputs: concat <- /b, /a, in");
+}
+
 TEST(OnnxReader, FoldedAndFusedItStillStands) {
   const LoadedNetwork fused = fold_and_fuse(test::rich_model().read());
   EXPECT_TRUE(check(fused.network));

@@ -187,7 +187,9 @@ TEST(OnnxWords, Networks) {
   test::set_integers(pool, "strides", {2, 2, 2});
   test::set_integers(pool, "pads", {1, 1, 1, 1, 1, 1});
   OnnxModel outputs;
-  outputs.node("Relu", {"in"}, {"a"});
+  outputs.node("MaxPool", {"in"}, {"a"}).CopyFrom(pool);
+  outputs.proto.mutable_graph()->mutable_node(0)->set_input(0, "in");
+  outputs.proto.mutable_graph()->mutable_node(0)->set_output(0, "a");
   outputs.output("a").output("in");
   OnnxModel inputs;
   inputs.proto.mutable_graph()->add_input()->set_name("other");
@@ -195,7 +197,7 @@ TEST(OnnxWords, Networks) {
   inputs.output("a");
   const std::pair<const OnnxModel*, const char*> models[] = {
       {&strided.output("out"), "an output coarser than the input"},
-      {&outputs, "several outputs"},
+      {&outputs, "outputs of different extents"},
       {&inputs, "several inputs"}};
   for (const auto& [model, what] : models) {
     const Blockers blockers = model->blockers();

@@ -55,6 +55,17 @@ TEST(InferMessage, BinaryVoxelsAreMovedAsTheyAre) {
   EXPECT_EQ(message->request->raw_input_contents(0).data(), place) << "without a copy";
 }
 
+TEST(InferMessage, AllOutputsAreBinaryOrNone) {
+  const std::string input = R"("datatype":"UINT8","shape":[1],"data":[1])";
+  const auto outputs = [&](const char* first, const char* second) {
+    return request_with(input, std::string(R"(,"outputs":[{"name":"a","parameters":{"binary_data":)") + first +
+                                   R"(}},{"name":"b","parameters":{"binary_data":)" + second + "}}]");
+  };
+  EXPECT_TRUE(make(outputs("true", "true")).binary_output);
+  EXPECT_FALSE(make(outputs("false", "false")).binary_output);
+  expect_invalid(outputs("true", "false"), "", "binary_data is true for some outputs and false for others");
+}
+
 TEST(InferMessage, TheOutputIsBinaryWhereAskedFor) {
   const std::string input = R"("datatype":"UINT8","shape":[1],"data":[1])";
   EXPECT_TRUE(make(request_with(input, R"(,"parameters":{"binary_data_output":true})")).binary_output);

@@ -1,5 +1,6 @@
 #include "server/rest/response_text.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace znni::rest {
@@ -48,7 +49,8 @@ TEST(ResponseText, TheServerAndItsModels) {
 
 TEST(ResponseText, NumbersStandBetweenHeadAndTail) {
   const InferText text = infer_text(response_with("ab"), false);
-  EXPECT_EQ(text.head + "97,98" + text.tail,
+  ASSERT_EQ(text.tails.size(), 1U);
+  EXPECT_EQ(text.head + "97,98" + text.tails.front(),
             R"({"model_name":"twice","model_version":"2","id":"job-1","outputs":[{"name":"out","datatype":"UINT8",)"
             R"("shape":[1,1,2],"data":[97,98]}]})");
 }
@@ -61,7 +63,24 @@ TEST(ResponseText, BinaryVoxelsStandBehindTheirSize) {
   EXPECT_EQ(text.head,
             R"({"model_name":"twice","model_version":"2","parameters":{"nonfinite_voxels":5},"outputs":[{"name":"out",)"
             R"("datatype":"UINT8","shape":[1,1,2],"parameters":{"binary_data_size":2}}]})");
-  EXPECT_EQ(text.tail, "");
+  EXPECT_EQ(text.tails, std::vector<std::string>{""});
+}
+
+TEST(ResponseText, EachOutputHasItsNumbers) {
+  inference::ModelInferResponse response = response_with("ab");
+  *response.add_outputs() = response.outputs(0);
+  response.mutable_outputs(1)->set_name("more");
+  response.add_raw_output_contents("c");
+  const InferText numbers = infer_text(response, false);
+  ASSERT_EQ(numbers.tails.size(), 2U);
+  EXPECT_EQ(numbers.head + "97,98" + numbers.tails[0] + "99" + numbers.tails[1],
+            R"({"model_name":"twice","model_version":"2","id":"job-1","outputs":[{"name":"out","datatype":"UINT8",)"
+            R"("shape":[1,1,2],"data":[97,98]},{"name":"more","datatype":"UINT8","shape":[1,1,2],"data":[99]}]})");
+  EXPECT_EQ(numbers.bytes(), static_cast<std::int64_t>((numbers.head + numbers.tails[0] + numbers.tails[1]).size()));
+  const InferText binary = infer_text(response, true);
+  EXPECT_THAT(binary.head, testing::HasSubstr(R"({"binary_data_size":2}},{"name":"more")"));
+  EXPECT_THAT(binary.head, testing::EndsWith(R"({"binary_data_size":1}}]})"));
+  EXPECT_EQ(binary.tails, std::vector<std::string>(2));
 }
 
 TEST(ResponseText, VoxelsInSharedMemoryAreNotInTheText) {
@@ -72,7 +91,7 @@ TEST(ResponseText, VoxelsInSharedMemoryAreNotInTheText) {
     EXPECT_EQ(text.head,
               R"({"model_name":"twice","model_version":"2","id":"job-1","outputs":[{"name":"out","datatype":"UINT8",)"
               R"("shape":[1,1,2],"parameters":{"shared_memory_region":"r"}}]})");
-    EXPECT_EQ(text.tail, "");
+    EXPECT_TRUE(text.tails.empty());
   }
 }
 

@@ -30,7 +30,7 @@ ModelInfo info(const std::string& name, const std::string& version, std::int64_t
   model.state = ModelState::ready;
   model.spatial_rank = name == "line" ? 1 : name == "flat" ? 2 : 3;
   model.input_name = "raw";
-  model.output_name = "probability";
+  model.outputs = {{"probability", f_out}};
   model.f_in = 1;
   model.f_out = f_out;
   model.field_of_view = Vec3::cube(3);
@@ -88,6 +88,7 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   std::vector<ModelInfo> all = {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out),
                                 broken};
   for (ModelInfo& model : all) {
+    if (two_outputs) model.outputs = {{"first", 1}, {"rest", f_out - 1}};
     model.identity = retrained ? "other weights" : "made up";
     model.number = retrained ? 2 : 1;
     model.whole_input = whole_input;

@@ -15,6 +15,13 @@ std::vector<std::byte> zeros(const VolumeShape& shape) {
   return std::vector<std::byte>(static_cast<std::size_t>(volume_bytes(shape)));
 }
 
+// Returns the place of each image of a tensor.
+std::vector<std::byte*> images_of(const VolumeShape& shape, std::vector<std::byte>& data) {
+  std::vector<std::byte*> images;
+  for (std::int64_t j = 0; j < shape.f; ++j) images.push_back(data.data() + j * volume_bytes(shape) / shape.f);
+  return images;
+}
+
 // Fills a slab with 10 * image + plane of the whole output.
 void fill(const OutputSlab& slab) {
   for (std::int64_t j = 0; j < slab.shape.f; ++j) {
@@ -31,7 +38,7 @@ TEST(ImageOutput, OneImageIsWrittenInPlace) {
   SlabBlocks blocks(server);
   const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, data.data(), blocks);
+  ImageOutput output(shape, images_of(shape, data), blocks);
   const OutputSlab slab = *output.slab(2, 3);
   EXPECT_EQ(slab.data, data.data() + 2 * 6);
   EXPECT_EQ(slab.shape.n, (Vec3{3, 2, 3}));
@@ -44,7 +51,7 @@ TEST(ImageOutput, ImagesAreSpreadOut) {
   SlabBlocks blocks(server);
   const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, data.data(), blocks);
+  ImageOutput output(shape, images_of(shape, data), blocks);
   // Two slabs open at the same time.
   const OutputSlab first = *output.slab(0, 2);
   const OutputSlab second = *output.slab(2, 3);
@@ -63,12 +70,26 @@ TEST(ImageOutput, ImagesAreSpreadOut) {
   }
 }
 
+TEST(ImageOutput, AnImageThatNothingAsksForIsLeftOut) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{3, {2, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data(12);
+  ImageOutput output(shape, {nullptr, data.data(), nullptr}, blocks);
+  const OutputSlab slab = *output.slab(0, 2);
+  fill(slab);
+  ASSERT_TRUE(output.deliver(slab));
+  EXPECT_TRUE(output.complete());
+  EXPECT_EQ(static_cast<int>(data.front()), 10);
+  EXPECT_EQ(static_cast<int>(data.back()), 11);
+}
+
 TEST(ImageOutput, TheBlockOfAnAbandonedSlabIsUsedAgain) {
   FakeModelServer server;
   SlabBlocks blocks(server);
   const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, data.data(), blocks);
+  ImageOutput output(shape, images_of(shape, data), blocks);
   const OutputSlab first = *output.slab(0, 2);
   output.abandon(first);
   EXPECT_EQ(output.slab(0, 2)->data, first.data);
@@ -86,7 +107,7 @@ TEST(ImageOutput, PlanesOutsideAreRefused) {
   SlabBlocks blocks(server);
   const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
   std::vector<std::byte> data = zeros(shape);
-  ImageOutput output(shape, data.data(), blocks);
+  ImageOutput output(shape, images_of(shape, data), blocks);
   EXPECT_EQ(output.slab(3, 3).error().code, ErrorCode::internal);
   EXPECT_EQ(output.slab(-1, 2).error().code, ErrorCode::internal);
   EXPECT_EQ(output.slab(0, 0).error().code, ErrorCode::internal);

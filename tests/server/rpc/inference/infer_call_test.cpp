@@ -82,6 +82,59 @@ TEST_F(InferCall, OneImageGivesTheSame) {
   EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
 }
 
+// Returns whether image 0 of `raw` is `times` the input at v + 1.
+bool is_times(float times, const std::string& raw, const VolumeShape& shape) {
+  const auto* data = reinterpret_cast<const std::byte*>(raw.data());
+  bool same = static_cast<std::int64_t>(raw.size()) == volume_bytes(shape);
+  for (Vec3 v; same && v.z < shape.n.z; ++v.z) {
+    for (v.y = 0; same && v.y < shape.n.y; ++v.y) {
+      for (v.x = 0; same && v.x < shape.n.x; ++v.x) {
+        same = voxel(data, shape, 0, v) == times * input_voxel(v + Vec3::cube(1));
+      }
+    }
+  }
+  return same;
+}
+
+TEST_F(InferCall, EachOutputIsATensorOfItsOwn) {
+  server_.f_out = 3;
+  server_.two_outputs = true;
+  const VolumeShape first{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  const VolumeShape rest{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  ModelInferRequest request = twice_request({6, 5, 4});
+  ASSERT_TRUE(infer(request));
+  ASSERT_EQ(response_.outputs_size(), 2);
+  EXPECT_EQ(response_.outputs(1).name(), "rest");
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 1, 4, 3, 2));
+  EXPECT_THAT(response_.outputs(1).shape(), ElementsAre(1, 2, 4, 3, 2));
+  ASSERT_EQ(response_.raw_output_contents_size(), 2);
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), first));
+  EXPECT_EQ(static_cast<std::int64_t>(response_.raw_output_contents(1).size()), volume_bytes(rest));
+  EXPECT_TRUE(is_times(2, response_.raw_output_contents(1).substr(0, 96), first));
+  EXPECT_TRUE(is_times(3, response_.raw_output_contents(1).substr(96), first));
+  response_.Clear();
+  request.add_outputs()->set_name("rest");
+  ASSERT_TRUE(infer(request, volume_bytes(rest))) << "what nothing asks for does not count";
+  ASSERT_EQ(response_.raw_output_contents_size(), 1);
+  EXPECT_TRUE(is_times(2, response_.raw_output_contents(0).substr(0, 96), first));
+}
+
+TEST_F(InferCall, ABatchOfSeveralOutputs) {
+  server_.two_outputs = true;
+  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  ModelInferRequest request = twice_request({6, 5, 4});
+  request.mutable_inputs(0)->set_shape(0, 2);
+  *request.mutable_raw_input_contents(0) += std::string(request.raw_input_contents(0));
+  ASSERT_TRUE(infer(request));
+  for (int output = 0; output < 2; ++output) {
+    EXPECT_THAT(response_.outputs(output).shape(), ElementsAre(2, 1, 4, 3, 2));
+    const std::string& raw = response_.raw_output_contents(output);
+    ASSERT_EQ(raw.size(), 192U);
+    EXPECT_TRUE(is_times(static_cast<float>(output + 1), raw.substr(0, 96), one));
+    EXPECT_TRUE(is_times(static_cast<float>(output + 1), raw.substr(96), one));
+  }
+}
+
 TEST_F(InferCall, HalfFloatOutput) {
   ModelInferRequest request = twice_request({6, 5, 4});
   (*request.mutable_parameters())["output_datatype"].set_string_param("FP16");
@@ -385,6 +438,23 @@ TEST_F(InferCallInSharedMemory, InputAndOutputStayThere) {
   EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_offset").int64_param(), 1000);
   EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_byte_size").int64_param(), 192);
   EXPECT_TRUE(is_twice(memory_.read(1000, 192), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCallInSharedMemory, EachOutputHasItsOwnRegion) {
+  server_.two_outputs = true;
+  ModelInferRequest both = request(96);
+  both.mutable_outputs(0)->set_name("rest");
+  auto& first = *both.add_outputs();
+  first.set_name("first");
+  place(*first.mutable_parameters(), 2000, 96);
+  ASSERT_TRUE(infer(both));
+  EXPECT_EQ(response_.raw_output_contents_size(), 0);
+  EXPECT_EQ(response_.outputs(1).parameters().at("shared_memory_offset").int64_param(), 2000);
+  const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  EXPECT_TRUE(is_times(2, memory_.read(1000, 96), one));
+  EXPECT_TRUE(is_twice(memory_.read(2000, 96), one));
+  (*both.mutable_outputs(1)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(95);
+  EXPECT_THAT(infer(both).error().message, HasSubstr("95 bytes are given for the output, it has 96"));
 }
 
 TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {

@@ -104,6 +104,22 @@ TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {
   }
 }
 
+TEST(ModelDescription, SeveralOutputsHaveTheirOwnChannels) {
+  ModelInfo model = twice_model();
+  model.outputs = {{"affinities", 3}, {"mask", 1}};
+  model.f_out = 4;
+  const inference::ModelMetadataResponse metadata = describe_metadata(model, {}, {});
+  ASSERT_EQ(metadata.outputs_size(), 2);
+  EXPECT_EQ(metadata.outputs(0).name(), "affinities");
+  EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 3, -1, -1, -1));
+  EXPECT_EQ(metadata.outputs(1).name(), "mask");
+  EXPECT_THAT(metadata.outputs(1).shape(), ElementsAre(-1, 1, -1, -1, -1));
+  const inference::ModelConfig config = describe_config(model);
+  ASSERT_EQ(config.output_size(), 2);
+  EXPECT_EQ(config.output(1).name(), "mask");
+  EXPECT_THAT(config.output(1).dims(), ElementsAre(-1, 1, -1, -1, -1));
+}
+
 TEST(ModelDescription, ConfigIsUnbatched) {
   const inference::ModelConfig config = describe_config(twice_model());
   EXPECT_EQ(config.name(), "twice");

@@ -208,7 +208,46 @@ TEST(RequestChecks, InputAndOutputMayBeInSharedMemory) {
   const Result<InferRequest> checked = check_infer_request(request, twice_model());
   ASSERT_TRUE(checked) << checked.error().message;
   EXPECT_EQ(checked->input_region, (RegionRange{"r", 0, 480}));
-  EXPECT_EQ(checked->output_region, (RegionRange{"r", 0, 192}));
+  ASSERT_EQ(checked->outputs.size(), 1U);
+  EXPECT_EQ(checked->outputs.front().region, (RegionRange{"r", 0, 192}));
+}
+
+// Returns what is asked for, as "name first+channels".
+std::vector<std::string> asked(const ModelInferRequest& request, const ModelInfo& model) {
+  const Result<InferRequest> checked = check_infer_request(request, model);
+  EXPECT_TRUE(checked) << (checked ? "" : checked.error().message);
+  std::vector<std::string> texts;
+  for (const RequestedOutput& output : checked ? checked->outputs : std::vector<RequestedOutput>()) {
+    texts.push_back(output.name + " " + std::to_string(output.first_channel) + "+" + std::to_string(output.channels));
+  }
+  return texts;
+}
+
+TEST(RequestChecks, OfSeveralOutputsAnyMayBeAskedForAndNoneMeansAll) {
+  ModelInfo model = twice_model();
+  model.outputs = {{"a", 1}, {"b", 4}, {"c", 2}};
+  ModelInferRequest request = twice_request();
+  EXPECT_THAT(asked(request, model), ElementsAre("a 0+1", "b 1+4", "c 5+2"));
+  request.add_outputs()->set_name("c");
+  request.add_outputs()->set_name("b");
+  EXPECT_THAT(asked(request, model), ElementsAre("c 5+2", "b 1+4"));
+  request.add_outputs()->set_name("d");
+  EXPECT_THAT(check_infer_request(request, model).error().message, HasSubstr("'d', expected 'a' or 'b' or 'c'"));
+  request.mutable_outputs(2)->set_name("c");
+  EXPECT_THAT(check_infer_request(request, model).error().message, HasSubstr("'c' found twice, expected once"));
+}
+
+TEST(RequestChecks, AllOutputsGoToSharedMemoryOrNone) {
+  ModelInfo model = twice_model();
+  model.outputs = {{"a", 1}, {"b", 1}};
+  ModelInferRequest request = twice_request();
+  request.add_outputs()->set_name("a");
+  request.add_outputs()->set_name("b");
+  set_region(*request.mutable_outputs(1)->mutable_parameters(), 96);
+  EXPECT_THAT(check_infer_request(request, model).error().message,
+              HasSubstr("'b': some outputs go to shared memory, expected all or none"));
+  set_region(*request.mutable_outputs(0)->mutable_parameters(), 96);
+  EXPECT_THAT(asked(request, model), ElementsAre("a 0+1", "b 1+1"));
 }
 
 TEST(RequestChecks, SharedMemoryHoldsTheInputAloneAndWhole) {

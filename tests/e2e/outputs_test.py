@@ -1,0 +1,175 @@
+"""Networks with several outputs give what ONNX Runtime computes of each, in messages, over HTTP and in streams."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import numpy as np
+import onnx
+import onnxruntime
+import tritonclient.grpc as triton
+from onnx import TensorProto, helper
+
+from harness import LONGEST_START, ZNNID, Daemon
+from padded_test import Graph
+
+ZNNI = ZNNID.parent / "znni"
+PLANNER = ZNNID.parent / "planner"
+
+
+def with_outputs(graph, *names):
+    """The model that ends with these values."""
+    model = graph.model(names[0])
+    for name in names[1:]:
+        shape = ["n", graph.images[name], "pz", "py", "px"]
+        model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+    return model
+
+
+def heads():
+    """A padded trunk with affinities, a mask, and the trunk itself."""
+    graph = Graph(11, 1)
+    trunk = graph.add("Relu", [graph.conv("input", 6)], 6)
+    affinities = graph.add("Sigmoid", [graph.conv(trunk, 3)], 3)
+    mask = graph.add("Softmax", [graph.conv(trunk, 2, (1, 1, 1))], 2, axis=1)
+    return with_outputs(graph, affinities, mask, trunk)
+
+
+def valid():
+    """A net that pools, without pads: dense, with two heads behind."""
+    graph = Graph(12, 1)
+    low = graph.add("MaxPool", [graph.conv("input", 4, pads=[0] * 6)], 4, kernel_shape=[2] * 3, strides=[2] * 3)
+    trunk = graph.conv(low, 4, (2, 2, 2), pads=[0] * 6)
+    return with_outputs(graph, graph.conv(trunk, 2, (1, 1, 1)), graph.add("Tanh", [trunk], 4))
+
+
+def supervised():
+    """A U-Net that also gives out what it has at half the resolution: period 2."""
+    graph = Graph(13, 1)
+    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
+    low = graph.conv(graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3), 6)
+    both = graph.add("Concat", [graph.transposed(low, 4, (2, 2, 2), 2), skip], 8, axis=1)
+    return with_outputs(graph, graph.conv(both, 2), graph.conv(low, 2, (1, 1, 1)))
+
+
+def expected(model, volume):
+    """ONNX Runtime's outputs by name."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in model.graph.output]
+    return dict(zip(names, session.run(names, {"input": volume})))
+
+
+def tensor_of(volume):
+    tensor = triton.InferInput("input", list(volume.shape), "FP32")
+    tensor.set_data_from_numpy(volume)
+    return tensor
+
+
+class OutputsTest(unittest.TestCase):
+    """A daemon with such nets; of "chosen" its configuration names one output, of "supervised" none."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.work = pathlib.Path(cls.folder.name)
+        cls.models = {"heads": heads(), "valid": valid(), "supervised": supervised(), "chosen": supervised()}
+        for name, model in cls.models.items():
+            (cls.work / "models" / name / "1").mkdir(parents=True)
+            onnx.save(model, cls.work / "models" / name / "1/model.onnx")
+        first = cls.models["chosen"].graph.output[0].name
+        (cls.work / "models/chosen/config.pbtxt").write_text(
+            f'parameters {{ key: "outputs" value {{ string_value: "{first}" }} }}')
+        cls.daemon = Daemon(cls.work / "models", mem="512M", ready=False).wait_listening()
+        cls.client = cls.daemon.client()
+        deadline = time.monotonic() + LONGEST_START
+        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "chosen")):
+            if time.monotonic() > deadline:
+                raise TimeoutError("\n".join(cls.daemon.log))
+            time.sleep(0.05)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.daemon.stop()
+        cls.folder.cleanup()
+
+    def volume(self, *shape):
+        return np.random.default_rng(3).standard_normal(shape, np.float32)
+
+    def assert_near(self, found, exact):
+        """Within float rounding of what whole convolutions give."""
+        self.assertEqual(found.shape, exact.shape)
+        self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max())
+
+    def test_each_output_is_a_tensor(self):
+        volume = self.volume(2, 1, 13, 14, 15)
+        exact = expected(self.models["heads"], volume)
+        answer = self.client.infer("heads", [tensor_of(volume)])
+        self.assertEqual([output.name for output in answer.get_response().outputs], list(exact))
+        for name, values in exact.items():
+            self.assert_near(answer.as_numpy(name), values)
+
+    def test_some_are_asked_for(self):
+        volume = self.volume(1, 1, 13, 14, 15)
+        exact = expected(self.models["heads"], volume)
+        names = list(exact)[:0:-1]
+        answer = self.client.infer("heads", [tensor_of(volume)],
+                                   outputs=[triton.InferRequestedOutput(name) for name in names])
+        self.assertEqual([output.name for output in answer.get_response().outputs], names)
+        for name in names:
+            self.assert_near(answer.as_numpy(name), exact[name])
+        with self.assertRaisesRegex(triton.InferenceServerException, "requested output 'none', expected 'Sigmoid"):
+            self.client.infer("heads", [tensor_of(volume)], outputs=[triton.InferRequestedOutput("none")])
+
+    def test_the_net_tells_them(self):
+        told = self.client.get_model_metadata("heads").outputs
+        self.assertEqual([output.shape[1] for output in told], [3, 2, 6])
+        checked = subprocess.run([PLANNER, "check", self.work / "models/heads/1/model.onnx", "--json"],
+                                 check=True, capture_output=True)
+        self.assertEqual(json.loads(checked.stdout)["outputs"],
+                         [{"name": output.name, "channels": output.shape[1]} for output in told])
+
+    def test_over_http(self):
+        volume = self.volume(1, 1, 4, 5, 6)
+        exact = expected(self.models["heads"], volume)
+        inputs = [{"name": "input", "datatype": "FP32", "shape": list(volume.shape), "data": volume.ravel().tolist()}]
+        request = urllib.request.Request(f"http://127.0.0.1:{self.daemon.metrics_port}/v2/models/heads/infer",
+                                         json.dumps({"inputs": inputs}).encode())
+        with urllib.request.urlopen(request) as answer:
+            outputs = json.loads(answer.read())["outputs"]
+        self.assertEqual([output["name"] for output in outputs], list(exact))
+        for output in outputs:
+            self.assert_near(np.array(output["data"], np.float32).reshape(output["shape"]), exact[output["name"]])
+
+    def test_a_stream_has_all_channels(self):
+        volume = self.volume(60, 41, 52)
+        np.save(self.work / "in.npy", volume)
+        subprocess.run([ZNNI, "infer", "-m", "heads", "-i", self.work / "in.npy", "-o", self.work / "out.npy",
+                        "--server", self.daemon.url], check=True, capture_output=True)
+        exact = expected(self.models["heads"], volume[None, None])
+        self.assert_near(np.load(self.work / "out.npy"), np.concatenate(list(exact.values()), 1)[0])
+
+    def test_a_net_that_pools(self):
+        """The volume is a multiple of nothing; every other voxel is the network's own."""
+        volume = self.volume(1, 1, 18, 20, 22)
+        exact = expected(self.models["valid"], volume)
+        answer = self.client.infer("valid", [tensor_of(volume)])
+        for name, values in exact.items():
+            self.assert_near(answer.as_numpy(name)[:, :, ::2, ::2, ::2], values)
+
+    def test_outputs_of_several_extents_are_chosen(self):
+        self.daemon.logged("are computed together, for which they must have one extent")
+        self.assertFalse(self.client.is_model_ready("supervised"))
+        volume = self.volume(1, 1, 12, 14, 16)
+        name, exact = next(iter(expected(self.models["chosen"], volume).items()))
+        answer = self.client.infer("chosen", [tensor_of(volume)])
+        self.assertEqual(len(answer.get_response().outputs), 1)
+        self.assert_near(answer.as_numpy(name), exact)
+
+
+if __name__ == "__main__":
+    unittest.main()
