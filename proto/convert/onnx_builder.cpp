@@ -145,14 +145,15 @@ std::string OnnxBuilder::free_name(const std::string& name) {
   return found;
 }
 
-void OnnxBuilder::add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads) {
+void OnnxBuilder::add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads,
+                              bool joins_outputs) {
   const VolumeExtents& first = extents(inputs.front());
   const ExtentAfter after = extents_after(operation, pads, first);
   for (int axis = 0; axis < 3; ++axis) {
     const bool meet = std::all_of(inputs.begin(), inputs.end(), [&](int input) {
       return extents(input).least[axis] == first.least[axis] && extents(input).step[axis] == first.step[axis];
     });
-    misfits_.unmet[axis] += meet ? 0 : 1;
+    misfits_.unmet[axis] += meet || joins_outputs ? 0 : 1;
     misfits_.unread[axis] += after.rest[axis] > 0 ? 1 : 0;
   }
   extents_.push_back(after.extents);
@@ -160,7 +161,7 @@ void OnnxBuilder::add_extents(const Operation& operation, const std::vector<int>
 
 int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
                           std::int64_t images, NodeWeights weights, const Border& pads) {
-  add_extents(operation, inputs, pads);
+  add_extents(operation, inputs, pads, &node == graph_.join.get());
   pads_.push_back(pads);
   guessed_.push_back(std::any_of(inputs.begin(), inputs.end(), [this](int input) { return is_guessed(input); }));
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
@@ -186,6 +187,10 @@ bool OnnxBuilder::is_padded() const {
 }
 
 void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplace(node.output(0), value); }
+
+void OnnxBuilder::name(const std::string& tensor, int value) {
+  if (!tensor.empty()) values_.emplace(tensor, value);
+}
 
 void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
   if (!is_refused_) std::fill(weights_.begin(), weights_.end(), NodeWeights());

@@ -97,6 +97,8 @@ class OnnxBuilder {
   [[nodiscard]] bool is_padded() const;
   // Makes the node's output a name of `value` itself.
   void alias(const onnx::NodeProto& node, int value);
+  // Makes the tensor, another output of a node, a name of `value`; "" names nothing.
+  void name(const std::string& tensor, int value);
   // Makes the outputs of a refused node values, so that the nodes behind it can be checked. They have the form of the
   // tensor `like`, or an unknown one if that is no value. From then on no weights are kept.
   void refuse(const onnx::NodeProto& node, const std::string& like);
@@ -139,7 +141,8 @@ class OnnxBuilder {
   // which only the extents are asked. Does nothing if the tensor is no value.
   void drop_unread(const std::string& tensor);
 
-  // Counts, per axis, nodes whose inputs differ in extent, and nodes that leave voxels at the end unread.
+  // Counts, per axis, nodes whose inputs differ in extent, but for the one that joins several outputs, and nodes that
+  // leave voxels at the end unread.
   struct Misfits {
     Vec3 unmet;
     Vec3 unread;
@@ -161,7 +164,7 @@ class OnnxBuilder {
   int add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
                NodeWeights weights, const Border& pads);
   [[nodiscard]] std::string free_name(const std::string& name);
-  void add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads);
+  void add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads, bool joins_outputs);
 
   const OnnxGraph& graph_;
   int rank_;

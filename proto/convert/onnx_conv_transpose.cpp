@@ -108,10 +108,6 @@ Result<Transposed> transposed_of(const OnnxNode& node, const OnnxBuilder& builde
     return corrupt("kernel_shape is " + to_string(*k) + "; the weights have " + to_string(result->k));
   }
   if (Result<void> read = read_settings(node.attributes, builder.rank(), *result); !read) return read.error();
-  if (!covers(result->k, result->stride)) {
-    return unsupported("strides of " + to_string(result->stride) + " are longer than the kernel, " +
-                       to_string(result->k));
-  }
   return result;
 }
 

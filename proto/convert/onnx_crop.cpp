@@ -7,7 +7,7 @@
 #include <set>
 
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_join.hpp"
+#include "proto/convert/onnx_channels.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -125,13 +125,12 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
   return ranges;
 }
 
-// Fails if a range of the batch or channel axis does not keep all of it.
-Result<void> check_whole(const Range& range, std::int64_t images) {
-  const std::int64_t all = range.axis == image_axis ? images : to_the_end;
+// Fails if a range does not keep all of the batch.
+Result<void> check_batch(const Range& range, std::int64_t batch) {
   const std::int64_t start = range.start.least;
-  const bool begins = start == 0 || (range.axis == image_axis && start <= -images);
-  if (begins && range.end.least >= all && is_constant(range.start) && is_constant(range.end)) return {};
-  return unsupported("keeps " + text_of(range) + "; only spatial axes can be cropped");
+  const bool begins = start == 0 || start <= -batch;
+  if (begins && range.end.least >= batch && is_constant(range.start) && is_constant(range.end)) return {};
+  return unsupported("keeps " + text_of(range) + "; the batch can only be kept whole");
 }
 
 struct Ends {
@@ -183,32 +182,120 @@ Result<Ends> border_of(const Range& range, const Extent& n) {
 }
 
 Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, const Crop& crop) {
-  if (crop == Crop{}) return convert_identity(node, builder);
+  if (crop == Crop{}) {
+    builder.alias(node.proto, input);
+    return {};
+  }
   builder.append(node.proto, crop, {input}, builder.images(input));
   return {};
 }
 
-// Returns the crop of negative pads. `pads` holds all begins, then all ends, of the axes in `axes`; none may be above
-// 0.
-Result<Crop> cropped_by(const Integers& pads, const Integers& axes, int rank) {
+// What a Pad does: takes voxels away, puts zeros around space, and around channels.
+struct Padding {
+  Crop crop;
+  Border zeros;
+  std::int64_t channels_before = 0;
+  std::int64_t channels_behind = 0;
+
+  [[nodiscard]] bool has_zeros() const { return zeros != Border{} || channels_before > 0 || channels_behind > 0; }
+};
+
+// Notes what `pad` does at one end of an axis.
+Result<void> add_pad(std::int64_t pad, int axis, bool at_begin, int rank, Padding& padding) {
+  const bool spatial = axis > image_axis;
+  const std::int64_t least = spatial ? -most_border : 0;
+  const std::int64_t most = axis == 0 ? 0 : spatial ? most_border : most_onnx_images;
+  if (pad < least || pad > most) {
+    return unsupported("pads of " + std::to_string(pad) + " along axis " + std::to_string(axis) +
+                       " are not supported; " +
+                       (axis == 0 ? "only 0" : std::to_string(least) + " to " + std::to_string(most) + " are"));
+  }
+  if (!spatial) {
+    (at_begin ? padding.channels_before : padding.channels_behind) = axis == image_axis ? pad : 0;
+    return {};
+  }
+  const int own = axis + 1 - rank;
+  (at_begin ? padding.crop.begin : padding.crop.end)[own] = std::max<std::int64_t>(0, -pad);
+  (at_begin ? padding.zeros.begin : padding.zeros.end)[own] = std::max<std::int64_t>(0, pad);
+  return {};
+}
+
+// Returns what pads do. `pads` holds all begins, then all ends, of the axes in `axes`; those below 0 crop.
+Result<Padding> padding_of(const Integers& pads, const Integers& axes, int rank) {
   if (pads.size() != 2 * axes.size()) {
     return corrupt("has " + std::to_string(pads.size()) + " pads; " + std::to_string(2 * axes.size()) + " are right");
   }
-  Crop crop;
+  Padding padding;
   std::set<int> seen;
   for (std::size_t i = 0; i < pads.size(); ++i) {
     const Result<int> axis = axis_of(axes[i % axes.size()], rank + 2);
     if (!axis) return axis.error();
     const bool is_new = i >= axes.size() || seen.insert(*axis).second;
     if (!is_new) return corrupt("axis " + std::to_string(*axis) + " stands twice among its axes");
-    const bool spatial = *axis > image_axis;
-    if (pads[i] > 0 || pads[i] < (spatial ? -most_border : 0)) {
-      return unsupported("pads of " + std::to_string(pads[i]) + " are not supported; only 0" +
-                         (spatial ? ", and below 0, which crops" : ""));
-    }
-    if (spatial) (i < axes.size() ? crop.begin : crop.end)[*axis + 1 - rank] = -pads[i];
+    if (Result<void> added = add_pad(pads[i], *axis, i < axes.size(), rank, padding); !added) return added.error();
   }
-  return crop;
+  return padding;
+}
+
+// Fails if what is put around is not zeros.
+Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
+  constexpr int value_input = 2;  // an attribute before operator set 11
+  const Result<std::string> mode = node.attributes.text("mode", "constant");
+  if (!mode) return mode.error();
+  if (*mode != "constant") return unsupported("mode = " + in_quotes(*mode) + " is not supported; only zeros");
+  const Result<float> value = node.attributes.real("value", 0);
+  if (!value) return value.error();
+  if (*value != 0) return unsupported("pads by " + std::to_string(*value) + "; only zeros are supported");
+  if (!OnnxBuilder::has_input(node.proto, value_input)) return {};
+  const onnx::TensorProto* tensor = builder.constant(node.proto, value_input);
+  if (tensor == nullptr) return unsupported("pads by a computed number; only zeros are supported");
+  const Result<std::vector<float>> numbers = builder.floats_of(*tensor);
+  if (!numbers) return numbers.error();
+  if (numbers->size() == 1 && numbers->front() == 0) return {};
+  return unsupported("pads by a constant that is not 0; only zeros are supported");
+}
+
+// Puts zeros around what the crop leaves.
+Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
+  if (!padding.has_zeros()) return append_crop(node, builder, input, padding.crop);
+  if (const Result<void> zeros = check_zeros(node, builder); !zeros) return zeros;
+  if (builder.images(input) == unknown_images) {
+    builder.guess(node.proto);
+    return {};
+  }
+  const std::int64_t f = builder.images(input);
+  const int left = padding.crop == Crop{} ? input : builder.append_part(node.proto, padding.crop, input, f);
+  const ChannelCopy copy{0, f, padding.channels_before, padding.channels_behind};
+  const Result<int> padded = append_copy(node, builder, left, copy, padding.zeros);
+  if (!padded) return padded.error();
+  builder.alias(node.proto, *padded);
+  return {};
+}
+
+// Where a range of the channel axis lies.
+struct Channels {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+// Returns the channels that a range keeps of `f`.
+Result<Channels> channels_of(const Range& range, std::int64_t f) {
+  const auto place = [f](std::int64_t bound) { return std::clamp<std::int64_t>(bound < 0 ? bound + f : bound, 0, f); };
+  if (!is_constant(range.start) || !is_constant(range.end)) {
+    return unsupported("keeps " + text_of(range) + ", which depends on the volume's extent");
+  }
+  const Channels kept{place(range.start.least), place(range.end.least) - place(range.start.least)};
+  if (kept.count > 0) return kept;
+  return corrupt("keeps " + text_of(range) + ": none of " + std::to_string(f) + " channels");
+}
+
+// Returns the value with the channels that the range keeps.
+Result<int> with_channels(const OnnxNode& node, OnnxBuilder& builder, int input, const Range& range) {
+  const std::int64_t f = builder.images(input);
+  const Result<Channels> kept = channels_of(range, f);
+  if (!kept) return kept.error();
+  if (kept->count == f) return input;
+  return append_copy(node, builder, input, {kept->first, kept->count, 0, 0});
 }
 
 }  // namespace
@@ -219,20 +306,29 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
   if (builder.guess_reader(node.proto)) return {};
   const Result<std::vector<Range>> ranges = ranges_of(node, builder);
   if (!ranges) return ranges.error();
+  if (builder.is_guessed(*input)) {
+    builder.guess(node.proto);
+    return {};
+  }
   Crop crop;
+  Result<int> kept = *input;
   for (const Range& range : *ranges) {
-    if (range.axis <= image_axis) {
-      if (Result<void> whole = check_whole(range, builder.images(*input)); !whole) return whole;
+    if (range.axis == 0) {
+      if (Result<void> whole = check_batch(range, builder.batch()); !whole) return whole;
       continue;
     }
-    if (builder.is_guessed(*input)) continue;
+    if (range.axis == image_axis) {
+      kept = with_channels(node, builder, *input, range);
+      if (!kept) return kept.error();
+      continue;
+    }
     const int axis = range.axis + 1 - builder.rank();
     const Result<Ends> border = border_of(range, extent_along(builder.extents(*input), axis));
     if (!border) return border.error();
     crop.begin[axis] = border->begin;
     crop.end[axis] = border->end;
   }
-  return append_crop(node, builder, *input, crop);
+  return append_crop(node, builder, *kept, crop);
 }
 
 Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {
@@ -248,8 +344,8 @@ Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<std::optional<Integers>> named = constants_at(node, builder, axes_input, "axes");
   if (!named) return named.error();
   const std::size_t all = static_cast<std::size_t>(builder.rank()) + 2;
-  const Result<Crop> crop = cropped_by(*pads, (*named).value_or(first_axes(all)), builder.rank());
-  return crop ? append_crop(node, builder, *input, *crop) : crop.error();
+  const Result<Padding> padding = padding_of(*pads, (*named).value_or(first_axes(all)), builder.rank());
+  return padding ? append_padding(node, builder, *input, *padding) : padding.error();
 }
 
 }  // namespace znni

@@ -101,6 +101,16 @@ Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder) {
   return {};
 }
 
+Result<void> convert_cast(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<std::int64_t> to = node.attributes.integer("to", onnx::TensorProto::UNDEFINED);
+  if (!to) return to.error();
+  const bool real = *to == onnx::TensorProto::FLOAT || *to == onnx::TensorProto::FLOAT16 ||
+                    *to == onnx::TensorProto::DOUBLE || *to == onnx::TensorProto::BFLOAT16;
+  if (real) return convert_identity(node, builder);
+  return unsupported("to elements of type number " + std::to_string(*to) +
+                     " is not supported; only to floating point, in which the net is computed anyway");
+}
+
 Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder) {
   if (may_train(node, builder)) return unsupported("drops (training mode), which is not supported");
   return convert_identity(node, builder);

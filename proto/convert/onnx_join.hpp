@@ -16,6 +16,8 @@ namespace znni {
 // Converts a Concat of channels.
 [[nodiscard]] Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder);
+// Passes the input of a Cast to floating point on, whatever its width: the net is computed in float32.
+[[nodiscard]] Result<void> convert_cast(const OnnxNode& node, OnnxBuilder& builder);
 // Passes a Dropout's input on. Fails if its mask is used.
 [[nodiscard]] Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder);
 

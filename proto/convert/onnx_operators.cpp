@@ -7,6 +7,7 @@
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
 #include "proto/convert/onnx_branch.hpp"
+#include "proto/convert/onnx_channels.hpp"
 #include "proto/convert/onnx_clip.hpp"
 #include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
@@ -33,6 +34,8 @@ constexpr std::array<Names, 1> axis = {"axis"};
 constexpr std::array<Names, 1> body = {"body"};
 constexpr std::array<Names, 2> bounds = {"max", "min"};  // up to operator set 10
 constexpr std::array<Names, 2> branches = {"else_branch", "then_branch"};
+constexpr std::array<Names, 3> cast = {"round_mode", "saturate", "to"};
+constexpr std::array<Names, 3> split = {"axis", "num_outputs", "split"};
 constexpr std::array<Names, 6> convolution = {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilations", "kernel_shape",
                                            "pads",     "storage_order", "strides"};
@@ -66,10 +69,11 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 40> operators = {{
+constexpr std::array<OnnxOperator, 42> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
+    {"Cast", 1, 1, cast, convert_cast},
     {"Clip", 1, 3, bounds, convert_clip},
     {"Concat", 1, any, axis, convert_concat},
     {"Constant", 0, 0, {}, convert_constant},
@@ -101,6 +105,7 @@ constexpr std::array<OnnxOperator, 40> operators = {{
     {"Slice", 1, 5, slice, convert_slice},
     {"Softmax", 1, 1, axis, convert_softmax},
     {"Softplus", 1, 1, {}, convert_softplus},
+    {"Split", 1, 2, split, convert_split},
     {"Sub", 2, 2, {}, convert_sub},
     {"Swish", 1, 1, alpha, convert_swish},
     {"Tanh", 1, 1, {}, convert_tanh},

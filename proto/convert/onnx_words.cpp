@@ -33,8 +33,7 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 27> operators = {{
-    {"Cast", "", "export with dynamo=True, which leaves out casts that change nothing", true},
+constexpr std::array<OperatorRow, 26> operators = {{
     {"Celu", "CELU", activate, true},
     {"ConvInteger", "quantised Conv", floats},
     {"DepthToSpace", "pixel shuffle", resize},
@@ -71,7 +70,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 23> refusals = {{
+constexpr std::array<RefusalRow, 25> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
     {"Div", "two computed tensors", "quotient of two tensors", ""},
@@ -82,7 +81,9 @@ constexpr std::array<RefusalRow, 23> refusals = {{
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},
-    {"Pad", "pads of", "Pad", "zeros around space: let the convolution behind it pad"},
+    {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
+    {"Pad", "mode = ", "Pad by other than zeros", "pad by zeros"},
+    {"Pad", "pads by", "Pad by other than zeros", "pad by zeros"},
     {"Reshape", "is computed", "Reshape to a computed shape", fold},
     {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
     {"Resize", "no multiple of the extent", "Resize by other than whole factors", whole_factors},

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from harness import ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated")
+PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied")
 
 
 class Graph:
@@ -205,6 +205,25 @@ def gated():
     return graph.model(graph.conv(graph.add("Concat", [seen, change], 8, axis=1), 2))
 
 
+def copied():
+    """Zeros around space and channels, some channels alone, and a transposed convolution with gaps; period 2."""
+    graph = Graph(14, 2)
+    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
+    low = graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3)
+    up = graph.transposed(low, 4, (1, 1, 1), 2)  # one voxel less than the skipped branch
+    up = graph.add("Pad", [up], 4, [np.array([0, 0, 1, 1, 0, 0, 0, 0, 0, 1], np.int64)])
+    wide = graph.add("Pad", [graph.add("Cast", [up], 4, to=TensorProto.FLOAT)], 7,
+                     [np.array([0, 1, 0, 0, 0, 0, 2, 0, 0, 0], np.int64)])
+    some = graph.add("Slice", [skip], 3, [np.array([1], np.int64), np.array([4], np.int64), np.array([1], np.int64)])
+    first = graph.add("Split", [wide], 2, [np.array([2, 5], np.int64)], axis=1)
+    graph.nodes[-1].output.append("rest")
+    graph.images["rest"] = 5
+    smooth = graph.add("AveragePool", [graph.add("Pad", ["rest"], 5, [np.array([0, 0, 1, 0, 1, 0, 0, 0, 1, 0], np.int64)])],
+                       5, kernel_shape=[2] * 3, strides=[1] * 3)
+    both = graph.add("Concat", [some, first, smooth], 10, axis=1)
+    return graph.model(graph.conv(both, 2))
+
+
 def integers(*values):
     """A list of int64."""
     return np.array(values, np.int64)
@@ -271,7 +290,7 @@ def infer(client, name, volume):
 
 
 class PaddedTest(unittest.TestCase):
-    """A daemon with eleven nets, in memory for patches much smaller than the volumes."""
+    """A daemon with twelve nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
@@ -279,7 +298,7 @@ class PaddedTest(unittest.TestCase):
         cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
                       "strided": strided(), "nearest": nearest(), "linear": linear(),
                       "shaped": shaped(), "grouped": grouped(), "gated": gated(),
-                      "activated": activated()}
+                      "copied": copied(), "activated": activated()}
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)

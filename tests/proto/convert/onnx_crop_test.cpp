@@ -97,12 +97,26 @@ TEST(OnnxCrop, SliceCountsFromTheOtherSideWhereTheFileSaysTheExtent) {
   EXPECT_EQ(loaded.network.nodes[1].operation, (Operation(Crop{{1, 0, 0}, {2, 0, 0}})));
 }
 
+// Exporters of crops to another tensor's extent slice all axes.
+TEST(OnnxCrop, ASliceMayKeepTheBatchWhole) {
+  const Slice all{{0, 0, 1}, {1, whole, -1}, {0, 1, 2}};
+  EXPECT_EQ(crop_of(sliced(all)), (Crop{{1, 0, 0}, {1, 0, 0}}));
+  OnnxModel two = sliced(all);
+  two.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_value(2);
+  EXPECT_THAT(two.refusal(), HasSubstr("keeps [0, 1) of axis 0; the batch can only be kept whole"));
+}
+
 TEST(OnnxCrop, SliceThatIsNoCropIsRefusedInOneLine) {
   const auto refusal = [](const Slice& slice) { return sliced(slice).refusal(); };
   EXPECT_THAT(refusal({{1}, {9}, {2}}), HasSubstr("keeps [1, 9) of axis 2, which depends on an extent that the file"));
   EXPECT_THAT(refusal({{-3}, {whole}, {4}}), HasSubstr("keeps [-3, 9223372036854775807) of axis 4, which depends"));
-  EXPECT_THAT(refusal({{1}, {4}, {1}}), HasSubstr("keeps [1, 4) of axis 1; only spatial axes can be cropped"));
-  EXPECT_THAT(refusal({{0}, {1}, {0}}), HasSubstr("keeps [0, 1) of axis 0; only spatial"));
+  EXPECT_THAT(refusal({{1}, {2}, {0}}), HasSubstr("keeps [1, 2) of axis 0; the batch can only be kept whole"));
   EXPECT_THAT(refusal({{0}, {-1}, {3}, {2}}), HasSubstr("steps of 2 are not supported; only 1"));
   EXPECT_THAT(refusal({{0}, {-1}, {5}}), HasSubstr("axis 5 of a tensor with 5 axes"));
   EXPECT_THAT(refusal({{0}, {-1}, {std::numeric_limits<std::int64_t>::min()}}), HasSubstr("of a tensor with 5 axes"));
@@ -212,7 +226,7 @@ std::string pad_refusal(std::int64_t opset, const test::Integers& pads, bool com
 TEST(OnnxCrop, PadByNothingPassesOn) {
   for (const std::int64_t opset : {7, 10, 11, 13, 18}) {
     EXPECT_EQ(pad_refusal(opset, test::Integers(8, 0)), "") << opset;
-    EXPECT_THAT(pad_refusal(opset, {0, 0, 0, 1, 0, 0, 0, 1}), HasSubstr("pads of 1 are not supported; only 0"));
+    EXPECT_THAT(pad_refusal(opset, {1, 0, 0, 0, 0, 0, 0, 0}), HasSubstr("pads of 1 along axis 0 are not supported"));
   }
   EXPECT_THAT(pad_refusal(11, {}, true), HasSubstr("its pads are computed"));
 }
@@ -232,7 +246,8 @@ TEST(OnnxCrop, PadByLessThanNothingCrops) {
   add_integers(twice, "axes", {2, -3});
   twice.node("Pad", {"in", "pads", "", "axes"}, {"out"});
   EXPECT_THAT(twice.output("out").refusal(), HasSubstr("axis 2 stands twice among its axes"));
-  EXPECT_THAT(pad_refusal(13, {0, -1, 0, 0, 0, 0, 0, 0}), HasSubstr("pads of -1 are not supported; only 0"));
+  EXPECT_THAT(pad_refusal(13, {0, -1, 0, 0, 0, 0, 0, 0}),
+              HasSubstr("pads of -1 along axis 1 are not supported; 0 to 1048576 are"));
   EXPECT_THAT(pad_refusal(13, {0, 0, 0}), HasSubstr("has 3 pads; 8 are right"));
 }
 

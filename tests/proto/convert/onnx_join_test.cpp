@@ -110,6 +110,21 @@ TEST(OnnxJoin, IdentityAndDropoutPassOn) {
   EXPECT_EQ(loaded.network.output_name, "out");
 }
 
+TEST(OnnxJoin, CastsToFloatingPointPassOn) {
+  const auto cast_to = [](std::int64_t type) {
+    OnnxModel model(1);
+    model.node("Relu", {"in"}, {"a"});
+    test::set_integer(model.node("Cast", {"a"}, {"out"}), "to", type);
+    return model.output("out");
+  };
+  for (const auto type :
+       {onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::DOUBLE, onnx::TensorProto::BFLOAT16}) {
+    EXPECT_EQ(cast_to(type).read().network.nodes.size(), 1U) << type;
+  }
+  EXPECT_THAT(cast_to(onnx::TensorProto::INT64).refusal(),
+              HasSubstr("to elements of type number 7 is not supported; only to floating point"));
+}
+
 TEST(OnnxJoin, OldDropoutHasAnAttribute) {
   OnnxModel model(1, 3, 7);
   model.conv("in", "a", 1, 1, {1, 1, 1});

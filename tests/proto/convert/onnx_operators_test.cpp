@@ -27,6 +27,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
   EXPECT_EQ(names, (std::set<std::string_view>{"Add",
                                                "AveragePool",
                                                "BatchNormalization",
+                                               "Cast",
                                                "Clip",
                                                "Concat",
                                                "Constant",
@@ -58,6 +59,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Slice",
                                                "Softmax",
                                                "Softplus",
+                                               "Split",
                                                "Sub",
                                                "Swish",
                                                "Tanh",
@@ -71,11 +73,11 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
   EXPECT_EQ(model.output("up").refusal(),
             "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
-            "BatchNormalization, Clip, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Expand, Gelu, "
+            "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Expand, Gelu, "
             "GroupNormalization, HardSigmoid, HardSwish, Identity, If, InstanceNormalization, LeakyRelu, Loop, "
             "MaxPool, Mish, "
-            "Mul, PRelu, Pad, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Sub, Swish, Tanh, Tile, "
-            "Transpose, Upsample");
+            "Mul, PRelu, Pad, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Sub, Swish, "
+            "Tanh, Tile, Transpose, Upsample");
 }
 
 // PyTorch fills the pads of F.pad up with zeros, and the importer reads what comes out: here none at all.
@@ -94,7 +96,7 @@ TEST(OnnxOperators, ParametersMayBeComputedFromConstants) {
   model.node("Relu", {"padded"}, {"out"});
   EXPECT_EQ(model.output("out").read().network.nodes.size(), 1U);
   zero.mutable_t()->set_int64_data(0, 1);
-  EXPECT_THAT(model.refusal(), HasSubstr("node '/padded' (Pad): pads of 1 are not supported"));
+  EXPECT_THAT(model.refusal(), HasSubstr("node '/padded' (Pad): pads of 1 along axis 0 are not supported; only 0"));
   zeros.mutable_input()->Clear();
   EXPECT_THAT(model.refusal(), HasSubstr("node '/zeros' (ConstantOfShape): operator is not supported"));
   OnnxModel failing(1);

@@ -99,10 +99,18 @@ std::vector<Refused> refused_nodes() {
          model.node("Shape", {"in"}, {"extents"});
          return model.node("Pad", {"in", "extents"}, {"out"});
        }},
-      {"Pad",
+      {"Pad by other than zeros",
        [](OnnxModel& model) -> onnx::NodeProto& {
          model.integers("pads", {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
-         return model.node("Pad", {"in", "pads"}, {"out"});
+         onnx::NodeProto& node = model.node("Pad", {"in", "pads"}, {"out"});
+         test::set_text(node, "mode", "edge");
+         return node;
+       }},
+      {"Cast to whole numbers",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         onnx::NodeProto& node = model.node("Cast", {"in"}, {"out"});
+         test::set_integer(node, "to", onnx::TensorProto::INT64);
+         return node;
        }},
       {"Resize by other than whole factors",
        [](OnnxModel& model) -> onnx::NodeProto& {
