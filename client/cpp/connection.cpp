@@ -64,9 +64,8 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   facts.name = answer.name();
   if (answer.versions_size() > 0) facts.version = answer.versions(answer.versions_size() - 1);
   if (answer.inputs_size() > 0) facts.f_in = images_of(answer.inputs(0));
-  for (const auto& output : answer.outputs()) facts.outputs.push_back({output.name(), images_of(output)});
-  if (!facts.outputs.empty()) facts.f_out = 0;
-  for (const OutputFacts& output : facts.outputs) facts.f_out += output.images;
+  if (answer.outputs_size() > 0) facts.f_out = 0;
+  for (const auto& output : answer.outputs()) facts.f_out += images_of(output);
   facts.properties.insert(answer.properties().begin(), answer.properties().end());
   const auto field_of_view = facts.properties.find("field_of_view");
   if (field_of_view != facts.properties.end()) facts.field_of_view = parse_extent(field_of_view->second);

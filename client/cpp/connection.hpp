@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -14,20 +13,13 @@
 
 namespace znni::client {
 
-// One of a model's outputs.
-struct OutputFacts {
-  std::string name;
-  std::int64_t images = 1;
-};
-
 // Facts about a served model that a client needs to cut and pad volumes.
 struct ModelFacts {
   std::string name;
   std::string version;
   bool ready = false;
   std::int64_t f_in = 1;
-  std::int64_t f_out = 1;              // of all outputs
-  std::vector<OutputFacts> outputs;    // whose images follow each other in the output of a stream
+  std::int64_t f_out = 1;              // of all outputs, which follow each other in a stream
   Vec3 field_of_view = Vec3::cube(1);  // voxels by which the output is smaller than the volume, plus 1
   bool pads = false;                   // with zeros at the border of the volume, or has strides that begin with it
   Vec3 window;  // over which it normalises: other volumes are a blend of overlapping ones; zeros if there is none

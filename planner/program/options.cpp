@@ -49,7 +49,8 @@ Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::mov
 void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model", options.model, "network to plan: FILE.onnx or FILE.pbtxt");
   app.add_option("--outputs", options.outputs, "outputs of FILE.onnx to compute, NAME,... (default: all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--mem", raw.memory,
                  "host RAM of the running plan: 256G, 256GiB, 1.5T (default: ZNNI_MEM, else 0.8 x what is free)");
   app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
@@ -59,8 +60,12 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--timings", options.timings, "file of recorded timings (default: in the user's state directory)");
   add_answer_flags(app, raw.answers);
   app.add_option("--plugin", options.plugins, "FILE.so with further primitives")->take_all()->allow_extra_args(false);
-  app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")->delimiter(',');
-  app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")->delimiter(',');
+  app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--force", raw.force, "NODE=NAME: the primitive of a node, by its name or number")
       ->take_all()
       ->allow_extra_args(false);

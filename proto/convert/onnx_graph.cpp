@@ -52,11 +52,10 @@ Result<void> find_input(const onnx::GraphProto& proto, OnnxGraph& graph) {
 Result<std::vector<std::string>> outputs_of(const onnx::GraphProto& proto) {
   if (proto.output_size() == 0) return corrupt("the graph has no output");
   std::vector<std::string> names;
+  std::set<std::string> seen;
   for (const onnx::ValueInfoProto& output : proto.output()) {
     if (output.name().empty()) return corrupt("an output of the graph has no name");
-    if (std::find(names.begin(), names.end(), output.name()) != names.end()) {
-      return corrupt("output " + in_quotes(output.name()) + " stands twice");
-    }
+    if (!seen.insert(output.name()).second) return corrupt("output " + in_quotes(output.name()) + " stands twice");
     names.push_back(output.name());
   }
   return names;
@@ -66,22 +65,28 @@ Result<std::vector<std::string>> outputs_of(const onnx::GraphProto& proto) {
 Result<std::vector<std::string>> find_outputs(const onnx::GraphProto& proto, const std::vector<std::string>& wanted) {
   Result<std::vector<std::string>> all = outputs_of(proto);
   if (!all || wanted.empty()) return all;
+  const std::set<std::string> known(all->begin(), all->end());
+  std::set<std::string> seen;
   for (const std::string& name : wanted) {
-    if (std::find(all->begin(), all->end(), name) != all->end()) continue;
-    std::string names;
-    for (const std::string& output : *all) names += (names.empty() ? "" : ", ") + in_quotes(output);
+    if (!seen.insert(name).second) {
+      return Error{ErrorCode::invalid_argument, "output " + in_quotes(name) + " is wanted twice; name it once"};
+    }
+    if (known.contains(name)) continue;
     return Error{ErrorCode::invalid_argument,
-                 "output " + in_quotes(name) + " is wanted, which the file has not; it has " + names};
+                 "output " + in_quotes(name) + " is wanted, which the file has not; it has " + names_in_quotes(*all)};
   }
   return wanted;
 }
 
-// Names the output, which is that of a node behind all if there are several.
+// Names the output, which is that of a node behind all if there are several. No tensor of the file's has its name.
 void join_outputs(const Producers& producers, OnnxGraph& graph) {
+  const auto is_taken = [&](const std::string& name) {
+    return producers.contains(name) || graph.constants.contains(name) || name == graph.input->name();
+  };
   graph.output = graph.outputs.front();
   if (graph.outputs.size() == 1) return;
   for (std::size_t i = 1; i < graph.outputs.size(); ++i) graph.output += "," + graph.outputs[i];
-  while (producers.contains(graph.output)) graph.output += "'";
+  while (is_taken(graph.output)) graph.output += "'";
   graph.join = std::make_unique<onnx::NodeProto>();
   graph.join->set_op_type("Concat");
   graph.join->set_name(std::string(join_name));
@@ -217,6 +222,13 @@ bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
 }
 
 }  // namespace
+
+std::string names_in_quotes(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "" : ", ") + in_quotes(names[i]);
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more" : text;
+}
 
 std::vector<std::string> tensors_read_by(const onnx::NodeProto& node) {
   std::vector<std::string> tensors;

@@ -41,9 +41,12 @@ inline constexpr std::string_view join_name = "outputs";
 
 // Indexes the model's graph; `model` must outlive the result. Reads the outputs that `wanted` names, in that order, or
 // all if it names none. Fails for an operator set out of range, for more or fewer than one input, if no output or a
-// wanted one is missing, for tensors that two nodes or no node write, and for cycles.
+// wanted one is missing or stands twice, for tensors that two nodes or no node write, and for cycles.
 [[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model,
                                                 const std::vector<std::string>& wanted = {});
+
+// Returns the names as a list for errors, of many the first.
+[[nodiscard]] std::string names_in_quotes(const std::vector<std::string>& names);
 
 // Returns the tensors that the node reads, and those that graphs within it read: of branches and loops. The latter may
 // be of the inner graph itself.

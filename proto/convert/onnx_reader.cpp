@@ -1,5 +1,6 @@
 #include "proto/convert/onnx_reader.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -107,6 +108,14 @@ std::int64_t numbers_of(const onnx::NodeProto& node, const OnnxBuilder& builder)
   return numbers;
 }
 
+// Joins several outputs, if all are values; finish() refuses others.
+Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
+  if (builder.is_written(graph.output)) return corrupt("tensor " + in_quotes(graph.output) + " is written twice");
+  const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(),
+                                      [&](const std::string& output) { return builder.value_of(output) >= 0; });
+  return are_values ? convert_node(*graph.join, builder) : Result<void>();
+}
+
 // Converts a node, or what of an activation of several nodes it stands for: the last one for all.
 Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates, OnnxBuilder& builder) {
   const OnnxGate* gate = gates.of(node);
@@ -123,7 +132,8 @@ void convert_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& 
                    OnnxBlockers& blockers) {
   std::int64_t numbers = 0;
   for (const onnx::NodeProto* node : graph.nodes) {
-    const Result<void> converted = convert_or_join(*node, gates, builder);
+    const bool joins = node == graph.join.get();
+    const Result<void> converted = joins ? convert_join(graph, builder) : convert_or_join(*node, gates, builder);
     if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
     if (!blockers.first()) continue;
     numbers = add(numbers, numbers_of(*node, builder));
@@ -159,30 +169,40 @@ std::vector<NamedOutput> outputs_of(const OnnxGraph& graph, const OnnxBuilder& b
   return outputs;
 }
 
-// Says of a network with several outputs what to do if it is refused because they do not fit each other.
-Error refused_whole(const OnnxGraph& graph, Error error) {
-  const std::string join = "node " + std::string(join_name) + ":";
-  if (!graph.join || error.message.find(join) == std::string::npos) return corrupt(error.message);
-  std::string names;
-  for (const std::string& output : graph.outputs) names += (names.empty() ? "" : ", ") + in_quotes(output);
-  return unsupported("its outputs " + names + " are computed together, for which they must have one extent (" +
-                     error.message + "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
+// Fails if an output is no tensor as the net's values are.
+Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder& builder) {
+  for (const std::string& output : graph.outputs) {
+    if (builder.turned(output) != nullptr || builder.grouped(output) != nullptr) {
+      return unsupported("the output " + in_quotes(output) +
+                         " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
+    }
+    if (builder.value_of(output) < 0) {
+      return unsupported("the output " + in_quotes(output) + " is not the first output of a node");
+    }
+  }
+  return {};
+}
+
+// Returns what to do if the error is of the node that joins the outputs, because they do not fit each other.
+std::optional<Error> outputs_differ(const OnnxGraph& graph, const std::string& join, const Error& error) {
+  if (!graph.join || error.message.find("node " + join + ": ") == std::string::npos) return std::nullopt;
+  return unsupported("its outputs " + names_in_quotes(graph.outputs) +
+                     " are computed together, for which they must have one extent (" + error.message +
+                     "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
 }
 
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
-  const int output = builder.value_of(graph.output);
-  if (builder.turned(graph.output) != nullptr || builder.grouped(graph.output) != nullptr) {
-    return unsupported("the output " + in_quotes(graph.output) +
-                       " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
-  }
-  if (output < 0) return unsupported("the output " + in_quotes(graph.output) + " is not the first output of a node");
+  if (const Result<void> sound = check_outputs_are_values(graph, builder); !sound) return sound.error();
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
   builder.network().outputs = outputs_of(graph, builder);
+  const std::string last = builder.network().nodes.empty() ? "" : builder.network().nodes.back().name;
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
-  if (!valid) return graph.join ? refused_whole(graph, valid.error()) : std::move(valid);
-  if (const Result<void> sound = check(valid->network); !sound) return refused_whole(graph, sound.error());
+  if (!valid) return outputs_differ(graph, last, valid.error()).value_or(valid.error());
+  if (const Result<void> sound = check(valid->network); !sound) {
+    return outputs_differ(graph, last, sound.error()).value_or(corrupt(sound.error().message));
+  }
   valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> fits = check_window(valid->network); !fits) {
     return unsupported("the extents that the input declares are the window of a network that normalises over it, and " +
@@ -219,7 +239,7 @@ Result<LoadedNetwork> read_for_volumes(const onnx::ModelProto& model, const Onnx
   const bool computes_extents = reads_extents(graph);
   if (computes_extents) {
     const Result<VolumeExtents> volumes = find_volumes(reading, all);
-    if (!volumes) return volumes.error();
+    if (!volumes) return outputs_differ(graph, std::string(join_name), volumes.error()).value_or(volumes.error());
     builder.assume(*volumes);
   }
   const VolumeExtents volumes = builder.extents(0);

@@ -17,7 +17,7 @@ znni::ModelInfo model() {
   model.name = "net";
   model.version = "1";
   model.input_name = "raw";
-  model.outputs = {{"out", 2}};
+  model.outputs = {{"out", 1}, {"more", 1}};
   model.f_in = 1;
   model.f_out = 2;
   model.field_of_view = znni::Vec3::cube(3);

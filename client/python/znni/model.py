@@ -20,8 +20,7 @@ class Model:
     network says, and a region of interest by itself has another output than the same region of the volume.
     ``window`` is what the network normalises over, if it does so over all voxels, else None: the output of a volume of
     another extent is a blend of overlapping windows.
-    ``outputs`` names the channels of each output, in the order of the network: of ``found``, which ``predict``
-    returned, ``found[model.outputs["mask"]]`` are those of the output "mask".
+    ``outputs`` are the channels of each output, which follow each other; ``part`` cuts them out.
     """
 
     name: str
@@ -55,6 +54,17 @@ class Model:
         grown = tuple(a + b - 1 for a, b in zip(volume[1:], self.field_of_view))
         n = self.shrunk(volume[1:] if pad == "none" else grown, "volume")
         return axes.output_shape((self.output_channels, *n), len(shape))
+
+    def part(self, found: Any, name: str) -> Any:
+        """Returns the channels of the output ``name`` of what ``predict`` returned for all outputs.
+
+        Raises InvalidError if the model has no output of this name.
+        """
+        if name not in self.outputs:
+            known = ", ".join(f"'{output}'" for output in self.outputs)
+            raise InvalidError(f"output: '{name}' found, expected one of {known}, which model '{self.name}' has")
+        channel_axis = found.ndim - 4
+        return found if channel_axis < 0 else found[(slice(None),) * channel_axis + (self.outputs[name],)]
 
     def check_channels(self, channels: int, name: str) -> None:
         """Raises InvalidError unless the model takes this many channels."""

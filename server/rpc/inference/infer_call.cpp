@@ -18,8 +18,13 @@ namespace {
 using inference::ModelInferRequest;
 using inference::ModelInferResponse;
 
-// Most jobs of a request that stand in line at the same time: each takes about a kilobyte, which is not leased.
-constexpr std::int64_t most_jobs = 1000;
+// Returns the most jobs of a request that stand in line at the same time: each takes about a kilobyte, and 8 bytes for
+// each channel, which are not leased.
+std::int64_t most_jobs(std::int64_t channels) {
+  constexpr std::int64_t most = 1000;
+  constexpr std::int64_t most_channels = 128 * most;  // of all
+  return std::clamp<std::int64_t>(most_channels / channels, 1, most);
+}
 
 Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t most_bytes) {
   if (data_bytes <= most_bytes) return {};
@@ -61,7 +66,8 @@ Result<RegionHandle> find_region(const SharedRegions& regions, const AdmittedInf
   if (!region || output.region->bytes >= bytes) return region;
   return Error{ErrorCode::invalid_argument, "shared memory region " + in_quotes(output.region->region) + ": " +
                                                 std::to_string(output.region->bytes) +
-                                                " bytes are given for the output, it has " + std::to_string(bytes)};
+                                                " bytes are given for the output " + in_quotes(output.name) +
+                                                ", it has " + std::to_string(bytes)};
 }
 
 // Regions that the request names, within their bounds and large enough.
@@ -192,6 +198,10 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
                                               checked.parameters.output_type, checked.batch);
   if (!outlook) return outlook.error();
+  if (outlook->output.f != admitted.model.f_out) {
+    return Error{ErrorCode::unavailable,
+                 "model " + in_quotes(admitted.model.name) + " was loaded anew since the request came; try again"};
+  }
   admitted.outlook = *std::move(outlook);
   admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
                      VolumeOrder::image_major};
@@ -296,7 +306,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   add_outputs(admitted, response);
   InferJobs parts(admitted, *input, response, *blocks);
   JobStatistics all;
-  const std::int64_t most = std::max(admitted.together, most_jobs);
+  const std::int64_t most = std::max(admitted.together, most_jobs(admitted.output.f));
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
     if (i == 0) jobs.front().in_turn = events.in_turn;

@@ -165,9 +165,29 @@ std::vector<RequestedOutput> all_outputs(const ModelInfo& model) {
 }
 
 std::string names_of(const ModelInfo& model) {
+  constexpr std::size_t most = 8;
   std::string names;
-  for (const NamedOutput& output : model.outputs) names += (names.empty() ? "" : " or ") + in_quotes(output.name);
-  return names;
+  for (std::size_t i = 0; i < std::min(most, model.outputs.size()); ++i) {
+    names += (i == 0 ? "" : " or ") + in_quotes(model.outputs[i].name);
+  }
+  return model.outputs.size() > most ? names + " or another" : names;
+}
+
+bool overlap(const RegionRange& a, const RegionRange& b) {
+  return a.region == b.region && a.offset < add(b.offset, b.bytes) && b.offset < add(a.offset, a.bytes);
+}
+
+// Fails if the last output does not go where the others do, or over one of them.
+Result<void> check_last_place(const std::vector<RequestedOutput>& asked, const std::string& where) {
+  const RequestedOutput& last = asked.back();
+  if (last.region.has_value() != asked.front().region.has_value()) {
+    return invalid(where + ": some outputs go to shared memory, expected all or none of those that are requested");
+  }
+  for (const RequestedOutput& other : asked) {
+    const bool meet = &other != &last && last.region && overlap(*last.region, *other.region);
+    if (meet) return invalid(where + " goes to the same shared memory as " + in_quotes(other.name));
+  }
+  return {};
 }
 
 // Returns the outputs that are asked for: as named, or all.
@@ -185,8 +205,7 @@ Result<std::vector<RequestedOutput>> check_outputs(const ModelInferRequest& requ
     if (!region) return region.error();
     asked.push_back(*found);
     asked.back().region = std::move(*region);
-    if (asked.back().region.has_value() == asked.front().region.has_value()) continue;
-    return invalid(where + ": some outputs go to shared memory, expected all or none of those that are requested");
+    if (const Result<void> placed = check_last_place(asked, where); !placed) return placed.error();
   }
   return asked;
 }

@@ -2,6 +2,8 @@
 
 import unittest
 
+import numpy as np
+
 from znni import wire
 from znni.errors import InvalidError
 from znni.model import model_of
@@ -32,6 +34,13 @@ class ModelTest(unittest.TestCase):
         model = model_of(several, True, "")
         self.assertEqual(model.output_channels, 5)
         self.assertEqual(model.outputs, {"out": slice(0, 3), "mask": slice(3, 5)})
+        found = np.arange(5 * 24).reshape(5, 2, 3, 4)
+        np.testing.assert_array_equal(model.part(found, "mask"), found[3:])
+        np.testing.assert_array_equal(model.part(found[None], "out"), found[None, :3])
+        plane = found[0]  # as one channel of a volume without an axis for channels comes
+        self.assertIs(model_of(answer(outputs=1), True, "").part(plane, "out"), plane)
+        with self.assertRaisesRegex(InvalidError, "output: 'masks' found, expected one of 'out', 'mask', which model"):
+            model.part(found, "masks")
 
     def test_networks_with_fewer_axes(self):
         self.assertEqual(model_of(answer(field_of_view="4,5"), True, "").field_of_view, (1, 4, 5))

@@ -97,6 +97,9 @@ TEST(PlannerCommandLine, Outputs) {
   EXPECT_TRUE(good({"--model", "net.onnx"}).outputs.empty());
   EXPECT_EQ(good({"--model", "net.onnx", "--outputs", "a,b"}).outputs, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(good({"check", "net.onnx", "--outputs", "a"}).outputs, std::vector<std::string>{"a"});
+  const PlannerOptions first = good({"check", "--outputs", "a,b", "net.onnx"});
+  EXPECT_EQ(first.outputs, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(first.files.front(), "net.onnx");
 }
 
 TEST(PlannerCommandLine, ARepository) {

@@ -173,12 +173,19 @@ TEST(OnnxGraph, OfWhichSomeMayBeWanted) {
   EXPECT_EQ(make_onnx_graph(model.proto, {"b", "a"})->output, "b,a") << "in the order in which they are wanted";
   EXPECT_EQ(make_onnx_graph(model.proto, {"a", "c"}).error().message,
             "output 'c' is wanted, which the file has not; it has 'a', 'b'");
+  EXPECT_EQ(make_onnx_graph(model.proto, {"a", "a"}).error().message, "output 'a' is wanted twice; name it once");
 }
 
 TEST(OnnxGraph, AJoinTakesNoNameFromATensor) {
   OnnxModel model = two_outputs();
   model.node("Relu", {"in"}, {"a,b"});
   EXPECT_EQ(make_onnx_graph(model.proto)->output, "a,b'");
+  OnnxModel named = two_outputs();
+  named.tensor("a,b'", {1});
+  named.proto.mutable_graph()->mutable_input(0)->set_name("a,b");
+  named.proto.mutable_graph()->mutable_node(0)->set_input(0, "a,b");
+  named.proto.mutable_graph()->mutable_node(2)->set_input(0, "a,b");
+  EXPECT_EQ(make_onnx_graph(named.proto)->output, "a,b''");
 }
 
 TEST(OnnxGraph, OutputsThatAreNone) {

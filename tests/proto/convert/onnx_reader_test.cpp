@@ -62,6 +62,74 @@ TEST(OnnxReader, OutputsMayDependOnEachOther) {
   EXPECT_EQ(describe(model.read().network).back(), "outputs: concat <- /b, /a, in");
 }
 
+// A branch may write a tensor of the name that the joined outputs have.
+TEST(OnnxReader, ABranchThatTakesTheNameOfTheJoinedOutputsIsRefused) {
+  OnnxModel model(1);
+  model.node("Relu", {"in"}, {"a"});
+  model.node("Tanh", {"in"}, {"b"});
+  onnx::TensorProto& yes = *model.proto.mutable_graph()->add_initializer();
+  yes.set_name("yes");
+  yes.set_data_type(onnx::TensorProto::BOOL);
+  yes.add_int32_data(1);
+  onnx::NodeProto& choice = model.node("If", {"yes"}, {"c"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto& branch = *choice.add_attribute();
+    branch.set_name(name);
+    branch.set_type(onnx::AttributeProto::GRAPH);
+    onnx::NodeProto& inner = *branch.mutable_g()->add_node();
+    inner.set_op_type("Elu");
+    inner.add_input("in");
+    inner.add_output("a,b,c");
+    branch.mutable_g()->add_output()->set_name("a,b,c");
+  }
+  EXPECT_THAT(model.output("a").output("b").output("c").refusal(), HasSubstr("tensor 'a,b,c' is written twice"));
+}
+
+// Advice to choose is for outputs that do not meet, and for nothing else.
+TEST(OnnxReader, OutputsAreToBeChosenOnlyIfTheyDoNotMeet) {
+  constexpr const char* advice = "choose by --outputs";
+  const auto branches = [](const char* name) {
+    OnnxModel model(2);
+    model.conv("in", "a", 2, 3, {1, 1, 1});
+    model.conv("in", "b", 2, 3, {2, 1, 1});
+    if (name != nullptr) model.proto.mutable_graph()->mutable_node(0)->set_name(name);
+    return model;
+  };
+  EXPECT_THAT(branches(nullptr).output("a").output("b").refusal(), HasSubstr(advice));
+  EXPECT_THAT(branches("outputs").output("a").output("b").refusal(), HasSubstr(advice)) << "the node has another name";
+  OnnxModel inner = branches(nullptr);
+  inner.node("Add", {"a", "b"}, {"c"}).set_name("outputs");
+  EXPECT_THAT(inner.output("c").output("in").refusal(), testing::Not(HasSubstr(advice)));
+  OnnxModel coarse(1);
+  onnx::NodeProto& pool = coarse.node("AveragePool", {"in"}, {"a"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  test::set_integers(pool, "strides", {2, 2, 2});
+  test::set_integers(coarse.conv("a", "b", 1, 1, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  EXPECT_THAT(coarse.output("a").output("b").refusal(), testing::StartsWith("unsupported: "));
+}
+
+// A net that computes with extents is looked at for volumes of several; its outputs differ for all of them.
+TEST(OnnxReader, OutputsOfANetThatReadsExtentsAreToBeChosen) {
+  OnnxModel model(1);
+  onnx::NodeProto& pool = model.node("AveragePool", {"in"}, {"low"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  test::set_integers(pool, "strides", {2, 2, 2});
+  model.node("Shape", {"in"}, {"sizes"});
+  test::set_text(model.node("Resize", {"low", "", "", "sizes"}, {"up"}), "mode", "nearest");
+  onnx::NodeProto& resize = *model.proto.mutable_graph()->mutable_node(2);
+  test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
+  test::set_text(resize, "nearest_mode", "floor");
+  EXPECT_EQ(OnnxModel(model).output("up").refusal(), "");
+  EXPECT_THAT(model.output("up").output("low").refusal(), HasSubstr("choose by --outputs"));
+}
+
+TEST(OnnxReader, AnOutputThatIsNoValueIsNamed) {
+  OnnxModel model(1);
+  model.node("Relu", {"in"}, {"a"});
+  test::set_integers(model.node("Transpose", {"a"}, {"turned"}), "perm", {0, 2, 1, 3, 4});
+  EXPECT_THAT(model.output("a").output("turned").refusal(), HasSubstr("the output 'turned' is transposed or reshaped"));
+}
+
 TEST(OnnxReader, FoldedAndFusedItStillStands) {
   const LoadedNetwork fused = fold_and_fuse(test::rich_model().read());
   EXPECT_TRUE(check(fused.network));

@@ -150,7 +150,7 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
                                                   " is below the field of view " + to_string(model->field_of_view)};
   }
   JobOutlook outlook;
-  outlook.output = {1, f_out, input.n - model->field_of_view + Vec3::cube(1)};
+  outlook.output = {1, f_out_of_outlook > 0 ? f_out_of_outlook : f_out, input.n - model->field_of_view + Vec3::cube(1)};
   outlook.patch = min(model->patch, input.n);
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.slab_planes = std::min(outlook.patch.z - model->field_of_view.z + 1, outlook.output.n.z);

@@ -119,6 +119,15 @@ TEST_F(InferCall, EachOutputIsATensorOfItsOwn) {
   EXPECT_TRUE(is_times(2, response_.raw_output_contents(0).substr(0, 96), first));
 }
 
+TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherChannelsIsNotAsked) {
+  server_.two_outputs = true;
+  server_.f_out_of_outlook = 1;
+  const Result<void> done = infer(twice_request({6, 5, 4}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+}
+
 TEST_F(InferCall, ABatchOfSeveralOutputs) {
   server_.two_outputs = true;
   const VolumeShape one{1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
@@ -454,14 +463,14 @@ TEST_F(InferCallInSharedMemory, EachOutputHasItsOwnRegion) {
   EXPECT_TRUE(is_times(2, memory_.read(1000, 96), one));
   EXPECT_TRUE(is_twice(memory_.read(2000, 96), one));
   (*both.mutable_outputs(1)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(95);
-  EXPECT_THAT(infer(both).error().message, HasSubstr("95 bytes are given for the output, it has 96"));
+  EXPECT_THAT(infer(both).error().message, HasSubstr("95 bytes are given for the output 'first', it has 96"));
 }
 
 TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {
   const Result<void> small = infer(request(191));
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
-  EXPECT_THAT(small.error().message, HasSubstr("191 bytes are given for the output, it has 192"));
+  EXPECT_THAT(small.error().message, HasSubstr("191 bytes are given for the output 'probability', it has 192"));
   EXPECT_EQ(infer(request(3097)).error().code, ErrorCode::invalid_argument);
   registered_.remove("r");
   EXPECT_EQ(infer(request()).error().code, ErrorCode::not_found);

@@ -247,6 +247,9 @@ TEST(RequestChecks, AllOutputsGoToSharedMemoryOrNone) {
   EXPECT_THAT(check_infer_request(request, model).error().message,
               HasSubstr("'b': some outputs go to shared memory, expected all or none"));
   set_region(*request.mutable_outputs(0)->mutable_parameters(), 96);
+  EXPECT_THAT(check_infer_request(request, model).error().message,
+              HasSubstr("'b' goes to the same shared memory as 'a'"));
+  (*request.mutable_outputs(1)->mutable_parameters())["shared_memory_offset"].set_int64_param(96);
   EXPECT_THAT(asked(request, model), ElementsAre("a 0+1", "b 1+1"));
 }
 
