@@ -39,6 +39,7 @@
 #include "server/protobuf_log.hpp"
 #include "server/rest/infer_call.hpp"
 #include "server/rest/rest_service.hpp"
+#include "server/rpc/connections/read_blocks.hpp"
 #include "server/rpc/server.hpp"
 #include "server/security.hpp"
 #include "server/signals.hpp"
@@ -361,6 +362,7 @@ int main(int argc, char** argv) {
   cpu::let_openmp_sleep(argv);
   // The library's own lines on standard error say less than our errors do.
   setenv("GRPC_VERBOSITY", "NONE", 0);
+  rpc::read_in_blocks();
   const std::vector<const char*> arguments(argv + 1, argv + argc);
   const Command command = parse_options(arguments, version_text("znnid", cpu::fft_1d_notice()));
   if (command.exit_code) {

@@ -35,8 +35,8 @@ constexpr std::int64_t message_slack_bytes = 64 << 10;
 constexpr int spare_threads = 8;  // refuse calls while all others are taken
 constexpr std::chrono::milliseconds readiness_period{100};
 constexpr int keepalive_ms = 60'000;
-constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
-constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin before any is looked at
+constexpr int most_streams = 256;          // of one connection, which a client that keeps to the protocol keeps to
+constexpr int most_read_bytes = 64 << 10;  // at a time: all calls in it begin before any is looked at
 constexpr int most_handshake_ms = 20'000;
 constexpr std::int64_t min_window_bytes = 64 << 10;
 constexpr std::int64_t max_window_bytes = 4 << 20;
@@ -89,6 +89,9 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const
   // A client whose machine is gone is noticed.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
+  // Clients ping as often as they like. The library stops reading where it has too many answers to write, but where it
+  // ends a connection for its pings it notes an error for each, which takes many times their bytes.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_streams);
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, most_read_bytes);
   // Windows keep their size. If its memory gets short the library makes them smaller, even below what a client has sent

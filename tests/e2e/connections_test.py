@@ -1,5 +1,6 @@
 """Tests clients that attack at the level of connections."""
 
+import concurrent.futures
 import contextlib
 import socket
 import tempfile
@@ -17,6 +18,7 @@ from harness import Daemon
 MODEL = "net"
 MORE_THAN_FILES = 300
 CALLS_OF_ATTACKER = 60_000
+FLOOD = 32 << 20  # bytes of a connection that come without a pause
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 METADATA = "/inference.GRPCInferenceService/ServerMetadata"
 INFER = "/inference.GRPCInferenceService/ModelInfer"
@@ -57,6 +59,27 @@ def wait_for(holds):
     """Waits until `holds()`."""
     while not holds():
         time.sleep(0.01)
+
+
+def wait_for_frame(connection, frame):
+    """Waits until the daemon has sent `frame`."""
+    received = b""
+    while frame not in received:
+        more = connection.recv(1 << 16)
+        if not more:
+            raise ConnectionError("the daemon closed the connection")
+        received += more
+
+
+def flood(connection, frames):
+    """Sends `frames` over and over, without a pause, until the daemon has read it all, and again."""
+    connection.sendall(raw_http2.BEGIN)
+    wait_for_frame(connection, raw_http2.SETTINGS_TAKEN)
+    for _ in range(2):
+        for _ in range(FLOOD // len(frames)):
+            connection.sendall(frames)
+        connection.sendall(raw_http2.frame(raw_http2.SETTINGS, 0, 0))
+        wait_for_frame(connection, raw_http2.SETTINGS_TAKEN)
 
 
 class ConnectionsTest(unittest.TestCase):
@@ -119,6 +142,50 @@ class ConnectionsTest(unittest.TestCase):
             self.assertLess(daemon.memory("VmHWM"), 512 << 20)
             print(f"peak {daemon.memory('VmHWM') >> 20} MiB", end=" ")
             self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+
+    def reads_past(self, kind, stream, payload):
+        """Expects a daemon that is flooded with frames of one kind, over four connections, to reserve no memory for
+        more, and to answer other clients as before."""
+        frames = raw_http2.frame(kind, 0, stream, payload) * 50_000
+        with Daemon(self.repository, mem="256M") as daemon:
+            before = infer(daemon)
+            began = daemon.memory("VmHWM")
+            connections = [self.connected_from_elsewhere(daemon.port) for _ in range(4)]
+            with concurrent.futures.ThreadPoolExecutor() as threads:
+                floods = [threads.submit(flood, each, frames) for each in connections]
+                np.testing.assert_array_equal(infer(daemon), before)
+            for each, connection in zip(floods, connections):
+                each.result()
+                connection.close()
+            print(f"peak {daemon.memory('VmHWM') >> 20} MiB, {began >> 20} before", end=" ")
+            self.assertLess(daemon.memory("VmHWM"), began + (32 << 20))
+            np.testing.assert_array_equal(infer(daemon), before)
+            self.assertEqual(daemon.metric("znni_cut_connections_total"), 0)
+            self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+
+    def test_priorities_without_end(self):
+        self.reads_past(raw_http2.PRIORITY, 1, bytes(5))
+
+    def test_windows_that_grow_without_end(self):
+        self.reads_past(raw_http2.WINDOW_UPDATE, 0, b"\0\0\0\1")
+
+    def test_unknown_frames_without_end(self):
+        self.reads_past(raw_http2.UNKNOWN, 0, b"")
+
+    def test_pings_without_end(self):
+        ping = raw_http2.frame(raw_http2.PING, 0, 0, b"is it up")
+        answer = raw_http2.frame(raw_http2.PING, raw_http2.ACK, 0, b"is it up")
+        with Daemon(self.repository, mem="256M") as daemon:
+            before = infer(daemon)
+            began = daemon.memory("VmHWM")
+            with self.connected_from_elsewhere(daemon.port) as client:
+                client.sendall(raw_http2.BEGIN)
+                wait_for_frame(client, raw_http2.SETTINGS_TAKEN)
+                for _ in range(20):
+                    client.sendall(ping * 2000)
+                    wait_for_frame(client, answer * 2000)
+                np.testing.assert_array_equal(infer(daemon), before)
+            self.assertLess(daemon.memory("VmHWM"), began + (32 << 20))
 
     def test_calls_that_are_reset_at_once(self):
         self.holds_against(lambda first: raw_http2.calls_taken_back(INFER, first, 500))

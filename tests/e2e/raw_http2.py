@@ -1,7 +1,9 @@
 """Makes HTTP/2 frames by hand, for clients that do what no library would."""
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, RST_STREAM, SETTINGS = 0, 1, 3, 4
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE = 0, 1, 2, 3, 4, 6, 8
+UNKNOWN = 0x20  # a kind that no document gives a meaning
+ACK = 1
 END_STREAM, END_HEADERS = 1, 4
 CANCEL = 8
 
@@ -13,6 +15,8 @@ def frame(kind, flags, stream, payload=b""):
 
 # The preface, and an empty SETTINGS frame.
 BEGIN = PREFACE + frame(SETTINGS, 0, 0)
+# The answer to a SETTINGS frame.
+SETTINGS_TAKEN = frame(SETTINGS, ACK, 0)
 # Settings of a client that takes no byte of any message.
 NO_WINDOW = frame(SETTINGS, 0, 0, b"\0\4\0\0\0\0")
 
