@@ -93,11 +93,10 @@ class Run {
     for (bool first = true;; first = false) {
       const Result<StreamSummary> one = stream(part);
       if (one || has_written_ || !patience.lasts(one.error())) return one;
-      const std::string why = "trying again for " + duration_text(patience.seconds_left()) + ": " + one.error().message;
       if (first) {
-        progress_.announce(why);
+        progress_.announce(patience.text(one.error()));
       } else {
-        progress_.say(why);
+        progress_.say(patience.text(one.error()));
       }
       if (!patience.wait()) return Error{ErrorCode::cancelled, "interrupted"};
     }
@@ -237,7 +236,7 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop, con
   const Result<Credentials> credentials = read_credentials(options.credentials);
   if (!credentials) return credentials.error();
   const Connection connection(options.server, *credentials);
-  Result<Job> job = make_job(options, connection);
+  Result<Job> job = make_job(options, connection, stop);
   if (!job) return job.error();
   if (is_computed(*job) && !options.dry_run) return finish_only(*job, stop);
   const Result<Advice> advice = choose_parts(connection, *job);

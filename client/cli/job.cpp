@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/cli/patience.hpp"
 #include "client/cli/recorded_writer.hpp"
 
 namespace znni::client {
@@ -91,14 +92,9 @@ JobIdentity identity_of(const Job& job) {
           std::to_string(job.model.f_out) + " images, field of view " + to_string(job.model.field_of_view)};
 }
 
-// Returns the state of a job with --resume that was not interrupted: it starts from the beginning, or fails if its
-// output is complete. So a supervisor that restarts a job may always pass --resume.
-Result<ResumeState> begun_anew(const Job& job) {
-  if (output_exists(job.output)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        job.options.output + ": is there already, in full: add --overwrite in place of --resume to compute it again"};
-  }
+// Returns the state of a job with --resume that was not interrupted: it starts from the beginning. So a supervisor that
+// restarts a job may always pass --resume.
+ResumeState begun_anew(const Job& job) {
   std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning anew\n", job.options.output.c_str());
   return ResumeState{};
 }
@@ -151,11 +147,22 @@ bool is_needless(const Error& error) {
          error.code == ErrorCode::internal;
 }
 
+// Returns true if an earlier run left its record.
+bool has_record(const FileName& output) {
+  const Result<std::optional<ResumeState>> record = read_resume(output);
+  return !record || record->has_value();
+}
+
 // Checks the files before the daemon is asked.
 Result<void> check_files(const Options& options, const FileName& output) {
   if (Result<void> usable = check_file_of(output); !usable) return usable;
   if (output_exists(output) && !options.overwrite && !options.resume) {
     return Error{ErrorCode::invalid_argument, options.output + ": is there already: add --overwrite or name another"};
+  }
+  if (output_exists(output) && options.resume && !has_record(output)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        options.output + ": is there already, in full: add --overwrite in place of --resume to compute it again"};
   }
   std::error_code unknown;
   if (std::filesystem::equivalent(parse_file_name(options.input).path, output.path, unknown)) {
@@ -164,16 +171,26 @@ Result<void> check_files(const Options& options, const FileName& output) {
   return {};
 }
 
+Result<ModelFacts> ask_for_model(const Options& options, const Connection& connection, const std::stop_token& stop) {
+  Patience patience(options.resume ? options.wait_seconds : 0, stop);
+  for (bool first = true;; first = false) {
+    Result<ModelFacts> model = connection.model(options.model, options.version);
+    if (model || !patience.lasts(model.error())) return model;
+    if (first) std::fprintf(stderr, "znni: %s\n", patience.text(model.error()).c_str());
+    if (!patience.wait()) return Error{ErrorCode::cancelled, "interrupted"};
+  }
+}
+
 }  // namespace
 
-Result<Job> make_job(const Options& options, const Connection& connection) {
+Result<Job> make_job(const Options& options, const Connection& connection, const std::stop_token& stop) {
   Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}};
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();
   const Result<Box> box = parse_bbox(options.bbox, source->facts.n);
   if (!box) return box.error();
-  const Result<ModelFacts> model = connection.model(options.model, options.version);
+  const Result<ModelFacts> model = ask_for_model(options, connection, stop);
   if (!model) return model.error();
   job.model = *model;
   const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);

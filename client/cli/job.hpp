@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "client/cli/files.hpp"
@@ -26,9 +27,9 @@ struct Job {
   [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 
-// Opens the input and asks the daemon for the model; writes nothing. Fails with errors that the user can correct and
-// with those of the connection.
-[[nodiscard]] Result<Job> make_job(const Options& options, const Connection& connection);
+// Opens the input and asks the daemon for the model; writes nothing. With --resume it waits for a daemon that is not
+// there or still loads the model. Fails with errors that the user can correct and with those of the connection.
+[[nodiscard]] Result<Job> make_job(const Options& options, const Connection& connection, const std::stop_token& stop);
 
 // The daemon's prediction for a job that begins.
 struct Advice {

@@ -44,7 +44,8 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
   infer
       .add_option("--wait", options.wait_seconds,
-                  "seconds to try again while the daemon has no room, between parts and with --resume")
+                  "seconds to try again while the daemon has no room, between parts and for the rest of an interrupted "
+                  "output; with --resume also while it is not there, or loads the model")
       ->check(finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

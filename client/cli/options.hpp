@@ -29,7 +29,8 @@ struct Options {
   bool overwrite = false;
   bool dry_run = false;
   bool progress = true;
-  double wait_seconds = 600;  // longest wait for a daemon without room, if part of the output exists already
+  double wait_seconds = 600;  // longest wait for a daemon without room, if part of the output exists already; with
+                              // `resume` also for one that is not there or loads the model
   bool json = false;
 };
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "client/cli/progress.hpp"
 #include "primitives/core/clock_time.hpp"
 
 namespace znni::client {
@@ -21,6 +22,10 @@ Patience::Patience(double seconds, std::stop_token stop)
 bool Patience::lasts(const Error& error) const {
   const bool passes = error.code == ErrorCode::over_budget || error.code == ErrorCode::unavailable;
   return passes && seconds_left() > 0;
+}
+
+std::string Patience::text(const Error& error) const {
+  return "trying again for " + duration_text(seconds_left()) + ": " + error.message;
 }
 
 bool Patience::wait() {

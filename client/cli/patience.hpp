@@ -1,8 +1,9 @@
-// Waits, longer each time, for a daemon that has no room at the moment.
+// Waits, longer each time, for a daemon that has no room at the moment, or is not there.
 #pragma once
 
 #include <chrono>
 #include <stop_token>
+#include <string>
 
 #include "primitives/core/result.hpp"
 
@@ -14,6 +15,8 @@ class Patience {
   Patience(double seconds, std::stop_token stop);
   // Returns whether the error may be temporary and there is time left.
   [[nodiscard]] bool lasts(const Error& error) const;
+  // Returns what the user is told before a wait: "trying again for 9:59: " and the error.
+  [[nodiscard]] std::string text(const Error& error) const;
   // Waits before the next attempt. Returns false if stopped.
   [[nodiscard]] bool wait();
   [[nodiscard]] double seconds_left() const;

@@ -15,6 +15,7 @@ namespace {
 constexpr int message_limit = 8 << 20;  // chunks are at most 1 MiB; metadata is small
 constexpr std::chrono::seconds answer_time{10};
 constexpr int keepalive_ms = 5 * 60 * 1000;  // notices a vanished machine; by default servers permit no less
+constexpr int longest_backoff_ms = 10'000;   // until a daemon that is back is found by a call that is tried again
 
 std::shared_ptr<grpc::ChannelCredentials> wire_credentials(const Credentials& credentials) {
   if (credentials.authority.empty()) return grpc::InsecureChannelCredentials();
@@ -26,6 +27,7 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const Cr
   arguments.SetMaxReceiveMessageSize(message_limit);
   arguments.SetMaxSendMessageSize(message_limit);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, longest_backoff_ms);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // connects to daemons directly, even on loopback
   return grpc::CreateCustomChannel(address, wire_credentials(credentials), arguments);
 }

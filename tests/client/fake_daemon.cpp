@@ -30,7 +30,8 @@ const std::map<std::string, std::string>& fields_of_view() {
 
 class FakeInference final : public inference::GRPCInferenceService::Service {
  public:
-  explicit FakeInference(std::string endless_rate) : endless_rate_(std::move(endless_rate)) {}
+  explicit FakeInference(const Habits& habits)
+      : endless_rate_(habits.endless_rate), loading_questions_(habits.loading_questions) {}
 
  private:
   grpc::Status ServerReady(grpc::ServerContext*, const inference::ServerReadyRequest*,
@@ -48,6 +49,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
                              inference::ModelMetadataResponse* answer) override {
     const auto field = fields_of_view().find(request->name());
     if (field == fields_of_view().end()) return unknown(request->name());
+    if (loading_questions_-- > 0) return {grpc::StatusCode::UNAVAILABLE, "model 'crop' is loading"};
     answer->set_name(field->first);
     answer->add_versions("1");
     (*answer->mutable_properties())["field_of_view"] = field->second;
@@ -73,6 +75,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
   }
 
   const std::string endless_rate_;
+  std::atomic<int> loading_questions_;
 };
 
 // One stream. Collects the input, then answers with one voxel of each window.
@@ -245,20 +248,20 @@ class FakeVolumes final : public v1::Volumes::Service {
 }  // namespace
 
 struct FakeDaemon::Services {
-  Services(Behaviour behaviour, const Habits& habits) : inference(habits.endless_rate), volumes(behaviour, habits) {}
+  Services(Behaviour behaviour, const Habits& habits) : inference(habits), volumes(behaviour, habits) {}
   FakeInference inference;
   FakeVolumes volumes;
 };
 
-FakeDaemon::FakeDaemon(Behaviour behaviour, const Habits& habits)
+FakeDaemon::FakeDaemon(Behaviour behaviour, const Habits& habits, const std::string& at)
     : services_(std::make_unique<Services>(behaviour, habits)) {
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(at.empty() ? "127.0.0.1:0" : at, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&services_->inference);
   builder.RegisterService(&services_->volumes);
   server_ = builder.BuildAndStart();
-  address_ = "127.0.0.1:" + std::to_string(port);
+  address_ = at.empty() ? "127.0.0.1:" + std::to_string(port) : at;
 }
 
 int FakeDaemon::streams() const { return services_->volumes.streams; }

@@ -35,11 +35,13 @@ struct Habits {
   Vec3 voxel = {1, 1, 1};                           // position in the window that model "crop" returns
   std::string endless_rate = "4280000";             // in the metadata of its models
   double predicted_seconds = 2.5;                   // in parts
+  int loading_questions = 0;                        // questions for a model before it has loaded
 };
 
 class FakeDaemon {
  public:
-  explicit FakeDaemon(Behaviour behaviour = Behaviour::sound, const Habits& habits = {});
+  // Listens on a free port, or on "unix:PATH".
+  explicit FakeDaemon(Behaviour behaviour = Behaviour::sound, const Habits& habits = {}, const std::string& at = "");
   ~FakeDaemon();
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int streams() const;  // number of streams that began

@@ -1,5 +1,13 @@
 #include "client/cli/job.hpp"
 
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <memory>
+#include <stop_token>
+#include <thread>
+
 #include "client/cli/infer.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/infer_job.hpp"
@@ -172,6 +180,111 @@ TEST(Job, InterruptedOutputIsNotThrownAwayUnasked) {
   options.overwrite = true;
   ASSERT_TRUE(run_infer(options, {}));
   expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+// A place where no daemon is yet.
+class AbsentDaemon {
+ public:
+  explicit AbsentDaemon(std::string path) : path_(std::move(path)), socket_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    path_.copy(name.sun_path, sizeof(name.sun_path) - 1);
+    EXPECT_EQ(bind(socket_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+    EXPECT_EQ(listen(socket_, 1), 0);
+  }
+  // Waits for a client, turns it away and leaves the place to a daemon.
+  void turn_one_away() const {
+    close(accept(socket_, nullptr, nullptr));
+    close(socket_);
+    std::filesystem::remove(path_);
+  }
+  [[nodiscard]] std::string address() const { return "unix:" + path_; }
+
+ private:
+  std::string path_;
+  int socket_;
+};
+
+// Leaves half of an output behind.
+Options interrupted(const Scratch& scratch, const std::string& output) {
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, output);
+  EXPECT_FALSE(run_infer(options, {}));
+  options.resume = true;
+  return options;
+}
+
+TEST(Job, ADaemonThatIsNotThereIsWaitedForToResume) {
+  const Scratch scratch;
+  Options options = interrupted(scratch, "out.npy");
+  const AbsentDaemon absent(scratch.file("s"));
+  options.server = absent.address();
+  std::unique_ptr<FakeDaemon> daemon;
+  std::jthread starter([&] {
+    absent.turn_one_away();
+    daemon = std::make_unique<FakeDaemon>(Behaviour::sound, Habits{}, absent.address());
+  });
+  testing::internal::CaptureStderr();
+  const auto outcome = run_infer(options, {});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("znni: trying again for (10:00|9:[0-9][0-9]): no answer from unix:.*\n"))
+      << "once";
+  starter.join();
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_NE(outcome->json.find("\"resumed_planes\":3"), std::string::npos) << outcome->json;
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+TEST(Job, AModelThatLoadsIsWaitedForToResume) {
+  const Scratch scratch;
+  Habits loading;
+  loading.loading_questions = 2;
+  const FakeDaemon daemon(Behaviour::sound, loading);
+  Options options = options_for(daemon, scratch, "out.npy");
+  const auto unasked = run_infer(options, {});
+  ASSERT_FALSE(unasked) << "a first attempt does not wait";
+  EXPECT_EQ(exit_code(unasked.error()), 1);
+  options.resume = true;
+  testing::internal::CaptureStderr();
+  const auto outcome = run_infer(options, {});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("model 'crop' is loading"));
+  ASSERT_TRUE(outcome) << "a supervisor's, too: " << outcome.error().message;
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+TEST(Job, AWaitForTheDaemonHasAnEnd) {
+  const Scratch scratch;
+  Options options = interrupted(scratch, "out.npy");
+  options.server = "unix:" + scratch.file("nobody");
+  options.wait_seconds = 0.01;
+  const auto late = run_infer(options, {});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::unavailable);
+  const AbsentDaemon absent(scratch.file("s"));
+  options.server = absent.address();
+  options.wait_seconds = 600;
+  std::stop_source stop;
+  const std::jthread user([&] {
+    absent.turn_one_away();
+    stop.request_stop();
+  });
+  const auto stopped = run_infer(options, stop.get_token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(exit_code(stopped.error()), 130);
+  EXPECT_TRUE(read_resume(parse_file_name(options.output))->has_value()) << "what was computed stays";
+}
+
+TEST(Job, ACompleteOutputIsNotWaitedFor) {
+  const Scratch scratch;
+  const FakeDaemon daemon;
+  Options options = options_for(daemon, scratch, "out.npy");
+  ASSERT_TRUE(run_infer(options, {}));
+  options.resume = true;
+  options.server = "unix:" + scratch.file("nobody");
+  const auto again = run_infer(options, {});
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, testing::HasSubstr("is there already, in full"));
+  EXPECT_EQ(exit_code(again.error()), 2);
 }
 
 }  // namespace
