@@ -10,7 +10,7 @@ namespace znni {
 // Bytes of memory that the process has now.
 [[nodiscard]] std::int64_t resident_bytes();
 
-// Writes processor seconds, memory, descriptors and the time of the start, each where the system tells it.
+// Writes processor seconds, memory, threads, descriptors and the time of the start, each where the system tells it.
 void write_process_metrics(PrometheusText& out);
 
 }  // namespace znni

@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <ctime>
+#include <latch>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace znni {
 namespace {
@@ -49,6 +54,29 @@ TEST(ProcessMetrics, TheStartLiesBeforeNowAndStays) {
 TEST(ProcessMetrics, MemoryIsThatOfTheProcess) {
   EXPECT_GT(value_of("process_resident_memory_bytes"), 1e6);
   EXPECT_GT(resident_bytes(), 1 << 20);
+}
+
+TEST(ProcessMetrics, AddressSpaceIsThatOfTheProcess) {
+  constexpr std::size_t bytes = std::size_t{1} << 36;
+  const double before = value_of("process_virtual_memory_bytes");
+  EXPECT_GE(before, value_of("process_resident_memory_bytes"));
+  void* const unused = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(unused, MAP_FAILED);
+  EXPECT_GE(value_of("process_virtual_memory_bytes"), static_cast<double>(bytes)) << "counted, though none is used";
+  munmap(unused, bytes);
+  EXPECT_LT(value_of("process_virtual_memory_bytes"), before + static_cast<double>(bytes));
+}
+
+TEST(ProcessMetrics, ThreadsAreCounted) {
+  constexpr int count = 64;
+  const double before = value_of("process_threads");
+  EXPECT_GE(before, 1);
+  EXPECT_LT(before, count);
+  std::latch counted(1);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back([&counted] { counted.wait(); });
+  EXPECT_GT(value_of("process_threads"), count);
+  counted.count_down();
 }
 
 }  // namespace
