@@ -1,6 +1,6 @@
 #include "proto/convert/onnx_channels.hpp"
 
-#include <optional>
+#include <algorithm>
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_softmax.hpp"

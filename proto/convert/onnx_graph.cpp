@@ -1,5 +1,6 @@
 #include "proto/convert/onnx_graph.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "proto/convert/errors.hpp"

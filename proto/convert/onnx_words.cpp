@@ -72,6 +72,7 @@ struct RefusalRow {
 };
 constexpr std::array<RefusalRow, 25> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
+    {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
     {"Div", "two computed tensors", "quotient of two tensors", ""},
     {"Dropout", "(training mode)", "Dropout in training mode", evaluate, true},
@@ -81,7 +82,6 @@ constexpr std::array<RefusalRow, 25> refusals = {{
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},
-    {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Pad", "mode = ", "Pad by other than zeros", "pad by zeros"},
     {"Pad", "pads by", "Pad by other than zeros", "pad by zeros"},
     {"Reshape", "is computed", "Reshape to a computed shape", fold},

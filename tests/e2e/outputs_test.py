@@ -154,7 +154,7 @@ class OutputsTest(unittest.TestCase):
         self.assert_near(np.load(self.work / "out.npy"), np.concatenate(list(exact.values()), 1)[0])
 
     def test_a_net_that_pools(self):
-        """The volume is a multiple of nothing; every other voxel is the network's own."""
+        """Every other voxel of the dense output is the network's own."""
         volume = self.volume(1, 1, 18, 20, 22)
         exact = expected(self.models["valid"], volume)
         answer = self.client.infer("valid", [tensor_of(volume)])
