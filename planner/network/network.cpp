@@ -285,11 +285,19 @@ Result<void> check_frame(const Network& network, const Walk& walk) {
   const Reach& reach = walk.reach.back();
   if (reach.stride != Vec3::cube(1)) {
     const std::string why = pads ? "a node pads" : "a node has a stride of its own";
-    return invalid(why + ", and the stride is " + to_string(reach.stride) +
-                   ": what that means for the dense output of a strided network is not defined");
+    return invalid(why + ", and the output has a stride of " + to_string(reach.stride) +
+                   "; a last upsampling by as much is right");
   }
   if (covers(reach.fov, network.frame.begin + network.frame.end + Vec3::cube(1))) return {};
   return invalid("the output is larger than the volume, which is not supported");
+}
+
+// Voxels that are repeated are so in each period.
+Result<void> check_output_stride(const Network& network) {
+  const Vec3 stride = network.output_stride;
+  if (covers(stride, Vec3::cube(1)) && period(network) % stride == Vec3{}) return {};
+  return invalid("an output stride of " + to_string(stride) + " does not divide the period of the network's strides, " +
+                 to_string(period(network)));
 }
 
 // Poolings of networks with strides of their own keep the first offset, and extents fit all strides.
@@ -330,6 +338,7 @@ Result<void> check(const Network& network) {
   if (Result<void> sound = check_outputs(network, walk.images.back()); !sound) return sound;
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
+  if (Result<void> sound = check_output_stride(network); !sound) return sound;
   if (Result<void> sound = check_window(network); !sound) return sound;
   return check_all_used(network);
 }

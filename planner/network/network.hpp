@@ -128,6 +128,9 @@ struct Network {
   // Several outputs, whose channels, one after the other, are those of the last node's value
   // (planner/network/named_outputs.hpp); empty if there is one.
   std::vector<NamedOutput> outputs = {};
+  // Equal voxels that the output has along each axis for one that the file's network computes
+  // (planner/network/padding.hpp).
+  Vec3 output_stride = Vec3::cube(1);
   bool operator==(const Network&) const = default;
 };
 

@@ -43,6 +43,13 @@ OutsideKind padding_kind(const Operation& operation) {
   return interpolates(operation) ? OutsideKind::edge : OutsideKind::zero;
 }
 
+// Returns `name`, or with the first number behind it that is free, and takes it.
+std::string free_name(std::set<std::string>& taken, const std::string& name) {
+  std::string found = name;
+  for (int number = 2; !taken.insert(found).second; ++number) found = name + " " + std::to_string(number);
+  return found;
+}
+
 // Builds the valid network node by node.
 class Framing {
  public:
@@ -119,7 +126,7 @@ class Framing {
     const auto [found, is_new] = crops_.try_emplace(std::tuple(number, crop.begin, crop.end, copied), 0);
     if (is_new) {
       const Vec3 extent = extents_of_new_[index(number)];
-      append({free_name(reader + " crop"), crop, {number}}, wanted, extent, {});
+      append({free_name(names_, reader + " crop"), crop, {number}}, wanted, extent, {});
       found->second = static_cast<int>(nodes_.size());
     }
     return found->second;
@@ -151,8 +158,18 @@ class Framing {
   // A last upsampling may write more than the output has.
   void crop_output() {
     const int last = static_cast<int>(padded_.network.nodes.size());
-    const ValueWindow wanted{{}, windows_.extents[index(last)]};
+    const ValueWindow wanted{{}, output_extent(windows_.extents[index(last)])};
     static_cast<void>(cropped("output", last, wanted, std::nullopt));
+  }
+
+  // Returns the output's extent: where its voxels are repeated, the last one may stand for fewer than the others.
+  [[nodiscard]] Vec3 output_extent(Vec3 written) const {
+    const Vec3 volume = windows_.extents.front();
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t more = written[axis] - volume[axis];
+      if (more > 0 && more < padded_.network.output_stride[axis]) written[axis] = volume[axis];
+    }
+    return written;
   }
 
   void append(Node node, const ValueWindow& window, Vec3 extent, NodeWeights weights) {
@@ -161,12 +178,6 @@ class Framing {
     windows_of_new_.push_back(window);
     extents_of_new_.push_back(extent);
     weights_.push_back(std::move(weights));
-  }
-
-  std::string free_name(const std::string& name) {
-    std::string found = name;
-    for (int number = 2; !names_.insert(found).second; ++number) found = name + " " + std::to_string(number);
-    return found;
   }
 
   // A new value's number, begin, end, and the kind of padding of a copy.
@@ -214,9 +225,24 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
   return {};
 }
 
+// Appends an upsampling that repeats each voxel of an output that has a stride.
+Result<void> repeat_output(LoadedNetwork& loaded, std::vector<Border>& pads) {
+  const Result<Vec3> stride = find_output_stride(loaded.network, pads);
+  if (!stride) return stride.error();
+  if (*stride == Vec3::cube(1)) return {};
+  loaded.network.output_stride = *stride;
+  std::set<std::string> names{loaded.network.input_name};
+  for (const Node& node : loaded.network.nodes) names.insert(node.name);
+  const int last = static_cast<int>(loaded.network.nodes.size());
+  loaded.network.nodes.push_back({free_name(names, "output repeated"), Upsample{*stride}, {last}});
+  if (!loaded.weights.empty()) loaded.weights.emplace_back();
+  pads.emplace_back();
+  return {};
+}
+
 }  // namespace
 
-Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads, Vec3 declared) {
+Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> pads, Vec3 declared) {
   ensure(pads.size() == loaded.network.nodes.size(), "pads of every node");
   const bool padded = has_pads(pads);
   const bool strided = has_own_strides(loaded.network, padded);
@@ -226,6 +252,7 @@ Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Bo
   for (Node& node : loaded.network.nodes) {
     if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;
   }
+  if (Result<void> repeated = repeat_output(loaded, pads); !repeated) return repeated.error();
   const Result<ValueWindows> windows = find_windows(loaded.network, pads, declared);
   if (!windows) return windows.error();
   return Framing(std::move(loaded), pads, *windows).run();

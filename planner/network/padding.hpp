@@ -9,6 +9,8 @@
 //
 // Strides: a network that upsamples, or pads with strides, has voxels of several sizes. Its poolings keep the first
 // offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period.
+// Where the output itself is left with a stride, a last upsampling repeats each of its voxels
+// (Network::output_stride), so that the output belongs to the volume voxel by voxel.
 //
 // The window of every value is found from the output backwards: of what its readers ask, the hull. A reader that asks
 // for less reads through a Crop.
@@ -24,7 +26,6 @@ namespace znni {
 // convolution, a pooling or a linear upsampling. An average pooling counts them. `declared`: the input's extents as the
 // file has them, 0 where it leaves an axis open; among residues for which branches meet theirs comes first. Returns
 // `loaded` as it is if no node pads and none has a stride of the network's own. The error names the node.
-[[nodiscard]] Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads,
-                                                    Vec3 declared = {});
+[[nodiscard]] Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> pads, Vec3 declared = {});
 
 }  // namespace znni

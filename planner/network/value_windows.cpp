@@ -90,16 +90,13 @@ class Finder {
     }
   }
 
-  // Strides of every value, and the period in which they all come together.
-  Result<void> find_strides() {
+  // Finds the strides of every value, and the period in which they all come together. Returns the output's stride.
+  Result<Vec3> find_strides() {
     strides_ = {Vec3::cube(1)};
     for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
       if (Result<void> added = add_stride(i); !added) return added.error().within("node " + network_.nodes[i].name);
     }
-    if (strides_.back() == Vec3::cube(1)) return {};
-    return unsupported("a node pads or has a stride of its own, and the output's stride is " +
-                       to_string(strides_.back()) +
-                       ": what that means for the dense output of a strided network is not defined");
+    return strides_.back();
   }
 
   // Extents of every value for the first volume, of a large one, for which branches meet.
@@ -226,9 +223,15 @@ ValueWindow ValueWindows::read_by(const Network& network, const std::vector<Bord
   return demand(reading_of(network.nodes[index(number)].operation, pads[index(number)]), written);
 }
 
+Result<Vec3> find_output_stride(const Network& network, const std::vector<Border>& pads) {
+  return Finder(network, pads).find_strides();
+}
+
 Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared) {
   Finder finder(network, pads);
-  if (Result<void> found = finder.find_strides(); !found) return found.error();
+  const Result<Vec3> stride = finder.find_strides();
+  if (!stride) return stride.error();
+  ensure(*stride == Vec3::cube(1), "an output without a stride");
   Result<std::vector<Vec3>> extents = finder.find_extents(declared);
   if (!extents) return extents.error();
   std::vector<ValueWindow> windows = finder.find_windows(*extents);

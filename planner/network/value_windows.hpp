@@ -28,9 +28,13 @@ struct ValueWindows {
                                     int input) const;
 };
 
-// `pads`: per node, around its first input. `declared`: extents of the input that a file names, or 0. Requires
-// check_nodes(network). Fails with `unsupported` if branches never meet, if a node upsamples what has no stride, or if
-// the output has a stride; the error names the node.
+// Returns the voxels of the input for one of the output, padding aside. `pads`: per node, around its first input.
+// Requires check_nodes(network). Fails with `unsupported` if branches have different strides, or if a node upsamples
+// what has no stride; the error names the node.
+[[nodiscard]] Result<Vec3> find_output_stride(const Network& network, const std::vector<Border>& pads);
+
+// `declared`: extents of the input that a file names, or 0. Requires check_nodes(network), and an output stride of 1.
+// Fails as find_output_stride() does, and if branches never meet.
 [[nodiscard]] Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared);
 
 }  // namespace znni

@@ -71,10 +71,16 @@ std::string names_text(const NetworkFacts& facts) {
   return facts.outputs.size() > 1 ? text : "";
 }
 
+std::string repeats_text(const NetworkFacts& facts) {
+  if (facts.output_stride == Vec3::cube(1)) return "";
+  return ", each voxel of the net's own output repeated " + text_along(facts, facts.output_stride) + " times";
+}
+
 std::string output_text(const NetworkFacts& facts) {
   const bool is_whole = facts.lost == Vec3{};
   return channels_text(facts.f_out) + names_text(facts) + ", " +
-         (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input");
+         (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input") +
+         repeats_text(facts);
 }
 
 std::string field_text(const NetworkFacts& facts) {
@@ -168,6 +174,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.window = network.window;
   if (!is_strided(network) && !facts.tile_bound) facts.field_of_view = reaches(network).back().fov;
   facts.lost = lost_extent(network) - Vec3::cube(1);
+  facts.output_stride = network.output_stride;
   facts.period = period(network);
   facts.least = least_extent(network) - frame;
   facts.parameters = weight_bytes(network) / static_cast<std::int64_t>(sizeof(float));
@@ -191,7 +198,8 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   const auto extents = [&](Vec3 n) { return Json(along_axes(facts, n)); };
   Json all = {{"file", file}, {"runs", true}, {"model", facts.name}};
   all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
-  all["output"] = {{"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}};
+  all["output"] = {
+      {"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}, {"stride", extents(facts.output_stride)}};
   all["outputs"] = Json::array();
   for (const NamedOutput& output : facts.outputs) {
     all["outputs"].push_back({{"name", output.name}, {"channels", output.channels}});

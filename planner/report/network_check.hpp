@@ -18,10 +18,11 @@ struct NetworkFacts {
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;            // of all outputs
   std::vector<NamedOutput> outputs;  // at least one
-  Vec3 field_of_view;       // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
-  Vec3 lost;                // by which the output is smaller than the volume
-  Vec3 period;              // extents of a volume, or of a window, are least + any multiple of this
-  Vec3 least;               // smallest volume, or window
+  Vec3 field_of_view;  // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
+  Vec3 lost;           // by which the output is smaller than the volume
+  Vec3 output_stride = Vec3::cube(1);  // equal voxels of the output for one that the net computes
+  Vec3 period;                         // extents of a volume, or of a window, are least + any multiple of this
+  Vec3 least;                          // smallest volume, or window
   bool tile_bound = false;  // volumes are computed window by window, because a node normalises over all voxels
   Vec3 window;              // 0 where the file leaves it open, or the net needs none
   std::int64_t parameters = 0;

@@ -341,6 +341,9 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Vec3> window = extent_or("window", written.window(), rank, Vec3{});
   if (!window) return window.error();
   network.window = *window;
+  const Result<Vec3> stride = extent_or("output_stride", written.output_stride(), rank, Vec3::cube(1));
+  if (!stride) return stride.error();
+  network.output_stride = *stride;
   for (const text::Output& output : written.output()) network.outputs.push_back({output.name(), output.channels()});
   Names names(network.input_name);
   std::vector<Border> pads;
@@ -367,6 +370,9 @@ std::string network_text(const Network& network) {
   written.set_output_name(network.output_name);
   if (network.frame != Border{}) set_border(written.mutable_frame(), network.frame, network.spatial_rank);
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
+  if (network.output_stride != Vec3::cube(1)) {
+    set_extent(written.mutable_output_stride(), network.output_stride, network.spatial_rank);
+  }
   for (const NamedOutput& output : network.outputs) {
     text::Output* of_file = written.add_output();
     of_file->set_name(output.name);

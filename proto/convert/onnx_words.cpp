@@ -70,7 +70,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 25> refusals = {{
+constexpr std::array<RefusalRow, 24> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -93,8 +93,6 @@ constexpr std::array<RefusalRow, 25> refusals = {{
     {"Slice", "the file leaves open", "Slice by an open extent", "export with static axes"},
     {"Upsample", "a scale of", "Upsample by other than whole factors", whole_factors},
     {"Upsample", "are computed", "Upsample by computed scales", fold},
-    {"", "the output's stride is", "an output coarser than the input",
-     "end with an upsampling to the input's resolution"},
     {"", "are computed together", "outputs of different extents", ""},
     {"", "inputs; 1 is supported", "several inputs", "join them along channels before the export"},
 }};

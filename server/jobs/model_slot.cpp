@@ -81,6 +81,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.field_of_view = engine.field_of_view();
   info_.frame = planned.network.frame;
   info_.padded = padded_axes(planned.network);
+  info_.output_stride = planned.network.output_stride;
   info_.period = period(planned.network);
   info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
   info_.window = window_of(planned);

@@ -47,6 +47,14 @@ def valid():
     return with_outputs(graph, graph.conv(trunk, 2, (1, 1, 1)), graph.add("Tanh", [trunk], 4))
 
 
+def coarse():
+    """A padded net that ends at half the resolution, with two heads there."""
+    graph = Graph(14, 1)
+    low = graph.add("MaxPool", [graph.conv("input", 4)], 4, kernel_shape=[2] * 3, strides=[2] * 3)
+    trunk = graph.conv(low, 4)
+    return with_outputs(graph, graph.conv(trunk, 2, (1, 1, 1)), graph.add("Tanh", [trunk], 4))
+
+
 def supervised():
     """A U-Net that also gives out what it has at half the resolution: period 2."""
     graph = Graph(13, 1)
@@ -76,7 +84,7 @@ class OutputsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
-        cls.models = {"heads": heads(), "valid": valid(), "supervised": supervised(), "chosen": supervised()}
+        cls.models = {"heads": heads(), "valid": valid(), "coarse": coarse(), "supervised": supervised(), "chosen": supervised()}
         for name, model in cls.models.items():
             (cls.work / "models" / name / "1").mkdir(parents=True)
             onnx.save(model, cls.work / "models" / name / "1/model.onnx")
@@ -86,7 +94,7 @@ class OutputsTest(unittest.TestCase):
         cls.daemon = Daemon(cls.work / "models", mem="512M", ready=False).wait_listening()
         cls.client = cls.daemon.client()
         deadline = time.monotonic() + LONGEST_START
-        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "chosen")):
+        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "coarse", "chosen")):
             if time.monotonic() > deadline:
                 raise TimeoutError("\n".join(cls.daemon.log))
             time.sleep(0.05)
@@ -160,6 +168,15 @@ class OutputsTest(unittest.TestCase):
         answer = self.client.infer("valid", [tensor_of(volume)])
         for name, values in exact.items():
             self.assert_near(answer.as_numpy(name)[:, :, ::2, ::2, ::2], values)
+
+    def test_a_coarse_net(self):
+        """Each voxel of the network's own output is repeated, so that there is one for each of the input."""
+        properties = json.loads(self.daemon.page("/v2/models/coarse")[1])["properties"]
+        self.assertEqual(properties["output_stride"], "2,2,2")
+        volume = self.volume(1, 1, 18, 20, 22)
+        answer = self.client.infer("coarse", [tensor_of(volume)])
+        for name, values in expected(self.models["coarse"], volume).items():
+            self.assert_near(answer.as_numpy(name), np.kron(values, np.ones((2, 2, 2), np.float32)))
 
     def test_outputs_of_several_extents_are_chosen(self):
         self.daemon.logged("are computed together, for which they must have one extent")

@@ -20,6 +20,7 @@ class Model:
     network says, and a region of interest by itself has another output than the same region of the volume.
     ``window`` is what the network normalises over, if it does so over all voxels, else None: the output of a volume of
     another extent is a blend of overlapping windows.
+    ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
     ``outputs`` are the channels of each output, which follow each other; ``part`` cuts them out.
     """
 
@@ -33,6 +34,7 @@ class Model:
     properties: Mapping[str, str]
     window: Triple | None = None
     outputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
+    output_stride: Triple = (1, 1, 1)
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -113,4 +115,5 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
                  pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
                  window=_triple(properties["window"]) if "window" in properties else None,
-                 outputs=_outputs(metadata.outputs))
+                 outputs=_outputs(metadata.outputs),
+                 output_stride=_triple(properties.get("output_stride", "1,1,1")))

@@ -312,11 +312,16 @@ TEST(PlannerNetwork, BordersAreChecked) {
   network.frame = {{0, -1, 0}, {}};
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.y = -1 is not in [0, 1048576]"));
   network = framed_pair();
+  network.output_stride = {1, 1, 2};
+  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x2 does not divide the period"));
+  network.output_stride = {1, 1, 0};
+  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x0 does not divide the period"));
+  network = framed_pair();
   network.frame.end.x = 3;
   EXPECT_THAT(why_not(network), HasSubstr("the output is larger than the volume"));
   network = framed_pair();
   network.nodes.push_back({"pool", Pooling{}, {2}});
-  EXPECT_THAT(why_not(network), HasSubstr("a node pads, and the stride is 2x2x2"));
+  EXPECT_THAT(why_not(network), HasSubstr("a node pads, and the output has a stride of 2x2x2"));
 }
 
 }  // namespace

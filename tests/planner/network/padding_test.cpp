@@ -117,14 +117,45 @@ TEST(PlannerPadding, NamesOfCropsAreFree) {
   EXPECT_EQ(valid->network.nodes[3].name, "sum crop 2");
 }
 
+TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
+  const Network pooled = network_of({conv("output repeated", 3, 0), {"pool", Pooling{}, {1}}});
+  const Result<LoadedNetwork> valid = without_padding({pooled, random_weights(pooled, 1)}, {same(1), {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_TRUE(check_weights(valid->network, valid->weights));
+  EXPECT_EQ(valid->network.output_stride, Vec3::cube(2));
+  EXPECT_EQ(valid->network.nodes.back().name, "output repeated 2");
+  EXPECT_EQ(valid->network.nodes.back().operation, Operation(Upsample{}));
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(1));
+  EXPECT_EQ(period(valid->network), Vec3::cube(2));
+}
+
+TEST(PlannerPadding, OfOddVolumesTheLastVoxelOfACoarseOutputStandsForLess) {
+  Network network = network_of({conv("a", 3, 0)});
+  std::get<Convolution>(network.nodes[0].operation).stride = Vec3::cube(2);
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1)}, Vec3::cube(13));
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(1));
+  EXPECT_TRUE(check_volume(valid->network, Vec3::cube(13)));
+  EXPECT_FALSE(check_volume(valid->network, Vec3::cube(14)));
+}
+
+TEST(PlannerPadding, ACoarseOutputWithAVoxelMoreThanTheVolumeHasIsRefused) {
+  const Network network = network_of({{"pool", Pooling{}, {0}}});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1)});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const Result<void> sound = check(valid->network);
+  ASSERT_FALSE(sound);
+  EXPECT_THAT(sound.error().message, HasSubstr("the output is larger than the volume"));
+}
+
 TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
   const auto why = [](const Network& network, const std::vector<Border>& pads) {
     const Result<LoadedNetwork> valid = without_padding({network, {}}, pads);
     return valid ? "" : valid.error().message;
   };
   EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}), HasSubstr("node sum: branches do not meet"));
-  const Network pooled = network_of({conv("a", 3, 0), {"pool", Pooling{}, {1}}});
-  EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("the output's stride is 2x2x2"));
   const Network act = network_of({{"act", Activate{}, {0}}});
   EXPECT_THAT(why(act, {same(1)}), HasSubstr("node act pads; convolutions, poolings and linear upsamplings may"));
 }

@@ -67,8 +67,14 @@ TEST(PlannerValueWindows, TheResidueIsOneForWhichBranchesMeet) {
   EXPECT_THAT(refusal(network, std::vector<Border>(4)), HasSubstr("node sum: branches do not meet"));
 }
 
+TEST(PlannerValueWindows, TheOutputsStrideIsWhatNothingUpsamples) {
+  const Network network =
+      network_of({conv("down", 2, 0, 4), {"up", Upsample{}, {1}}, {"pool", Pooling{}, {2}}, conv("last", 3, 3)});
+  EXPECT_EQ(find_output_stride(network, std::vector<Border>(4)).value(), Vec3::cube(4));
+  EXPECT_EQ(find_output_stride(network_of({conv("a", 3, 0)}), {same(1)}).value(), Vec3::cube(1));
+}
+
 TEST(PlannerValueWindows, RefusesWhatIsNotDefined) {
-  EXPECT_THAT(refusal(network_of({conv("down", 2, 0, 2)}), {same(1)}), HasSubstr("the output's stride is 2x2x2"));
   EXPECT_THAT(refusal(network_of({{"up", Upsample{}, {0}}}), {{}}),
               HasSubstr("node up: upsamples by 2x2x2, but its input has a stride of 1x1x1"));
   EXPECT_THAT(refusal(network_of({conv("down", 2, 0, 2), {"sum", Add{}, {0, 1}}}), {{}, {}}),

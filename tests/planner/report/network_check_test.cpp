@@ -65,6 +65,16 @@ TEST(PlannerNetworkCheck, SeveralOutputsAreNamed) {
             Json::parse(R"({"name": "flow", "channels": 2})"));
 }
 
+TEST(PlannerNetworkCheck, ARepeatedOutputSaysHowOften) {
+  Network network = strided();
+  network.output_stride = Vec3{2, 4, 4};
+  const NetworkFacts facts = facts_of(network);
+  EXPECT_EQ(facts.output_stride, (Vec3{2, 4, 4}));
+  EXPECT_NE(check_text("net.onnx", facts).find("each voxel of the net's own output repeated 2x4x4 times\n"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts))["output"]["stride"], Json::parse("[2, 4, 4]"));
+}
+
 TEST(PlannerNetworkCheck, LinesForPeople) {
   EXPECT_EQ(check_text("net.onnx", facts_of(chain(3))),
             "net.onnx runs here\n"
@@ -88,7 +98,7 @@ TEST(PlannerNetworkCheck, LinesForPeople) {
 TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
-      "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5]},
+      "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5], "stride": [1, 1]},
       "outputs": [{"name": "output", "channels": 3}], "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
       "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));

@@ -80,6 +80,14 @@ TEST(NetworkText, SeveralOutputs) {
   EXPECT_THAT(refusal("node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 }"), HasSubstr("has one"));
 }
 
+TEST(NetworkText, AnOutputWithAStrideIsRepeated) {
+  const Network network = parsed("spatial_rank: 2 node { conv { f_out: 4 k: 3 stride: 2 } }");
+  EXPECT_EQ(network.output_stride, (Vec3{1, 2, 2}));
+  EXPECT_EQ(network.nodes.back().operation, Operation(Upsample{Vec3{1, 2, 2}}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("output_stride: 2 node { conv { f_out: 4 k: 3 } }"), HasSubstr("does not divide the period"));
+}
+
 TEST(NetworkText, ANetworkThatNormalisesMayHaveAWindow) {
   const Network network = parsed("window: [8, 16, 16] node { conv { f_out: 4 k: 3 } } node { norm {} }");
   EXPECT_EQ(network.window, (Vec3{8, 16, 16}));

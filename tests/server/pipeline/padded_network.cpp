@@ -149,6 +149,23 @@ Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
   return out;
 }
 
+// Each voxel `stride` times, as far as the volume of extent `n` goes: what is missing of it are less than a stride.
+Values spread(const Shape5& shape, const Values& values, Vec3 stride, Vec3 n) {
+  if (stride == Vec3::cube(1)) return values;
+  Vec3 whole = shape.n * stride;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (whole[axis] - n[axis] < stride[axis]) whole[axis] = std::min(whole[axis], n[axis]);
+  }
+  Values out;
+  for (std::int64_t i = 0; i < shape.f * voxels(whole); ++i) {
+    const Vec3 from = Vec3{i / (whole.y * whole.x) % whole.z, i / whole.x % whole.y, i % whole.x} / stride;
+    const std::int64_t image = i / voxels(whole);
+    out.push_back(
+        values[static_cast<std::size_t>(((image * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
+  }
+  return out;
+}
+
 }  // namespace
 
 PaddedNetwork random_padded_network(Random& random) {
@@ -188,7 +205,7 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
     shapes.push_back(output_shape(problem));
     values.push_back(oracle::oracle_run(problem, inputs, padded.weights[i].view()));
   }
-  return values.back();
+  return spread(shapes.back(), values.back(), padded.output_stride, n);
 }
 
 LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused) {

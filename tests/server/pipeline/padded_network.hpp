@@ -15,8 +15,9 @@ namespace znni::test {
 struct PaddedNetwork {
   Network network;
   NetworkWeights weights;
-  std::vector<Border> pads;  // per node
-  Vec3 declared = {};        // extents of the input for which it was made; 0: any
+  std::vector<Border> pads;            // per node
+  Vec3 declared = {};                  // extents of the input for which it was made; 0: any
+  Vec3 output_stride = Vec3::cube(1);  // voxels of the volume for one of the last value
 };
 
 // Convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual additions,
@@ -24,7 +25,8 @@ struct PaddedNetwork {
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
 // The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
-// a max pooling, with -infinity, or, an upsampling, with the voxels at the border again.
+// a max pooling, with -infinity, or, an upsampling, with the voxels at the border again. Of an output that has a
+// stride, each voxel stands for all of the volume that it belongs to.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.

@@ -35,6 +35,12 @@ class StridedGrower {
     return true;
   }
 
+  void coarsen() {
+    net_.output_stride = {random_.integer(1, 3), random_.integer(1, 2), 2};
+    down(net_.output_stride);
+    if (random_.chance(0.5)) conv(random_.integer(1, 3));
+  }
+
   PaddedNetwork finish() {
     net_.weights = random_weights(net_.network, static_cast<std::uint64_t>(random_.integer(1, 1000)));
     return std::move(net_);
@@ -163,6 +169,19 @@ PaddedNetwork random_strided_network(Random& random, bool valid, bool linear) {
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     // Padding may make the output larger than the volume, and a network may end in one that is.
     if (sound && check(sound->network)) return net;
+  }
+}
+
+PaddedNetwork random_coarse_network(Random& random, bool valid) {
+  for (;;) {
+    StridedGrower grower(random, valid, false);
+    if (!grower.level(random.integer(0, 2))) continue;
+    grower.coarsen();
+    PaddedNetwork net = grower.finish();
+    const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
+    if (!sound || !check(sound->network)) continue;
+    // Without pads and upsamplings a pooling is dense.
+    if (sound->network.output_stride == net.output_stride) return net;
   }
 }
 

@@ -11,4 +11,7 @@ namespace znni::test {
 // 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
 [[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid, bool linear = false);
 
+// The same, or a single level, and behind it a pooling or a strided convolution that none upsamples.
+[[nodiscard]] PaddedNetwork random_coarse_network(Random& random, bool valid);
+
 }  // namespace znni::test

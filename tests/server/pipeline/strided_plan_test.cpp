@@ -1,6 +1,7 @@
 // Networks with strides of their own, padded or valid, in patches and in streams, compared with their definition.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "planner/costs/costs.hpp"
@@ -24,6 +25,11 @@ using test::Random;
 using test::random_extent;
 using test::valid_form;
 
+using MakeNetwork = std::function<PaddedNetwork(Random&, bool valid)>;
+
+PaddedNetwork strided(Random& random, bool valid) { return test::random_strided_network(random, valid); }
+PaddedNetwork linear(Random& random, bool valid) { return test::random_strided_network(random, valid, true); }
+
 class StridedPlan : public testing::Test {
  protected:
   StridedPlan() {
@@ -33,12 +39,12 @@ class StridedPlan : public testing::Test {
   }
 
   // Searches plans of random networks and compares what they give.
-  void expect_definition(bool linear) {
+  void expect_definition(const MakeNetwork& make) {
     int ran = 0;
     for (int i = 0; i < test::case_count(12); ++i) {
       const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
       Random random(seed);
-      const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2, linear);
+      const PaddedNetwork net = make(random, i % 3 == 2);
       const LoadedNetwork valid = valid_form(net, random.chance(0.7));
       SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
       SearchOptions options;
@@ -65,17 +71,19 @@ class StridedPlan : public testing::Test {
   std::unique_ptr<CostSource> costs_ = modelled_costs();
 };
 
-TEST_F(StridedPlan, SearchedPlansEqualTheDefinition) { expect_definition(false); }
+TEST_F(StridedPlan, SearchedPlansEqualTheDefinition) { expect_definition(strided); }
 
-TEST_F(StridedPlan, SearchedPlansOfLinearUpsamplingsEqualTheDefinition) { expect_definition(true); }
+TEST_F(StridedPlan, SearchedPlansOfLinearUpsamplingsEqualTheDefinition) { expect_definition(linear); }
+
+TEST_F(StridedPlan, SearchedPlansOfCoarseOutputsEqualTheDefinition) { expect_definition(test::random_coarse_network); }
 
 // Patches and streams on primitives that are the oracle itself.
-void expect_definition_in_any_patches_and_streams(bool linear) {
+void expect_definition_in_any_patches_and_streams(const MakeNetwork& make) {
   int streams = 0;
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
-    const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2, linear);
+    const PaddedNetwork net = make(random, i % 3 == 2);
     const LoadedNetwork valid = valid_form(net, random.chance(0.5));
     std::vector<GeometryChoice> ladder = {test::random_choice(valid.network, random, random.integer(1, 2), 2)};
     if (random.chance(0.6)) {
@@ -97,11 +105,15 @@ void expect_definition_in_any_patches_and_streams(bool linear) {
 }
 
 TEST(StridedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
-  expect_definition_in_any_patches_and_streams(false);
+  expect_definition_in_any_patches_and_streams(strided);
 }
 
 TEST(StridedNetworks, OfLinearUpsamplingsEqualTheirDefinitionInAnyPatchesAndStreams) {
-  expect_definition_in_any_patches_and_streams(true);
+  expect_definition_in_any_patches_and_streams(linear);
+}
+
+TEST(StridedNetworks, OfCoarseOutputsEqualTheirDefinitionInAnyPatchesAndStreams) {
+  expect_definition_in_any_patches_and_streams(test::random_coarse_network);
 }
 
 TEST(StridedNetworks, OfLinearUpsamplingsAreNotExactWhereTheBorderIsNotRepeated) {

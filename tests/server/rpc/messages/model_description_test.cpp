@@ -78,6 +78,13 @@ TEST(ModelDescription, PaddingIsToldAlsoWhereItFollowsACrop) {
   EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_after"), "0,2,1");
 }
 
+TEST(ModelDescription, ARepeatedOutputSaysHowOften) {
+  ModelInfo model = twice_model();
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride"));
+  model.output_stride = {1, 2, 4};
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("output_stride"), "1,2,4");
+}
+
 TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {
   ModelInfo model = twice_model();
   model.window = {32, 64, 96};
