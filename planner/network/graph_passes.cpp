@@ -58,7 +58,7 @@ bool join_crops(LoadedNetwork& loaded, int node) {
   if (crop == nullptr) return false;
   const Node* producer = exclusive_producer(loaded.network, node);
   const auto* inner = producer == nullptr ? nullptr : std::get_if<Crop>(&producer->operation);
-  if (inner == nullptr) return false;
+  if (inner == nullptr || producer->outside != Border{}) return false;
   *crop = {inner->begin + crop->begin, inner->end + crop->end};
   remove_node(loaded, loaded.network.nodes[index(node)].inputs.front() - 1);
   return true;

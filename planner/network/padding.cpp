@@ -40,7 +40,8 @@ bool interpolates(const Operation& operation) {
 OutsideKind padding_kind(const Operation& operation) {
   const auto* pool = std::get_if<Pooling>(&operation);
   if (pool != nullptr && pool->kind == PoolKind::max) return OutsideKind::lowest;
-  return interpolates(operation) ? OutsideKind::edge : OutsideKind::zero;
+  const bool repeats = interpolates(operation) || std::holds_alternative<Crop>(operation);
+  return repeats ? OutsideKind::edge : OutsideKind::zero;
 }
 
 // Returns `name`, or with the first number behind it that is free, and takes it.
@@ -79,7 +80,7 @@ class Framing {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, static_cast<int>(i));
-      if (auto* const crop = std::get_if<Crop>(&node.operation)) {
+      if (auto* const crop = std::get_if<Crop>(&node.operation); crop != nullptr && pads == Border{}) {
         node.inputs[i] = numbers_[index(input)];
         *crop = crop_to(wanted, node.inputs[i]);
       } else {
@@ -195,6 +196,17 @@ class Framing {
   NetworkWeights weights_;
 };
 
+// Every voxel that a crop puts around comes with one of the volume in the same window.
+Result<void> check_edges(const std::string& name, const Crop& crop, const Border& pads) {
+  const Vec3 before = pads.begin - crop.begin;
+  const Vec3 behind = pads.end - crop.end;
+  const bool widens = covers(before, {}) && covers(behind, {});
+  if (widens && covers(min(crop.begin, crop.end), max(before, behind))) return {};
+  return Error{ErrorCode::unsupported, "node " + name + " crops by " + to_string(crop.begin) + " and " +
+                                           to_string(crop.end) + " what it pads by " + to_string(pads.begin) + " and " +
+                                           to_string(pads.end) + "; it may pad by as much and at most as much more"};
+}
+
 // An upsampling that interpolates pads by the one voxel that it reads beside each.
 Result<void> check_edges(const std::string& name, const Upsample& up, const Border& pads) {
   const Vec3 most = (upsampling_window(up.kind, up.factor) - Vec3::cube(1)) / Vec3::cube(2);
@@ -206,9 +218,13 @@ Result<void> check_edges(const std::string& name, const Upsample& up, const Bord
 Result<void> check_pads(const Network& network, const std::vector<Border>& pads) {
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Operation& operation = network.nodes[i].operation;
+    if (pads[i] == Border{}) continue;
     const auto* up = std::get_if<Upsample>(&operation);
-    if (up != nullptr && pads[i] != Border{}) {
-      if (Result<void> sound = check_edges(network.nodes[i].name, *up, pads[i]); !sound) return sound;
+    const auto* crop = std::get_if<Crop>(&operation);
+    if (up != nullptr || crop != nullptr) {
+      Result<void> sound = up != nullptr ? check_edges(network.nodes[i].name, *up, pads[i])
+                                         : check_edges(network.nodes[i].name, *crop, pads[i]);
+      if (!sound) return sound;
       continue;
     }
     const bool may = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Pooling>(operation);
@@ -218,9 +234,9 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
       return Error{ErrorCode::unsupported,
                    "node " + network.nodes[i].name + " pads by as much as its window, " + to_string(pool->window)};
     }
-    if (may || pads[i] == Border{}) continue;
+    if (may) continue;
     return Error{ErrorCode::unsupported,
-                 "node " + network.nodes[i].name + " pads; convolutions, poolings and linear upsamplings may"};
+                 "node " + network.nodes[i].name + " pads; convolutions, poolings, crops and linear upsamplings may"};
   }
   return {};
 }

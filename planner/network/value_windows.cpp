@@ -37,7 +37,11 @@ Reading reading_of(const Operation& operation, const Border& pads) {
     reading.window = pool->window;
     reading.stride = pool->stride;
   }
-  if (const auto* crop = std::get_if<Crop>(&operation)) reading.around = {Vec3{} - crop->begin, Vec3{} - crop->end};
+  if (const auto* crop = std::get_if<Crop>(&operation)) {
+    // One that pads has all of its window, so that a voxel at the border comes with those that repeat it.
+    if (pads != Border{}) reading.window = crop->begin + crop->end + Vec3::cube(1);
+    if (pads == Border{}) reading.around = {Vec3{} - crop->begin, Vec3{} - crop->end};
+  }
   if (const auto* up = std::get_if<Upsample>(&operation)) {
     reading.window = upsampling_window(up->kind, up->factor);
     reading.factor = up->factor;

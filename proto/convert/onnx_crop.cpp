@@ -8,6 +8,7 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_channels.hpp"
+#include "proto/convert/onnx_edges.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -193,7 +194,7 @@ Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, 
 // What a Pad does: takes voxels away, puts zeros around space, and around channels.
 struct Padding {
   Crop crop;
-  Border zeros;
+  Border zeros;  // or other voxels
   std::int64_t channels_before = 0;
   std::int64_t channels_behind = 0;
 
@@ -242,7 +243,10 @@ Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
   constexpr int value_input = 2;  // an attribute before operator set 11
   const Result<std::string> mode = node.attributes.text("mode", "constant");
   if (!mode) return mode.error();
-  if (*mode != "constant") return unsupported("mode = " + in_quotes(*mode) + " is not supported; only zeros");
+  if (*mode != "constant") {
+    return unsupported("mode = " + in_quotes(*mode) +
+                       " is not supported; only constant, with zeros, and, around space, edge");
+  }
   const Result<float> value = node.attributes.real("value", 0);
   if (!value) return value.error();
   if (*value != 0) return unsupported("pads by " + std::to_string(*value) + "; only zeros are supported");
@@ -255,9 +259,24 @@ Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
   return unsupported("pads by a constant that is not 0; only zeros are supported");
 }
 
-// Puts zeros around what the crop leaves.
+// Puts the voxels at the border around what the crop leaves.
+Result<void> append_repeated(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
+  const std::int64_t f = builder.images(input);
+  if (f == unknown_images) {
+    builder.guess(node.proto);
+    return {};
+  }
+  const int left = padding.crop == Crop{} ? input : builder.append_part(node.proto, padding.crop, input, f);
+  builder.alias(node.proto, append_edges(node, builder, left, padding.zeros));
+  return {};
+}
+
+// Puts zeros, or the voxels at the border, around what the crop leaves.
 Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
   if (!padding.has_zeros()) return append_crop(node, builder, input, padding.crop);
+  const Result<std::string> mode = node.attributes.text("mode", "constant");
+  const bool repeats = mode && *mode == "edge" && padding.channels_before == 0 && padding.channels_behind == 0;
+  if (repeats) return append_repeated(node, builder, input, padding);
   if (const Result<void> zeros = check_zeros(node, builder); !zeros) return zeros;
   if (builder.images(input) == unknown_images) {
     builder.guess(node.proto);

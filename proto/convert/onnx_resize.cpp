@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_edges.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -60,8 +61,14 @@ Result<void> check_others(const std::vector<VolumeNumber>& sizes, const OnnxBuil
   return {};
 }
 
+// What becomes of the voxels: an axis that grows by one gets its first voxel again, in front.
+struct Resizing {
+  std::vector<double> scales;  // of [N][f][spatial...]
+  Border edges;
+};
+
 // Returns sizes over the extents that the file declares, or that are known for all volumes.
-Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuilder& builder, int value) {
+Result<Resizing> resizing_to_sizes(const OnnxNode& node, const OnnxBuilder& builder, int value) {
   const std::optional<KnownTensor> tensor = builder.known_at(node.proto, sizes_of_resize);
   if (!tensor) return unsupported("its sizes are computed; export it with a constant scale_factor");
   const Result<std::vector<VolumeNumber>> sizes = numbers_of(*tensor);
@@ -71,20 +78,41 @@ Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuil
                    " are right");
   }
   if (Result<void> same = check_others(*sizes, builder, value); !same) return same.error();
-  std::vector<double> scales(sizes->size(), 1.0);
+  Resizing resizing{std::vector<double>(sizes->size(), 1.0), {}};
   for (int i = 0; i < builder.rank(); ++i) {
     if (builder.is_guessed(value)) continue;
     const std::optional<VolumeNumber> n = extent_along(builder.extents(value), 3 - builder.rank() + i);
     if (!n) return unsupported("its sizes are constants, but the file leaves the input's extents open");
     const VolumeNumber& size = (*sizes)[static_cast<std::size_t>(i) + 2];
     const std::optional<double> scale = ratio(size, *n);
+    const bool is_whole = scale && *scale == std::floor(*scale);
+    if (!is_whole && difference(size, *n) == VolumeNumber{1, {}}) {
+      resizing.edges.begin[3 - builder.rank() + i] = 1;
+      continue;
+    }
     if (!scale) {
       return unsupported("its sizes are no multiple of the extent along axis " + std::to_string(i + 2) +
                          " that is the same for all volumes");
     }
-    scales[static_cast<std::size_t>(i) + 2] = *scale;
+    resizing.scales[static_cast<std::size_t>(i) + 2] = *scale;
   }
-  return scales;
+  return resizing;
+}
+
+// Fails unless voxel v of n + 1 is voxel floor(v n / (n + 1)) of n: the first one again, then all of them.
+Result<void> check_grown(const OnnxAttributes& attributes) {
+  const Result<std::string> mode = attributes.text("mode", "nearest");
+  const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
+  const Result<std::string> rounding = attributes.text("nearest_mode", "round_prefer_floor");
+  const bool repeats = mode && coordinates && rounding && *mode == "nearest" && *coordinates == "asymmetric";
+  if (repeats && *rounding == "floor") return {};
+  return unsupported("grows by one voxel, which only nearest neighbours at asymmetric coordinates with floor may");
+}
+
+Result<Resizing> constant_resizing(const OnnxNode& node, const OnnxBuilder& builder) {
+  Result<std::vector<double>> scales = constant_scales(node, builder, scales_of_resize);
+  if (!scales) return scales.error();
+  return Resizing{*std::move(scales), {}};
 }
 
 // Each voxel of the output takes floor(v / factor), whatever the rounding, in the forms that exporters write.
@@ -158,14 +186,16 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   }
   if (builder.reads_guess(node.proto)) return guess_resized(node, builder);
   const bool has_sizes = OnnxBuilder::has_input(node.proto, sizes_of_resize);
-  const Result<std::vector<double>> scales =
-      has_sizes ? scales_of_sizes(node, builder, *value) : constant_scales(node, builder, scales_of_resize);
-  if (!scales) return scales.error();
-  const Result<Vec3> factor = factor_of(*scales, builder.rank());
+  const Result<Resizing> resizing =
+      has_sizes ? resizing_to_sizes(node, builder, *value) : constant_resizing(node, builder);
+  if (!resizing) return resizing.error();
+  const Result<Vec3> factor = factor_of(resizing->scales, builder.rank());
   if (!factor) return factor.error();
   const Result<UpsampleKind> kind = kind_of(node.attributes, *factor);
   if (!kind) return kind.error();
-  return append_upsampling(node, builder, *value, {*factor, *kind});
+  if (resizing->edges == Border{}) return append_upsampling(node, builder, *value, {*factor, *kind});
+  if (Result<void> grown = check_grown(node.attributes); !grown) return grown;
+  return append_upsampling(node, builder, append_edges(node, builder, *value, resizing->edges), {*factor, *kind});
 }
 
 Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {

@@ -70,7 +70,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 24> refusals = {{
+constexpr std::array<RefusalRow, 25> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -82,10 +82,11 @@ constexpr std::array<RefusalRow, 24> refusals = {{
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},
-    {"Pad", "mode = ", "Pad by other than zeros", "pad by zeros"},
-    {"Pad", "pads by", "Pad by other than zeros", "pad by zeros"},
+    {"Pad", "mode = ", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
+    {"Pad", "pads by", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
     {"Reshape", "is computed", "Reshape to a computed shape", fold},
     {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
+    {"Resize", "grows by one voxel", "Resize by other than whole factors", whole_factors},
     {"Resize", "no multiple of the extent", "Resize by other than whole factors", whole_factors},
     {"Resize", "are computed", "Resize to computed sizes", fold},
     {"Resize", "extents open", "Resize to fixed sizes", "export with static axes, or resize by a scale_factor"},

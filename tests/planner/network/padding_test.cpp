@@ -117,6 +117,19 @@ TEST(PlannerPadding, NamesOfCropsAreFree) {
   EXPECT_EQ(valid->network.nodes[3].name, "sum crop 2");
 }
 
+TEST(PlannerPadding, ACropThatPadsRepeatsTheEdges) {
+  const Network network =
+      network_of({conv("a", 3, 0), {"edges", Crop{Vec3::cube(2), Vec3::cube(2)}, {1}}, conv("b", 4, 2)});
+  const Border pads{Vec3::cube(3), Vec3::cube(4)};
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, pads, {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_EQ(valid->network.nodes[0].outside, pads);
+  EXPECT_EQ(valid->network.nodes[0].outside_kind, OutsideKind::edge);
+  EXPECT_EQ(valid->network.nodes[1].operation, network.nodes[1].operation);
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(3));  // by a; b loses what the edges add
+}
+
 TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
   const Network pooled = network_of({conv("output repeated", 3, 0), {"pool", Pooling{}, {1}}});
   const Result<LoadedNetwork> valid = without_padding({pooled, random_weights(pooled, 1)}, {same(1), {}});
@@ -157,7 +170,11 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
   };
   EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}), HasSubstr("node sum: branches do not meet"));
   const Network act = network_of({{"act", Activate{}, {0}}});
-  EXPECT_THAT(why(act, {same(1)}), HasSubstr("node act pads; convolutions, poolings and linear upsamplings may"));
+  EXPECT_THAT(why(act, {same(1)}),
+              HasSubstr("node act pads; convolutions, poolings, crops and linear upsamplings may"));
+  const Network narrow = network_of({{"edges", Crop{Vec3::cube(1), Vec3::cube(1)}, {0}}});
+  EXPECT_THAT(why(narrow, {same(3)}), HasSubstr("node edges crops by 1x1x1 and 1x1x1 what it pads by 3x3x3 and 3x3x3"));
+  EXPECT_THAT(why(narrow, {{Vec3::cube(1), Vec3::cube(0)}}), HasSubstr("at most as much more"));
 }
 
 TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {

@@ -126,7 +126,7 @@ TEST(OnnxChannels, PadByOtherThanZerosIsRefused) {
     return model.output("out").refusal();
   };
   EXPECT_THAT(refusal([](OnnxModel&, auto& node) { test::set_text(node, "mode", "reflect"); }),
-              HasSubstr("mode = 'reflect' is not supported; only zeros"));
+              HasSubstr("mode = 'reflect' is not supported; only constant, with zeros, and"));
   EXPECT_THAT(refusal([](OnnxModel& model, auto& node) {
                 model.tensor("one", {1}, {1.0F});
                 node.add_input("one");

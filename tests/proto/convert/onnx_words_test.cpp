@@ -99,11 +99,11 @@ std::vector<Refused> refused_nodes() {
          model.node("Shape", {"in"}, {"extents"});
          return model.node("Pad", {"in", "extents"}, {"out"});
        }},
-      {"Pad by other than zeros",
+      {"Pad by other than zeros or edges",
        [](OnnxModel& model) -> onnx::NodeProto& {
          model.integers("pads", {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
          onnx::NodeProto& node = model.node("Pad", {"in", "pads"}, {"out"});
-         test::set_text(node, "mode", "edge");
+         test::set_text(node, "mode", "reflect");
          return node;
        }},
       {"Cast to whole numbers",

@@ -196,7 +196,8 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
     const auto* pool = std::get_if<Pooling>(&node.operation);
     const bool is_max = pool != nullptr && pool->kind == PoolKind::max;
     const double fill = is_max ? -std::numeric_limits<double>::infinity() : 0.0;
-    const bool repeats = std::holds_alternative<Upsample>(node.operation);
+    const bool repeats =
+        std::holds_alternative<Upsample>(node.operation) || std::holds_alternative<Crop>(node.operation);
     inputs.front() = repeats ? repeated(in.front(), inputs.front(), padded.pads[i])
                              : within(in.front(), inputs.front(), padded.pads[i], fill);
     in.front().n = in.front().n + padded.pads[i].begin + padded.pads[i].end;

@@ -12,7 +12,8 @@ constexpr std::int64_t nominal = 36 * 10;
 
 class StridedGrower {
  public:
-  StridedGrower(Random& random, bool valid, bool linear) : random_(random), valid_(valid), linear_(linear) {
+  StridedGrower(Random& random, bool valid, bool linear, bool edges = false)
+      : random_(random), valid_(valid), linear_(linear), edges_(edges) {
     net_.network.name = "strided";
     net_.network.f_in = random.integer(1, 3);
     net_.declared = valid ? Vec3::cube(nominal) + random.vec3(0, 5) : Vec3{};
@@ -78,7 +79,19 @@ class StridedGrower {
     const Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
     const Vec3 window = dilated(conv.k, conv.dilation);
     const Border pads = same(window, Vec3::cube(1));
-    add("conv", conv, {last_}, reduced(window, Vec3::cube(1), pads), pads);
+    if (edges_ && pads != Border{} && random_.chance(0.6)) {
+      repeat_edges(pads);
+      add("conv", conv, {last_}, reduced(window, Vec3::cube(1), {}));
+    } else {
+      add("conv", conv, {last_}, reduced(window, Vec3::cube(1), pads), pads);
+    }
+  }
+
+  // Puts the voxels at the border around again.
+  void repeat_edges(const Border& edges) {
+    const Vec3 most = max(edges.begin, edges.end) + random_.vec3(0, 1);
+    add("edges", Crop{most, most}, {last_}, extent(last_) + edges.begin + edges.end,
+        {most + edges.begin, most + edges.end});
   }
 
   void down(Vec3 factor) {
@@ -146,10 +159,18 @@ class StridedGrower {
   Random& random_;
   bool valid_;
   bool linear_;
+  bool edges_;
   PaddedNetwork net_;
   std::vector<Vec3> extents_;  // per value
   int last_ = 0;
 };
+
+bool repeats_edges(const PaddedNetwork& net) {
+  for (std::size_t i = 0; i < net.pads.size(); ++i) {
+    if (std::holds_alternative<Crop>(net.network.nodes[i].operation) && net.pads[i] != Border{}) return true;
+  }
+  return false;
+}
 
 bool interpolates(const Network& network) {
   return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
@@ -168,6 +189,17 @@ PaddedNetwork random_strided_network(Random& random, bool valid, bool linear) {
     if (linear && !interpolates(net.network)) continue;
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     // Padding may make the output larger than the volume, and a network may end in one that is.
+    if (sound && check(sound->network)) return net;
+  }
+}
+
+PaddedNetwork random_edged_network(Random& random) {
+  for (;;) {
+    StridedGrower grower(random, false, random.chance(0.3), true);
+    if (!grower.level(random.integer(0, 2))) continue;
+    PaddedNetwork net = grower.finish();
+    if (!repeats_edges(net)) continue;
+    const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     if (sound && check(sound->network)) return net;
   }
 }

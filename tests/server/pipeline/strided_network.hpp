@@ -11,7 +11,10 @@ namespace znni::test {
 // 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
 [[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid, bool linear = false);
 
-// The same, or a single level, and behind it a pooling or a strided convolution that none upsamples.
+// A padded one, or a single level, in which convolutions read the voxels at the border again in place of zeros.
+[[nodiscard]] PaddedNetwork random_edged_network(Random& random);
+
+// The same as the first, or a single level, and behind it a pooling or a strided convolution that none upsamples.
 [[nodiscard]] PaddedNetwork random_coarse_network(Random& random, bool valid);
 
 }  // namespace znni::test

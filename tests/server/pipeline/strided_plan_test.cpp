@@ -30,6 +30,8 @@ using MakeNetwork = std::function<PaddedNetwork(Random&, bool valid)>;
 PaddedNetwork strided(Random& random, bool valid) { return test::random_strided_network(random, valid); }
 PaddedNetwork linear(Random& random, bool valid) { return test::random_strided_network(random, valid, true); }
 
+PaddedNetwork edged(Random& random, bool /*valid*/) { return test::random_edged_network(random); }
+
 class StridedPlan : public testing::Test {
  protected:
   StridedPlan() {
@@ -77,6 +79,8 @@ TEST_F(StridedPlan, SearchedPlansOfLinearUpsamplingsEqualTheDefinition) { expect
 
 TEST_F(StridedPlan, SearchedPlansOfCoarseOutputsEqualTheDefinition) { expect_definition(test::random_coarse_network); }
 
+TEST_F(StridedPlan, SearchedPlansOfRepeatedEdgesEqualTheDefinition) { expect_definition(edged); }
+
 // Patches and streams on primitives that are the oracle itself.
 void expect_definition_in_any_patches_and_streams(const MakeNetwork& make) {
   int streams = 0;
@@ -114,6 +118,10 @@ TEST(StridedNetworks, OfLinearUpsamplingsEqualTheirDefinitionInAnyPatchesAndStre
 
 TEST(StridedNetworks, OfCoarseOutputsEqualTheirDefinitionInAnyPatchesAndStreams) {
   expect_definition_in_any_patches_and_streams(test::random_coarse_network);
+}
+
+TEST(StridedNetworks, OfRepeatedEdgesEqualTheirDefinitionInAnyPatchesAndStreams) {
+  expect_definition_in_any_patches_and_streams(edged);
 }
 
 TEST(StridedNetworks, OfLinearUpsamplingsAreNotExactWhereTheBorderIsNotRepeated) {
