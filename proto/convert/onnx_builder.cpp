@@ -123,6 +123,7 @@ Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
                     : is_known(node.input(index))           ? " is computed from extents"
                     : turned(node.input(index)) != nullptr  ? " is transposed"
                     : grouped(node.input(index)) != nullptr ? " is reshaped into groups of channels"
+                    : split(node.input(index)) != nullptr   ? " is reshaped into voxels of channels"
                                                             : " is not the first output of a node";
   return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
 }
@@ -209,6 +210,7 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
     turned_.erase(output);
     grouped_.erase(output);
+    split_.erase(output);
   }
 }
 
@@ -229,7 +231,8 @@ bool OnnxBuilder::guess_reader(const onnx::NodeProto& node) {
 }
 
 bool OnnxBuilder::is_written(const std::string& tensor) const {
-  const bool is_value = value_of(tensor) >= 0 || turned(tensor) != nullptr || grouped(tensor) != nullptr;
+  const bool is_value =
+      value_of(tensor) >= 0 || turned(tensor) != nullptr || grouped(tensor) != nullptr || split(tensor) != nullptr;
   return is_value || is_known(tensor) || known_.sequence(tensor) != nullptr;
 }
 
@@ -245,6 +248,10 @@ Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to
   }
   if (const GroupedValue* found = grouped(from); found != nullptr) {
     grouped_.emplace(to, *found);
+    return {};
+  }
+  if (const SplitValue* found = split(from); found != nullptr) {
+    split_.emplace(to, *found);
     return {};
   }
   if (const std::vector<KnownTensor>* found = known_.sequence(from); found != nullptr) {
@@ -277,6 +284,16 @@ const GroupedValue* OnnxBuilder::grouped(const std::string& tensor) const {
   return found == grouped_.end() ? nullptr : &found->second;
 }
 
+void OnnxBuilder::split(const onnx::NodeProto& node, const SplitValue& split) {
+  values_.erase(node.output(0));
+  split_.insert_or_assign(node.output(0), split);
+}
+
+const SplitValue* OnnxBuilder::split(const std::string& tensor) const {
+  const auto found = split_.find(tensor);
+  return found == split_.end() ? nullptr : &found->second;
+}
+
 void OnnxBuilder::drop_unread(const std::string& tensor) {
   const int output = value_of(tensor);
   if (output < 0) return;
@@ -297,6 +314,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   for (Flattened& softmax : flattened_) softmax.value = number(softmax.value);
   turned_.clear();  // none is the output
   grouped_.clear();
+  split_.clear();
 }
 
 void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {

@@ -35,6 +35,14 @@ struct GroupedValue {
   std::int64_t groups = 1;
 };
 
+// A tensor that is a value whose channels are split into those of `factor` voxels along each axis: [N][f / voxels]
+// [factor...][spatial...], or, interleaved, [N][f / voxels] and along each axis its voxels, each in `factor` parts.
+struct SplitValue {
+  int value = 0;
+  Vec3 factor = Vec3::cube(1);
+  bool interleaved = false;
+};
+
 class OnnxBuilder {
  public:
   // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `most_parameters` bounds the
@@ -128,6 +136,11 @@ class OnnxBuilder {
   void group(const onnx::NodeProto& node, GroupedValue grouped);
   // Returns the value in groups that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const GroupedValue* grouped(const std::string& tensor) const;
+  // Makes the node's output a value with split channels. Only Transpose and Reshape read such a value; value() refuses
+  // it.
+  void split(const onnx::NodeProto& node, const SplitValue& split);
+  // Returns the value with split channels that the tensor is; nullptr for any other tensor.
+  [[nodiscard]] const SplitValue* split(const std::string& tensor) const;
   // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
   // checks at the end.
   void note_flattened(const onnx::NodeProto& node);
@@ -178,6 +191,7 @@ class OnnxBuilder {
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
   std::map<std::string, GroupedValue> grouped_;
+  std::map<std::string, SplitValue> split_;
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;    // per value
   std::vector<VolumeExtents> extents_;  // per value

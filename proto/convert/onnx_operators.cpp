@@ -19,6 +19,7 @@
 #include "proto/convert/onnx_reshape.hpp"
 #include "proto/convert/onnx_resize.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
+#include "proto/convert/onnx_shuffle.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tile.hpp"
 
@@ -44,6 +45,7 @@ constexpr std::array<Names, 7> average_pool = {
 constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "spatial", "training_mode"};
 constexpr std::array<Names, 8> conv_transpose = {"auto_pad",       "dilations",    "group", "kernel_shape",
                                                  "output_padding", "output_shape", "pads",  "strides"};
+constexpr std::array<Names, 2> depth_to_space = {"blocksize", "mode"};
 constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
 constexpr std::array<Names, 1> epsilon = {"epsilon"};
 // stash_type is the precision that a framework computes with.
@@ -69,7 +71,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 42> operators = {{
+constexpr std::array<OnnxOperator, 43> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -79,6 +81,7 @@ constexpr std::array<OnnxOperator, 42> operators = {{
     {"Constant", 0, 0, {}, convert_constant},
     {"Conv", 2, 3, convolution, convert_conv},
     {"ConvTranspose", 2, 3, conv_transpose, convert_conv_transpose},
+    {"DepthToSpace", 1, 1, depth_to_space, convert_depth_to_space},
     {"Div", 2, 2, {}, convert_div},
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},

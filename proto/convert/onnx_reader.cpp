@@ -172,7 +172,8 @@ std::vector<NamedOutput> outputs_of(const OnnxGraph& graph, const OnnxBuilder& b
 // Fails if an output is no tensor as the net's values are.
 Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder& builder) {
   for (const std::string& output : graph.outputs) {
-    if (builder.turned(output) != nullptr || builder.grouped(output) != nullptr) {
+    const bool is_reshaped = builder.grouped(output) != nullptr || builder.split(output) != nullptr;
+    if (is_reshaped || builder.turned(output) != nullptr) {
       return unsupported("the output " + in_quotes(output) +
                          " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
     }

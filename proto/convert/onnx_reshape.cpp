@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_shuffle.hpp"
 
 namespace znni {
 namespace {
 
-// Extents along all axes of a tensor; nullopt where they are not known.
-using Extents = std::vector<std::optional<VolumeNumber>>;
+using Extents = TensorExtents;
 using Numbers = std::vector<VolumeNumber>;
 
 constexpr std::size_t axes_of_groups = 3;
@@ -20,27 +20,7 @@ constexpr std::string_view supported_form =
 // Returns whether the file leaves the extent to follow from the others.
 bool is_open(const VolumeNumber& extent) { return extent == VolumeNumber{-1, {}}; }
 
-// Returns "[1, 32, n, n, n]": n for what depends on the volume or is not known.
-std::string text_of(const Extents& extents) {
-  constexpr std::size_t most_axes = 8;
-  if (extents.size() > most_axes) return std::to_string(extents.size()) + " axes";
-  std::string text;
-  for (const std::optional<VolumeNumber>& extent : extents) {
-    const bool known = extent && is_constant(*extent);
-    text.append(text.empty() ? "" : ", ").append(known ? std::to_string(extent->least) : "n");
-  }
-  return "[" + text + "]";
-}
-
 std::string text_of(const Numbers& target) { return text_of(Extents(target.begin(), target.end())); }
-
-Extents extents_of(const OnnxBuilder& builder, int value) {
-  Extents extents = {VolumeNumber{builder.batch(), {}}, VolumeNumber{builder.images(value), {}}};
-  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
-    extents.push_back(extent_along(builder.extents(value), axis));
-  }
-  return extents;
-}
 
 // Returns the extents of a tensor of these extents with its channels in groups: [N, groups, the rest].
 Extents grouped(const Extents& extents, std::int64_t groups) {
@@ -51,36 +31,11 @@ Extents grouped(const Extents& extents, std::int64_t groups) {
   return {extents[0], VolumeNumber{groups, {}}, rest};
 }
 
-// Returns the extents that the node asks for, of a tensor with extents `from`; -1 for one that it leaves open.
-Result<Numbers> target_of(const OnnxNode& node, const OnnxBuilder& builder, const Extents& from) {
-  if (!OnnxBuilder::has_input(node.proto, 1)) return corrupt("input 1 is missing");
-  const std::optional<KnownTensor> tensor = builder.known_at(node.proto, 1);
-  if (!tensor) {
-    return unsupported("its shape " + in_quotes(node.proto.input(1)) +
-                       " is computed of something else than constants and shapes, which is not supported");
-  }
-  Result<Numbers> target = numbers_of(*tensor);
-  if (!target) return target.error().within("its shape " + in_quotes(node.proto.input(1)));
-  const Result<std::int64_t> allows_zero = node.attributes.integer("allowzero", 0);
-  if (!allows_zero) return allows_zero.error();
-  for (std::size_t axis = 0; axis < std::min(target->size(), from.size()); ++axis) {
-    const bool copies = *allows_zero == 0 && (*target)[axis] == VolumeNumber{};
-    if (copies && from[axis]) (*target)[axis] = *from[axis];
-  }
-  if (std::count_if(target->begin(), target->end(), is_open) > 1) return corrupt("leaves two extents open");
-  return target;
-}
-
-// Returns whether the node asks for these extents. It leaves at most one open.
-bool asks_for(const Numbers& target, const Extents& extents) {
-  return std::equal(target.begin(), target.end(), extents.begin(), extents.end(),
-                    [](const VolumeNumber& asked, const auto& extent) { return is_open(asked) || extent == asked; });
-}
-
 Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) {
   const Extents from = extents_of(builder, value);
   const Result<Numbers> target = target_of(node, builder, from);
   if (!target) return target.error();
+  if (static_cast<int>(target->size()) == 2 + 2 * builder.rank()) return split_channels(node, builder, value, *target);
   const bool has_groups = target->size() == axes_of_groups && is_constant((*target)[1]) && (*target)[1].least > 0;
   if (!has_groups) return unsupported("to " + text_of(*target) + std::string(supported_form));
   const std::int64_t groups = (*target)[1].least;
@@ -111,9 +66,54 @@ Result<void> undo_groups(const OnnxNode& node, OnnxBuilder& builder, const Group
 
 }  // namespace
 
+std::string text_of(const TensorExtents& extents) {
+  constexpr std::size_t most_axes = 8;
+  if (extents.size() > most_axes) return std::to_string(extents.size()) + " axes";
+  std::string text;
+  for (const std::optional<VolumeNumber>& extent : extents) {
+    const bool known = extent && is_constant(*extent);
+    text.append(text.empty() ? "" : ", ").append(known ? std::to_string(extent->least) : "n");
+  }
+  return "[" + text + "]";
+}
+
+TensorExtents extents_of(const OnnxBuilder& builder, int value) {
+  TensorExtents extents = {VolumeNumber{builder.batch(), {}}, VolumeNumber{builder.images(value), {}}};
+  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
+    extents.push_back(extent_along(builder.extents(value), axis));
+  }
+  return extents;
+}
+
+Result<std::vector<VolumeNumber>> target_of(const OnnxNode& node, const OnnxBuilder& builder,
+                                            const TensorExtents& from) {
+  if (!OnnxBuilder::has_input(node.proto, 1)) return corrupt("input 1 is missing");
+  const std::optional<KnownTensor> tensor = builder.known_at(node.proto, 1);
+  if (!tensor) {
+    return unsupported("its shape " + in_quotes(node.proto.input(1)) +
+                       " is computed of something else than constants and shapes, which is not supported");
+  }
+  Result<Numbers> target = numbers_of(*tensor);
+  if (!target) return target.error().within("its shape " + in_quotes(node.proto.input(1)));
+  const Result<std::int64_t> allows_zero = node.attributes.integer("allowzero", 0);
+  if (!allows_zero) return allows_zero.error();
+  for (std::size_t axis = 0; axis < std::min(target->size(), from.size()); ++axis) {
+    const bool copies = *allows_zero == 0 && (*target)[axis] == VolumeNumber{};
+    if (copies && from[axis]) (*target)[axis] = *from[axis];
+  }
+  if (std::count_if(target->begin(), target->end(), is_open) > 1) return corrupt("leaves two extents open");
+  return target;
+}
+
+bool asks_for(const std::vector<VolumeNumber>& target, const TensorExtents& extents) {
+  return std::equal(target.begin(), target.end(), extents.begin(), extents.end(),
+                    [](const VolumeNumber& asked, const auto& extent) { return is_open(asked) || extent == asked; });
+}
+
 Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder) {
   if (builder.guess_reader(node.proto)) return {};
   if (const GroupedValue* grouped = builder.grouped(node.proto.input(0))) return undo_groups(node, builder, *grouped);
+  if (const SplitValue* split = builder.split(node.proto.input(0))) return join_voxels(node, builder, *split);
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   if (!builder.is_guessed(*value)) return make_groups(node, builder, *value);

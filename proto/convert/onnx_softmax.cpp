@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_shuffle.hpp"
 
 namespace znni {
 namespace {
@@ -75,6 +76,7 @@ Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
+  if (const SplitValue* split = builder.split(node.proto.input(0))) return interleave(node, builder, *split);
   TurnedValue input{0, axes_in_order(builder.rank())};
   if (const TurnedValue* turned = builder.turned(node.proto.input(0))) {
     input = *turned;

@@ -33,10 +33,9 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 26> operators = {{
+constexpr std::array<OperatorRow, 25> operators = {{
     {"Celu", "CELU", activate, true},
     {"ConvInteger", "quantised Conv", floats},
-    {"DepthToSpace", "pixel shuffle", resize},
     {"DequantizeLinear", "quantisation (DequantizeLinear)", floats, true},
     {"DynamicQuantizeLinear", "quantisation (DynamicQuantizeLinear)", floats},
     {"Gelu", "GELU", own_module, true},

@@ -33,6 +33,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Constant",
                                                "Conv",
                                                "ConvTranspose",
+                                               "DepthToSpace",
                                                "Div",
                                                "Dropout",
                                                "Elu",
@@ -71,13 +72,14 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
   model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
-  EXPECT_EQ(model.output("up").refusal(),
-            "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
-            "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Expand, Gelu, "
-            "GroupNormalization, HardSigmoid, HardSwish, Identity, If, InstanceNormalization, LeakyRelu, Loop, "
-            "MaxPool, Mish, "
-            "Mul, PRelu, Pad, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Sub, Swish, "
-            "Tanh, Tile, Transpose, Upsample");
+  EXPECT_EQ(
+      model.output("up").refusal(),
+      "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
+      "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, Elu, Expand, "
+      "Gelu, GroupNormalization, HardSigmoid, HardSwish, Identity, If, InstanceNormalization, LeakyRelu, Loop, "
+      "MaxPool, Mish, "
+      "Mul, PRelu, Pad, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Sub, Swish, "
+      "Tanh, Tile, Transpose, Upsample");
 }
 
 // PyTorch fills the pads of F.pad up with zeros, and the importer reads what comes out: here none at all.
