@@ -37,6 +37,7 @@ std::size_t hash(const NormProblem& p) {
 }
 std::size_t hash(const AddProblem& p) { return of(of(of(0, p.in), p.inputs), p.activation); }
 std::size_t hash(const MultiplyProblem& p) { return of(of(0, p.in), p.f_other); }
+std::size_t hash(const GlobalPoolProblem& p) { return of(of(0, p.in), static_cast<std::int64_t>(p.kind)); }
 std::size_t hash(const ConcatProblem& p) {
   std::size_t seed = 0;
   for (const Shape5& shape : p.in) seed = of(seed, shape);

@@ -154,6 +154,12 @@ Parsed normalisation(Pieces pieces) {
   return norm;
 }
 
+Parsed global_pooling(Pieces pieces, PoolKind kind) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.is_empty()) return std::nullopt;
+  return GlobalPoolProblem{*in, kind};
+}
+
 Parsed concatenation(Pieces pieces) {
   ConcatProblem concat;
   do {
@@ -211,11 +217,14 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("add ")) return addition(pieces);
   if (pieces.take("multiply ")) return multiplication(pieces);
   if (pieces.take("norm ")) return normalisation(pieces);
+  if (pieces.take("global max ")) return global_pooling(pieces, PoolKind::max);
+  if (pieces.take("global mean ")) return global_pooling(pieces, PoolKind::average);
   if (pieces.take("concat ")) return concatenation(pieces);
   if (pieces.take("reorder ")) return reorder(pieces);
   if (pieces.take("crop ")) return crop(pieces);
   if (pieces.take("upsample nearest ")) return upsampling(pieces, UpsampleKind::nearest);
   if (pieces.take("upsample linear ")) return upsampling(pieces, UpsampleKind::linear);
+  if (pieces.take("upsample aligned ")) return upsampling(pieces, UpsampleKind::aligned);
   if (pieces.take("upsample shuffle ")) return upsampling(pieces, UpsampleKind::shuffle);
   const bool softmax = pieces.take("softmax ");
   const bool affine = !softmax && pieces.take("scale and shift ");

@@ -79,6 +79,9 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                  [&](const Norm& n) -> LayerProblem {
                    return NormProblem{in, n.groups, n.epsilon, n.activation};
                  },
+                 [&](const GlobalPool& p) -> LayerProblem {
+                   return GlobalPoolProblem{in, p.kind};
+                 },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in, count, a.activation};
                  },

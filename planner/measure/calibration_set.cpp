@@ -63,11 +63,13 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(AddProblem{in, 2, {}});
   all.emplace_back(ScaleShiftProblem{in});
   for (const std::int64_t groups : {in.f, in.f / 8}) all.emplace_back(NormProblem{in, groups});
+  all.emplace_back(GlobalPoolProblem{in});
   all.emplace_back(ConcatProblem{{in, in}});
   all.emplace_back(CropProblem{in, ones, ones});
   // Each writes about as many bytes as the others do.
   all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::nearest});
   all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::linear});
+  all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::aligned});
   all.emplace_back(UpsampleProblem{images(640, bytes), Vec3::cube(2), UpsampleKind::shuffle});
   all.emplace_back(SoftmaxProblem{images(3, bytes)});
   const Format blocked{ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};

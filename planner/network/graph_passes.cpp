@@ -159,7 +159,8 @@ void repeat_per_phase(NodeWeights& weights, std::int64_t times) {
 // moved, and a scale and shift before voxels are interpolated, too, since the weights add up to 1.
 bool goes_before(const Operation& operation, const Upsample& up) {
   if (std::holds_alternative<ScaleShift>(operation)) return true;
-  return std::holds_alternative<Activate>(operation) && up.kind != UpsampleKind::linear;
+  const bool interpolates = up.kind == UpsampleKind::linear || up.kind == UpsampleKind::aligned;
+  return std::holds_alternative<Activate>(operation) && !interpolates;
 }
 
 // Moves the repeated border to the value that a linear upsampling reads now, away from the one that it read before.
@@ -169,8 +170,11 @@ void move_edges(Network& network, int producer) {
   if (read == 0) return;
   Node& before = network.nodes[index(read - 1)];
   if (before.outside_kind != OutsideKind::edge) return;
-  moved.outside = std::exchange(before.outside, {});
-  moved.outside_kind = std::exchange(before.outside_kind, OutsideKind::zero);
+  moved.outside = before.outside;
+  moved.outside_kind = before.outside_kind;
+  if (!is_read_once(network, read)) return;  // others want the border as well
+  before.outside = {};
+  before.outside_kind = OutsideKind::zero;
 }
 
 // Before an upsampling there are fewer voxels, or a convolution that takes the node in.

@@ -9,6 +9,7 @@
 #include "planner/base/overloaded.hpp"
 #include "planner/network/named_outputs.hpp"
 #include "planner/network/network_reach.hpp"
+#include "planner/network/output_stride.hpp"
 #include "planner/network/tile_bound.hpp"
 
 namespace znni {
@@ -289,15 +290,10 @@ Result<void> check_frame(const Network& network, const Walk& walk) {
                    "; a last upsampling by as much is right");
   }
   if (covers(reach.fov, network.frame.begin + network.frame.end + Vec3::cube(1))) return {};
-  return invalid("the output is larger than the volume, which is not supported");
-}
-
-// Voxels that are repeated are so in each period.
-Result<void> check_output_stride(const Network& network) {
   const Vec3 stride = network.output_stride;
-  if (covers(stride, Vec3::cube(1)) && period(network) % stride == Vec3{}) return {};
-  return invalid("an output stride of " + to_string(stride) + " does not divide the period of the network's strides, " +
-                 to_string(period(network)));
+  const bool repeats = stride != Vec3::cube(1);
+  return invalid("the output is larger than the volume, which is not supported" +
+                 (repeats ? ": each of its voxels stands for " + to_string(stride) + " of the volume's" : ""));
 }
 
 // Poolings of networks with strides of their own keep the first offset, and extents fit all strides.

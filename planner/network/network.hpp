@@ -34,7 +34,8 @@ struct Pooling {
 };
 // Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to
 // f_out * voxels(factor) channels and a shuffle. Where it interpolates it is valid, too: it writes nothing for the
-// first and the last voxel, unless it pads with the voxels at the border (planner/network/padding.hpp).
+// first and the last voxel, unless it pads with the voxels at the border (planner/network/padding.hpp). One that aligns
+// corners binds the network to its window, as Norm does.
 struct Upsample {
   Vec3 factor = Vec3::cube(2);
   UpsampleKind kind = UpsampleKind::nearest;
@@ -58,6 +59,12 @@ struct Norm {
   Activation activation = {};  // fused by a graph pass
   bool operator==(const Norm&) const = default;
 };
+// Writes the largest or the mean of all voxels that a whole input makes of an image, at every voxel of it
+// (GlobalPoolProblem), so that what reads it has the extents of all else. Binds the network to its window, too.
+struct GlobalPool {
+  PoolKind kind = PoolKind::average;
+  bool operator==(const GlobalPool&) const = default;
+};
 struct Add {
   Activation activation;  // fused by a graph pass
   bool operator==(const Add&) const = default;
@@ -76,8 +83,8 @@ struct Crop {
   Vec3 end;
   bool operator==(const Crop&) const = default;
 };
-using Operation =
-    std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm, Multiply>;
+using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm,
+                               Multiply, GlobalPool>;
 
 // Voxels at both ends of each axis.
 struct Border {
@@ -87,7 +94,7 @@ struct Border {
 };
 
 // The padding that readers want: zeros, -infinity (max poolings), or the nearest voxel of the volume (linear
-// upsamplings).
+// upsamplings, crops that pad).
 enum class OutsideKind { zero, lowest, edge };
 
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
@@ -182,8 +189,11 @@ struct Reach {
 // Returns 1 along the axes along which some node pads, else 0. Where padding follows a crop, there is none of it in the
 // frame.
 [[nodiscard]] Vec3 padded_axes(const Network& network);
-// Returns whether a node normalises over all voxels: what the network computes of a window depends on all of it, so
-// that no part of a larger volume's output can be had from a part of that volume.
+// Returns whether what the operation makes of a voxel depends on all of its input: Norm, GlobalPool, and an Upsample
+// that aligns corners, because the input's extent says where voxels lie.
+[[nodiscard]] bool reads_all_voxels(const Operation& operation);
+// Returns whether a node does so: what the network computes of a window depends on all of it, so that no part of a
+// larger volume's output can be had from a part of that volume.
 [[nodiscard]] bool is_tile_bound(const Network& network);
 // Returns whether the network is valid and dense, without padding and without strides of its own, and not bound to its
 // window: others run on the CPU alone, a whole volume at a time.

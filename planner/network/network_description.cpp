@@ -73,6 +73,9 @@ std::string operation_text(const Node& node, std::int64_t f) {
             return "norm " + f_text + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +
                    activation_text(norm.activation);
           },
+          [&](const GlobalPool& pool) {
+            return std::string(pool.kind == PoolKind::max ? "global max " : "global mean ") + f_text;
+          },
           [&](const Multiply&) { return "multiply " + f_text; },
           [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
           [&](const Concat&) { return std::string("concat"); },

@@ -90,9 +90,15 @@ Vec3 padded_axes(const Network& network) {
   return min(most, Vec3::cube(1));
 }
 
+bool reads_all_voxels(const Operation& operation) {
+  const auto* up = std::get_if<Upsample>(&operation);
+  const bool aligns = up != nullptr && up->kind == UpsampleKind::aligned;
+  return aligns || std::holds_alternative<Norm>(operation) || std::holds_alternative<GlobalPool>(operation);
+}
+
 bool is_tile_bound(const Network& network) {
   return std::any_of(network.nodes.begin(), network.nodes.end(),
-                     [](const Node& node) { return std::holds_alternative<Norm>(node.operation); });
+                     [](const Node& node) { return reads_all_voxels(node.operation); });
 }
 
 bool is_dense(const Network& network) {

@@ -18,8 +18,8 @@ bool has_pads(const std::vector<Border>& pads) {
   return std::any_of(pads.begin(), pads.end(), [](const Border& border) { return border != Border{}; });
 }
 
-// Returns whether a node's stride cannot be that of a dense pooling: the network upsamples, or pads or normalises, and
-// pools.
+// Returns whether a node's stride cannot be that of a dense pooling: the network upsamples, or pads or is bound to its
+// window, and pools.
 bool has_own_strides(const Network& network, bool padded) {
   const bool bound = is_tile_bound(network);
   return std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) {
@@ -196,15 +196,16 @@ class Framing {
   NetworkWeights weights_;
 };
 
-// Every voxel that a crop puts around comes with one of the volume in the same window.
+// Every voxel that a crop repeats is read together with the one at the border.
 Result<void> check_edges(const std::string& name, const Crop& crop, const Border& pads) {
   const Vec3 before = pads.begin - crop.begin;
   const Vec3 behind = pads.end - crop.end;
   const bool widens = covers(before, {}) && covers(behind, {});
-  if (widens && covers(min(crop.begin, crop.end), max(before, behind))) return {};
+  if (widens && covers(crop.begin, behind) && covers(crop.end, before)) return {};
   return Error{ErrorCode::unsupported, "node " + name + " crops by " + to_string(crop.begin) + " and " +
                                            to_string(crop.end) + " what it pads by " + to_string(pads.begin) + " and " +
-                                           to_string(pads.end) + "; it may pad by as much and at most as much more"};
+                                           to_string(pads.end) +
+                                           "; it may pad by as much, and by as much more as it crops at the other end"};
 }
 
 // An upsampling that interpolates pads by the one voxel that it reads beside each.

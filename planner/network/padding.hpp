@@ -22,9 +22,9 @@
 
 namespace znni {
 
-// Returns the valid network. `pads`: per node, up to 2^20 voxels around its first input; a node that pads must be a
-// convolution, a pooling, a linear upsampling or a crop. An average pooling counts them. A crop that pads puts the
-// voxels at the border around again, as many as its pads are wider than what it takes away, which is no less at either
+// Returns the valid network. `pads`: per node, up to 2^21 voxels around its first input; a node that pads must be a
+// convolution, a pooling, a linear upsampling or a crop. An average pooling counts them. A crop that pads repeats
+// the voxels at the border outwards, as many as its pads are wider than what it crops; it crops as many at the other
 // end. `declared`: the input's extents as the file has them, 0 where it leaves an axis open; among residues for which
 // branches meet theirs comes first. Returns `loaded` as it is if no node pads and none has a stride of the network's
 // own. The error names the node.

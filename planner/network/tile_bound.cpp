@@ -11,19 +11,33 @@ constexpr std::int64_t most_extent = std::int64_t{1} << 30;  // keeps arithmetic
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-const std::string& first_norm(const Network& network) {
+const Node& first_bound(const Network& network) {
   const auto found = std::find_if(network.nodes.begin(), network.nodes.end(),
-                                  [](const Node& node) { return std::holds_alternative<Norm>(node.operation); });
-  ensure(found != network.nodes.end(), "a network that is bound to its window normalises");
-  return found->name;
+                                  [](const Node& node) { return reads_all_voxels(node.operation); });
+  ensure(found != network.nodes.end(), "a network that is bound to its window reads all voxels");
+  return *found;
 }
+
+// What a node does with all voxels, in the words of "would ... them" and of "... all voxels of its window".
+struct Deed {
+  std::string_view would;
+  std::string_view does;
+};
+
+Deed deed_of(const Node& node) {
+  if (std::holds_alternative<Norm>(node.operation)) return {"normalise", "normalises over"};
+  if (std::holds_alternative<Upsample>(node.operation)) return {"align corners of", "aligns the corners of"};
+  return {"pool", "pools"};
+}
+
+std::string done_by(const Node& node) { return std::string(deed_of(node).does) + " all voxels"; }
 
 Result<void> check_poolings(const Network& network) {
   for (const int node : pooling_nodes(network)) {
     const Node& pool = network.nodes[static_cast<std::size_t>(node)];
     if (std::get<Pooling>(pool.operation).stride == Vec3::cube(1)) continue;
-    return invalid("node " + pool.name + " is a dense pooling, and node " + first_norm(network) +
-                   " normalises over all voxels");
+    const Node& bound = first_bound(network);
+    return invalid("node " + pool.name + " is a dense pooling, and node " + bound.name + " " + done_by(bound));
   }
   return {};
 }
@@ -33,7 +47,7 @@ Result<void> check_poolings(const Network& network) {
 Result<void> check_window(const Network& network) {
   if (!is_tile_bound(network)) {
     if (network.window == Vec3{}) return {};
-    return invalid("has a window, and no node that normalises over all voxels");
+    return invalid("has a window, and no node that normalises over all voxels, pools them or aligns their corners");
   }
   if (Result<void> sound = check_poolings(network); !sound) return sound;
   if (network.window == Vec3{}) return {};
@@ -55,7 +69,8 @@ Vec3 axes_of_window(const Network& network) {
 Result<std::optional<Vec3>> volume_of_window(const Network& network, std::optional<Vec3> volume) {
   if (!is_tile_bound(network)) return volume;
   const Vec3 frame = network.frame.begin + network.frame.end;
-  const std::string why = network.name + " normalises over all voxels of its window (node " + first_norm(network) + ")";
+  const Node& bound = first_bound(network);
+  const std::string why = network.name + " " + done_by(bound) + " of its window (node " + bound.name + ")";
   if (!volume && network.window == Vec3{}) {
     return invalid(why + ": say how large that is, with --volume Z,Y,X or the parameter 'window' of its config.pbtxt");
   }
@@ -68,13 +83,14 @@ Result<std::optional<Vec3>> volume_of_window(const Network& network, std::option
 
 Result<void> check_normalised(const Network& network, Vec3 closed) {
   for (const Node& node : network.nodes) {
-    if (!std::holds_alternative<Norm>(node.operation)) continue;
+    if (!reads_all_voxels(node.operation)) continue;
     for (int axis = 0; axis < 3; ++axis) {
       const std::int64_t begin = node.beyond.begin[axis];
       const std::int64_t end = node.beyond.end[axis];
       if (std::min(begin, end) >= 0 && (closed[axis] == 1 || std::max(begin, end) == 0)) continue;
-      return invalid("node " + node.name + " would normalise " + to_string(node.beyond.begin) + " and " +
-                     to_string(node.beyond.end) + " voxels beyond the volume, along " + std::string(1, "zyx"[axis]));
+      return invalid("node " + node.name + " would " + std::string(deed_of(node).would) + " " +
+                     to_string(node.beyond.begin) + " and " + to_string(node.beyond.end) +
+                     " voxels beyond the volume, along " + std::string(1, "zyx"[axis]));
     }
   }
   return {};

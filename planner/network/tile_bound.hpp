@@ -1,7 +1,8 @@
-// Networks that are bound to their window: they normalise over all voxels of a value (Norm), so that what they compute
-// of a window depends on all of it. They are planned for volumes of one extent, a window, each as one patch in which no
-// voxel beyond the border is computed (planner/geometry/closed_axes.hpp): a mean must not count it. Volumes of other
-// extents are for those who run the plan to cut into windows.
+// Networks that are bound to their window: they normalise over all voxels of a value (Norm), pool them (GlobalPool) or
+// upsample them with aligned corners, so that what they compute of a window depends on all of it. They are planned for
+// volumes of one extent, a window, each as one patch in which no voxel beyond the border is computed
+// (planner/geometry/closed_axes.hpp): a mean must not count it. Volumes of other extents are for those who run the plan
+// to cut into windows.
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@
 namespace znni {
 
 // Fails if the network has a window and is not bound to one, if it does not take volumes of that extent, or if it is
-// bound to a window and has dense poolings, whose fragments would be normalised apart. Requires what check(network)
-// looks at before.
+// bound to a window and has dense poolings, whose fragments would be normalised or pooled apart. Requires what
+// check(network) looks at before.
 [[nodiscard]] Result<void> check_window(const Network& network);
 
 // Returns 1 along the axes that must be closed: those along which it pads. Zeros if the network is not bound to its
@@ -24,8 +25,8 @@ namespace znni {
 // window is, or if they differ.
 [[nodiscard]] Result<std::optional<Vec3>> volume_of_window(const Network& network, std::optional<Vec3> volume);
 
-// Fails if a node would normalise other voxels than those that a whole volume has of its value, where `closed`, 1 along
-// those, else 0, are closed. The error names the node.
+// Fails if a node would normalise or pool other voxels than those that a whole volume has of its value, where `closed`,
+// 1 along those, else 0, are closed. The error names the node.
 [[nodiscard]] Result<void> check_normalised(const Network& network, Vec3 closed);
 
 }  // namespace znni

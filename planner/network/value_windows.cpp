@@ -89,7 +89,8 @@ class Finder {
   Finder(const Network& network, const std::vector<Border>& pads) : network_(network) {
     for (std::size_t i = 0; i < network.nodes.size(); ++i) {
       readings_.push_back(reading_of(network.nodes[i].operation, pads[i]));
-      const bool repeats = std::holds_alternative<Upsample>(network.nodes[i].operation);
+      const Operation& operation = network.nodes[i].operation;
+      const bool repeats = std::holds_alternative<Upsample>(operation) || std::holds_alternative<Crop>(operation);
       pads_ = pads_ || (pads[i] != Border{} && !repeats);
     }
   }
@@ -118,8 +119,8 @@ class Finder {
     std::vector<std::optional<ValueWindow>> asked(extents.size());
     asked.back() = ValueWindow{{}, extents.back()};
     for (std::size_t i = network_.nodes.size(); i-- > 0;) {
-      // What is normalised is read, and so written, as a whole.
-      if (normalises(i)) hull_with_whole(asked[i + 1], extents[i + 1]);
+      // What is normalised or pooled as a whole is read, and so written, as a whole.
+      if (reads_all_voxels(network_.nodes[i].operation)) hull_with_whole(asked[i + 1], extents[i + 1]);
       const ValueWindow written = written_for(readings_[i], asked[i + 1].value_or(ValueWindow{{}, extents[i + 1]}));
       asked[i + 1] = written;
       const std::vector<int>& inputs = network_.nodes[i].inputs;
@@ -136,9 +137,6 @@ class Finder {
   }
 
  private:
-  [[nodiscard]] bool normalises(std::size_t number) const {
-    return std::holds_alternative<Norm>(network_.nodes[number].operation);
-  }
   static void hull_with_whole(std::optional<ValueWindow>& asked, Vec3 extent) {
     const ValueWindow whole{{}, extent};
     asked = asked ? hull(*asked, whole) : whole;

@@ -146,7 +146,8 @@ std::string nodes_table(const PlanReport& report, const SearchLog& log) {
 // Second word of the names of primitives for this operation: "conv" of cpu.conv.direct.
 std::string_view kind_of(const Operation& operation) {
   constexpr std::array<std::string_view, std::variant_size_v<Operation>> kinds = {
-      "conv", "pool", "activation", "softmax", "scale_shift", "add", "concat", "crop", "upsample", "norm", "multiply"};
+      "conv",   "pool", "activation", "softmax", "scale_shift", "add",
+      "concat", "crop", "upsample",   "norm",    "multiply",    "global_pool"};
   static_assert(!kinds.back().empty());
   return kinds[operation.index()];
 }

@@ -20,7 +20,7 @@ std::string kind_of(const Operation& operation) {
                  [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
                  [](const Multiply&) { return "multiplication"; }, [](const Concat&) { return "concatenation"; },
                  [](const Crop&) { return "crop"; }, [](const Upsample&) { return "upsampling"; },
-                 [](const Norm&) { return "normalisation"; }},
+                 [](const Norm&) { return "normalisation"; }, [](const GlobalPool&) { return "global pooling"; }},
       operation);
 }
 
@@ -73,7 +73,7 @@ std::string names_text(const NetworkFacts& facts) {
 
 std::string repeats_text(const NetworkFacts& facts) {
   if (facts.output_stride == Vec3::cube(1)) return "";
-  return ", each voxel of the net's own output repeated " + text_along(facts, facts.output_stride) + " times";
+  return ", each voxel of the net's own written as " + text_along(facts, facts.output_stride) + " equal ones";
 }
 
 std::string output_text(const NetworkFacts& facts) {
@@ -84,7 +84,14 @@ std::string output_text(const NetworkFacts& facts) {
 }
 
 std::string field_text(const NetworkFacts& facts) {
-  if (facts.tile_bound) return "the whole window: the net normalises over all voxels";
+  if (facts.tile_bound) {
+    const auto has = [&](std::string_view kind) {
+      return std::any_of(facts.layers.begin(), facts.layers.end(), [&](const auto& own) { return own.first == kind; });
+    };
+    return std::string("the whole window: the net ") + (has("normalisation")    ? "normalises over all voxels"
+                                                        : has("global pooling") ? "pools all voxels"
+                                                                                : "aligns corners");
+  }
   if (facts.field_of_view == Vec3{}) return "depends on the voxel: the net upsamples";
   return text_along(facts, facts.field_of_view);
 }

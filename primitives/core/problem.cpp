@@ -231,6 +231,10 @@ std::string norm_text(const NormProblem& norm) {
   return "norm " + to_string(norm.in) + ", groups " + std::to_string(norm.groups) + activation_text(norm.activation);
 }
 
+std::string global_pool_text(const GlobalPoolProblem& pool) {
+  return (pool.kind == PoolKind::max ? "global max " : "global mean ") + to_string(pool.in);
+}
+
 std::string concat_text(const ConcatProblem& concat) {
   std::string text = "concat";
   for (const Shape5& shape : concat.in) text += (text.size() == 6 ? " " : " + ") + to_string(shape);
@@ -315,7 +319,8 @@ double direct_flops(const LayerProblem& problem) {
                  [](const ConvPoolProblem& both) { return direct_flops(both.conv) + direct_flops(both.pool); },
                  [&](const AddProblem& add) { return count * (add.inputs - 1); },
                  [&](const UpsampleProblem& upsample) {
-                   const bool interpolates = upsample.kind == UpsampleKind::linear;
+                   const bool interpolates =
+                       upsample.kind == UpsampleKind::linear || upsample.kind == UpsampleKind::aligned;
                    return interpolates ? count * 2 * static_cast<double>(neighbours_of(upsample.factor)) : count;
                  },
                  // A sum and a sum of squares, then a product and a sum.
@@ -324,7 +329,7 @@ double direct_flops(const LayerProblem& problem) {
 }
 
 std::string_view to_string(UpsampleKind kind) {
-  static constexpr std::array<std::string_view, 3> names = {"nearest", "shuffle", "linear"};
+  static constexpr std::array<std::string_view, 4> names = {"nearest", "shuffle", "linear", "aligned"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -351,7 +356,8 @@ std::string to_string(const LayerProblem& problem) {
             return "crop " + to_string(p.in) + ", begin " + to_string(p.begin) + ", end " + to_string(p.end);
           },
           [](const UpsampleProblem& upsample) { return upsample_text(upsample); },
-          [](const NormProblem& norm) { return norm_text(norm); }},
+          [](const NormProblem& norm) { return norm_text(norm); },
+          [](const GlobalPoolProblem& pool) { return global_pool_text(pool); }},
       problem);
 }
 

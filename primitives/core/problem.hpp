@@ -126,6 +126,14 @@ struct NormProblem {
   constexpr auto operator<=>(const NormProblem&) const = default;
 };
 
+// The largest or the mean of all voxels of each channel of each input, at every voxel:
+//   out[s][i][v] = pool of in[s][i].
+struct GlobalPoolProblem {
+  Shape5 in;
+  PoolKind kind = PoolKind::average;
+  constexpr auto operator<=>(const GlobalPoolProblem&) const = default;
+};
+
 // out = activation(sum of `inputs` tensors of shape `in`).
 struct AddProblem {
   Shape5 in;
@@ -163,7 +171,7 @@ struct ReorderProblem {
   constexpr auto operator<=>(const ReorderProblem&) const = default;
 };
 
-enum class UpsampleKind { nearest, shuffle, linear };
+enum class UpsampleKind { nearest, shuffle, linear, aligned };
 
 // A tensor with `factor` times as many voxels per axis, of inner voxels where it interpolates.
 // nearest: every voxel is repeated, out[s][i][v] = in[s][i][v / factor].
@@ -173,6 +181,9 @@ enum class UpsampleKind { nearest, shuffle, linear };
 // linear: along each axis whose factor m is above 1, n voxels give m (n - 2), and voxel m c + r of these is
 // (1 - t) in[c + b] + t in[c + b + 1], where b + t = (r + 1/2) / m + 1/2, b is 0 or 1 and t in [0, 1). That is ONNX's
 // Resize at half_pixel coordinates of all voxels but the first and the last, which are read as neighbours.
+// aligned: along each axis whose factor m is above 1, n voxels give m n, and voxel v of these lies at
+// v (n - 1) / (m n - 1), between the two of the input beside it: the first and the last one stay where they are. Of one
+// voxel all are copies. That is ONNX's Resize with aligned corners; where a voxel lies depends on the whole extent.
 struct UpsampleProblem {
   Shape5 in;
   Vec3 factor = Vec3::cube(2);
@@ -182,7 +193,7 @@ struct UpsampleProblem {
 
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
                                   AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
-                                  UpsampleProblem, NormProblem, MultiplyProblem>;
+                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {

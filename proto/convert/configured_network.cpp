@@ -10,7 +10,8 @@ namespace znni {
 namespace {
 
 constexpr std::string_view unbound =
-    "the network does not normalise over its voxels and takes volumes of many extents; drop it";
+    "the network does not normalise over all voxels, pool them or align corners: it takes volumes of many extents; "
+    "drop it";
 
 Error wrong(std::string_view name, std::string_view why) {
   return {ErrorCode::invalid_argument, "parameter '" + std::string(name) + "': " + std::string(why)};

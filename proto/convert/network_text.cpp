@@ -89,8 +89,7 @@ Result<Operation> crop_of(const text::Crop& crop, int rank) {
 }
 
 static_assert(static_cast<int>(UpsampleKind::nearest) == text::Upsample::nearest);
-static_assert(static_cast<int>(UpsampleKind::shuffle) == text::Upsample::shuffle);
-static_assert(static_cast<int>(UpsampleKind::linear) == text::Upsample::linear);
+static_assert(static_cast<int>(UpsampleKind::aligned) == text::Upsample::aligned);
 
 Result<Operation> upsample_of(const text::Upsample& up, int rank) {
   if (up.factor().empty()) return corrupt("upsample needs factor");
@@ -144,6 +143,8 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
       return Operation(
           Norm{norm.groups(), norm.epsilon(), activation_of(norm.activation(), norm.has_alpha(), norm.alpha())});
     }
+    case text::Node::kGlobalAveragePool: return Operation(GlobalPool{PoolKind::average});
+    case text::Node::kGlobalMaxPool: return Operation(GlobalPool{PoolKind::max});
     case text::Node::kMultiply: return Operation(Multiply{});
     case text::Node::kConcat: return Operation(Concat{});
     case text::Node::kCrop: return crop_of(node.crop(), rank);
@@ -151,8 +152,8 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, add, multiply, concat, "
-      "crop, upsample are known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, global_average_pool, "
+      "global_max_pool, add, multiply, concat, crop, upsample are known");
 }
 
 std::string_view stem_of(text::Node::OpCase operation) {
@@ -165,6 +166,8 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kScaleShift: return "scale";
     case text::Node::kAdd: return "add";
     case text::Node::kNorm: return "norm";
+    case text::Node::kGlobalAveragePool:
+    case text::Node::kGlobalMaxPool: return "global";
     case text::Node::kMultiply: return "multiply";
     case text::Node::kConcat: return "concat";
     case text::Node::kCrop: return "crop";
@@ -279,14 +282,11 @@ void set_pooling(text::Pooling* written, const Pooling& pool, int rank) {
   if (pool.strided) written->set_strided(true);
 }
 
-void set_crop(text::Crop* written, const Crop& crop, int rank) {
-  if (crop.begin != Vec3()) set_extent(written->mutable_begin(), crop.begin, rank);
-  if (crop.end != Vec3()) set_extent(written->mutable_end(), crop.end, rank);
-}
-
-void set_border(text::Border* written, const Border& border, int rank) {
-  if (border.begin != Vec3()) set_extent(written->mutable_begin(), border.begin, rank);
-  if (border.end != Vec3()) set_extent(written->mutable_end(), border.end, rank);
+// Writes what a crop takes away, or a border.
+template <class Message, class Ends>
+void set_ends(Message* written, const Ends& ends, int rank) {
+  if (ends.begin != Vec3()) set_extent(written->mutable_begin(), ends.begin, rank);
+  if (ends.end != Vec3()) set_extent(written->mutable_end(), ends.end, rank);
 }
 
 void set_norm(text::Norm* written, const Norm& norm) {
@@ -312,10 +312,14 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
                         [&](const Norm& norm) { set_norm(written->mutable_norm(), norm); },
+                        [&](const GlobalPool& pool) {
+                          const bool is_max = pool.kind == PoolKind::max;
+                          is_max ? written->mutable_global_max_pool() : written->mutable_global_average_pool();
+                        },
                         [&](const Multiply&) { written->mutable_multiply(); },
                         [&](const Concat&) { written->mutable_concat(); },
                         [&](const Upsample& up) { set_upsample(written->mutable_upsample(), up, rank); },
-                        [&](const Crop& crop) { set_crop(written->mutable_crop(), crop, rank); }},
+                        [&](const Crop& crop) { set_ends(written->mutable_crop(), crop, rank); }},
              operation);
 }
 
@@ -368,11 +372,10 @@ std::string network_text(const Network& network) {
   written.set_f_in(network.f_in);
   written.set_input_name(network.input_name);
   written.set_output_name(network.output_name);
-  if (network.frame != Border{}) set_border(written.mutable_frame(), network.frame, network.spatial_rank);
+  if (network.frame != Border{}) set_ends(written.mutable_frame(), network.frame, network.spatial_rank);
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
-  if (network.output_stride != Vec3::cube(1)) {
-    set_extent(written.mutable_output_stride(), network.output_stride, network.spatial_rank);
-  }
+  const Vec3 stride = network.output_stride;
+  if (stride != Vec3::cube(1)) set_extent(written.mutable_output_stride(), stride, network.spatial_rank);
   for (const NamedOutput& output : network.outputs) {
     text::Output* of_file = written.add_output();
     of_file->set_name(output.name);
@@ -384,11 +387,11 @@ std::string network_text(const Network& network) {
     add_inputs(node, network, i);
     set_operation(node, network.nodes[i].operation, network.spatial_rank);
     const Border& outside = network.nodes[i].outside;
-    if (outside != Border{}) set_border(node->mutable_outside(), outside, network.spatial_rank);
+    if (outside != Border{}) set_ends(node->mutable_outside(), outside, network.spatial_rank);
     if (network.nodes[i].outside_kind == OutsideKind::lowest) node->set_outside_is_lowest(true);
     if (network.nodes[i].outside_kind == OutsideKind::edge) node->set_outside_is_edge(true);
     const Border& beyond = network.nodes[i].beyond;
-    if (beyond != Border{}) set_border(node->mutable_beyond(), beyond, network.spatial_rank);
+    if (beyond != Border{}) set_ends(node->mutable_beyond(), beyond, network.spatial_rank);
   }
   return print_text(written);
 }

@@ -211,6 +211,8 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     turned_.erase(output);
     grouped_.erase(output);
     split_.erase(output);
+    pooled_.erase(output);
+    if (const int axes = pooled_axes(like); axes > 0) pooled_.emplace(output, axes);
   }
 }
 
@@ -240,6 +242,7 @@ Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to
   if (is_written(to)) return corrupt("tensor " + in_quotes(to) + " is written twice");
   if (const int value = value_of(from); value >= 0) {
     values_.emplace(to, value);
+    if (const int axes = pooled_axes(from); axes > 0) pooled_.emplace(to, axes);
     return {};
   }
   if (const TurnedValue* found = turned(from); found != nullptr) {
@@ -292,6 +295,11 @@ void OnnxBuilder::split(const onnx::NodeProto& node, const SplitValue& split) {
 const SplitValue* OnnxBuilder::split(const std::string& tensor) const {
   const auto found = split_.find(tensor);
   return found == split_.end() ? nullptr : &found->second;
+}
+
+int OnnxBuilder::pooled_axes(const std::string& tensor) const {
+  const auto found = pooled_.find(tensor);
+  return found == pooled_.end() ? 0 : found->second;
 }
 
 void OnnxBuilder::drop_unread(const std::string& tensor) {

@@ -141,6 +141,11 @@ class OnnxBuilder {
   void split(const onnx::NodeProto& node, const SplitValue& split);
   // Returns the value with split channels that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const SplitValue* split(const std::string& tensor) const;
+  // Notes that the node's output is pooled of all voxels: the file's tensor has `axes` axes, with one voxel per image,
+  // and its value has that voxel everywhere (proto/convert/onnx_pooled.hpp).
+  void note_pooled(const onnx::NodeProto& node, int axes) { pooled_.insert_or_assign(node.output(0), axes); }
+  // Returns the axes of such a tensor; 0 for any other.
+  [[nodiscard]] int pooled_axes(const std::string& tensor) const;
   // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
   // checks at the end.
   void note_flattened(const onnx::NodeProto& node);
@@ -192,6 +197,7 @@ class OnnxBuilder {
   std::map<std::string, TurnedValue> turned_;
   std::map<std::string, GroupedValue> grouped_;
   std::map<std::string, SplitValue> split_;
+  std::map<std::string, int> pooled_;  // axes
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;    // per value
   std::vector<VolumeExtents> extents_;  // per value

@@ -191,14 +191,14 @@ Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, 
   return {};
 }
 
-// What a Pad does: takes voxels away, puts zeros around space, and around channels.
+// What a Pad does: takes voxels away, puts others around space, and zeros around channels.
 struct Padding {
   Crop crop;
-  Border zeros;  // or other voxels
+  Border around;
   std::int64_t channels_before = 0;
   std::int64_t channels_behind = 0;
 
-  [[nodiscard]] bool has_zeros() const { return zeros != Border{} || channels_before > 0 || channels_behind > 0; }
+  [[nodiscard]] bool has_any() const { return around != Border{} || channels_before > 0 || channels_behind > 0; }
 };
 
 // Notes what `pad` does at one end of an axis.
@@ -217,7 +217,7 @@ Result<void> add_pad(std::int64_t pad, int axis, bool at_begin, int rank, Paddin
   }
   const int own = axis + 1 - rank;
   (at_begin ? padding.crop.begin : padding.crop.end)[own] = std::max<std::int64_t>(0, -pad);
-  (at_begin ? padding.zeros.begin : padding.zeros.end)[own] = std::max<std::int64_t>(0, pad);
+  (at_begin ? padding.around.begin : padding.around.end)[own] = std::max<std::int64_t>(0, pad);
   return {};
 }
 
@@ -259,33 +259,24 @@ Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
   return unsupported("pads by a constant that is not 0; only zeros are supported");
 }
 
-// Puts the voxels at the border around what the crop leaves.
-Result<void> append_repeated(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
+// Repeats the voxels at the border of what the crop leaves, or puts zeros around them.
+Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
+  if (!padding.has_any()) return append_crop(node, builder, input, padding.crop);
+  const Result<std::string> mode = node.attributes.text("mode", "constant");
+  const bool repeats = mode && *mode == "edge" && padding.channels_before == 0 && padding.channels_behind == 0;
+  if (const Result<void> zeros = repeats ? Result<void>() : check_zeros(node, builder); !zeros) return zeros;
   const std::int64_t f = builder.images(input);
   if (f == unknown_images) {
     builder.guess(node.proto);
     return {};
   }
   const int left = padding.crop == Crop{} ? input : builder.append_part(node.proto, padding.crop, input, f);
-  builder.alias(node.proto, append_edges(node, builder, left, padding.zeros));
-  return {};
-}
-
-// Puts zeros, or the voxels at the border, around what the crop leaves.
-Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
-  if (!padding.has_zeros()) return append_crop(node, builder, input, padding.crop);
-  const Result<std::string> mode = node.attributes.text("mode", "constant");
-  const bool repeats = mode && *mode == "edge" && padding.channels_before == 0 && padding.channels_behind == 0;
-  if (repeats) return append_repeated(node, builder, input, padding);
-  if (const Result<void> zeros = check_zeros(node, builder); !zeros) return zeros;
-  if (builder.images(input) == unknown_images) {
-    builder.guess(node.proto);
+  if (repeats) {
+    builder.alias(node.proto, append_edges(node, builder, left, padding.around));
     return {};
   }
-  const std::int64_t f = builder.images(input);
-  const int left = padding.crop == Crop{} ? input : builder.append_part(node.proto, padding.crop, input, f);
   const ChannelCopy copy{0, f, padding.channels_before, padding.channels_behind};
-  const Result<int> padded = append_copy(node, builder, left, copy, padding.zeros);
+  const Result<int> padded = append_copy(node, builder, left, copy, padding.around);
   if (!padded) return padded.error();
   builder.alias(node.proto, *padded);
   return {};

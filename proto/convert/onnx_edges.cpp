@@ -3,9 +3,10 @@
 namespace znni {
 
 int append_edges(const OnnxNode& node, OnnxBuilder& builder, int value, const Border& edges) {
-  const Vec3 most = max(edges.begin, edges.end);
-  const Border pads{most + edges.begin, most + edges.end};
-  return builder.append_part(node.proto, Crop{most, most}, value, builder.images(value), {}, pads);
+  // A stream keeps as many planes as are cropped at the end: one at least where it repeats any.
+  const Crop crop{edges.end, max(edges.begin, min(edges.end, Vec3::cube(1)))};
+  const Border pads{crop.begin + edges.begin, crop.end + edges.end};
+  return builder.append_part(node.proto, crop, value, builder.images(value), {}, pads);
 }
 
 }  // namespace znni

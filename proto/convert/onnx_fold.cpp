@@ -93,6 +93,10 @@ Result<std::optional<std::vector<VolumeNumber>>> shape_of(const onnx::NodeProto&
   const int value = builder.value_of(node.input(0));
   if (value < 0) return std::optional<std::vector<VolumeNumber>>();
   shape = {{builder.batch(), {}}, {builder.images(value), {}}};
+  if (const int axes = builder.pooled_axes(node.input(0)); axes > 0) {
+    shape.resize(static_cast<std::size_t>(axes), {1, {}});
+    return std::optional(shape);
+  }
   for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
     const std::optional<VolumeNumber> extent = extent_along(builder.extents(value), axis);
     if (!extent) {

@@ -13,8 +13,10 @@
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
 #include "proto/convert/onnx_fold.hpp"
+#include "proto/convert/onnx_global_pool.hpp"
 #include "proto/convert/onnx_join.hpp"
 #include "proto/convert/onnx_norm.hpp"
+#include "proto/convert/onnx_pooled.hpp"
 #include "proto/convert/onnx_pooling.hpp"
 #include "proto/convert/onnx_reshape.hpp"
 #include "proto/convert/onnx_resize.hpp"
@@ -53,6 +55,7 @@ constexpr std::array<Names, 3> group_normalization = {"epsilon", "num_groups", "
 constexpr std::array<Names, 2> hard_sigmoid = {"alpha", "beta"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
+constexpr std::array<Names, 3> reduction = {"axes", "keepdims", "noop_with_empty_axes"};
 constexpr std::array<Names, 9> resize = {"antialias",
                                          "axes",
                                          "coordinate_transformation_mode",
@@ -71,7 +74,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 43> operators = {{
+constexpr std::array<OnnxOperator, 47> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -87,6 +90,8 @@ constexpr std::array<OnnxOperator, 43> operators = {{
     {"Elu", 1, 1, alpha, convert_elu},
     {"Expand", 2, 2, {}, convert_expand},
     {"Gelu", 1, 1, approximate, convert_gelu},
+    {"GlobalAveragePool", 1, 1, {}, convert_global_average_pool},
+    {"GlobalMaxPool", 1, 1, {}, convert_global_max_pool},
     {"GroupNormalization", 3, 3, group_normalization, convert_group_normalization},
     {"HardSigmoid", 1, 1, hard_sigmoid, convert_hard_sigmoid},
     {"HardSwish", 1, 1, {}, convert_hard_swish},
@@ -100,6 +105,8 @@ constexpr std::array<OnnxOperator, 43> operators = {{
     {"Mul", 2, 2, {}, convert_mul},
     {"PRelu", 2, 2, {}, convert_prelu},
     {"Pad", 1, 4, pad, convert_pad},
+    {"ReduceMax", 1, 2, reduction, convert_reduce_max},
+    {"ReduceMean", 1, 2, reduction, convert_reduce_mean},
     {"Relu", 1, 1, {}, convert_relu},
     {"Reshape", 2, 2, allowzero, convert_reshape},
     {"Resize", 2, 4, resize, convert_resize},
@@ -124,14 +131,30 @@ std::string supported() {
 }
 
 Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
+  const OnnxOperator* own = find_onnx_operator(node);
+  const std::span<const Names> allowed = row.attributes.empty() && own != nullptr ? own->attributes : row.attributes;
   if (node.input_size() < row.least_inputs || node.input_size() > row.most_inputs) {
     return corrupt("has " + std::to_string(node.input_size()) + " inputs; " + std::to_string(row.least_inputs) +
                    (row.most_inputs == row.least_inputs ? "" : " or more") + " are right");
   }
-  const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, row.attributes);
+  const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, allowed);
   if (!attributes) return attributes.error();
   if (Result<void> converted = row.convert({node, *attributes}, builder); !converted) return converted;
   return builder.check_limits();
+}
+
+Error unknown_operator() { return unsupported("operator is not supported; supported are: " + supported()); }
+
+// Converts a node that reads what is pooled of all voxels.
+Result<void> convert_pooled(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (const OnnxOperator* row = find_pooled_operator(node)) return convert_with(*row, node, builder);
+  const OnnxOperator* row = find_onnx_operator(node);
+  if (row == nullptr) return unknown_operator();
+  const Result<int> axes = pooled_axes_behind(node, builder);
+  if (!axes) return axes.error();
+  if (Result<void> converted = convert_with(*row, node, builder); !converted) return converted;
+  if (*axes > 0) builder.note_pooled(node, *axes);
+  return {};
 }
 
 }  // namespace
@@ -145,11 +168,12 @@ const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
 }
 
 Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (reads_pooled(node, builder)) return convert_pooled(node, builder);
   const Result<bool> folded = fold_node(node, builder);
   if (!folded) return folded.error();
   if (*folded) return {};
   if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
-  return unsupported("operator is not supported; supported are: " + supported());
+  return unknown_operator();
 }
 
 }  // namespace znni

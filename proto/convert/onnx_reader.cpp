@@ -123,6 +123,7 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates
   if (x < 0) return convert_node(node, builder);
   if (gate->last != &node) return {};
   builder.append(node, Activate{gate->activation}, {x}, builder.images(x));
+  if (const int axes = builder.pooled_axes(gate->x); axes > 0) builder.note_pooled(node, axes);
   return builder.check_limits();
 }
 
@@ -177,6 +178,10 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
       return unsupported("the output " + in_quotes(output) +
                          " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
     }
+    if (builder.pooled_axes(output) > 0) {
+      return unsupported("the output " + in_quotes(output) +
+                         " is pooled of all voxels, and has none of its own, which is not supported");
+    }
     if (builder.value_of(output) < 0) {
       return unsupported("the output " + in_quotes(output) + " is not the first output of a node");
     }
@@ -206,7 +211,7 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   }
   valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> fits = check_window(valid->network); !fits) {
-    return unsupported("the extents that the input declares are the window of a network that normalises over it, and " +
+    return unsupported("the extents that the input declares are the window that the network is bound to, and " +
                        fits.error().message + "; export it with open extents, and name a window");
   }
   if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();

@@ -25,8 +25,8 @@ using TensorExtents = std::vector<std::optional<VolumeNumber>>;
 // Returns whether these extents, at most one of them left open, are the given ones.
 [[nodiscard]] bool asks_for(const std::vector<VolumeNumber>& target, const TensorExtents& extents);
 
-// Notes a Reshape into groups of channels, or into their voxels, without computation; only InstanceNormalization and a
-// Reshape back to the extents before can read its output. Any other Reshape of voxels is refused.
+// Notes a Reshape into groups of channels, without computation; only InstanceNormalization and a Reshape back to the
+// extents before can read its output. One into voxels of channels is read by a Transpose alone. Others are refused.
 [[nodiscard]] Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

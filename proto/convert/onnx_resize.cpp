@@ -131,16 +131,13 @@ Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
                      " is not supported; only asymmetric with floor, half_pixel with " + "round_prefer_floor");
 }
 
-// The weights of aligned corners depend on the extent of the volume, so no patch could be exact.
-Result<void> check_linear(const OnnxAttributes& attributes) {
+Result<UpsampleKind> linear_kind_of(const OnnxAttributes& attributes) {
   const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
   if (!coordinates) return coordinates.error();
-  if (*coordinates == "half_pixel" || *coordinates == "pytorch_half_pixel") return {};
-  const bool aligned = *coordinates == "align_corners";
+  if (*coordinates == "half_pixel" || *coordinates == "pytorch_half_pixel") return UpsampleKind::linear;
+  if (*coordinates == "align_corners") return UpsampleKind::aligned;
   return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) +
-                     " with mode = 'linear' is not supported" +
-                     (aligned ? ", as its weights change with the volume's extent" : "") +
-                     "; only half_pixel (PyTorch: align_corners=False)");
+                     " with mode = 'linear' is not supported; only half_pixel and align_corners");
 }
 
 Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
@@ -149,10 +146,9 @@ Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
   if (*mode != "nearest" && *mode != "linear") {
     return unsupported("mode = " + in_quotes(*mode) + " is not supported; only nearest, linear");
   }
-  const bool interpolates = *mode == "linear";
-  const Result<void> sound = interpolates ? check_linear(attributes) : check_nearest(attributes, factor);
-  if (!sound) return sound.error();
-  return interpolates ? UpsampleKind::linear : UpsampleKind::nearest;
+  if (*mode == "linear") return linear_kind_of(attributes);
+  if (const Result<void> sound = check_nearest(attributes, factor); !sound) return sound.error();
+  return UpsampleKind::nearest;
 }
 
 Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int value, const Upsample& up) {

@@ -60,7 +60,7 @@ std::vector<float> reordering(std::int64_t f, std::int64_t parts) {
 Result<void> append_shuffle(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor, bool parts_first) {
   const std::int64_t f = builder.images(value);
   const std::int64_t parts = voxels(factor);
-  if (!parts_first && f > parts) {
+  if (!parts_first && parts > 1 && f > parts) {
     if (mul(f, f) > builder.room()) {
       return unsupported("shuffles " + std::to_string(f) + " channels by " + std::to_string(mul(f, f)) +
                          " parameters, which is more than is plausible for a file of this size");

@@ -20,7 +20,7 @@ constexpr Text fold = "export with static axes and dynamo=True, which folds what
 constexpr Text evaluate = "call .eval() on the network before it is exported";
 constexpr Text resize = "upsample by nearest neighbours, by ConvTranspose, or linearly with align_corners=False";
 constexpr Text whole_factors = "upsample by whole factors";
-constexpr Text pooled = "a sliding window has no global pooling: export the layers before it";
+constexpr Text pooled = "export the layers before the global pooling";
 constexpr Text linear = "write a linear layer over channels as a Conv of kernel 1";
 constexpr Text floats = "export the network before it is quantised";
 constexpr Text control = "control flow (If, Loop, sequences)";
@@ -33,15 +33,13 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 25> operators = {{
+constexpr std::array<OperatorRow, 22> operators = {{
     {"Celu", "CELU", activate, true},
     {"ConvInteger", "quantised Conv", floats},
     {"DequantizeLinear", "quantisation (DequantizeLinear)", floats, true},
     {"DynamicQuantizeLinear", "quantisation (DynamicQuantizeLinear)", floats},
     {"Gelu", "GELU", own_module, true},
     {"Gemm", "linear layer (Gemm)", linear},
-    {"GlobalAveragePool", "global average pooling", pooled},
-    {"GlobalMaxPool", "global max pooling", pooled},
     {"HardSwish", "Hardswish", own_module, true},
     {"LRN", "local response normalisation", normalise, true},
     {"LayerNormalization", "LayerNorm", normalise, true},
@@ -50,7 +48,6 @@ constexpr std::array<OperatorRow, 25> operators = {{
     {"QLinearConv", "quantised Conv", floats},
     {"QuantizeLinear", "quantisation (QuantizeLinear)", floats, true},
     {"RMSNormalization", "RMSNorm", normalise, true},
-    {"ReduceMean", "mean over axes (ReduceMean)", ""},
     {"SequenceAt", control, unrolled},
     {"SequenceConstruct", control, unrolled},
     {"SequenceEmpty", control, unrolled},
@@ -69,7 +66,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 25> refusals = {{
+constexpr std::array<RefusalRow, 28> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -83,6 +80,8 @@ constexpr std::array<RefusalRow, 25> refusals = {{
     {"Pad", "hold a number", "Pad by computed amounts", fold},
     {"Pad", "mode = ", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
     {"Pad", "pads by", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
+    {"ReduceMax", "over axes", "maximum over other axes than space (ReduceMax)", ""},
+    {"ReduceMean", "over axes", "mean over other axes than space (ReduceMean)", ""},
     {"Reshape", "is computed", "Reshape to a computed shape", fold},
     {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
     {"Resize", "grows by one voxel", "Resize by other than whole factors", whole_factors},
@@ -93,6 +92,7 @@ constexpr std::array<RefusalRow, 25> refusals = {{
     {"Slice", "the file leaves open", "Slice by an open extent", "export with static axes"},
     {"Upsample", "a scale of", "Upsample by other than whole factors", whole_factors},
     {"Upsample", "are computed", "Upsample by computed scales", fold},
+    {"", "is pooled of all voxels", "an output without voxels", pooled},
     {"", "are computed together", "outputs of different extents", ""},
     {"", "inputs; 1 is supported", "several inputs", "join them along channels before the export"},
 }};
@@ -131,7 +131,9 @@ OnnxWords words_of_operator(Text name) {
   return {std::string(row->what.empty() ? row->name : row->what), std::string(row->advice), row->keeps_form, true};
 }
 
-OnnxWords words_of_excitation() { return {"squeeze-and-excitation", "train without it", true, true}; }
+OnnxWords words_of_excitation() {
+  return {"squeeze-and-excitation", "make its factors by convolutions of kernel 1 or linear layers", true, true};
+}
 
 OnnxWords words_of_shuffle() {
   return {"pixel or channel shuffle", "instead of a pixel shuffle, upsample by ConvTranspose", false, true};

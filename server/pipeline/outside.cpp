@@ -64,6 +64,17 @@ class Edges {
  public:
   explicit Edges(const TensorView& view) : view_(view), groups_(groups_of(view)) {}
 
+  // Makes plane `to` of all images of input s equal to plane `from`.
+  void repeat_plane(std::int64_t s, std::int64_t from, std::int64_t to) const {
+    for (std::int64_t group = 0; group < groups_.count; ++group) {
+      float* const image = view_.data + s * view_.strides.S + group * groups_.distance;
+      for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
+        const float* const row = image + from * view_.strides.z + y * view_.strides.y;
+        std::copy_n(row, view_.shape.n.x * groups_.voxel, image + to * view_.strides.z + y * view_.strides.y);
+      }
+    }
+  }
+
   // Plane z of all images of input s.
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     const std::int64_t from_z = std::clamp(z, inside.first.z, inside.last.z - 1);
@@ -115,12 +126,15 @@ void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Bo
 }
 
 void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
-                Executor& executor) {
+                std::int64_t kept, Executor& executor) {
   const Edges edges(view);
   const Outside zeros(view, 0.0F);
   for_each_crossed(view, starts, border, whole, [&](std::int64_t s, const Inside& inside) {
+    const bool is_behind = starts[static_cast<std::size_t>(s)].z >= whole.z - border.end.z;
     executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) {
-      is_empty(inside) ? zeros.fill_plane(s, z, {}) : edges.fill_plane(s, z, inside);
+      if (!is_empty(inside)) return edges.fill_plane(s, z, inside);
+      if (kept == 0 || !is_behind) return zeros.fill_plane(s, z, {});
+      if (z >= kept) edges.repeat_plane(s, kept - 1, z);
     });
   });
 }

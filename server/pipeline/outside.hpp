@@ -15,9 +15,10 @@ namespace znni {
 void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
                   Executor& executor);
 
-// Sets the voxels that are outside to the nearest one inside, all else as above. Of a patch that has none inside all
-// become zero: nothing of the volume reads them.
+// Sets the voxels that are outside to the nearest one inside, all else as above. The first `kept` planes of a stream
+// are of earlier steps: if all planes lie behind the value, those stay and the new ones repeat the last of them. Any
+// other view that has nothing inside becomes zero: nothing of the volume reads it.
 void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
-                Executor& executor);
+                std::int64_t kept, Executor& executor);
 
 }  // namespace znni

@@ -223,7 +223,7 @@ void PreparedRung::fill_outside_of(const Task& task, const TensorView& view, std
   }
   const Vec3 whole = (volume_ - fov) / stride + Vec3::cube(1);
   if (task.outside_kind == OutsideKind::edge) {
-    fill_edges(view, starts, task.outside, whole, *executor_);
+    fill_edges(view, starts, task.outside, whole, before, *executor_);
     return;
   }
   const bool lowest = task.outside_kind == OutsideKind::lowest;

@@ -113,6 +113,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {SoftmaxProblem{shape}},
       {ScaleShiftProblem{shape}},
       {NormProblem{shape, 2}},
+      {GlobalPoolProblem{shape}, GlobalPoolProblem{shape, PoolKind::max}},
       {AddProblem{shape, 2, {}}},
       {MultiplyProblem{shape, 1}, MultiplyProblem{shape, shape.f}},
       {ConcatProblem{{shape, shape}}},
@@ -120,7 +121,8 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},
       {UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest},
        UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::shuffle},
-       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::linear}},
+       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::linear},
+       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::aligned}},
   };
   for (const Primitive* primitive : cpu::registry()) {
     const auto takes = [primitive](const LayerProblem& problem) {

@@ -47,6 +47,7 @@ TEST(ContractResults, RandomProblems) {
       check_all(random_conv_pool_of_pairs(random, 8), *devices[seed % devices.size()], seed, takers);
     }
     if (i % 5 == 1) check_all(random_norm(random), *devices[seed % devices.size()], seed, takers);
+    if (i % 5 == 2) check_all(random_global_pool(random), *devices[seed % devices.size()], seed, takers);
     if (HasFatalFailure()) return;
   }
   if (count < 150) return;

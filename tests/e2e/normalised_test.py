@@ -1,4 +1,4 @@
-"""Networks that normalise over their whole window give what ONNX Runtime computes of it; of volumes of other extents
+"""Networks that normalise or pool over their whole window give what ONNX Runtime computes of it; of volumes of other extents
 they give the weighted mean of what it computes of overlapping windows."""
 
 import itertools
@@ -69,6 +69,26 @@ def shrinking():
     return graph.model(instance_norm(graph, graph.conv("input", 3, pads=[0] * 6)))
 
 
+def excitation(graph, source):
+    """Squeeze-and-excitation by linear layers, as PyTorch exports it."""
+    f = graph.images[source]
+    last = graph.add("ReduceMean", [source], f, axes=[2, 3, 4], keepdims=0)
+    for outputs, activation in ((f // 2, "Relu"), (f, "Sigmoid")):
+        tensors = [graph.rng.normal(0, 1, (outputs, graph.images[last])), graph.rng.normal(0, 0.5, outputs)]
+        last = graph.add("Gemm", [last], outputs, [t.astype(np.float32) for t in tensors], transB=1)
+        last = graph.add(activation, [last], outputs)
+    return graph.add("Mul", [source, graph.add("Unsqueeze", [last], f, [integers(2, 3, 4)])], f)
+
+
+def excited():
+    """A small U-Net of padded convolutions, two of them with squeeze-and-excitation; period 2."""
+    graph = Graph(13, 1)
+    skip = excitation(graph, graph.conv("input", 6))
+    low = excitation(graph, graph.conv(skip, 8, stride=2))
+    both = graph.add("Concat", [graph.transposed(low, 6, (2, 2, 2), 2), skip], 12, axis=1)
+    return graph.model(graph.conv(both, 3))
+
+
 def gaussian(extent):
     """What the voxels of a window count: a Gaussian of an eighth of the extent along each axis."""
     z, y, x = (np.exp(-0.5 * ((np.arange(n) - (n - 1) / 2) / (n / 8)) ** 2) for n in extent)
@@ -124,8 +144,8 @@ def noise(extent, seed=5):
 
 
 class NormalisedTest(unittest.TestCase):
-    """A daemon with one net: its window named by a parameter, by the file, by a plan beside it, blended otherwise; and
-    with one whose output is smaller than its input."""
+    """A daemon with one net: its window named by a parameter, by the file, by a plan beside it, blended otherwise; with
+    one whose output is smaller than its input; and with one that pools all voxels."""
 
     @classmethod
     def setUpClass(cls):
@@ -137,6 +157,7 @@ class NormalisedTest(unittest.TestCase):
         save(cls.model, cls.folder / "models", "even",
              CONFIG + parameters(window_overlap=0.25, window_weight="constant"))
         save(shrinking(), cls.folder / "models", "shrinking", CONFIG)
+        save(excited(), cls.folder / "models", "excited", CONFIG)
         planned = save(cls.model, cls.folder / "models", "planned")
         subprocess.run([PLANNER, "--model", planned / "model.onnx", "--mem", "512M", "--volume", "12,16,20", "--output",
                         planned / "plan.pbtxt"], check=True, capture_output=True)
@@ -226,6 +247,14 @@ class NormalisedTest(unittest.TestCase):
         self.assertEqual(refused.exception.status(), "StatusCode.INVALID_ARGUMENT")
         self.assertIn("21x19x19; it must be at least the network's window, 12x16x20", text)
         self.assertNotIn("\n", text)
+
+    def test_squeeze_and_excitation(self):
+        """Of the window, and blended of windows over another extent."""
+        for extent in (WINDOW, OTHERS[0]):
+            volume = noise(extent)
+            exact = blended(excited(), volume, gaussian(WINDOW), 0.5)
+            with self.daemon.client() as client:
+                self.assert_equal_to(exact, infer(client, "excited", volume), extent)
 
     def header(self, extent, model="named", **fields):
         """The status of a stream that ends behind its header."""

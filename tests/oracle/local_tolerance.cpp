@@ -45,7 +45,9 @@ std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Va
   if (const auto* upsample = std::get_if<UpsampleProblem>(&problem)) {
     const Vec3 read = upsampling_window(upsample->kind, upsample->factor) - Vec3::cube(1);
     const Shape5 of_largest{upsample->in.S, 1, upsample->in.n - read};
-    largest[0] = largest_around(largest[0], upsample->in.n, {}, read, of_largest.n);
+    // With aligned corners a voxel lies less than one away from where a repeated one would.
+    const Vec3 beside = upsample->kind == UpsampleKind::aligned ? Vec3::cube(1) : Vec3{};
+    largest[0] = largest_around(largest[0], upsample->in.n, beside, read + beside, of_largest.n);
     largest[0] = oracle_run(UpsampleProblem{of_largest, upsample->factor}, std::span(largest.data(), 1), {});
   }
   const auto* both = std::get_if<ConvPoolProblem>(&problem);

@@ -49,6 +49,16 @@ TEST(LocalTolerance, OfALinearUpsamplingFollowsVoxelsBesideIt) {
   for (std::size_t v = 0; v < 14; ++v) EXPECT_DOUBLE_EQ(allowed[v], (v >= 4 && v <= 9 ? 1e9 : 1.0) * plain) << v;
 }
 
+TEST(LocalTolerance, OfAlignedCornersFollowsVoxelsBesideIt) {
+  const UpsampleProblem problem{{1, 1, {1, 1, 9}}, {1, 1, 2}, UpsampleKind::aligned};
+  std::vector<Values> inputs = {Values(9, 1.0)};
+  const double plain = tolerance(problem, inputs, {});
+  inputs[0][4] = 1e9;
+  const Values allowed = local_tolerance(problem, inputs, {}, {});
+  ASSERT_EQ(allowed.size(), 18U);
+  for (std::size_t v = 0; v < 18; ++v) EXPECT_DOUBLE_EQ(allowed[v], (v >= 6 && v <= 11 ? 1e9 : 1.0) * plain) << v;
+}
+
 // If all values are equally large, every voxel has the tolerance of the whole.
 TEST(LocalTolerance, OfEvenValuesIsTheToleranceOfAll) {
   const Shape5 in{2, 3, {4, 5, 5}};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "primitives/core/fragments.hpp"
 
@@ -179,6 +180,18 @@ Values run(const NormProblem& problem, std::span<const Values> inputs, const Lay
   return out;
 }
 
+Values run(const GlobalPoolProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Values out = inputs[0];
+  const std::int64_t count = voxels(problem.in.n);
+  for (auto first = out.begin(); first != out.end(); first += count) {
+    const auto end = first + count;
+    const double pooled = problem.kind == PoolKind::max ? *std::max_element(first, end)
+                                                        : std::accumulate(first, end, 0.0) / static_cast<double>(count);
+    std::fill(first, end, pooled);
+  }
+  return out;
+}
+
 Values run(const MultiplyProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
   const auto count = static_cast<std::size_t>(voxels(problem.in.n));
@@ -239,10 +252,31 @@ double interpolated(const UpsampleProblem& problem, const Tensor& in, std::int64
   return sum;
 }
 
+// Returns the value at voxel v of an upsampling with aligned corners: of the eight around its place.
+double aligned(const UpsampleProblem& problem, const Tensor& in, std::int64_t s, std::int64_t j, Vec3 v) {
+  double sum = 0;
+  for (std::int64_t corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    Vec3 from;
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t n = problem.in.n[axis];
+      const double last = std::max(1.0, static_cast<double>(n * problem.factor[axis] - 1));
+      const double at = static_cast<double>(v[axis]) * static_cast<double>(n - 1) / last;
+      const bool upper = (corner >> axis) % 2 == 1;
+      const double below = std::floor(at);
+      from[axis] = std::min(static_cast<std::int64_t>(below) + (upper ? 1 : 0), n - 1);
+      weight *= upper ? at - below : 1.0 - (at - below);
+    }
+    if (weight > 0) sum += weight * in.at(s, j, from);
+  }
+  return sum;
+}
+
 double upsampled(const UpsampleProblem& problem, const Tensor& in, std::int64_t s, std::int64_t j, Vec3 v) {
   const Vec3 factor = problem.factor;
   if (problem.kind == UpsampleKind::nearest) return in.at(s, j, v / factor);
   if (problem.kind == UpsampleKind::linear) return interpolated(problem, in, s, j, v);
+  if (problem.kind == UpsampleKind::aligned) return aligned(problem, in, s, j, v);
   const Vec3 offset = v % factor;
   const std::int64_t phase = (offset.z * factor.y + offset.y) * factor.x + offset.x;
   return in.at(s, phase * output_shape(problem).f + j, v / factor);

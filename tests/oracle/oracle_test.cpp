@@ -119,6 +119,13 @@ TEST(OracleNorm, NormalisesEachInputOfTheBatchByItself) {
   EXPECT_EQ(run(problem, {{-1, 1, 9, 11}}, {{}, {}, scale, shift}), (Values{-1, 1, -1, 1}));
 }
 
+TEST(OracleGlobalPool, EveryVoxelIsTheLargestOrTheMeanOfItsChannel) {
+  const Shape5 shape{2, 2, {1, 1, 2}};
+  const Values in = {1, 3, -8, -2, 5, 5, 0, 1};
+  EXPECT_EQ(run(GlobalPoolProblem{shape, PoolKind::max}, {{in}}), (Values{3, 3, -2, -2, 5, 5, 1, 1}));
+  EXPECT_EQ(run(GlobalPoolProblem{shape}, {{in}}), (Values{2, 2, -5, -5, 5, 5, 0.5, 0.5}));
+}
+
 TEST(OracleConcat, PutsImagesOfEachInputOfTheBatchTogether) {
   const ConcatProblem concat{{{2, 1, {1, 1, 1}}, {2, 2, {1, 1, 1}}}};
   EXPECT_EQ(run(concat, {{1, 2}, {10, 11, 20, 21}}), (Values{1, 10, 11, 2, 20, 21}));

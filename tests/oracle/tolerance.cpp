@@ -126,6 +126,11 @@ double least_deviation(const NormProblem& problem, const Values& values) {
   return std::sqrt(least + static_cast<double>(problem.epsilon));
 }
 
+// A mean is rounded once, if its sum is a double.
+double bound(const GlobalPoolProblem& pool, Largest inputs, const LayerWeights&) {
+  return pool.kind == PoolKind::max ? 0.0 : 2.0 * eps * inputs[0];
+}
+
 double sum_of(Largest inputs) { return std::accumulate(inputs.begin(), inputs.end(), 0.0); }
 
 double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
@@ -139,7 +144,8 @@ double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
 // Along each axis a difference, a share of it and a sum are rounded, and so is the share.
 double bound(const UpsampleProblem& problem, Largest inputs, const LayerWeights&) {
-  return problem.kind == UpsampleKind::linear ? 18.0 * eps * inputs[0] : 0.0;
+  const bool interpolates = problem.kind == UpsampleKind::linear || problem.kind == UpsampleKind::aligned;
+  return interpolates ? 18.0 * eps * inputs[0] : 0.0;
 }
 double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
 

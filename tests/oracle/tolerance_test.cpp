@@ -165,6 +165,7 @@ TEST(Tolerance, IsZeroWhereNothingIsRounded) {
   const Shape5 shape{1, 2, {2, 2, 2}};
   const std::vector<Values> inputs = {Values(16, 3.0)};
   EXPECT_EQ(tolerance(PoolProblem{.in = shape}, inputs, {}), 0.0);
+  EXPECT_EQ(tolerance(GlobalPoolProblem{shape, PoolKind::max}, inputs, {}), 0.0);
   EXPECT_EQ(tolerance(ConcatProblem{{shape}}, inputs, {}), 0.0);
   EXPECT_EQ(tolerance(ReorderProblem{shape, {}, {}}, inputs, {}), 0.0);
   EXPECT_EQ(tolerance(ActivationProblem{shape, {ActivationKind::relu, 0}}, inputs, {}), 0.0);

@@ -203,6 +203,10 @@ NormProblem random_norm(Random& random) {
   return norm;
 }
 
+GlobalPoolProblem random_global_pool(Random& random) {
+  return {random_shape(random, 35, 9), random.chance(0.3) ? PoolKind::max : PoolKind::average};
+}
+
 UpsampleProblem random_upsample(Random& random) {
   UpsampleProblem upsample{random_shape(random, 35, 9), random.vec3(1, 3), UpsampleKind::nearest};
   if (random.chance(0.3)) upsample.in.f = 8 * random.integer(1, 4);
@@ -216,6 +220,10 @@ UpsampleProblem random_linear_upsample(Random& random) {
   UpsampleProblem upsample{random_shape(random, 35, 9), random.vec3(1, 3), UpsampleKind::linear};
   upsample.in.n = max(upsample.in.n, upsampling_window(upsample.kind, upsample.factor));
   return upsample;
+}
+
+UpsampleProblem random_aligned_upsample(Random& random) {
+  return {random_shape(random, 35, 9), random.vec3(1, 3), UpsampleKind::aligned};
 }
 
 ReorderProblem random_reorder(Random& random, std::int64_t width) {
@@ -234,7 +242,9 @@ LayerProblem random_problem(Random& random) {
     case 3: {
       const std::int64_t width = random.chance(0.5) ? 16 : 8;
       if (!random.chance(0.3)) return random_reorder(random, width);
-      return random.chance(0.4) ? random_linear_upsample(random) : random_upsample(random);
+      const std::int64_t kind = random.integer(0, 9);
+      if (kind < 2) return random_aligned_upsample(random);
+      return kind < 5 ? random_linear_upsample(random) : random_upsample(random);
     }
     default: break;
   }

@@ -70,9 +70,12 @@ struct Weights {
 [[nodiscard]] UpsampleProblem random_upsample(Random& random);
 // Returns one that interpolates, of extents that leave it a voxel or more.
 [[nodiscard]] UpsampleProblem random_linear_upsample(Random& random);
+[[nodiscard]] UpsampleProblem random_aligned_upsample(Random& random);
 // Returns an instance or a group normalisation, of groups that may fill blocks of 8 or 16 or not. random_problem() does
 // not draw these: no GPU takes them.
 [[nodiscard]] NormProblem random_norm(Random& random);
+// Returns a pooling of all voxels of either kind, with the same reservation.
+[[nodiscard]] GlobalPoolProblem random_global_pool(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
 // Returns any of the others.

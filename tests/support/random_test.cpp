@@ -65,13 +65,15 @@ TEST(Random, UpsamplingsCoverWhatMatters) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    const UpsampleProblem upsample = seed % 2 == 0 ? random_upsample(random) : random_linear_upsample(random);
+    const UpsampleProblem upsample = seed % 2 == 0   ? random_upsample(random)
+                                     : seed % 4 == 1 ? random_linear_upsample(random)
+                                                     : random_aligned_upsample(random);
     ASSERT_TRUE(check(upsample)) << to_string(LayerProblem(upsample));
     const std::string kind(to_string(upsample.kind));
     seen.insert(kind + (output_shape(upsample).f % 8 == 0 ? ", blocks" : ", rest"));
     seen.insert(kind + (upsample.factor == Vec3::cube(1) ? ", the same" : ", larger"));
   }
-  EXPECT_EQ(seen.size(), 12U);
+  EXPECT_EQ(seen.size(), 16U);
 }
 
 TEST(Random, WeightsFitTheirProblem) {

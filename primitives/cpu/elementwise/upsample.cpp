@@ -20,7 +20,7 @@ bool fills_blocks(const UpsampleProblem& upsample, Format format) {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
-  if (upsample == nullptr || upsample->kind == UpsampleKind::linear) {
+  if (upsample == nullptr || (upsample->kind != UpsampleKind::nearest && upsample->kind != UpsampleKind::shuffle)) {
     return refusal("cpu.upsample", "nearest upsamplings and shuffles", problem);
   }
   std::vector<Format> formats = float_formats(spec);

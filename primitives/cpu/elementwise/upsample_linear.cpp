@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/blend.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
 
 namespace znni::cpu {
@@ -41,28 +42,6 @@ std::vector<Phase> phases_of(std::int64_t factor) {
     phases[static_cast<std::size_t>(r)] = {near, near + 1, static_cast<float>(at - static_cast<double>(near))};
   }
   return phases;
-}
-
-// One product and one sum, so that a compiler fuses them in one way only.
-inline float between(float near, float far, float share) { return near + share * (far - near); }
-
-// Input rows around an output row: two along y of each of two along z.
-struct Rows {
-  std::array<const float*, 2> near_z{};
-  std::array<const float*, 2> far_z{};
-  float share_y = 0;
-  float share_z = 0;
-};
-
-// Writes floats [first, first + count) of a blended row.
-void blend(const Rows& rows, std::int64_t first, std::int64_t count, float* __restrict to) {
-  const float* const a = rows.near_z[0] + first;
-  const float* const b = rows.near_z[1] + first;
-  const float* const c = rows.far_z[0] + first;
-  const float* const d = rows.far_z[1] + first;
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[i] = between(between(a[i], b[i], rows.share_y), between(c[i], d[i], rows.share_y), rows.share_z);
-  }
 }
 
 // Writes what `voxels` voxels of `width` floats become along x; `row` has one more on either side.

@@ -83,7 +83,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   const bool has_period = model.period != Vec3::cube(1) && !has_window(model);
   if (has_period) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
-  const bool repeats = model.output_stride != Vec3::cube(1);
+  const bool repeats = model.output_stride != Vec3::cube(1) && !has_window(model);  // blended voxels differ
   if (repeats) properties["output_stride"] = extent_text(model.output_stride, model.spatial_rank);
   if (model.is_dense) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);

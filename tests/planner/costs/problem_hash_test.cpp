@@ -51,6 +51,8 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(ActivationProblem{shape, {ActivationKind::relu}});
   all.emplace_back(ActivationProblem{shape, {ActivationKind::tanh}});
   all.emplace_back(AddProblem{shape, 3, {}});
+  all.emplace_back(GlobalPoolProblem{shape, PoolKind::max});
+  all.emplace_back(GlobalPoolProblem{shape, PoolKind::average});
   all.emplace_back(MultiplyProblem{shape, 1});
   all.emplace_back(MultiplyProblem{shape, shape.f});
   all.emplace_back(ConcatProblem{{shape, shape}});

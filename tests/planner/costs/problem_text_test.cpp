@@ -27,6 +27,8 @@ const std::vector<LayerProblem> problems = {
     ScaleShiftProblem{shape},
     NormProblem{shape, 1},
     NormProblem{shape, shape.f, 1e-5F, {ActivationKind::leaky_relu, 0.01F}},
+    GlobalPoolProblem{shape, PoolKind::max},
+    GlobalPoolProblem{shape, PoolKind::average},
     AddProblem{shape, 3, {}},
     AddProblem{shape, 2, {ActivationKind::relu, 0.0F}},
     MultiplyProblem{shape, 1},

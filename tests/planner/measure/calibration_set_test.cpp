@@ -75,7 +75,8 @@ TEST(PlannerCalibrationSet, HasUpsamplingOfEveryKind) {
   for (const CalibrationTask& task : tasks(2)) {
     if (const auto* upsample = std::get_if<UpsampleProblem>(&task.problem)) kinds.insert(upsample->kind);
   }
-  EXPECT_EQ(kinds, (std::set<UpsampleKind>{UpsampleKind::nearest, UpsampleKind::shuffle, UpsampleKind::linear}));
+  EXPECT_EQ(kinds, (std::set<UpsampleKind>{UpsampleKind::nearest, UpsampleKind::shuffle, UpsampleKind::linear,
+                                           UpsampleKind::aligned}));
 }
 
 TEST(PlannerCalibrationSet, LargeInnerLayersAreFragments) {

@@ -99,6 +99,25 @@ TEST(PlannerGraphPasses, OnlyScalesGoBeforeALinearUpsampling) {
                           "act: activation 3, relu <- up"));
 }
 
+// Two upsamplings read one copy, whose border is repeated; the scale of one goes before it and takes the border along.
+TEST(PlannerGraphPasses, ABorderThatOthersReadStaysWhereItIs) {
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  Network network;
+  network.f_in = 2;
+  network.nodes = {{"pool", halved(), {0}, one, OutsideKind::edge},
+                   {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}},
+                   {"norm", ScaleShift{}, {2}},
+                   {"other", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}},
+                   {"both", Concat{}, {3, 4}}};
+  const std::vector<Node> nodes = fold_and_fuse({network, random_weights(network, 1)}).network.nodes;
+  ASSERT_EQ(nodes.size(), 5U);
+  EXPECT_EQ(nodes[0].outside, one);
+  EXPECT_EQ(nodes[0].outside_kind, OutsideKind::edge);
+  EXPECT_TRUE(std::holds_alternative<ScaleShift>(nodes[1].operation));
+  EXPECT_EQ(nodes[1].outside, one);
+  EXPECT_EQ(nodes[1].outside_kind, OutsideKind::edge);
+}
+
 TEST(PlannerGraphPasses, ASoftmaxStaysBehindALinearUpsampling) {
   EXPECT_THAT(passed({{"pool", halved(), {0}},
                       {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}},

@@ -41,7 +41,7 @@ std::string failure(void (*change)(Network&)) {
   return checked ? "sound" : checked.error().message;
 }
 
-TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalises) {
+TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalisesOrPoolsAllVoxels) {
   Network network;
   network.nodes = {{"conv", conv(6, {1, 2, 3}), {0}}, {"norm", ScaleShift{}, {1}}};
   EXPECT_FALSE(is_tile_bound(network));
@@ -50,6 +50,11 @@ TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalises) {
   ASSERT_TRUE(check(network)) << check(network).error().message;
   EXPECT_TRUE(is_tile_bound(network));
   EXPECT_FALSE(is_dense(network));
+  network.nodes[1].operation = GlobalPool{};
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  EXPECT_TRUE(is_tile_bound(network));
+  EXPECT_FALSE(is_dense(network));
+  EXPECT_EQ(reaches(network)[2], reaches(network)[1]);
   network.nodes[1].operation = Norm{.groups = 4};
   EXPECT_EQ(check(network).error().message, "node norm: normalises 6 images in 4 groups, which does not divide");
 }
@@ -313,9 +318,9 @@ TEST(PlannerNetwork, BordersAreChecked) {
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.y = -1 is not in [0, 1048576]"));
   network = framed_pair();
   network.output_stride = {1, 1, 2};
-  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x2 does not divide the period"));
+  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x2 does not divide the factor"));
   network.output_stride = {1, 1, 0};
-  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x0 does not divide the period"));
+  EXPECT_THAT(why_not(network), HasSubstr("an output stride of 1x1x0 does not divide the factor"));
   network = framed_pair();
   network.frame.end.x = 3;
   EXPECT_THAT(why_not(network), HasSubstr("the output is larger than the volume"));

@@ -174,7 +174,7 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
               HasSubstr("node act pads; convolutions, poolings, crops and linear upsamplings may"));
   const Network narrow = network_of({{"edges", Crop{Vec3::cube(1), Vec3::cube(1)}, {0}}});
   EXPECT_THAT(why(narrow, {same(3)}), HasSubstr("node edges crops by 1x1x1 and 1x1x1 what it pads by 3x3x3 and 3x3x3"));
-  EXPECT_THAT(why(narrow, {{Vec3::cube(1), Vec3::cube(0)}}), HasSubstr("at most as much more"));
+  EXPECT_THAT(why(narrow, {{Vec3::cube(1), Vec3::cube(0)}}), HasSubstr("as much more as it crops at the other end"));
 }
 
 TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {

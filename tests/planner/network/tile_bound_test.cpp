@@ -72,6 +72,31 @@ TEST(PlannerTileBound, OnlyTheVolumesVoxelsAreNormalised) {
               HasSubstr("node norm would normalise 1x1x1 and 1x1x1 voxels beyond the volume, along y"));
 }
 
+TEST(PlannerTileBound, OnlyTheVolumesVoxelsArePooled) {
+  Network network = normalised(true);
+  network.nodes[1].operation = GlobalPool{};
+  EXPECT_EQ(failure(network, {4, 4, 4}), "");
+  EXPECT_EQ(axes_of_window(network), Vec3::cube(1));
+  EXPECT_TRUE(check_normalised(network, Vec3::cube(1)));
+  EXPECT_THAT(check_normalised(network, {1, 1, 0}).error().message,
+              HasSubstr("node norm would pool 1x1x1 and 1x1x1 voxels beyond the volume, along x"));
+}
+
+TEST(PlannerTileBound, ErrorsSayWhatBindsTheNetwork) {
+  Network network = normalised(true);
+  EXPECT_THAT(volume_of_window(network, {}).error().message,
+              HasSubstr("normalises over all voxels of its window (node norm): say how large that is"));
+  network.nodes[1].operation = GlobalPool{};
+  EXPECT_THAT(volume_of_window(network, {}).error().message,
+              HasSubstr("pools all voxels of its window (node norm): say how large that is"));
+  network.nodes.insert(network.nodes.begin(), Node{"pool", Pooling{}, {0}});
+  network.nodes[1].inputs = {1};
+  network.nodes[2].inputs = {2};
+  network.nodes[3].inputs = {3};
+  EXPECT_THAT(check_window(network).error().message,
+              HasSubstr("node pool is a dense pooling, and node norm pools all voxels"));
+}
+
 // The last voxel that the strided convolution leaves unread is normalised, too.
 TEST(PlannerTileBound, AllVoxelsOfTheVolumeAreNormalised) {
   Network network;
@@ -80,6 +105,8 @@ TEST(PlannerTileBound, AllVoxelsOfTheVolumeAreNormalised) {
   const Network framed = without_padding({network, {}}, {{}, before, {}}, Vec3::cube(6)).value().network;
   ASSERT_TRUE(check(framed)) << check(framed).error().message;
   EXPECT_TRUE(check_normalised(framed, axes_of_window(framed))) << describe(framed)[0];
+  network.nodes[0].operation = GlobalPool{};
+  EXPECT_EQ(without_padding({network, {}}, {{}, before, {}}, Vec3::cube(6)).value().network.frame, framed.frame);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(PlannerNetworkCheck, ARepeatedOutputSaysHowOften) {
   network.output_stride = Vec3{2, 4, 4};
   const NetworkFacts facts = facts_of(network);
   EXPECT_EQ(facts.output_stride, (Vec3{2, 4, 4}));
-  EXPECT_NE(check_text("net.onnx", facts).find("each voxel of the net's own output repeated 2x4x4 times\n"),
+  EXPECT_NE(check_text("net.onnx", facts).find("each voxel of the net's own written as 2x4x4 equal ones\n"),
             std::string::npos);
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts))["output"]["stride"], Json::parse("[2, 4, 4]"));
 }
@@ -105,6 +105,14 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   Network network = strided();
   network.frame = {Vec3::cube(1), Vec3::cube(1)};
   EXPECT_TRUE(Json::parse(check_json("net.onnx", facts_of(network))).at("field_of_view").is_null());
+}
+
+TEST(PlannerNetworkCheck, ANetworkThatPoolsAllVoxelsHasAWindow) {
+  Network network;
+  network.nodes = {{"pool", GlobalPool{}, {0}}, {"gate", Multiply{}, {0, 1}}};
+  const std::string text = check_text("net.onnx", facts_of(network));
+  EXPECT_NE(text.find("  field of view  the whole window: the net pools all voxels\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 global pooling, 1 multiplication\n"), std::string::npos) << text;
 }
 
 // A net that normalises; pads by 1.

@@ -85,7 +85,7 @@ TEST(NetworkText, AnOutputWithAStrideIsRepeated) {
   EXPECT_EQ(network.output_stride, (Vec3{1, 2, 2}));
   EXPECT_EQ(network.nodes.back().operation, Operation(Upsample{Vec3{1, 2, 2}}));
   EXPECT_EQ(parsed(network_text(network)), network);
-  EXPECT_THAT(refusal("output_stride: 2 node { conv { f_out: 4 k: 3 } }"), HasSubstr("does not divide the period"));
+  EXPECT_THAT(refusal("output_stride: 2 node { conv { f_out: 4 k: 3 } }"), HasSubstr("does not divide the factor"));
 }
 
 TEST(NetworkText, ANetworkThatNormalisesMayHaveAWindow) {
@@ -257,6 +257,21 @@ TEST(NetworkText, ProductsAreReadAndWritten) {
   EXPECT_THAT(
       refusal(R"(f_in: 2 node { name: "a" conv { f_out: 3 k: 1 } } node { inputs: ["a", "input"] multiply {} })"),
       HasSubstr("multiplies 3 images of a by 2 of input; as many, or 1, are right"));
+}
+
+TEST(NetworkText, PoolingsOfAllVoxelsAreReadAndWritten) {
+  const Network network = parsed(R"(
+    window: 8
+    f_in: 2
+    node { global_average_pool {} }
+    node { inputs: "input" global_max_pool {} }
+    node { inputs: ["global1", "global2"] add {} })");
+  EXPECT_EQ(network.nodes[0], (Node{"global1", GlobalPool{PoolKind::average}, {0}}));
+  EXPECT_EQ(network.nodes[1], (Node{"global2", GlobalPool{PoolKind::max}, {0}}));
+  EXPECT_EQ(describe(network)[0], "global1: global mean 2 <- input");
+  EXPECT_EQ(describe(network)[1], "global2: global max 2 <- input");
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("node { global_max_pool {} inputs: [\"input\", \"input\"] }"), HasSubstr("it needs 1"));
 }
 
 TEST(NetworkText, LinearUpsamplingsAreReadAndWritten) {

@@ -103,18 +103,23 @@ TEST(OnnxResize, LinearInterpolationIsBetweenCentresAlone) {
               test::set_text(resize, "coordinate_transformation_mode", "pytorch_half_pixel");
             }),
             "");
-  EXPECT_THAT(
-      refusal_with([](auto& resize) {
-        test::set_text(resize, "mode", "linear");
-        test::set_text(resize, "coordinate_transformation_mode", "align_corners");
-      }),
-      HasSubstr("coordinate_transformation_mode = 'align_corners' with mode = 'linear' is not supported, as its "
-                "weights change with the volume's extent; only half_pixel"));
   EXPECT_THAT(refusal_with([](auto& resize) {
                 test::set_text(resize, "mode", "linear");
                 test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
               }),
               HasSubstr("'asymmetric' with mode = 'linear' is not supported; only half_pixel"));
+}
+
+TEST(OnnxResize, AlignedCornersBindTheNetworkToItsWindow) {
+  OnnxModel model;
+  onnx::NodeProto& resize = add_resize(model);
+  resize.clear_attribute();
+  test::set_text(resize, "mode", "linear");
+  test::set_text(resize, "coordinate_transformation_mode", "align_corners");
+  const Network network = model.read().network;
+  EXPECT_EQ(network.nodes[1].operation, Operation(Upsample{{1, 2, 4}, UpsampleKind::aligned}));
+  EXPECT_EQ(network.nodes[0].outside, Border{});
+  EXPECT_TRUE(is_tile_bound(network));
 }
 
 TEST(OnnxResize, Refusals) {

@@ -50,7 +50,16 @@ std::vector<Refused> refused_nodes() {
     model.node("NonZero", {"extents"}, {"shape"});
     return model.node(operation, inputs, {"out"});
   };
+  const auto over_channels = [](OnnxModel& model, const char* operation) -> onnx::NodeProto& {
+    onnx::NodeProto& node = model.node(operation, {"in"}, {"out"});
+    test::set_integers(node, "axes", {1});
+    return node;
+  };
   return {
+      {"mean over other axes than space (ReduceMean)",
+       [=](OnnxModel& model) -> onnx::NodeProto& { return over_channels(model, "ReduceMean"); }},
+      {"maximum over other axes than space (ReduceMax)",
+       [=](OnnxModel& model) -> onnx::NodeProto& { return over_channels(model, "ReduceMax"); }},
       {"BatchNorm in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
          onnx::NodeProto& node = model.node("BatchNormalization", {"in", "in", "in", "in", "in"}, {"out"});
@@ -198,8 +207,11 @@ TEST(OnnxWords, Networks) {
   inputs.proto.mutable_graph()->add_input()->set_name("other");
   inputs.node("Add", {"in", "other"}, {"a"});
   inputs.output("a");
-  const std::pair<const OnnxModel*, const char*> models[] = {{&outputs, "outputs of different extents"},
-                                                             {&inputs, "several inputs"}};
+  OnnxModel pooled;
+  pooled.node("GlobalMaxPool", {"in"}, {"a"});
+  pooled.output("a");
+  const std::pair<const OnnxModel*, const char*> models[] = {
+      {&pooled, "an output without voxels"}, {&outputs, "outputs of different extents"}, {&inputs, "several inputs"}};
   for (const auto& [model, what] : models) {
     const Blockers blockers = model->blockers();
     ASSERT_EQ(blockers.kinds.size(), 1U) << what;

@@ -58,6 +58,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in[0], count, a.activation};
                  },
+                 [&](const GlobalPool& p) -> LayerProblem {
+                   return GlobalPoolProblem{in[0], p.kind};
+                 },
                  [&](const Multiply&) -> LayerProblem {
                    return MultiplyProblem{in[0], in.back().f};
                  },

@@ -58,7 +58,7 @@ class Outside : public testing::TestWithParam<Layout> {
     for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
       view.at(s, j, v) = place(j, starts[static_cast<std::size_t>(s)] + v);
     });
-    fill_edges(view, starts, border, whole, device_->executor());
+    fill_edges(view, starts, border, whole, 0, device_->executor());
     for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
       const Vec3 start = starts[static_cast<std::size_t>(s)];
       const Vec3 first = max(border.begin, start);
@@ -70,6 +70,29 @@ class Outside : public testing::TestWithParam<Layout> {
 
   std::unique_ptr<Device> device_;
 };
+
+// Steps of a stream behind the volume: what earlier steps repeated is not lost.
+TEST_P(Outside, OfAStreamTheLastPlaneGoesOnBehindTheVolume) {
+  const Shape5 shape{1, 17, {4, 2, 3}};
+  const Format format{ElementType::f32, GetParam()};
+  std::vector<float> memory(static_cast<std::size_t>(dense_strides(shape, format).S), 7.0F);
+  const TensorView view = dense_view(memory.data(), shape, format);
+  for (std::int64_t image = 0; image < shape.f; ++image) {
+    for (std::int64_t z = 0; z < 2; ++z) view.at(0, image, {z, 1, 2}) = static_cast<float>(100 * z + image);
+  }
+  const std::vector<Vec3> behind = {{9, 0, 0}};
+  fill_edges(view, behind, {{}, {5, 0, 0}}, {14, 2, 3}, 2, device_->executor());
+  for (std::int64_t image = 0; image < shape.f; ++image) {
+    EXPECT_EQ(view.at(0, image, {0, 1, 2}), static_cast<float>(image));
+    for (std::int64_t z = 1; z < 4; ++z) {
+      EXPECT_EQ(view.at(0, image, {z, 1, 2}), static_cast<float>(100 + image)) << z;
+      EXPECT_EQ(view.at(0, image, {z, 0, 0}), 7.0F) << z;
+    }
+  }
+  const std::vector<Vec3> before = {{0, 0, 0}};
+  fill_edges(view, before, {{4, 0, 0}, {}}, {14, 2, 3}, 2, device_->executor());
+  EXPECT_EQ(view.at(0, 3, {3, 1, 2}), 0.0F) << "in front of the volume nothing was kept";
+}
 
 TEST_P(Outside, IsFilledAndNothingElse) {
   Random random(test::base_seed());

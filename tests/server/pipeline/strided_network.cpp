@@ -87,11 +87,11 @@ class StridedGrower {
     }
   }
 
-  // Puts the voxels at the border around again.
+  // Repeats the voxels at the border outwards.
   void repeat_edges(const Border& edges) {
-    const Vec3 most = max(edges.begin, edges.end) + random_.vec3(0, 1);
-    add("edges", Crop{most, most}, {last_}, extent(last_) + edges.begin + edges.end,
-        {most + edges.begin, most + edges.end});
+    const Crop crop{edges.end + random_.vec3(0, 1), edges.begin + random_.vec3(0, 1)};
+    add("edges", crop, {last_}, extent(last_) + edges.begin + edges.end,
+        {crop.begin + edges.begin, crop.end + edges.end});
   }
 
   void down(Vec3 factor) {

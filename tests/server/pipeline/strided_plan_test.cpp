@@ -124,6 +124,33 @@ TEST(StridedNetworks, OfRepeatedEdgesEqualTheirDefinitionInAnyPatchesAndStreams)
   expect_definition_in_any_patches_and_streams(edged);
 }
 
+// A plane at the far end and its copies come in different steps, the last copies when nothing of the volume is left.
+TEST(StridedNetworks, StreamsRepeatTheLastPlaneInAnySteps) {
+  Random random(test::base_seed());
+  for (const std::int64_t edges : {1, 2, 3}) {
+    PaddedNetwork net;
+    const Vec3 cropped{edges, 0, 0};
+    net.network.nodes = {{"first", Convolution{2, Vec3::cube(1), Vec3::cube(1), {}}, {0}},
+                         {"edges", Crop{cropped, cropped}, {1}},
+                         {"last", Convolution{1, {2 * edges + 1, 1, 1}, Vec3::cube(1), {}}, {2}}};
+    net.pads = {{}, {cropped + cropped, cropped + cropped}, {}};
+    net.weights = random_weights(net.network, 1);
+    const LoadedNetwork valid = valid_form(net, false);
+    for (const std::int64_t step : {1, 2, 3, 4}) {
+      GeometryChoice choice;
+      choice.pass_input = {step, 4, 4};
+      choice.streamed = true;
+      EngineBench made = test::open_bench(valid.network, {choice});
+      const Result<std::unique_ptr<Engine>> engine =
+          Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+      ASSERT_TRUE(engine) << engine.error().message;
+      for (const std::int64_t planes : {1, 2, 5, 6, 7}) {
+        EXPECT_LE(error_of(**engine, net, {planes, 6, 5}, random), 1e-5) << edges << " " << step << " " << planes;
+      }
+    }
+  }
+}
+
 TEST(StridedNetworks, OfLinearUpsamplingsAreNotExactWhereTheBorderIsNotRepeated) {
   Random random(test::base_seed());
   int wrong = 0;

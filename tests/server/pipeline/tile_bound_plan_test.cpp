@@ -1,4 +1,4 @@
-// Networks that normalise over their window, compared with their definition.
+// Networks that normalise or pool over their window, compared with their definition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,21 @@ Norm random_norm(std::int64_t f, Random& random) {
   return {groups, 0.25F, random.chance(0.3) ? test::random_activation(random) : Activation{}};
 }
 
-// Puts normalisations behind some nodes, one at least.
+// Multiplies the last value by factors that are made of its mean, or of its largest voxels: squeeze-and-excitation.
+void add_excitation(PaddedNetwork& net, std::int64_t f, Random& random) {
+  std::vector<Node>& nodes = net.network.nodes;
+  const int value = static_cast<int>(nodes.size());
+  const std::string name = "excitation" + std::to_string(value);
+  const Convolution narrow{.f_out = random.integer(1, f), .activation = {ActivationKind::relu, 0}};
+  const Convolution wide{.f_out = random.chance(0.3) ? 1 : f, .activation = {ActivationKind::sigmoid, 0}};
+  nodes.push_back({name + "/pool", GlobalPool{random.chance(0.3) ? PoolKind::max : PoolKind::average}, {value}});
+  nodes.push_back({name + "/narrow", narrow, {value + 1}});
+  nodes.push_back({name + "/wide", wide, {value + 2}});
+  nodes.push_back({name, Multiply{}, {value, value + 3}});
+  net.pads.resize(nodes.size());
+}
+
+// Puts normalisations and excitations behind some nodes, one at least.
 PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
   PaddedNetwork bound = padded;
   bound.network.nodes.clear();
@@ -41,7 +55,9 @@ PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
     for (int& input : node.inputs) input = values[static_cast<std::size_t>(input)];
     bound.network.nodes.push_back(std::move(node));
     bound.pads.push_back(padded.pads[i]);
-    if (i == 0 || random.chance(0.3)) {
+    const bool excites = random.chance(i == 0 ? 0.4 : 0.2);
+    if (excites) add_excitation(bound, f[i + 1], random);
+    if (!excites && (i == 0 || random.chance(0.3))) {
       const int value = static_cast<int>(bound.network.nodes.size());
       bound.network.nodes.push_back({"norm" + std::to_string(i), random_norm(f[i + 1], random), {value}});
       bound.pads.emplace_back();
@@ -52,13 +68,24 @@ PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
   return bound;
 }
 
+// Lets some of the upsamplings that interpolate align corners.
+PaddedNetwork with_aligned_corners(PaddedNetwork net, Random& random) {
+  for (std::size_t i = 0; i < net.network.nodes.size(); ++i) {
+    auto* up = std::get_if<Upsample>(&net.network.nodes[i].operation);
+    if (up == nullptr || up->kind != UpsampleKind::linear || random.chance(0.4)) continue;
+    up->kind = UpsampleKind::aligned;
+    net.pads[i] = {};
+  }
+  return net;
+}
+
 // One whose padding does not make the output larger than the volume.
 PaddedNetwork random_bound_network(Random& random) {
   for (;;) {
     const bool strided = random.chance(0.6);
-    const PaddedNetwork net = with_norms(
-        strided ? test::random_strided_network(random, false, random.chance(0.4)) : test::random_padded_network(random),
-        random);
+    const PaddedNetwork own =
+        strided ? test::random_strided_network(random, false, random.chance(0.4)) : test::random_padded_network(random);
+    const PaddedNetwork net = with_norms(with_aligned_corners(own, random), random);
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     if (sound && check(sound->network)) return net;
   }

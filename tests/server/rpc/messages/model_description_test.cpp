@@ -83,6 +83,8 @@ TEST(ModelDescription, ARepeatedOutputSaysHowOften) {
   EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride"));
   model.output_stride = {1, 2, 4};
   EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("output_stride"), "1,2,4");
+  model.window = {32, 64, 96};
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride")) << "windows are blended";
 }
 
 TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {

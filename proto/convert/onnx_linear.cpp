@@ -1,0 +1,110 @@
+#include "proto/convert/onnx_linear.hpp"
+
+#include <algorithm>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+namespace {
+
+constexpr int matrix_input = 1;
+constexpr int bias_input = 2;
+constexpr int axes_of_matrix = 2;
+
+// The numbers of a linear layer: alpha times a matrix, and beta times a bias.
+struct Linear {
+  float alpha = 1;
+  float beta = 1;
+  bool is_turned = false;  // the matrix is [f_out][f], as kernels are
+};
+
+Result<Linear> linear_of(const OnnxAttributes& attributes) {
+  const Result<float> alpha = attributes.real("alpha", 1);
+  if (!alpha) return alpha.error();
+  const Result<float> beta = attributes.real("beta", 1);
+  if (!beta) return beta.error();
+  const Result<std::int64_t> turns_input = attributes.integer("transA", 0);
+  if (!turns_input) return turns_input.error();
+  if (*turns_input != 0) return unsupported("transA = " + std::to_string(*turns_input) + " is not supported; only 0");
+  const Result<std::int64_t> turns = attributes.integer("transB", 0);
+  if (!turns) return turns.error();
+  return Linear{*alpha, *beta, *turns != 0};
+}
+
+// Returns the kernels, [f_out][f], of the constant matrix.
+Result<std::vector<float>> kernels_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f,
+                                      const Linear& linear) {
+  const onnx::TensorProto* tensor = builder.constant(node.proto, matrix_input);
+  if (tensor == nullptr) return unsupported("its matrix is computed; only constants are supported");
+  const Result<std::vector<std::int64_t>> dims = dims_of(*tensor);
+  if (!dims) return dims.error();
+  const bool is_matrix = dims->size() == axes_of_matrix && (*dims)[0] > 0 && (*dims)[1] > 0;
+  const std::int64_t read = !is_matrix ? 0 : linear.is_turned ? (*dims)[1] : (*dims)[0];
+  if (!is_matrix || (f != unknown_images && read != f)) {
+    return corrupt("weights " + in_quotes(tensor->name()) + " are no matrix for the " + std::to_string(f) +
+                   " images of the input");
+  }
+  Result<std::vector<float>> matrix = builder.floats_of(*tensor);
+  if (!matrix) return matrix;
+  std::vector<float> kernels(matrix->size());
+  const auto columns = static_cast<std::size_t>((*dims)[1]);
+  const auto rows = static_cast<std::size_t>((*dims)[0]);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::size_t to = linear.is_turned ? i : i % columns * rows + i / columns;
+    kernels[to] = linear.alpha * (*matrix)[i];
+  }
+  return kernels;
+}
+
+// Returns the bias; none if the layer has none.
+Result<std::vector<float>> bias_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f_out,
+                                   const Linear& linear) {
+  if (!OnnxBuilder::has_input(node.proto, bias_input)) return std::vector<float>();
+  const onnx::TensorProto* tensor = builder.constant(node.proto, bias_input);
+  if (tensor == nullptr) return unsupported("its bias is computed; only constants are supported");
+  const Result<std::vector<std::int64_t>> dims = dims_of(*tensor);
+  if (!dims) return dims.error();
+  Result<std::vector<float>> bias = builder.floats_of(*tensor);
+  if (!bias) return bias;
+  const auto count = static_cast<std::int64_t>(bias->size());
+  const bool is_row = dims->size() <= axes_of_matrix && (dims->empty() || dims->back() == count);
+  if (!is_row || (count != 1 && count != f_out)) {
+    return corrupt("bias " + in_quotes(tensor->name()) + " is neither one number nor one per image, " +
+                   std::to_string(f_out));
+  }
+  bias->resize(static_cast<std::size_t>(f_out), bias->front());
+  std::transform(bias->begin(), bias->end(), bias->begin(), [&](float one) { return linear.beta * one; });
+  return bias;
+}
+
+Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Linear& linear) {
+  if (builder.pooled_axes(node.proto.input(0)) != axes_of_matrix) {
+    return unsupported("of voxels is not supported; only of what is pooled of all voxels, as [N, C]");
+  }
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  NodeWeights weights;
+  Result<std::vector<float>> kernels = kernels_of(node, builder, builder.images(*value), linear);
+  if (!kernels) return kernels.error();
+  const onnx::TensorProto& matrix = *builder.constant(node.proto, matrix_input);
+  const std::int64_t f_out = matrix.dims(linear.is_turned ? 0 : 1);
+  Result<std::vector<float>> bias = bias_of(node, builder, f_out, linear);
+  if (!bias) return bias.error();
+  weights.kernels = *std::move(kernels);
+  weights.bias = *std::move(bias);
+  builder.append(node.proto, Convolution{f_out, Vec3::cube(1), Vec3::cube(1), {}}, {*value}, f_out, std::move(weights));
+  builder.note_pooled(node.proto, axes_of_matrix);
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_gemm(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<Linear> linear = linear_of(node.attributes);
+  return linear ? convert_linear(node, builder, *linear) : linear.error();
+}
+
+Result<void> convert_mat_mul(const OnnxNode& node, OnnxBuilder& builder) { return convert_linear(node, builder, {}); }
+
+}  // namespace znni
