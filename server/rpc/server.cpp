@@ -47,6 +47,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Returns how many bytes of a stream a client may send before they are read.
+int window_bytes(const ListenOptions& options) {
+  if (options.most_buffered_bytes <= 0) return max_window_bytes;
+  return static_cast<int>(
+      std::clamp(options.most_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
+}
+
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
   limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
@@ -55,6 +62,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.silent_seconds = options.silent_seconds;
   limits.reflection_seconds = options.reflection_seconds;
   limits.most_receives = options.most_receives;
+  limits.window_bytes = window_bytes(options);
   limits.stall_seconds = options.stall_seconds;
   limits.most_unsent_bytes = options.most_unsent_bytes;
   limits.most_input_bytes = options.most_input_bytes;
@@ -70,13 +78,6 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
 // Returns how many threads may serve calls: as many as there may be calls of all kinds, and some.
 int most_threads(const FrontDoorLimits& limits) {
   return limits.most_calls + limits.most_small_calls + limits.most_reflections + spare_threads;
-}
-
-// Returns how many bytes of a stream a client may send before they are read.
-int window_bytes(const ListenOptions& options) {
-  if (options.most_buffered_bytes <= 0) return max_window_bytes;
-  return static_cast<int>(
-      std::clamp(options.most_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
 }
 
 void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const FrontDoorLimits& limits) {
@@ -191,20 +192,25 @@ TakeConnection hand_to(std::shared_ptr<Acceptor> acceptor) {
 
 struct Server::State {
   State(ModelServer& models, CallSink record, const ListenOptions& options)
-      : door(models, std::move(record), door_limits(options), options.tokens, options.flows),
+      : counts(options.received),
+        door(
+            models, std::move(record), door_limits(options), options.tokens, options.flows,
+            [this](const std::string& peer) { return received(peer); }, options.clock),
         open_inference(door),
-        volumes(door) {
-    door.clock = options.clock;
-    door.received = [this](const std::string& peer) {
-      const ConnectionListener* const from = listening;
-      return from == nullptr ? std::nullopt : from->received(peer);
-    };
+        volumes(door) {}
+
+  // Returns what the connection from a peer has received. The system tells nothing before there is a listener.
+  [[nodiscard]] std::optional<Received> received(const std::string& peer) const {
+    const ConnectionListener* const from = listening;
+    const std::optional<Received> of_system = from == nullptr ? std::nullopt : from->received(peer);
+    return counts ? counts(peer, of_system) : of_system;
   }
 
   void set_health(bool serving);
   // Health follows readiness, on a thread of its own.
   void watch_readiness(const std::stop_token& stop);
 
+  const ReceivedCounts counts;  // may be empty
   FrontDoor door;
   OpenInference open_inference;
   VolumesService volumes;

@@ -14,6 +14,7 @@
 #include "server/rpc/calls/call_record.hpp"
 #include "server/rpc/connections/connection_facts.hpp"
 #include "server/rpc/connections/connection_table.hpp"
+#include "server/rpc/connections/received.hpp"
 
 namespace znni::rpc {
 
@@ -48,6 +49,7 @@ struct ListenOptions {
   std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one
   Tokens tokens;
   std::optional<Certificates> certificates;  // nothing: no TLS
+  ReceivedCounts received;                   // nothing: what the system tells
   // Times clients that are waited for, requests that wait for their turn, and what clients begin and leave open.
   Now clock = std::chrono::steady_clock::now;
 };

@@ -30,11 +30,13 @@ namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 128;        // that carry volumes, together
-  int most_small_calls = 48;   // that carry none
-  int most_reflections = 8;    // streams of reflection
-  int most_receives = 4;       // of ModelInfer messages, at the same time
-  double client_share = 0.5;   // of each of these for one client
+  int most_calls = 128;       // that carry volumes, together
+  int most_small_calls = 48;  // that carry none
+  int most_reflections = 8;   // streams of reflection
+  int most_receives = 4;      // of ModelInfer messages, at the same time
+  // Of one message: so much of it may come before it is read.
+  std::int64_t window_bytes = 4 << 20;
+  double client_share = 0.5;   // of each of these numbers of calls, for one client
   double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
   // A call is ended so long after its connection brought something, if its message is read; likewise one whose client
   // does not send a volume's header, or does not take a small answer.
@@ -64,7 +66,7 @@ struct FrontDoorLimits {
 // Owned by the server, shared by the services and all their threads.
 struct FrontDoor {
   FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits, Tokens tokens,
-            FlowSink flow_sink = {})
+            FlowSink flow_sink = {}, ReceivedOf received_of = {}, Now now = std::chrono::steady_clock::now)
       : models(model_server),
         sink(std::move(call_sink)),
         flows(std::move(flow_sink)),
@@ -74,7 +76,9 @@ struct FrontDoor {
         gate(door_limits.most_calls, door_limits.share_of(door_limits.most_calls)),
         small_gate(door_limits.most_small_calls, door_limits.share_of(door_limits.most_small_calls)),
         reflection_gate(door_limits.most_reflections, door_limits.share_of(door_limits.most_reflections)),
-        receiving(door_limits.most_receives, door_limits.share_of(door_limits.most_receives)) {}
+        receiving(door_limits.most_receives, door_limits.share_of(door_limits.most_receives)),
+        received(std::move(received_of)),
+        clock(std::move(now)) {}
 
   // Notes a call that has ended. One without an id has a number as one, so that its line can be spoken of.
   void record(CallRecord call) {
@@ -146,11 +150,9 @@ struct FrontDoor {
   CallGate reflection_gate;                             // likewise
   HandedOver reflection_ended;                          // given with all that a stream of reflection did here
   ReceiveTurns receiving;
-  CallWatch watch;
-  // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:
-  // of none.
-  std::function<std::optional<Received>(const std::string& peer)> received;
-  Now clock = std::chrono::steady_clock::now;  // times what clients are waited for, and their requests wait for
+  const ReceivedOf received;  // may be empty: nothing is known
+  const Now clock;            // times what clients and their requests wait for
+  CallWatch watch;            // comes last: its thread and those of the calls read the rest
 };
 
 }  // namespace znni::rpc

@@ -10,10 +10,10 @@
 namespace znni::rpc {
 
 // All reasons, in this order: the job queue is full; too many calls are inside; too many of its client are; other
-// requests hold the memory. The request needs more than any client is given, or its caller went while it was received
-// (gRPC does not tell these apart). Its deadline, its timeout, or the patience with an idle client has passed; the
-// daemon ends; its model is loading, failed to load or was loaded again; there is no such model or region; it is
-// malformed; it is not offered; it has no token.
+// requests hold the memory. The request needs more than any client is given (or its caller went when its connection had
+// brought that much: gRPC does not tell these apart). Its deadline, its timeout, or the patience with an idle client
+// has passed; the daemon ends; its model is loading, failed to load or was loaded again; there is no such model or
+// region; it is malformed; it is not offered; it has no token.
 inline constexpr std::array<std::string_view, 12> refusals = {
     "queue_full",    "calls",     "client_calls", "memory",    "too_large",   "deadline",
     "shutting_down", "not_ready", "not_found",    "malformed", "unsupported", "unauthenticated"};

@@ -22,24 +22,24 @@ using inference::ModelInferResponse;
 
 using InferStream = OpenInference::InferStream;
 
-// gRPC ends a call whose message is too large by itself, like one whose caller went.
-Error nothing_read(const grpc::ServerContext& context, const MessageWait& wait, std::int64_t most) {
-  if (wait.too_long()) return stalled();
-  if (!context.IsCancelled()) return {ErrorCode::invalid_argument, "the call ended without a ModelInferRequest"};
-  return {ErrorCode::over_budget, "the message has more than " + std::to_string(most) + " bytes, or its caller went"};
+// Reads the request, if it is its turn; the turn ends when its memory is leased or free. Returns whether there was one.
+Result<bool> read_in_turn(InferStream& stream, const grpc::ServerContext& context, FrontDoor& door, MessageWait& wait,
+                          const WatchedCall& call, InferExchange& exchange) {
+  const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token(), client_of_peer(context.peer()));
+  if (!turn) return turn.error();
+  grpc::ByteBuffer wire;
+  if (!wait.read([&] { return stream.Read(&wire); })) return false;
+  exchange.admit(wire, true);
+  return true;
 }
 
-// Reads the request when it is its turn; the turn ends when its memory is leased or free.
 Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
-  const std::int64_t most = door.limits.wire.most_request_bytes;
-  MessageWait wait(door, context, most);
+  MessageWait wait(door, context, door.limits.wire.most_request_bytes);
   const WatchedCall call = door.watch.watch([&] { return wait.why_to_end(); });
-  const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token(), client_of_peer(context.peer()));
-  if (!turn) return call.reason(turn.error());
-  grpc::ByteBuffer wire;
-  if (!wait.read([&] { return stream.Read(&wire); })) return call.reason(nothing_read(context, wait, most));
-  exchange.admit(wire, true);
-  return {};
+  const Result<bool> read = read_in_turn(stream, context, door, wait, call, exchange);
+  if (!read) return call.reason(read.error());
+  if (*read) return {};
+  return call.reason(wait.why_nothing());
 }
 
 // Sends the response; the call's memory is held until it is on its way.

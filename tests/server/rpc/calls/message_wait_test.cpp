@@ -51,14 +51,14 @@ class HeardTest : public OpenInferenceTest, public testing::WithParamInterface<b
     given.silent_seconds = most_silence.count();
     given.stall_seconds = 1e6;
     given.clock = clock_.now();
-    connect(given);
-    server_->front_door().received = [this](const std::string& peer) -> std::optional<Received> {
+    given.received = [this](const std::string& peer, const std::optional<Received>&) -> std::optional<Received> {
       EXPECT_EQ(peer, "ipv4:" + client_->name());
       clock_.advance(most_silence * 9 / 10);
       if (is_silent_) return Received{bytes_, true};
       ++asked_;
       return GetParam() ? Received{++bytes_, true} : Received{bytes_, false};
     };
+    connect(given);
     client_ = std::make_unique<TcpClient>(server_->port());
     client_->send(http2_begin() + calls_without_messages(1));
   }
@@ -67,7 +67,7 @@ class HeardTest : public OpenInferenceTest, public testing::WithParamInterface<b
   std::unique_ptr<TcpClient> client_;
   std::atomic<bool> is_silent_ = false;
   std::atomic<int> asked_ = 0;
-  std::uint64_t bytes_ = 0;  // of the thread that asks
+  std::atomic<std::uint64_t> bytes_ = 0;
 };
 
 TEST_P(HeardTest, AClientIsWaitedForWhileItsConnectionBringsSomething) {

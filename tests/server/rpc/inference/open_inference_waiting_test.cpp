@@ -6,13 +6,16 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "server/rpc/calls/front_door.hpp"
 #include "tests/server/jobs/wait_until.hpp"
+#include "tests/server/rpc/http2_frames.hpp"
 #include "tests/server/rpc/moved_clock.hpp"
 #include "tests/server/rpc/open_inference_fixture.hpp"
+#include "tests/server/rpc/tcp_client.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -196,11 +199,11 @@ class SilentCallerTest : public OpenInferenceTest {
     ListenOptions timed = options();
     timed.most_receives = 1;
     timed.clock = clock_.now();
-    connect(timed);
-    server_->front_door().received = [this](const std::string& /*peer*/) -> std::optional<Received> {
+    timed.received = [this](const std::string&, const std::optional<Received>&) -> std::optional<Received> {
       is_waited_for_ = true;
       return std::nullopt;
     };
+    connect(timed);
   }
 
   MovedClock clock_;
@@ -224,6 +227,86 @@ TEST_F(SilentCallerTest, KeepsItsTurnForALimitedTime) {
   const auto reason = testing::Field(&CallRecord::reason, HasSubstr("neither sent nor took anything for too long"));
   EXPECT_THAT(records(),
               testing::Contains(testing::AllOf(testing::Field(&CallRecord::code, "DEADLINE_EXCEEDED"), reason)));
+}
+
+TEST_F(SilentCallerTest, GivesItsTurnBackBeforeItIsKnownWhyNothingCame) {
+  const TcpClient ending(server_->port());
+  ending.send(http2_begin() + calls_without_messages(1));
+  ASSERT_TRUE(test::wait_until([this] { return is_waited_for_.load(); })) << "it has the turn";
+  ending.send(http2_frame(data_frame, end_of_stream, 1, ""));
+  EXPECT_TRUE(infer(twice_request()).ok()) << "waits for the turn, while no time passes";
+  clock_.pass_until([this] { return records().size() == 2; });
+  EXPECT_THAT(records(), testing::Contains(testing::AllOf(
+                             testing::Field(&CallRecord::code, "INVALID_ARGUMENT"),
+                             testing::Field(&CallRecord::reason, HasSubstr("ended without a ModelInferRequest")))));
+}
+
+// A caller who goes while its message is read. Windows are small beside messages.
+class LeavingCallerTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions small_windows = options();
+    small_windows.most_buffered_bytes = 64 << 20;
+    small_windows.received = [this](const std::string&, const std::optional<Received>& of_system) {
+      ++asked_;
+      return of_system;
+    };
+    connect(small_windows);
+  }
+  // Waits until a message is read, which asks again and again.
+  void wait_for_reading() {
+    const int before = asked_;
+    ASSERT_TRUE(test::wait_until([this, before] { return asked_ > before; }));
+  }
+  void expect_gone(std::size_t record) {
+    ASSERT_TRUE(test::wait_until([this, record] { return records().size() > record; }));
+    EXPECT_EQ(records()[record].code, "CANCELLED");
+    EXPECT_EQ(records()[record].refusal, "");
+  }
+  static std::string begun_call() {
+    using namespace std::string_literals;
+    return http2_begin() + calls_without_messages(1) + http2_frame(data_frame, 0, 1, "\0\0\0\x10\0half"s);
+  }
+
+  std::atomic<int> asked_ = 0;
+};
+
+TEST_F(LeavingCallerTest, IsNotRefused) {
+  TcpClient closing(server_->port());
+  closing.send(begun_call());
+  wait_for_reading();
+  closing.close();
+  expect_gone(0);
+  const TcpClient resetting(server_->port());
+  resetting.send(begun_call());
+  wait_for_reading();
+  resetting.send(http2_reset(1));
+  expect_gone(1);
+}
+
+TEST_F(LeavingCallerTest, IsNotTakenForTheMessagesBeforeItsOwn) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(infer(twice_request({80, 80, 75})).ok()) << "of 4 MiB half";
+  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
+                                         grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  using Factory =
+      grpc::internal::ClientReaderWriterFactory<inference::ModelInferRequest, inference::ModelInferResponse>;
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReaderWriter<inference::ModelInferRequest, inference::ModelInferResponse>> silent(
+      Factory::Create(channel_.get(), method, &context));
+  wait_for_reading();
+  context.TryCancel();
+  EXPECT_FALSE(silent->Finish().ok());
+  expect_gone(3);
+}
+
+TEST_F(LeavingCallerTest, IsAnotherThanOneWhoseMessageIsTooLarge) {
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(infer(twice_request({100, 120, 100})).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+    ASSERT_TRUE(test::wait_until([this, i] { return records().size() > i; }));
+    EXPECT_EQ(records()[i].code, "RESOURCE_EXHAUSTED");
+    EXPECT_EQ(records()[i].refusal, "too_large");
+    EXPECT_THAT(records()[i].reason, HasSubstr("more than 4194304 bytes"));
+  }
 }
 
 TEST(FrontDoorLimits, GiveALargeMessageMoreTime) {
