@@ -285,12 +285,13 @@ std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
 
 std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   if (!geometry.choice.streamed) {
-    Geometry both = geometry;
-    both.choice.S *= 2;
-    return input_planes(volume, both, fov, most_planes);
+    Geometry all = geometry;
+    all.choice.S *= 3;
+    return input_planes(volume, all, fov, most_planes);
   }
   const int axis = geometry.choice.axis;  // where the volume's z is
-  const std::int64_t more = axis == 0 ? fov.z - 1 + geometry.patch_output.z : geometry.patch_output[axis];
+  const std::int64_t next = mul(2, geometry.patch_output[axis]);
+  const std::int64_t more = axis == 0 ? fov.z - 1 + next : next;
   return std::min(volume.z, add(input_planes(volume, geometry, fov, most_planes), more));
 }
 

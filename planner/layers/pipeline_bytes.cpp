@@ -52,7 +52,7 @@ SpaceBytes pipeline_bytes(const RungSegments& parts) {
     use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
   }
   std::int64_t& output = last.place == Place::gpu ? use.pinned : use.host;
-  output = add(output, planar_bytes(parts.geometry.values.back()));
+  output = add(output, mul(2, planar_bytes(parts.geometry.values.back())));  // one is stitched
   return use;
 }
 
@@ -90,7 +90,7 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   between = add(between, mul(2, has_host_ram ? tensor(theta) : value(theta)));
   if (has_tail && has_host_ram) use.pinned = add(use.pinned, value(until));
   std::int64_t& output = has_tail ? use.pinned : use.host;
-  output = add(output, value(nodes()));
+  output = add(output, mul(2, value(nodes())));
   return use;
 }
 

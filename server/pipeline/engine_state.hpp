@@ -169,17 +169,17 @@ struct Engine::State {
     return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
   }
   // Returns the extra input planes around a band: those before it and the rest of its last step. With a GPU those of
-  // the next step, too.
+  // the next two steps, too.
   [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const {
     const Geometry& geometry = rungs[rung].geometry();
     if (!geometry.choice.streamed) return 0;
     const std::int64_t border = fov.z - 1 + geometry.lead + geometry.patch_output.z;
-    return rungs[rung].on_cpu() ? border : 2 * border;
+    return rungs[rung].on_cpu() ? border : 2 * border + geometry.patch_output.z;
   }
   [[nodiscard]] static std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) {
     return volume_bytes({f, {1, n.y, n.x}, type});
   }
-  // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
+  // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU three are.
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
     const Geometry& round = rungs[rung].round();
     return rungs[rung].on_cpu() ? input_planes(input, round, fov, most, plan.sockets)

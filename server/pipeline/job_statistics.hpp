@@ -14,7 +14,8 @@ struct JobStatistics {
   std::int64_t patches = 0;
   Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
   Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too
-  // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other.
+  // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other, and the
+  // latter until the output of the patch before the last was stitched.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;

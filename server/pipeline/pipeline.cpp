@@ -1,10 +1,10 @@
 #include "server/pipeline/pipeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +16,7 @@
 #include "server/pipeline/segment_check.hpp"
 #include "server/pipeline/shared_stages.hpp"
 #include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/stage_line.hpp"
 #include "server/volume/reader.hpp"
 
 namespace znni {
@@ -39,10 +40,9 @@ Result<void> forget_on_gpu(Pipeline::State& state) {
   return done && state.tail ? state.tail->forget() : done;
 }
 
-// Pass `pass` of what crosses to the GPU's side, through host RAM and the GPU, to the output. `begins`: a stream.
-Result<void> run_gpu(Pipeline::State& state, float* input, std::int64_t pass, bool begins,
+// Pass `pass` of what crosses to the GPU's side, through host RAM and the GPU, to `output`. `begins`: a stream.
+Result<void> run_gpu(Pipeline::State& state, float* input, float* output, std::int64_t pass, bool begins,
                      const std::stop_token& stop) {
-  float* const output = floats(state.output);
   float* const middle = state.middle && state.tail ? floats(state.middle_output) : output;
   Result<void> ran = begins ? forget_on_gpu(state) : Result<void>();
   if (ran && state.middle) {
@@ -54,8 +54,9 @@ Result<void> run_gpu(Pipeline::State& state, float* input, std::int64_t pass, bo
   return *state.gpu_failure;
 }
 
-// One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2. Batches of a streamed rung are
-// steps: each side begins a column anew when its first one comes, whatever a job before left behind.
+// One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2 before the tail, and behind it.
+// Batches of a streamed rung are steps: each side begins a column anew when its first one comes, whatever a job before
+// left behind. The caller's thread alone calls the job's functions.
 class PipelineRun {
  public:
   PipelineRun(const VolumeJob& job, PlaneSource& source, Pipeline::State& state, const Shape5& output,
@@ -95,7 +96,7 @@ class PipelineRun {
   }
 
   void tell_gain() {
-    stages_.hand_in(tail_stages_);
+    stages_.hand_in(stitch_stages_);
     gain_.tell(done_, stages_.sum());
   }
 
@@ -110,29 +111,25 @@ class PipelineRun {
   }
   // Before item next_, where a batch begins.
   [[nodiscard]] Interval interval() const { return {place(next_ / passes() * S()).continues}; }
-  [[nodiscard]] float* between(std::int64_t item) const {
-    return floats(state_.between[static_cast<std::size_t>(item % 2)]);
+  static float* buffer_of(std::int64_t item, const std::array<Reservation, 2>& buffers) {
+    return floats(buffers[static_cast<std::size_t>(item % 2)]);
   }
 
   // From item next_ to the end, or to that of the batch in which others wanted to run.
   Result<void> run_batches(const std::stop_token& stop) {
-    // Stops the head where the tail fails, and both where the caller asks.
-    std::stop_source both;
-    const std::stop_callback forward(stop, [&both] { both.request_stop(); });
-    Handoff handoff;
     gives_way_ = false;
-    Result<void> consumed;
-    {
-      const std::jthread head([&, token = both.get_token()] { handoff.end(produce(handoff, token)); });
-      consumed = consume(handoff, both.get_token());
-      if (!consumed) {
-        handoff.refuse(consumed.error());
-        both.request_stop();
-      }
-    }
-    idle_.producer += handoff.idle().producer;
-    idle_.consumer += handoff.idle().consumer;
-    return consumed;
+    const auto tail = [this](std::int64_t item, const std::stop_token& ending) {
+      Result<void> ran = run_tail(item, ending);
+      stages_.hand_in(tail_stages_);
+      return ran;
+    };
+    const auto head = [this](Handoff& to, const std::stop_token& ending) { return produce(to, ending); };
+    const Result<HandoffIdle> idle = run_stage_line({head, tail, [this](std::int64_t i) { return finish(i); }}, stop);
+    if (!idle && caller_failed_) state_.gpu_failure.reset();  // the GPU's failure, if any, is of a later item
+    if (!idle) return idle.error();
+    idle_.producer += idle->producer;
+    idle_.consumer += idle->consumer;
+    return {};
   }
 
   Result<void> produce(Handoff& handoff, const std::stop_token& stop) {
@@ -156,7 +153,7 @@ class PipelineRun {
 
   // What crosses for item `item`.
   Result<void> make(std::int64_t item, const std::stop_token& stop) {
-    const TensorView crosses = crossing(state_, between(item));
+    const TensorView crosses = crossing(state_, buffer_of(item, state_.between));
     if (!state_.head) {
       read(item, crosses);
       return {};
@@ -203,43 +200,42 @@ class PipelineRun {
                  state_.reader ? *state_.reader : state_.cpu.executor(), state_.geometry.choice.axis);
   }
 
-  Result<void> consume(Handoff& handoff, const std::stop_token& stop) {
-    for (;;) {
-      const Result<std::optional<std::int64_t>> item = handoff.take(stop);
-      if (!item) return item.error();
-      if (!*item) return {};
-      if (Result<void> done = finish(**item, stop); !done) return done;
-      next_ = **item + 1;
-      if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted(interval());
-    }
-  }
-
   Result<void> run_tail(std::int64_t item, const std::stop_token& stop) {
     const StageTimer timer(tail_stages_.tail);
-    return run_gpu(state_, between(item), item % passes(), begins_stream(item), stop);
+    return run_gpu(state_, buffer_of(item, state_.between), buffer_of(item, state_.output), item % passes(),
+                   begins_stream(item), stop);
   }
 
-  void stitch(std::size_t pass) {
-    const StageTimer timer(tail_stages_.stitch);
-    const TensorView output = dense_view(floats(state_.output), state_.geometry.values.back());
-    state_.stitcher.stitch(pass, output, targets_, state_.gpu.executor());
+  void stitch(std::int64_t item) {
+    const StageTimer timer(stitch_stages_.stitch);
+    const TensorView output = dense_view(buffer_of(item, state_.output), state_.geometry.values.back());
+    Executor& writer = state_.writer ? *state_.writer : state_.gpu.executor();
+    state_.stitcher.stitch(pass_of(item), output, targets_, writer);
   }
 
-  Result<void> finish(std::int64_t item, const std::stop_token& stop) {
+  Result<void> finish(std::int64_t item) {
+    Result<void> done = item % passes() == 0 ? aim(item / passes() * S()) : Result<void>();
+    if (done) stitch(item);
+    if (done) done = item % passes() + 1 < passes() ? tell_part(item) : deliver(item);
+    caller_failed_ = !done;
+    if (!done) return done;
+    next_ = item + 1;
+    if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted(interval());
+    return {};
+  }
+
+  // Of a batch that has more passes.
+  Result<void> tell_part(std::int64_t item) {
     const std::int64_t first = item / passes() * S();
-    const std::int64_t pass = item % passes();
-    if (pass == 0) {
-      if (Result<void> aimed = aim(first); !aimed) return aimed;
-    }
-    if (Result<void> ran = run_tail(item, stop); !ran) return ran;
-    stitch(pass_of(item));
-    if (pass + 1 < passes()) {
-      const double share = static_cast<double>(pass + 1) / static_cast<double>(passes());
-      const auto under_way = static_cast<double>(std::min(S(), patches() - first));
-      if (job_.progress) job_.progress({first, patches(), slabs_.planes_done(), share * under_way});
-      return {};
-    }
-    done_ = std::min(first + S(), patches());
+    const double share = static_cast<double>(item % passes() + 1) / static_cast<double>(passes());
+    const auto under_way = static_cast<double>(std::min(S(), patches() - first));
+    if (job_.progress) job_.progress({first, patches(), slabs_.planes_done(), share * under_way});
+    return {};
+  }
+
+  // The batch that ends with `item`.
+  Result<void> deliver(std::int64_t item) {
+    done_ = std::min((item / passes() + 1) * S(), patches());
     tell_gain();
     if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
     for (const GridRow& row : grid_.rows) {
@@ -270,15 +266,17 @@ class PipelineRun {
   InputWindow input_;  // the head's
   SlabQueue slabs_;
   GainMeter gain_;
-  std::int64_t done_ = 0;              // patches
-  std::vector<StitchTarget> targets_;  // the tail's
-  std::vector<Vec3> starts_;           // the head's
-  std::int64_t next_ = 0;              // item to be consumed: where the head begins
+  std::int64_t done_ = 0;  // patches
+  std::vector<StitchTarget> targets_;
+  std::vector<Vec3> starts_;    // the head's
+  std::int64_t next_ = 0;       // item to be finished: where the head begins
+  bool caller_failed_ = false;  // one of its functions did, of the last item
   std::atomic<bool> gives_way_ = false;
   std::atomic<std::int64_t> undelivered_ = 0;  // patch: the first of the rows that are not delivered
   HandoffIdle idle_;
-  StageSeconds head_stages_;  // of the head's thread, as the next of the tail's, since they were handed in
+  StageSeconds head_stages_;  // of the head's thread, as the next of the tail's and the caller's, since handed in
   StageSeconds tail_stages_;
+  StageSeconds stitch_stages_;
   SharedStages stages_;
 };
 
@@ -308,7 +306,9 @@ Result<void> reserve_tensors(Pipeline::State& state) {
     Result<void> done = on_link(true, between, "tensor between host RAM and GPU", state.middle_output);
     if (!done) return done;
   }
-  return on_link(state.tail.has_value(), state.geometry.values.back(), "output of the GPU", state.output);
+  const Shape5& last = state.geometry.values.back();
+  Result<void> first = on_link(state.tail.has_value(), last, "output of the GPU", state.output[0]);
+  return first ? on_link(state.tail.has_value(), last, "output of the GPU", state.output[1]) : first;
 }
 
 Result<void> open_stages(std::vector<SegmentDesign> segments, const NetworkWeights& weights,
@@ -324,6 +324,7 @@ Result<void> open_stages(std::vector<SegmentDesign> segments, const NetworkWeigh
     }
     const bool is_head = segment.place == Place::cpu;
     if (!is_head && uses_cpu(segment)) state.reader.emplace(1);
+    if (!is_head) state.writer.emplace(state.gpu.executor().workers());
     Result<HostStage> stage = HostStage::open(std::move(segment), weights, devices, is_head ? Arena::Poison() : poison);
     if (!stage) return stage.error().within(where);
     (is_head ? state.head : state.middle).emplace(std::move(*stage));
@@ -367,7 +368,7 @@ Result<void> Pipeline::warm_up(const std::stop_token& stop) {
     Result<void> ran = state_->head->run(floats(window), crossing(*state_, floats(crosses)), 0, stop);
     if (!ran) return ran;
   }
-  return run_gpu(*state_, floats(crosses), 0, true, stop);
+  return run_gpu(*state_, floats(crosses), floats(state_->output.front()), 0, true, stop);
 }
 
 Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop, std::int64_t most_planes) {

@@ -1,8 +1,8 @@
 // A rung on several places (ZNNi sections VII.B and VII.C): a worker of the CPU computes the head of one patch after
-// the other, the caller's thread takes each on through the GPU, layers of host RAM first and then the rest, and
-// stitches it; a hand-off of depth one stands between them. Without a head the CPU's worker only reads windows of the
-// volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in their order, and each side keeps the
-// planes of its own nodes.
+// the other, the GPU's worker takes each on, through layers of host RAM first and then the rest, and the caller's
+// thread stitches it (server/pipeline/stage_line.hpp), while the tail of the next one runs. Without a head the CPU's
+// worker only reads windows of the volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in
+// their order, and each side keeps the planes of its own nodes.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace znni {
 
 struct PipelineStatistics {
   JobStatistics job;
-  HandoffIdle idle;  // the CPU's worker and the GPU's, waiting for each other
+  HandoffIdle idle;  // the CPU's worker and the GPU's, waiting for each other; the GPU's also for an output's room
 };
 
 class Pipeline {
@@ -39,8 +39,10 @@ class Pipeline {
   [[nodiscard]] static Result<void> check(const RungSegments& parts);
 
   // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
-  // failed device stays failed. Where the job lets others run, both sides come to rest first. `most_planes` as
-  // make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead().
+  // failed device stays failed. What was computed before it is stitched, and delivered if its row is complete. Where
+  // the job lets others run, both sides come to rest first, with the two patches that may be under way. `most_planes`
+  // as make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead(). Calls the job's
+  // functions in the caller's thread.
   [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop,
                                                std::int64_t most_planes = saturated);
   // Runs one pass on zeros, head and tail one after the other, to show that it works.

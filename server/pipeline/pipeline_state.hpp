@@ -24,11 +24,12 @@ struct Pipeline::State {
   std::optional<HostStage> middle;  // through host RAM
   std::optional<GpuStage> tail;
   std::optional<Executor> reader;      // of windows, where the CPU's own workers serve the middle
+  std::optional<Executor> writer;      // of outputs, where the GPU's own workers serve the middle
   Reservation window;                  // the head's input; none without a head
   std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed; for the middle with room
                                        // for the planes of earlier steps that it reads again
   Reservation middle_output;           // where a tail follows
-  Reservation output;                  // of the whole pass
+  std::array<Reservation, 2> output;   // of a whole pass: one is written while the one before is stitched
   std::optional<Error> gpu_failure;
 };
 

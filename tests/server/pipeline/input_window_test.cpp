@@ -37,7 +37,8 @@ Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std
   return *make_geometry(network, {{planes, patch.y, patch.x}, 1, {}, 0, true, axis});
 }
 
-// By the head of a pipeline: the next batch while one is computed, with what other rungs need for both.
+// By the head of a pipeline: the next batch while one is computed and the one before is stitched, with what other rungs
+// need for all three.
 std::vector<PlaneRange> wanted_ahead(const PatchGrid& grid, const Geometry& geometry, Vec3 volume) {
   Wishes source(volume);
   InputWindow window(source, grid, geometry, true);
@@ -47,7 +48,7 @@ std::vector<PlaneRange> wanted_ahead(const PatchGrid& grid, const Geometry& geom
   for (std::int64_t first = 0; first < patches; first += S) {
     window.move_to(undelivered, std::min(first + S, patches));
     for (const GridRow& row : grid.rows) {
-      if (row.end <= first) undelivered = std::max(undelivered, row.end);  // computed while the next one is read
+      if (row.end <= first - S) undelivered = std::max(undelivered, row.end);  // when the next one is read
     }
   }
   return source.wanted;
@@ -127,12 +128,12 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
 }
 
 // Steps of 4 planes, the field of view 6: what is not delivered needs 5 planes before the new ones.
-TEST(InputWindow, AheadOfAStreamTheNextStepAndWhatOthersWouldReadAgain) {
+TEST(InputWindow, AheadOfAStreamTheNextTwoStepsAndWhatOthersWouldReadAgain) {
   const Geometry geometry = geometry_of(6, 2, 4, 1);
   const Vec3 volume = {24, 7, 7};
   const PatchGrid grid = make_patch_grid(volume, geometry, Vec3::cube(6), saturated);
-  EXPECT_EQ(wanted_ahead(grid, geometry, volume), (Ranges{{0, 4}, {0, 8}, {0, 12}, {3, 16}, {7, 20}, {11, 24}}));
-  EXPECT_EQ(input_planes_ahead(volume, geometry, Vec3::cube(6), saturated), 13);
+  EXPECT_EQ(wanted_ahead(grid, geometry, volume), (Ranges{{0, 4}, {0, 8}, {0, 12}, {0, 16}, {3, 20}, {7, 24}}));
+  EXPECT_EQ(input_planes_ahead(volume, geometry, Vec3::cube(6), saturated), 17);
 }
 
 }  // namespace

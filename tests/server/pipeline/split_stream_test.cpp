@@ -286,9 +286,9 @@ class WatchedVolume final : public PlaneSource {
   WholeVolume whole_;
 };
 
-// Both sides rest between two steps, too; but what they keep would be lost to another job on this pipeline. Whether the
-// head has begun one more step when others want to run is up to the system: here it always has, and both sides rest
-// after every second step.
+// All rest between two steps, too; but what they keep would be lost to another job on this pipeline. How many steps
+// more the head has begun when others want to run is up to the system: here always two, and all rest after every third
+// step.
 TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
   const auto pipeline = bench_.open(bench_.split(stream(8), 1, 1));
   for (const std::int64_t most_planes : {std::int64_t{12}, saturated}) {
@@ -298,12 +298,15 @@ TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
     VolumeJob job = bench_.job(volume_, outcome);
     WatchedVolume source(volume_.view());
     job.source = &source;
-    bool is_whole = false;
-    int steps = 0;  // since both sides rested
-    job.progress = [&](const JobProgress& at) { is_whole = at.patches_done == at.patches; };
+    int ahead = 0;
+    int steps = 0;  // since all rested
+    job.progress = [&](const JobProgress& at) {
+      ahead = static_cast<int>(std::min<std::int64_t>(at.patches - at.patches_done, 2));
+    };
     job.wanted = [&](const Interval&) {
-      const bool waits_for_head = ++steps == 1 && !is_whole;
-      while (waits_for_head && source.asked < 3) std::this_thread::yield();  // once at first, then for each step
+      const bool waits_for_head = ++steps == 1;
+      while (waits_for_head && source.asked < 2 + ahead)
+        std::this_thread::yield();  // once at first, then for each step
       return true;
     };
     int within = 0;
@@ -416,7 +419,7 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
       gpu.fail_work(failing_piece);
       const Result<JobOutlook> outlook = (*engine)->outlook(volume.shape);
       ASSERT_EQ(outlook->rung, 0U);
-      ASSERT_EQ(outlook->input_planes, 4 + 4 + 7);
+      ASSERT_EQ(outlook->input_planes, 4 + 4 + 4 + 7);
       std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * 9 * 9 * 4));
       PlaneRing ring(memory, volume.shape);
       const std::jthread writer(
