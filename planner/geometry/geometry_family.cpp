@@ -139,8 +139,8 @@ Result<void> check_closed_axes(const Network& network, const GeometryChoice& cho
   if (choice.closed != Vec3{} && choice.head_slab != 0) return invalid("closed, and its head runs in slabs");
   if (Result<void> sound = check_closed(network, choice.closed); !sound) return sound;
   const bool is_bound = is_tile_bound(network);
-  if (is_bound && choice.streamed) return invalid("streamed, and it normalises over all voxels");
-  if (is_bound && choice.head_slab != 0) return invalid("its head runs in slabs, and it normalises over all voxels");
+  if (is_bound && choice.streamed) return invalid("streamed, and it is bound to its window");
+  if (is_bound && choice.head_slab != 0) return invalid("its head runs in slabs, and it is bound to its window");
   if (is_bound && choice.S != 1) return invalid("several windows are computed together; 1 is right");
   return check_normalised(network, choice.closed);
 }

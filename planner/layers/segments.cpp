@@ -234,8 +234,9 @@ std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, s
 Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                 const PlaceSpecs& specs) {
   if (!is_dense(network)) {
-    return Error{ErrorCode::unsupported,
-                 "a network that pads, upsamples or normalises runs on the CPU alone, not on several places"};
+    return Error{
+        ErrorCode::unsupported,
+        "a network that pads, upsamples or is bound to its window runs on the CPU alone, not on several places"};
   }
   if (Result<void> sound = check_order(network, rung.segments); !sound) return sound.error();
   Result<Geometry> geometry = make_geometry(network, rung.geometry);

@@ -6,10 +6,16 @@
 namespace znni {
 namespace {
 
-// Returns the factor of a last upsampling that repeats voxels, perhaps behind a crop; else 1.
+// Returns whether equal voxels stay equal.
+bool keeps_equals(const Operation& operation) {
+  return std::holds_alternative<Crop>(operation) || std::holds_alternative<Activate>(operation) ||
+         std::holds_alternative<Softmax>(operation) || std::holds_alternative<ScaleShift>(operation);
+}
+
+// Returns the factor of a last upsampling that repeats voxels, perhaps behind crops and activations; else 1.
 Vec3 last_repetition(const Network& network) {
   const Node* last = &network.nodes.back();
-  if (std::holds_alternative<Crop>(last->operation) && last->inputs.front() > 0) {
+  while (keeps_equals(last->operation) && last->inputs.front() > 0) {
     last = &network.nodes[static_cast<std::size_t>(last->inputs.front() - 1)];
   }
   const auto* up = std::get_if<Upsample>(&last->operation);

@@ -13,11 +13,11 @@ Result<void> check_window_options(const Network& network, const SearchOptions& o
   const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
   if (pinned && *pinned != **window) {
     return Error{ErrorCode::invalid_argument, "the patch is pinned to " + to_string(*pinned) +
-                                                  "; the network normalises over its window, and " +
-                                                  to_string(**window) + ", its frame included, is the one patch"};
+                                                  "; the network is bound to its window, and " + to_string(**window) +
+                                                  ", its frame included, is the one patch"};
   }
   if (options.pins.S.value_or(1) != 1) {
-    return Error{ErrorCode::invalid_argument, "the network normalises over its window: a batch of 1 is right"};
+    return Error{ErrorCode::invalid_argument, "the network is bound to its window: a batch of 1 is right"};
   }
   const Vec3 closed = axes_of_window(network);
   if (Result<void> sound = check_closed(network, closed); !sound) return sound;

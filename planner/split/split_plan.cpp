@@ -294,7 +294,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                              SearchLog* log) {
   if (!is_dense(network)) {
     return Error{ErrorCode::unsupported,
-                 "a network that pads, upsamples or normalises runs on the CPU alone: use --strategy cpu"};
+                 "a network that pads, upsamples or is bound to its window runs on the CPU alone: use --strategy cpu"};
   }
   if (Result<void> sound = check_options(network, options); !sound) return sound.error();
   if (Result<void> modes = check_split_modes(options.pins); !modes) return modes.error();

@@ -111,8 +111,9 @@ std::int64_t numbers_of(const onnx::NodeProto& node, const OnnxBuilder& builder)
 // Joins several outputs, if all are values; finish() refuses others.
 Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
   if (builder.is_written(graph.output)) return corrupt("tensor " + in_quotes(graph.output) + " is written twice");
-  const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(),
-                                      [&](const std::string& output) { return builder.value_of(output) >= 0; });
+  const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](const std::string& output) {
+    return builder.value_of(output) >= 0 && builder.pooled_axes(output) == 0;
+  });
   return are_values ? convert_node(*graph.join, builder) : Result<void>();
 }
 

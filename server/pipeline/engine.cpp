@@ -211,7 +211,7 @@ struct JobCourse {
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   if (state.is_bound && job.first_plane != 0) {
     return Error{ErrorCode::invalid_argument, "the job's first plane is " + std::to_string(job.first_plane) +
-                                                  "; 0 is right where a network normalises over all voxels"};
+                                                  "; 0 is right where a network is bound to its window"};
   }
   const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();

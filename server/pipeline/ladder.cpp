@@ -85,7 +85,7 @@ Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan
   if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
   if (is_tile_bound(network) && plan.ladder.size() != 1) {
     return Error{ErrorCode::invalid_argument, "plan: the ladder has " + std::to_string(plan.ladder.size()) +
-                                                  " rungs; a network that normalises over its window has one"};
+                                                  " rungs; a network that is bound to its window has one"};
   }
   const Result<DeviceSpec> device = device_of_rungs(plan, cpu);
   if (!device) return device.error().within("plan");

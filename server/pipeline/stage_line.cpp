@@ -42,11 +42,17 @@ Result<HandoffIdle> run_stage_line(const StageLine& line, const std::stop_token&
   Result<void> finished;
   {
     const std::jthread head([&] { to_tail.end(line.head(to_tail, ending.get_token())); });
-    const std::jthread tail([&] {
-      const Result<void> ran = run_tail(line, to_tail, to_finish, ending.get_token());
-      if (!ran) end_before(to_tail, ran.error());
-      to_finish.end(ran);
-    });
+    std::jthread tail;
+    try {
+      tail = std::jthread([&] {
+        const Result<void> ran = run_tail(line, to_tail, to_finish, ending.get_token());
+        if (!ran) end_before(to_tail, ran.error());
+        to_finish.end(ran);
+      });
+    } catch (...) {  // no thread is left: the head must not wait for one
+      ending.request_stop();
+      throw;
+    }
     finished = finish_all(line, to_finish, stop);
     if (!finished) end_before(to_finish, finished.error());
   }

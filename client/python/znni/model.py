@@ -18,8 +18,8 @@ class Model:
 
     ``pads`` is true for a network that itself pads with zeros at the border of what it is given: its output is as the
     network says, and a region of interest by itself has another output than the same region of the volume.
-    ``window`` is what the network normalises over, if it does so over all voxels, else None: the output of a volume of
-    another extent is a blend of overlapping windows.
+    ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
+    None: the output of a volume of another extent is a blend of overlapping windows.
     ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
     ``outputs`` are the channels of each output, which follow each other; ``part`` cuts them out.
     """

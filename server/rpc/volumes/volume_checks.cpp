@@ -68,10 +68,11 @@ Result<void> check_resume(const v1::VolumeHeader& header, const std::string& tok
   if (header.first_plane() == 0) return {};
   const std::string where = "model " + in_quotes(model.name) + ": ";
   if (!model.is_resumable()) {
-    return Error{ErrorCode::unsupported,
-                 where + "first_plane " + std::to_string(header.first_plane()) +
-                     " found, expected 0: the network pads, upsamples or normalises, and its streams are not "
-                     "resumed"};
+    return Error{
+        ErrorCode::unsupported,
+        where + "first_plane " + std::to_string(header.first_plane()) +
+            " found, expected 0: the network pads, upsamples or is bound to its window, and its streams are not "
+            "resumed"};
   }
   if (model.whole_input && !header.normalised()) {
     return Error{ErrorCode::unsupported, where + "first_plane " + std::to_string(header.first_plane()) +

@@ -101,9 +101,9 @@ TEST(PlannerGeometryFamily, WindowsAreComputedWholeAndAlone) {
   const std::vector<PoolingMode> mpf = {PoolMode::fragments};
   EXPECT_TRUE(make_geometry(network, {Vec3::cube(9), 1, mpf}));
   const auto refusal = [&](const GeometryChoice& like) { return GeometryFamily::make(network, like).error().message; };
-  EXPECT_THAT(refusal({{}, 1, mpf, 0, true}), HasSubstr("streamed, and it normalises"));
+  EXPECT_THAT(refusal({{}, 1, mpf, 0, true}), HasSubstr("streamed, and it is bound to"));
   EXPECT_THAT(refusal({{}, 2, mpf}), HasSubstr("several windows are computed together"));
-  EXPECT_THAT(refusal({{}, 1, mpf, 4}), HasSubstr("its head runs in slabs, and it normalises"));
+  EXPECT_THAT(refusal({{}, 1, mpf, 4}), HasSubstr("its head runs in slabs, and it is bound to"));
 }
 
 }  // namespace

@@ -31,6 +31,16 @@ TEST(PlannerOutputStride, IsThatOfALastUpsampling) {
   }
 }
 
+TEST(PlannerOutputStride, ActivationsBehindItChangeNothing) {
+  Network network = repeated(UpsampleKind::nearest, true);
+  network.nodes.push_back({"scale", ScaleShift{}, {3}});
+  network.nodes.push_back({"act", Activate{}, {4}});
+  network.nodes.push_back({"soft", Softmax{}, {5}});
+  EXPECT_EQ(failure(network, {4, 4, 4}), "");
+  network.nodes.push_back({"conv", Convolution{}, {6}});
+  EXPECT_NE(failure(network, {4, 4, 4}), "");
+}
+
 TEST(PlannerOutputStride, NothingElseRepeats) {
   EXPECT_EQ(failure(repeated(UpsampleKind::linear, false), {1, 1, 1}), "");
   EXPECT_THAT(failure(repeated(UpsampleKind::linear, false), {2, 2, 2}), HasSubstr("a last upsampling, 1x1x1"));

@@ -60,7 +60,7 @@ TEST(PlannerWindowCandidates, APinnedPatchIsTheWindow) {
   options.pins.patch = Vec3::cube(12);
   EXPECT_EQ(failure(normalised(1), options), "");
   options.pins.patch = Vec3::cube(13);
-  EXPECT_THAT(failure(normalised(1), options), HasSubstr("the patch is pinned to 13x13x13; the network normalises"));
+  EXPECT_THAT(failure(normalised(1), options), HasSubstr("the patch is pinned to 13x13x13; the network is bound"));
   options.pins.patch.reset();
   options.pins.S = 2;
   EXPECT_THAT(failure(normalised(1), options), HasSubstr("a batch of 1 is right"));

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "planner/network/padding.hpp"
+
 namespace znni {
 namespace {
 
@@ -72,6 +74,20 @@ TEST(ConfiguredNetwork, SettingsGiveWindowAndActivation) {
   EXPECT_TRUE(check_weights(found->network, found->weights));
   settings.window = {1};
   EXPECT_EQ(configured({network, random_weights(network, 1)}, settings).error().code, ErrorCode::invalid_argument);
+}
+
+TEST(ConfiguredNetwork, ActivationsOfACoarseOutputLeaveItsVoxelsEqual) {
+  Network network;
+  network.nodes = {{"a", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}, Vec3::cube(2)}, {0}}};
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  const LoadedNetwork coarse = without_padding({network, random_weights(network, 1)}, {one}, Vec3::cube(13)).value();
+  for (const OutputActivation activation : {OutputActivation::softmax, OutputActivation::sigmoid}) {
+    ModelSettings settings;
+    settings.output_activation = activation;
+    const Result<LoadedNetwork> found = configured(coarse, settings);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(check(found->network)) << check(found->network).error().message;
+  }
 }
 
 TEST(ConfiguredNetwork, OfSeveralOutputsNoSoftmaxIsTaken) {

@@ -206,6 +206,9 @@ TEST(OnnxPooled, IsNoOutput) {
   OnnxModel two = means();
   two.node("GlobalMaxPool", {"in"}, {"q"});
   EXPECT_THAT(two.output("p").output("q").refusal(), HasSubstr(says));
+  OnnxModel beside = means();
+  beside.node("Relu", {"in"}, {"q"});
+  EXPECT_THAT(beside.output("q").output("p").refusal(), HasSubstr(says));
 }
 
 TEST(OnnxPooled, AnActivationOfSeveralNodesStaysPooled) {

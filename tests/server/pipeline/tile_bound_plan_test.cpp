@@ -254,7 +254,7 @@ TEST_F(TileBoundNetworks, APlanOfSeveralRungsIsRefused) {
   plan.ladder.push_back(plan.ladder.front());
   const Result<void> checked = Engine::check_plan(valid_.network, plan, made_.catalogue, made_.device->spec());
   ASSERT_FALSE(checked);
-  EXPECT_THAT(checked.error().message, HasSubstr("the ladder has 2 rungs; a network that normalises over its window"));
+  EXPECT_THAT(checked.error().message, HasSubstr("the ladder has 2 rungs; a network that is bound to its window"));
 }
 
 // Plans that the search makes.

@@ -134,7 +134,7 @@ TEST(VolumeChecks, StreamsOfNetworksThatNormaliseAreNotResumed) {
   later.set_resume_token("token");
   EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
   EXPECT_THAT(check_resume(later, "token", model).error().message, HasSubstr("expected 0: the network pads, upsamples "
-                                                                             "or normalises"));
+                                                                             "or is bound to its window"));
 }
 
 TEST(VolumeChecks, NormalisedByTheClient) {
