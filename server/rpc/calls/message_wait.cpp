@@ -42,7 +42,7 @@ std::optional<Error> MessageWait::why_to_end() {
 Error MessageWait::why_nothing() const {
   const auto end = door_.clock() + longest_moment;
   while (!gone(context_) && door_.clock() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // asking interrupts threads that compute
   }
   return gone_or_too_large().value_or(Error{ErrorCode::invalid_argument, "the call ended without a ModelInferRequest"});
 }
