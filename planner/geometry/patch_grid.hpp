@@ -82,8 +82,8 @@ struct PatchGrid {
 // earlier one is ever read again. No more than the volume has.
 [[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
                                         int sockets = 1);
-// The same where the next S patches are read while S are computed and the S before them are stitched, and where whoever
-// goes on with what these have not delivered reads all of its input.
+// Returns the same where the next S patches are read while S are computed and the S before them are stitched, and where
+// the rung that goes on with what these have not delivered reads all of its input.
 [[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,
                                               std::int64_t most_planes);
 

@@ -25,7 +25,7 @@ namespace znni {
 // window is, or if they differ.
 [[nodiscard]] Result<std::optional<Vec3>> volume_of_window(const Network& network, std::optional<Vec3> volume);
 
-// Fails if a node would normalise or pool other voxels than those that a whole volume has of its value, where `closed`,
+// Fails if a node would read other voxels as all of its input than those that a whole volume has of it, where `closed`,
 // 1 along those, else 0, are closed. The error names the node.
 [[nodiscard]] Result<void> check_normalised(const Network& network, Vec3 closed);
 

@@ -210,8 +210,9 @@ bool is_scalar_if_constant(const onnx::NodeProto& node, const OnnxBuilder& build
   return count && *count == 1;
 }
 
-// Of two pooled tensors of the same axes, of one and a constant, or of one and voxels. Axes are counted from the last,
-// so that [N, C] goes together with neither voxels nor one number per channel.
+// Returns the axes behind a sum or product: of two pooled tensors of the same axes, of one and a constant, or of one
+// and voxels. Axes are counted from the last, so that [N, C] goes together with neither voxels nor one number per
+// channel.
 Result<int> axes_behind_arithmetic(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   const int whole = builder.rank() + axes_before_space;
   int axes = 0;
@@ -228,7 +229,7 @@ Result<int> axes_behind_arithmetic(const onnx::NodeProto& node, const OnnxBuilde
   return has_voxels ? 0 : axes;
 }
 
-// Of one voxel of each channel.
+// Returns the axes behind a convolution, which must read one voxel of each channel.
 Result<int> axes_behind_convolution(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   const int whole = builder.rank() + axes_before_space;
   bool is_of_one = builder.pooled_axes(node.input(0)) == whole;
@@ -246,7 +247,7 @@ Result<int> axes_behind_convolution(const onnx::NodeProto& node, const OnnxBuild
   return is_of_one ? Result<int>(whole) : not_here();
 }
 
-// Of pooled tensors of the same axes.
+// Returns the axes behind a Concat, which must read pooled tensors of the same axes.
 Result<int> axes_behind_concat(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   const int axes = builder.pooled_axes(node.input(0));
   const bool are_alike = std::all_of(node.input().begin(), node.input().end(),

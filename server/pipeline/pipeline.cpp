@@ -55,7 +55,7 @@ Result<void> run_gpu(Pipeline::State& state, float* input, float* output, std::i
 }
 
 // One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2 before the tail, and behind it.
-// Batches of a streamed rung are steps: each side begins a column anew when its first one comes, whatever a job before
+// Batches of a streamed rung are steps: each side begins a column when its first one comes, whatever a job before
 // left behind. The caller's thread alone calls the job's functions.
 class PipelineRun {
  public:
