@@ -6,6 +6,7 @@
 
 #include "planner/plan/plan.hpp"
 #include "primitives/core/accelerator.hpp"
+#include "primitives/core/executor.hpp"
 
 namespace znni {
 
@@ -24,6 +25,11 @@ struct PlaceDevices {
   }
   [[nodiscard]] Device& computer(Place place, bool divided) const {
     return place == Place::gpu || divided ? *gpu : *cpu;
+  }
+  // Returns the threads that copy in host RAM for segments on `place`. The CPU computes the head while a segment behind
+  // it copies, and an executor takes one job at a time.
+  [[nodiscard]] Executor& host_threads(Place place) const {
+    return place == Place::cpu ? cpu->executor() : gpu->executor();
   }
 };
 

@@ -46,7 +46,7 @@ class PreparedSegment {
     int history = -1;               // of its output
   };
   PreparedSegment(SegmentDesign design, const PlaceDevices& devices)
-      : design_(std::move(design)), executor_(&devices.cpu->executor()), gpu_(devices.gpu) {}
+      : design_(std::move(design)), executor_(&devices.host_threads(design_.place)), gpu_(devices.gpu) {}
   Result<void> reserve(const PlaceDevices& devices);
   void lay_histories();
   void exchange_kernels_of(const NetworkWeights& weights);
@@ -57,7 +57,7 @@ class PreparedSegment {
   Result<void> roll(int history, float* tensor, std::int64_t number);
 
   SegmentDesign design_;
-  Executor* executor_;  // of the CPU
+  Executor* executor_;  // copies histories in host RAM
   Accelerator* gpu_;    // nullptr where there is none
   std::vector<Reservation> blocks_;
   std::vector<std::byte*> places_;               // of every buffer of the schedule's memory

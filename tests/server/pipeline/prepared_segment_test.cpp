@@ -7,6 +7,7 @@
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
+#include "tests/server/pipeline/streams.hpp"
 #include "tests/support/host_sim.hpp"
 
 namespace znni {
@@ -60,6 +61,31 @@ TEST_F(PreparedSegmentTest, StopsBetweenLayersAndNamesTheNodeOfAnError) {
   const Result<PreparedSegment> tail = PreparedSegment::open(part(1, 1), weights_, {small, &small});
   ASSERT_FALSE(tail);
   EXPECT_EQ(tail.error().code, ErrorCode::over_budget);
+}
+
+// The head computes at the same time, and its executor takes one job at a time.
+TEST_F(PreparedSegmentTest, StreamsThroughHostRamWhileTheCpuComputes) {
+  network_ = test::simple_network(0);
+  weights_ = random_weights(network_, 3);
+  test::HostSim gpu;
+  test::Random random(1);
+  const GeometryChoice choice = test::stream_of(network_, 2, 200);
+  const int nodes = static_cast<int>(network_.nodes.size());
+  const Rung rung = test::rung_of_three(network_, choice, 0, nodes, cpu_->spec(), gpu.spec(), random).value();
+  RungSegments parts = take_apart(network_, rung, test::split_catalogue(), {cpu_->spec(), gpu.spec()}).value();
+  Result<PreparedSegment> segment = PreparedSegment::open(parts.segments[0], weights_, {*cpu_, &gpu});
+  ASSERT_TRUE(segment) << segment.error().message;
+  const Schedule& schedule = segment->design().schedule;
+  ASSERT_FALSE(schedule.histories.empty());
+  ASSERT_GT(schedule.memory[static_cast<std::size_t>(schedule.histories[0].buffer)].bytes, 1 << 18)
+      << "larger than what one thread copies alone";
+  std::vector<float> in(static_cast<std::size_t>(elements(segment->design().group_tensor())));
+  std::vector<float> out(static_cast<std::size_t>(elements(segment->design().group_output())));
+  const TensorView output = dense_view(out.data(), segment->design().group_output());
+  cpu_->executor().parallel_for(1, [&](std::int64_t, int) {
+    EXPECT_TRUE(segment->forget());
+    EXPECT_TRUE(segment->run(in.data(), output, 0, {}));
+  });
 }
 
 }  // namespace
