@@ -13,8 +13,12 @@ UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re
 # follows.
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union|using(?= \w+ =)) (\w+)")
 OTHER = re.compile(r"(\w+) ?[({=;\[]")
-NOT_DEFINED = re.compile(r"^(?:[\s})#/]|using |namespace |template|static_assert|INSTANTIATE|TEST)")
+NOT_DEFINED = re.compile(r"^(?:[\s})#/]|using |namespace |template|static_assert|INSTANTIATE|TEST|.*\boperator\b)")
 WORD = re.compile(r"\w+")
+# What is not looked up by its name alone: comments, text in quotes, and names behind a dot, an arrow or a namespace of
+# others.
+NOT_LOOKED_UP = re.compile(r"""//[^\n]*|'(?:\\.|[^'\\\n])'|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|"""
+                           r"""(?:(?<=\w)\.|(?<=[\w)\]])->|(?<!znni)(?<!test)(?<!rpc)::)~?[A-Za-z_]\w*""")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -42,8 +46,9 @@ def declared_by(header):
 
 
 def words_of(text):
-    """What a source says, and what the headers that it includes declare."""
-    return set(WORD.findall(text)).union(*map(declared_by, INCLUDE.findall(text)))
+    """Names that a source looks up, and those that the headers it includes declare."""
+    looked_up = WORD.findall(NOT_LOOKED_UP.sub(" ", text))
+    return set(looked_up).union(*map(declared_by, INCLUDE.findall(text)))
 
 
 class Group:

@@ -133,7 +133,7 @@ class RecordedCosts final : public CostSource {
 };
 
 // `error`: in seconds, if that of both is known.
-Cost sum(const Cost& a, const Cost& b, Seconds error) {
+Cost sum_of_costs(const Cost& a, const Cost& b, Seconds error) {
   const Seconds seconds = a.seconds + b.seconds;
   const bool known = (a.error > 0 || a.seconds <= 0) && (b.error > 0 || b.seconds <= 0) && seconds > 0;
   return {seconds, std::min(a.basis, b.basis), known ? error / seconds : 0};
@@ -141,9 +141,11 @@ Cost sum(const Cost& a, const Cost& b, Seconds error) {
 
 }  // namespace
 
-Cost together(const Cost& a, const Cost& b) { return sum(a, b, a.seconds * a.error + b.seconds * b.error); }
+Cost together(const Cost& a, const Cost& b) { return sum_of_costs(a, b, a.seconds * a.error + b.seconds * b.error); }
 
-Cost beside(const Cost& a, const Cost& b) { return sum(a, b, std::hypot(a.seconds * a.error, b.seconds * b.error)); }
+Cost beside(const Cost& a, const Cost& b) {
+  return sum_of_costs(a, b, std::hypot(a.seconds * a.error, b.seconds * b.error));
+}
 
 std::unique_ptr<CostSource> modelled_costs() { return std::make_unique<ModelledCosts>(); }
 

@@ -12,7 +12,7 @@ bool is_shape(std::string_view word) {
   return digits && std::count(word.begin(), word.end(), 'x') == 4;
 }
 
-std::string_view images(std::string_view shape) {
+std::string_view channels_and_batch(std::string_view shape) {
   const std::size_t first = shape.find('x') + 1;
   return shape.substr(first, shape.find('x', first) - first);
 }
@@ -50,7 +50,7 @@ std::string problem_family(std::string_view problem) {
     }
     const std::size_t end = std::min(problem.find_first_of(" ,"), problem.size());
     const std::string_view word = problem.substr(0, end);
-    family += is_shape(word) ? images(word) : word;
+    family += is_shape(word) ? channels_and_batch(word) : word;
     if (end < problem.size()) family += problem[end];
     problem.remove_prefix(std::min(end + 1, problem.size()));
   }

@@ -2,10 +2,10 @@
 
 #include <variant>
 
+#include "primitives/core/index.hpp"
+
 namespace znni {
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 Border operator-(const Border& a, const Border& b) { return {a.begin - b.begin, a.end - b.end}; }
 

@@ -2,13 +2,12 @@
 
 #include "planner/geometry/geometry_family.hpp"
 #include "planner/network/exchange.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
 
 using Fragments3 = std::array<AxisFragments, 3>;
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
 

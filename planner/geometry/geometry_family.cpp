@@ -10,6 +10,7 @@
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/network/tile_bound.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
@@ -19,8 +20,6 @@ constexpr std::array<const char*, 3> axis_names = {"z", "y", "x"};
 using ValueFragments = std::vector<AxisFragments>;  // per value, along one axis
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 Result<void> check_groups(const PoolingMode& mode, Vec3 stride) {
   for (int axis = 0; axis < 3; ++axis) {

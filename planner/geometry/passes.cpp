@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "primitives/core/index.hpp"
+
 namespace znni {
 namespace {
 
 constexpr std::int64_t most_passes = std::int64_t{1} << 16;
 
 using Fragments3 = std::array<AxisFragments, 3>;
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // Shifts that, added to every fragment's offset, give each number in [0, stride) once. Offsets are sums of
 // mixed-radix digits, one per pooling; the shifts are the sums of the digits that plain poolings kept at 0.

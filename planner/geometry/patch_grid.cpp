@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 // One patch along one axis.
-struct Place {
+struct PartAlong {
   std::int64_t start = 0;
   std::int64_t own_first = 0;
   std::int64_t own_last = 0;
@@ -22,7 +22,7 @@ std::int64_t count_along(std::int64_t dense, std::int64_t part, std::int64_t ste
 
 // Patch `i` of `count` along one axis: owns [i step, (i + 1) step), the last one the rest, but reads from no further
 // than where the volume ends.
-Place place_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
+PartAlong place_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
   const std::int64_t start = std::min(i * step, std::max<std::int64_t>(0, dense - part));
   const std::int64_t last = i + 1 == count ? dense : (i + 1) * step;
   return {start, i * step - start, last - start};
@@ -50,7 +50,7 @@ Extents extents(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
 PatchPlace place(const Extents& extents, Vec3 at) {
   PatchPlace result;
   for (int axis = 0; axis < 3; ++axis) {
-    const Place along =
+    const PartAlong along =
         place_along(extents.dense[axis], extents.part[axis], extents.step[axis], extents.count[axis], at[axis]);
     result.start[axis] = along.start;
     result.own_first[axis] = along.own_first;

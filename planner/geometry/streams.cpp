@@ -4,11 +4,10 @@
 #include <string>
 
 #include "planner/geometry/head.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the net cannot be streamed along z: " + why}; }
 

@@ -8,13 +8,12 @@
 #include "planner/costs/costs.hpp"
 #include "planner/layers/schedule.hpp"
 #include "planner/plan/pairs.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
 
 constexpr std::size_t most_states = 729;  // three formats of six values
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // `way` and the reorder behind it.
 Step with_reorder(Step way, const Step& reorder) {

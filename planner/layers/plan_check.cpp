@@ -17,7 +17,7 @@ std::string quoted(const std::vector<std::string>& lines, std::size_t i) {
   return i < lines.size() ? "\"" + lines[i] + "\"" : "missing";
 }
 
-Result<void> check_nodes(const Plan& plan, const Network& network) {
+Result<void> check_node_lines(const Plan& plan, const Network& network) {
   const std::vector<std::string> nodes = describe(network);
   if (plan.key.nodes == nodes) return {};
   std::size_t i = 0;
@@ -130,7 +130,7 @@ Result<void> check_ladder(const Plan& plan, const Checked& with) {
 }
 
 Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memory_limit) {
-  if (Result<void> sound = check_nodes(plan, with.network); !sound) return sound;
+  if (Result<void> sound = check_node_lines(plan, with.network); !sound) return sound;
   if (Result<void> sound = check_machine(plan, with.device, memory_limit); !sound) return sound;
   const Result<DeviceSpec> device = device_of_rungs(plan, with.device);
   if (!device) return device.error();

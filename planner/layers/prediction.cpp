@@ -19,7 +19,7 @@ std::vector<Step*> steps_of(Rung& rung) {
   return all;
 }
 
-void set(Step& step, const Cost& cost) {
+void set_cost(Step& step, const Cost& cost) {
   step.seconds = cost.seconds;
   step.basis = cost.basis;
   step.error = cost.error;
@@ -40,7 +40,7 @@ Result<void> price(Rung& rung, const Network& network, const Geometry& geometry,
   }
   rung.seconds = copy_seconds(network, with_pairs(network, geometry, left_out_values(network, values)), spec);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (sums[i].seconds > 0) set(*steps[i], sums[i]);  // an input that is not reordered has no call
+    if (sums[i].seconds > 0) set_cost(*steps[i], sums[i]);  // an input that is not reordered has no call
     rung.seconds += static_cast<double>(runs_of(geometry, steps[i]->node)) * steps[i]->seconds;
   }
   return {};

@@ -9,14 +9,13 @@
 #include "planner/costs/catalogue.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/plan/pairs.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
 
 Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 Error broken(std::string message) { return {ErrorCode::internal, std::move(message)}; }
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // The work of one call, before its buffers have places.
 struct Work {

@@ -28,7 +28,7 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
 }
 
 // An odd extent: what fragments of a pooling by two take.
-Shape5 images(std::int64_t f, double bytes) {
+Shape5 cubes_of(std::int64_t f, double bytes) {
   const auto edge = static_cast<std::int64_t>(std::cbrt(bytes / 4 / static_cast<double>(f)));
   return {1, f, Vec3::cube(std::max<std::int64_t>(least_output, edge) / 2 * 2 + 1)};
 }
@@ -52,10 +52,10 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   }
   // First layers with the poolings behind them: odd kernels leave odd extents odd.
   for (const std::int64_t k : {3, 5, 7}) {
-    const ConvProblem first{images(1, bytes / 80), 80, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}};
+    const ConvProblem first{cubes_of(1, bytes / 80), 80, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}};
     all.emplace_back(ConvPoolProblem{first, pooling(output_shape(first), PoolMode::fragments)});
   }
-  const Shape5 in = images(80, bytes);
+  const Shape5 in = cubes_of(80, bytes);
   for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) all.emplace_back(pooling(in, mode));
   for (const ActivationKind kind : {ActivationKind::relu, ActivationKind::sigmoid}) {
     all.emplace_back(ActivationProblem{in, {kind, 0.0F}});
@@ -67,11 +67,11 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(ConcatProblem{{in, in}});
   all.emplace_back(CropProblem{in, ones, ones});
   // Each writes about as many bytes as the others do.
-  all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::nearest});
-  all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::linear});
-  all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::aligned});
-  all.emplace_back(UpsampleProblem{images(640, bytes), Vec3::cube(2), UpsampleKind::shuffle});
-  all.emplace_back(SoftmaxProblem{images(3, bytes)});
+  all.emplace_back(UpsampleProblem{cubes_of(80, bytes / 8), Vec3::cube(2), UpsampleKind::nearest});
+  all.emplace_back(UpsampleProblem{cubes_of(80, bytes / 8), Vec3::cube(2), UpsampleKind::linear});
+  all.emplace_back(UpsampleProblem{cubes_of(80, bytes / 8), Vec3::cube(2), UpsampleKind::aligned});
+  all.emplace_back(UpsampleProblem{cubes_of(640, bytes), Vec3::cube(2), UpsampleKind::shuffle});
+  all.emplace_back(SoftmaxProblem{cubes_of(3, bytes)});
   const Format blocked{ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};
   all.emplace_back(ReorderProblem{in, {}, blocked});
   all.emplace_back(ReorderProblem{in, blocked, {}});

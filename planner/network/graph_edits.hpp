@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/network/network.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 
@@ -13,8 +14,6 @@ struct LoadedNetwork {
   Network network;
   NetworkWeights weights;
 };
-
-[[nodiscard]] inline std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // Nodes that read `value`, once per input that does.
 [[nodiscard]] std::vector<int> readers_of(const Network& network, int value);

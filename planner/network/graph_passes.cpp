@@ -264,10 +264,10 @@ bool fold_addition(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-using Pass = bool (*)(LoadedNetwork&, int);
+using GraphPass = bool (*)(LoadedNetwork&, int);
 
 // Tries the pass on every node, again and again, until it changes nothing; whether it changed anything.
-bool exhaust(LoadedNetwork& loaded, Pass pass) {
+bool exhaust(LoadedNetwork& loaded, GraphPass pass) {
   bool changed = false;
   int node = 0;
   while (node < static_cast<int>(loaded.network.nodes.size())) {
@@ -285,14 +285,14 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr Pass passes[] = {drop_identity,   join_crops,        move_before_upsample, fold,
-                             fuse_activation, join_addends,      join_branches,        crop_first,
-                             fold_addition,   join_convolutions, join_siblings};
+  constexpr GraphPass passes[] = {drop_identity,   join_crops,        move_before_upsample, fold,
+                                  fuse_activation, join_addends,      join_branches,        crop_first,
+                                  fold_addition,   join_convolutions, join_siblings};
   // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes; and for
   // move_before_upsample, which moves each node once past each upsampling.
   for (bool changed = true; changed;) {
     changed = false;
-    for (const Pass pass : passes) changed = exhaust(loaded, pass) || changed;
+    for (const GraphPass pass : passes) changed = exhaust(loaded, pass) || changed;
   }
   return loaded;
 }

@@ -11,6 +11,7 @@
 #include "planner/network/network_reach.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/tile_bound.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
@@ -23,8 +24,6 @@ constexpr std::int64_t most_images = std::int64_t{1} << 24;
 constexpr std::int64_t most_parameters = std::int64_t{1} << 58;
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // Images of node `node`, given those of the values before it.
 std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {

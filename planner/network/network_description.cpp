@@ -4,11 +4,10 @@
 
 #include "planner/base/overloaded.hpp"
 #include "planner/network/network.hpp"
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // The frame is part of the input's name: networks that differ in it alone are told apart.
 std::string value_name(const Network& network, int value) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "primitives/core/index.hpp"
+
 namespace znni {
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 // Returns what a window of `window` voxels at every `stride`th place makes of a reach.
 Reach widened(Reach in, Vec3 window, Vec3 stride) {

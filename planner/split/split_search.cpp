@@ -17,7 +17,7 @@ constexpr int most_halvings = 8;
 
 Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
-bool covers(const SpaceBytes& budget, const SpaceBytes& use) {
+bool has_room(const SpaceBytes& budget, const SpaceBytes& use) {
   return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
 }
 
@@ -98,7 +98,7 @@ class SplitSearch::Look {
       reason_ = refused("the CPU cannot compute a head and layers of host RAM at the same time");
       return;
     }
-    if (const SpaceBytes bytes = least_.on_host(theta, until); !covers(budget_, bytes)) {
+    if (const SpaceBytes bytes = least_.on_host(theta, until); !has_room(budget_, bytes)) {
       reason_ = over("needs at least ", bytes, budget_);
       return;
     }
@@ -224,7 +224,7 @@ class SplitSearch::Look {
     const Result<RungSegments> parts = take_apart(search_.network_, choice.rung, search_.catalogue_, search_.specs_);
     if (!parts) return parts.error();
     choice.bytes = pipeline_bytes(*parts);
-    if (!covers(budget_, choice.bytes)) return over("needs ", choice.bytes, budget_);
+    if (!has_room(budget_, choice.bytes)) return over("needs ", choice.bytes, budget_);
     return choice;
   }
 

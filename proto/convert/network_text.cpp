@@ -41,7 +41,7 @@ Result<Vec3> extent_or(std::string_view field, const Values& values, int rank, V
   return extent_of(field, std::vector<std::int64_t>(values.begin(), values.end()), rank);
 }
 
-Result<Operation> convolution_of(const text::Convolution& conv, int rank) {
+Result<Operation> convolution_in(const text::Convolution& conv, int rank) {
   if (!conv.has_f_out() || conv.k().empty()) return corrupt("conv needs f_out and k");
   const Result<Vec3> k = extent_of("k", std::vector<std::int64_t>(conv.k().begin(), conv.k().end()), rank);
   if (!k) return k.error();
@@ -127,7 +127,7 @@ Result<Border> pads_of(const text::Node& node, int rank) {
 
 Result<Operation> operation_of(const text::Node& node, int rank) {
   switch (node.op_case()) {
-    case text::Node::kConv: return convolution_of(node.conv(), rank);
+    case text::Node::kConv: return convolution_in(node.conv(), rank);
     case text::Node::kMaxPool: return pooling_of(node.max_pool(), PoolKind::max, rank);
     case text::Node::kAveragePool: return pooling_of(node.average_pool(), PoolKind::average, rank);
     case text::Node::kActivate: {

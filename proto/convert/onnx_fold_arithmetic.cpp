@@ -56,7 +56,8 @@ constexpr Arithmetic division = {quotient, [](float a, float b) { return a / b; 
 constexpr Arithmetic minimum = {lesser, [](float a, float b) { return a < b ? a : b; }};
 constexpr Arithmetic maximum = {greater, [](float a, float b) { return a > b ? a : b; }};
 
-Result<KnownElement> apply(const Arithmetic& arithmetic, KnownKind kind, const KnownElement& a, const KnownElement& b) {
+Result<KnownElement> computed(const Arithmetic& arithmetic, KnownKind kind, const KnownElement& a,
+                              const KnownElement& b) {
   if (kind == KnownKind::real) return KnownElement{{}, arithmetic.real(a.real, b.real)};
   const std::optional<Number> result = arithmetic.whole(a.whole, b.whole);
   return result ? Result<KnownElement>(KnownElement{*result, 0}) : undecided(a.whole, b.whole);
@@ -84,7 +85,7 @@ Result<KnownTensor> by_element(const KnownTensor& a, const KnownTensor& b, Known
 Result<KnownTensor> computed(const Arithmetic& arithmetic, const KnownTensor& a, const KnownTensor& b) {
   if (a.kind == KnownKind::boolean) return unsupported("computes with booleans");
   return by_element(a, b, a.kind, [&](const KnownElement& left, const KnownElement& right) {
-    return apply(arithmetic, a.kind, left, right);
+    return computed(arithmetic, a.kind, left, right);
   });
 }
 
@@ -158,7 +159,7 @@ Result<KnownTensor> fold_reduction(const FoldNode& node) {
   if (from.elements.empty()) return unsupported("reduces nothing");
   KnownTensor result{from.kind, std::vector<std::int64_t>(*keeps != 0 ? from.dims.size() : 0, 1), {from.elements[0]}};
   for (const KnownElement& element : from.elements) {
-    const Result<KnownElement> next = apply(arithmetic, from.kind, result.elements[0], element);
+    const Result<KnownElement> next = computed(arithmetic, from.kind, result.elements[0], element);
     if (!next) return next.error();
     result.elements[0] = *next;
   }

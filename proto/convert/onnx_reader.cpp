@@ -98,7 +98,7 @@ Result<void> check_room(const OnnxGraph& graph, std::int64_t most_bytes) {
 }
 
 // Returns how many numbers the node may read.
-std::int64_t numbers_of(const onnx::NodeProto& node, const OnnxBuilder& builder) {
+std::int64_t count_numbers(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   std::int64_t numbers = 0;
   for (int i = 0; i < node.input_size(); ++i) {
     const onnx::TensorProto* constant = builder.constant(node, i);
@@ -138,7 +138,7 @@ void convert_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& 
     const Result<void> converted = joins ? convert_join(graph, builder) : convert_or_join(*node, gates, builder);
     if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
     if (!blockers.first()) continue;
-    numbers = add(numbers, numbers_of(*node, builder));
+    numbers = add(numbers, count_numbers(*node, builder));
     if (numbers > most_numbers) return blockers.end_early();
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "primitives/core/index.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
 
@@ -11,8 +12,6 @@ namespace znni {
 namespace {
 
 constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpace::device};
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 

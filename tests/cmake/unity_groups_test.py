@@ -55,6 +55,14 @@ class GroupsTest(unittest.TestCase):
         self.assertEqual(self.groups(defines, says), [0, 1])
         self.assertEqual(self.groups(says, defines), [0, 1])
 
+    def test_but_those_of_whom_one_says_it_of_something_else_do(self):
+        defines = source("int index = 0;\n")
+        for says in ("  // An index.\n", '  say("the \\"index\\" of");\n', "  part.index = 1;\n", "  part->index();\n",
+                     "  std::index();\n", '  say(R"(\n"index)");\n'):
+            self.assertEqual(self.groups(defines, source("int other() {\n" + says)), [0, 0], says)
+        for says in ("  const auto one = [] -> index {};\n", "  say('\"' + index + '\"');\n", "  znni::index();\n"):
+            self.assertEqual(self.groups(defines, source("int other() {\n" + says)), [0, 1], says)
+
     def test_a_group_that_is_full_takes_no_more(self):
         lines = source("int a();\n").count("\n")
         texts = [source(f"int f{number}();\n") for number in range(5)]

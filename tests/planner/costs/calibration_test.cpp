@@ -25,20 +25,20 @@ TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
 }
 
 // Logarithms to base 2 of `count` rows beside what farther ones say.
-double beside(double sum, double count, double farther) { return (sum + farther) / (count + 1); }
+double weighed_in(double sum, double count, double farther) { return (sum + farther) / (count + 1); }
 
 TEST(PlannerCalibration, TheNearestRowsCountMostAndFartherOnesALittle) {
   const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "v", "a1", 1, 4), row("p", "w", "a2", 1, 8),
                                  row("p", "w", "b1", 1, 16), row("q", "w", "c1", 1, 32)});
-  const double all = beside(10, 4, beside(10, 4, 0));  // last the formula
-  const double of_class = beside(6, 3, all);
-  const double of_family = beside(3, 2, of_class);
+  const double all = weighed_in(10, 4, weighed_in(10, 4, 0));  // last the formula
+  const double of_class = weighed_in(6, 3, all);
+  const double of_family = weighed_in(3, 2, of_class);
   const auto factor = [&](const std::string& primitive, const std::string& way, const std::string& family) {
     return std::log2(calibration.correct(question(primitive, way, family)).factor);
   };
-  EXPECT_NEAR(factor("p", "w", "a1"), beside(1, 1, of_family), 1e-9);
+  EXPECT_NEAR(factor("p", "w", "a1"), weighed_in(1, 1, of_family), 1e-9);
   EXPECT_NEAR(factor("p", "x", "a1"), of_family, 1e-9);
-  EXPECT_NEAR(factor("p", "x", "a2"), beside(3, 1, of_class), 1e-9);
+  EXPECT_NEAR(factor("p", "x", "a2"), weighed_in(3, 1, of_class), 1e-9);
   EXPECT_NEAR(factor("p", "w", "a3"), of_class, 1e-9);
   EXPECT_NEAR(factor("p", "w", "d1"), all, 1e-9);
   EXPECT_NEAR(factor("r", "w", "c1"), 5, 1e-9);  // another primitive

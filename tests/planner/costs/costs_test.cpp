@@ -14,7 +14,7 @@ DeviceSpec device() {
   return spec;
 }
 
-LayerProblem conv(std::int64_t edge, std::int64_t f = 2) {
+LayerProblem conv_problem(std::int64_t edge, std::int64_t f = 2) {
   return ConvProblem{{1, f, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 }
 
@@ -29,8 +29,8 @@ TimingRecord record(const LayerProblem& problem, const Estimate& way, double rat
 }
 
 TEST(PlannerCosts, ModelledIsTheFormula) {
-  const Estimate way = estimate(conv(8));
-  const Cost cost = modelled_costs()->cost(conv(8), drawn::conv, way);
+  const Estimate way = estimate(conv_problem(8));
+  const Cost cost = modelled_costs()->cost(conv_problem(8), drawn::conv, way);
   EXPECT_EQ(cost.seconds, way.time);
   EXPECT_EQ(cost.basis, Basis::model);
 }
@@ -38,7 +38,7 @@ TEST(PlannerCosts, ModelledIsTheFormula) {
 TEST(PlannerCosts, SayOfWhatThereAreTimes) {
   EXPECT_FALSE(modelled_costs()->has_times_of(drawn::conv));
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));
   EXPECT_TRUE(recorded_costs(timings, device())->has_times_of(drawn::conv));
   EXPECT_FALSE(recorded_costs(timings, device())->has_times_of(drawn::other_conv));
   EXPECT_FALSE(recorded_costs(timings, DeviceSpec{})->has_times_of(drawn::conv)) << "records of another device";
@@ -46,15 +46,15 @@ TEST(PlannerCosts, SayOfWhatThereAreTimes) {
 
 TEST(PlannerCosts, RecordedComesFirst) {
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 3));
-  const Cost cost = recorded_costs(timings, device())->cost(conv(8), drawn::conv, estimate(conv(8)));
-  EXPECT_DOUBLE_EQ(cost.seconds, 3 * estimate(conv(8)).time);
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));
+  const Cost cost = recorded_costs(timings, device())->cost(conv_problem(8), drawn::conv, estimate(conv_problem(8)));
+  EXPECT_DOUBLE_EQ(cost.seconds, 3 * estimate(conv_problem(8)).time);
   EXPECT_EQ(cost.basis, Basis::recorded);
 }
 
 TEST(PlannerCosts, TheRestIsCorrectedTheMoreTheNearerItIs) {
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   const auto ratio = [&](const LayerProblem& problem) {
     const Estimate way = estimate(problem, drawn::blocked, 2);
@@ -62,72 +62,75 @@ TEST(PlannerCosts, TheRestIsCorrectedTheMoreTheNearerItIs) {
     EXPECT_EQ(cost.basis, Basis::model);
     return cost.seconds / way.time;
   };
-  EXPECT_GT(ratio(conv(8)), 2);  // another way
-  EXPECT_LT(ratio(conv(8)), 3);
-  EXPECT_LT(ratio(conv(20)), ratio(conv(8)));
-  EXPECT_LT(ratio(conv(8, 3)), ratio(conv(8)));
-  EXPECT_LT(ratio(conv(40, 7)), ratio(conv(8, 3)));
-  EXPECT_GT(ratio(conv(40, 7)), 1);
+  EXPECT_GT(ratio(conv_problem(8)), 2);  // another way
+  EXPECT_LT(ratio(conv_problem(8)), 3);
+  EXPECT_LT(ratio(conv_problem(20)), ratio(conv_problem(8)));
+  EXPECT_LT(ratio(conv_problem(8, 3)), ratio(conv_problem(8)));
+  EXPECT_LT(ratio(conv_problem(40, 7)), ratio(conv_problem(8, 3)));
+  EXPECT_GT(ratio(conv_problem(40, 7)), 1);
 }
 
 TEST(PlannerCosts, LikeLayersCorrectLikeLayers) {
   Timings timings;
-  timings.insert(record(conv(8, 1), estimate(conv(8, 1)), 10));
-  timings.insert(record(conv(8, 2), estimate(conv(8, 2)), 3));
-  timings.insert(record(conv(8, 2), estimate(conv(8, 2), drawn::blocked, 2), 0.5));
+  timings.insert(record(conv_problem(8, 1), estimate(conv_problem(8, 1)), 10));
+  timings.insert(record(conv_problem(8, 2), estimate(conv_problem(8, 2)), 3));
+  timings.insert(record(conv_problem(8, 2), estimate(conv_problem(8, 2), drawn::blocked, 2), 0.5));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   const auto ratio = [&](const LayerProblem& problem, const Estimate& way) {
     return costs->cost(problem, drawn::conv, way).seconds / way.time;
   };
-  const double most = ratio(conv(9, 1), estimate(conv(9, 1)));
-  const double middle = ratio(conv(9, 2), estimate(conv(9, 2)));
+  const double most = ratio(conv_problem(9, 1), estimate(conv_problem(9, 1)));
+  const double middle = ratio(conv_problem(9, 2), estimate(conv_problem(9, 2)));
   EXPECT_GT(most, 3.5);
   EXPECT_GT(most, middle);
-  EXPECT_GT(middle, ratio(conv(9, 2), estimate(conv(9, 2), drawn::blocked, 2)));
+  EXPECT_GT(middle, ratio(conv_problem(9, 2), estimate(conv_problem(9, 2), drawn::blocked, 2)));
 }
 
 TEST(PlannerCosts, NearSizesCountMost) {
   Timings timings;
-  timings.insert(record(conv(6), estimate(conv(6)), 8));
-  timings.insert(record(conv(60), estimate(conv(60)), 2));
+  timings.insert(record(conv_problem(6), estimate(conv_problem(6)), 8));
+  timings.insert(record(conv_problem(60), estimate(conv_problem(60)), 2));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
-  const double small = costs->cost(conv(7), drawn::conv, estimate(conv(7))).seconds / estimate(conv(7)).time;
-  const double large = costs->cost(conv(59), drawn::conv, estimate(conv(59))).seconds / estimate(conv(59)).time;
+  const double small =
+      costs->cost(conv_problem(7), drawn::conv, estimate(conv_problem(7))).seconds / estimate(conv_problem(7)).time;
+  const double large =
+      costs->cost(conv_problem(59), drawn::conv, estimate(conv_problem(59))).seconds / estimate(conv_problem(59)).time;
   EXPECT_GT(small, 5);
   EXPECT_LT(large, 3);
 }
 
 TEST(PlannerCosts, APrimitiveWithoutRecordsErrsLikeTheOthersOnLikeLayers) {
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 5));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 5));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   const auto ratio = [&](const LayerProblem& problem) {
     return costs->cost(problem, drawn::other_conv, estimate(problem)).seconds / estimate(problem).time;
   };
-  EXPECT_NEAR(ratio(conv(20)), 5, 1e-9);
-  EXPECT_NEAR(ratio(conv(20, 7)), 1, 1e-9);
+  EXPECT_NEAR(ratio(conv_problem(20)), 5, 1e-9);
+  EXPECT_NEAR(ratio(conv_problem(20, 7)), 1, 1e-9);
 }
 
 TEST(PlannerCosts, OtherMachinesAndEmptyRecordsTellNothing) {
-  const Estimate way = estimate(conv(8));
-  std::vector<TimingRecord> strange(3, record(conv(8), way, 5));
+  const Estimate way = estimate(conv_problem(8));
+  std::vector<TimingRecord> strange(3, record(conv_problem(8), way, 5));
   strange[0].device = "there";
   strange[1].threads = 16;
   strange[2].samples = {};
   Timings timings;
   for (const TimingRecord& each : strange) timings.insert(each);
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
-  EXPECT_EQ(costs->cost(conv(8), drawn::conv, way).seconds, way.time);
-  EXPECT_EQ(costs->cost(conv(8), drawn::other_conv, way).seconds, way.time);
+  EXPECT_EQ(costs->cost(conv_problem(8), drawn::conv, way).seconds, way.time);
+  EXPECT_EQ(costs->cost(conv_problem(8), drawn::other_conv, way).seconds, way.time);
 }
 
 TEST(PlannerCosts, ErrorBarsComeFromTheRecords) {
   Timings timings;
-  for (const std::int64_t edge : {8, 10, 12, 14, 16}) timings.insert(record(conv(edge), estimate(conv(edge)), 3));
+  for (const std::int64_t edge : {8, 10, 12, 14, 16})
+    timings.insert(record(conv_problem(edge), estimate(conv_problem(edge)), 3));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
-  EXPECT_EQ(costs->cost(conv(20), drawn::conv, estimate(conv(20))).error, 0.02);  // all erred alike
-  EXPECT_EQ(costs->cost(conv(8), drawn::conv, estimate(conv(8))).error, 0.02);
-  EXPECT_EQ(modelled_costs()->cost(conv(8), drawn::conv, estimate(conv(8))).error, 0);
+  EXPECT_EQ(costs->cost(conv_problem(20), drawn::conv, estimate(conv_problem(20))).error, 0.02);  // all erred alike
+  EXPECT_EQ(costs->cost(conv_problem(8), drawn::conv, estimate(conv_problem(8))).error, 0.02);
+  EXPECT_EQ(modelled_costs()->cost(conv_problem(8), drawn::conv, estimate(conv_problem(8))).error, 0);
   EXPECT_EQ(calibrate(timings, device()).residuals().at(0).rows, 5U);
 }
 
@@ -150,36 +153,37 @@ TEST(PlannerCosts, WhatErrsIndependentlyErrsLessInAll) {
 
 TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 5, 9));
-  const Cost cost = recorded_costs(timings, device())->cost(conv(8), drawn::conv, estimate(conv(8)));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 5, 9));
+  const Cost cost = recorded_costs(timings, device())->cost(conv_problem(8), drawn::conv, estimate(conv_problem(8)));
   EXPECT_EQ(cost.basis, Basis::model);
 }
 
 TEST(PlannerCosts, SizesThatWereRefusedAreChosenOnlyWhereThereIsNoOtherWay) {
   Timings timings;
-  TimingRecord limit = record(conv(20), estimate(conv(20)), 0);
+  TimingRecord limit = record(conv_problem(20), estimate(conv_problem(20)), 0);
   limit.samples.clear();
   limit.refused = true;
   timings.insert(limit);
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   EXPECT_TRUE(costs->has_times_of(drawn::conv));
-  EXPECT_EQ(costs->cost(conv(19), drawn::conv, estimate(conv(19))).seconds, estimate(conv(19)).time);
+  EXPECT_EQ(costs->cost(conv_problem(19), drawn::conv, estimate(conv_problem(19))).seconds,
+            estimate(conv_problem(19)).time);
   for (const std::int64_t edge : {20, 21, 40}) {
-    const Estimate way = estimate(conv(edge));
-    EXPECT_GT(costs->cost(conv(edge), drawn::conv, way).seconds, 1e5 * way.time);
-    EXPECT_EQ(costs->cost(conv(edge), drawn::conv, way).basis, Basis::recorded);
-    EXPECT_EQ(costs->cost(conv(edge), drawn::other_conv, way).seconds, way.time);
+    const Estimate way = estimate(conv_problem(edge));
+    EXPECT_GT(costs->cost(conv_problem(edge), drawn::conv, way).seconds, 1e5 * way.time);
+    EXPECT_EQ(costs->cost(conv_problem(edge), drawn::conv, way).basis, Basis::recorded);
+    EXPECT_EQ(costs->cost(conv_problem(edge), drawn::other_conv, way).seconds, way.time);
   }
 }
 
 // As the threads of a search ask: for many problems at once.
 TEST(PlannerCosts, ManyThreadsHearWhatOneHears) {
   Timings timings;
-  timings.insert(record(conv(8), estimate(conv(8)), 3));
-  timings.insert(record(conv(60), estimate(conv(60)), 2));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));
+  timings.insert(record(conv_problem(60), estimate(conv_problem(60)), 2));
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   const auto ask = [&](std::size_t i) {
-    const LayerProblem problem = conv(static_cast<std::int64_t>(6 + i % 50));
+    const LayerProblem problem = conv_problem(static_cast<std::int64_t>(6 + i % 50));
     return costs->cost(problem, drawn::conv, estimate(problem)).seconds;
   };
   std::vector<Seconds> heard(500);

@@ -36,7 +36,7 @@ TimingRecord record(const std::string& name, const LayerProblem& problem, Second
   return made;
 }
 
-LayerProblem conv(std::int64_t edge, std::int64_t f = 2, std::int64_t f_out = 3) {
+LayerProblem conv_problem(std::int64_t edge, std::int64_t f = 2, std::int64_t f_out = 3) {
   return ConvProblem{{1, f, Vec3::cube(edge)}, f_out, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 }
 
@@ -44,8 +44,8 @@ LayerProblem conv(std::int64_t edge, std::int64_t f = 2, std::int64_t f_out = 3)
 Timings timings() {
   Timings all;
   for (const std::int64_t edge : {4, 8, 12, 16, 24, 32}) {
-    all.insert(record("there.conv", conv(edge), 1e-9 * direct_flops(conv(edge)), "there"));
-    all.insert(record("card.conv", conv(edge), 1e-12 * direct_flops(conv(edge)), "card"));
+    all.insert(record("there.conv", conv_problem(edge), 1e-9 * direct_flops(conv_problem(edge)), "there"));
+    all.insert(record("card.conv", conv_problem(edge), 1e-12 * direct_flops(conv_problem(edge)), "card"));
   }
   return all;
 }
@@ -70,16 +70,16 @@ TEST(PlannerRecordedPrimitives, DescribeWhatLiesBetweenRows) {
   const Primitive& primitive = find(recorded, "there.conv");
   EXPECT_EQ(primitive.device, DeviceKind::cpu);
   EXPECT_EQ(find(recorded, "card.conv").device, DeviceKind::gpu);
-  const Result<std::vector<Estimate>> estimates = primitive.describe(conv(10), machine().devices[0].spec);
+  const Result<std::vector<Estimate>> estimates = primitive.describe(conv_problem(10), machine().devices[0].spec);
   ASSERT_TRUE(estimates) << estimates.error().message;
   ASSERT_EQ(estimates->size(), 1U);
-  EXPECT_NEAR(estimates->front().time / (1e-9 * direct_flops(conv(10))), 1, 1e-9);
+  EXPECT_NEAR(estimates->front().time / (1e-9 * direct_flops(conv_problem(10))), 1, 1e-9);
   EXPECT_EQ(estimates->front().spread, Vec3::cube(8)) << "it may be a transform of the whole image";
   EXPECT_GE(persistent_bytes(estimates->front().memory), 100);
-  EXPECT_GE(peak(estimates->front().memory), tensor_bytes(input_shape(conv(10), 0), {}) + 1000);
+  EXPECT_GE(peak(estimates->front().memory), tensor_bytes(input_shape(conv_problem(10), 0), {}) + 1000);
   EXPECT_GE(peak(estimates->front().memory, MemorySpace::device), 5000);
-  const auto card = find(recorded, "card.conv").describe(conv(10), machine().devices[1].spec);
-  EXPECT_GE(peak(card->front().memory, MemorySpace::device), tensor_bytes(input_shape(conv(10), 0), {}) + 5000);
+  const auto card = find(recorded, "card.conv").describe(conv_problem(10), machine().devices[1].spec);
+  EXPECT_GE(peak(card->front().memory, MemorySpace::device), tensor_bytes(input_shape(conv_problem(10), 0), {}) + 5000);
 }
 
 TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
@@ -90,18 +90,18 @@ TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
     const auto estimates = primitive.describe(problem, machine().devices[0].spec);
     return costs->cost(problem, primitive, estimates->front());
   };
-  EXPECT_EQ(cost(conv(8)).basis, Basis::recorded);
-  EXPECT_EQ(cost(conv(10)).basis, Basis::recorded);
-  EXPECT_EQ(cost(conv(10)).error, 0.02);  // rows on a straight line
-  EXPECT_EQ(cost(conv(64)).basis, Basis::model);
+  EXPECT_EQ(cost(conv_problem(8)).basis, Basis::recorded);
+  EXPECT_EQ(cost(conv_problem(10)).basis, Basis::recorded);
+  EXPECT_EQ(cost(conv_problem(10)).error, 0.02);  // rows on a straight line
+  EXPECT_EQ(cost(conv_problem(64)).basis, Basis::model);
   const ConvProblem slab{{1, 2, {3, 16, 16}}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(cost(slab).basis, Basis::model) << "cubes alone are recorded";
   const ConvProblem two{{2, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(cost(two).basis, Basis::model) << "S of 1 alone is recorded";
-  EXPECT_EQ(cost(conv(10, 4, 4)).basis, Basis::model);  // another family: by operation and window
-  EXPECT_EQ(cost(conv(10, 4, 4)).error, 0.02);          // and no second family to learn from
-  const Estimate drawn = drawn::make_estimate(conv(8), {}, {}, 1);
-  EXPECT_EQ(costs->cost(conv(8), drawn::conv, drawn).seconds, drawn.time);
+  EXPECT_EQ(cost(conv_problem(10, 4, 4)).basis, Basis::model);  // another family: by operation and window
+  EXPECT_EQ(cost(conv_problem(10, 4, 4)).error, 0.02);          // and no second family to learn from
+  const Estimate drawn = drawn::make_estimate(conv_problem(8), {}, {}, 1);
+  EXPECT_EQ(costs->cost(conv_problem(8), drawn::conv, drawn).seconds, drawn.time);
 }
 
 TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
@@ -114,20 +114,20 @@ TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
 
 TEST(PlannerRecordedPrimitives, RefuseSizesThatAreRecordedToBeTooLarge) {
   Timings all = timings();
-  TimingRecord limit = record("card.conv", conv(28), 0, "card");
+  TimingRecord limit = record("card.conv", conv_problem(28), 0, "card");
   limit.samples.clear();
   limit.refused = true;
   all.insert(limit);
   const RecordedPrimitives recorded = RecordedPrimitives::make(all, machine(), {}).value();
   const DeviceSpec card = machine().devices[1].spec;
-  EXPECT_TRUE(find(recorded, "card.conv").describe(conv(27), card));
+  EXPECT_TRUE(find(recorded, "card.conv").describe(conv_problem(27), card));
   for (const std::int64_t edge : {28, 29, 64}) {
-    const auto refused = find(recorded, "card.conv").describe(conv(edge), card);
+    const auto refused = find(recorded, "card.conv").describe(conv_problem(edge), card);
     ASSERT_FALSE(refused) << edge;
     EXPECT_EQ(refused.error().message, "recorded to refuse layers of this size");
   }
-  EXPECT_TRUE(find(recorded, "card.conv").describe(conv(64, 4, 4), card)) << "another kind of layer";
-  EXPECT_TRUE(find(recorded, "there.conv").describe(conv(64), machine().devices[0].spec));
+  EXPECT_TRUE(find(recorded, "card.conv").describe(conv_problem(64, 4, 4), card)) << "another kind of layer";
+  EXPECT_TRUE(find(recorded, "there.conv").describe(conv_problem(64), machine().devices[0].spec));
 }
 
 TEST(PlannerRecordedPrimitives, TakePartInASearch) {
@@ -247,15 +247,15 @@ TEST(PlannerRecordedPrimitives, RowsThatMakeNoSenseAreNamed) {
     all.insert(bad);
     return RecordedPrimitives::make(all, machine(), {}).error().message;
   };
-  TimingRecord bad = record("x", conv(8), 1, "there");
+  TimingRecord bad = record("x", conv_problem(8), 1, "there");
   bad.problem = "convolve";
   EXPECT_NE(refused(bad).find("record 12 (x): problem 'convolve' is not understood"), std::string::npos);
-  bad = record("x", conv(8), 0, "there");
+  bad = record("x", conv_problem(8), 0, "there");
   EXPECT_NE(refused(bad).find("no time above 0"), std::string::npos);
-  bad = record("there.conv", conv(99), 1, "there");
+  bad = record("there.conv", conv_problem(99), 1, "there");
   bad.version = 2;
   EXPECT_NE(refused(bad).find("version is 2, earlier 1"), std::string::npos);
-  bad = record("there.conv", conv(98), 1, "card");
+  bad = record("there.conv", conv_problem(98), 1, "card");
   EXPECT_NE(refused(bad).find("earlier one of another kind"), std::string::npos);
 }
 
@@ -263,7 +263,7 @@ TEST(PlannerRecordedPrimitives, MoreThanFitAreRefusedAndPlacesAreGivenBack) {
   for (int round = 0; round < 3; ++round) {
     Timings many;
     for (std::size_t i = 0; i <= RecordedPrimitives::most; ++i) {
-      many.insert(record("p" + std::to_string(i), conv(8), 1, "there"));
+      many.insert(record("p" + std::to_string(i), conv_problem(8), 1, "there"));
     }
     EXPECT_FALSE(RecordedPrimitives::make(many, machine(), {}));
     EXPECT_EQ(made().backend().primitives.size(), 2U);
@@ -271,8 +271,8 @@ TEST(PlannerRecordedPrimitives, MoreThanFitAreRefusedAndPlacesAreGivenBack) {
 }
 
 TEST(PlannerRecordedPrimitives, RecordsOfKnownPrimitivesGetTheFormulasTime) {
-  const Estimate way = drawn::make_estimate(conv(8), {}, {}, 1);
-  TimingRecord own = record("drawn.conv.a", conv(8), 5, "there");
+  const Estimate way = drawn::make_estimate(conv_problem(8), {}, {}, 1);
+  TimingRecord own = record("drawn.conv.a", conv_problem(8), 5, "there");
   own.variant = way.variant;
   Timings all;
   all.insert(own);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr Vec3 along_x = {0, 0, 1};
 
-Convolution conv(std::int64_t k, std::int64_t stride = 1) {
+Convolution conv_operation(std::int64_t k, std::int64_t stride = 1) {
   Convolution made;
   made.k = Vec3::cube(k);
   made.stride = Vec3::cube(stride);
@@ -37,7 +37,8 @@ GeometryChoice patch_of(Vec3 pass_input) {
 
 // Two convolutions that pad, and the sum of what the first writes with what the second does.
 Network residual() {
-  return framed_net({{"a", conv(3), {0}}, {"b", conv(5), {1}}, {"sum", Add{}, {1, 2}}}, {same(1), same(2), {}});
+  return framed_net({{"a", conv_operation(3), {0}}, {"b", conv_operation(5), {1}}, {"sum", Add{}, {1, 2}}},
+                    {same(1), same(2), {}});
 }
 
 TEST(PlannerClosedAxes, AMarginIsWhatReadersPad) {
@@ -75,7 +76,8 @@ TEST(PlannerClosedAxes, StridesAndUpsamplingKeepTheirVoxels) {
   Upsample twice;
   twice.factor = Vec3::cube(2);
   const Network network =
-      framed_net({{"down", conv(3, 2), {0}}, {"up", twice, {1}}, {"out", conv(3), {2}}}, {same(1), {}, same(1)});
+      framed_net({{"down", conv_operation(3, 2), {0}}, {"up", twice, {1}}, {"out", conv_operation(3), {2}}},
+                 {same(1), {}, same(1)});
   const Vec3 volume = Vec3::cube(16);
   GeometryChoice choice = patch_of(framed(network, volume));
   choice.closed = Vec3::cube(1);
@@ -97,7 +99,7 @@ TEST(PlannerClosedAxes, AreThoseAlongWhichSomethingIsSaved) {
   choice.streamed = true;
   EXPECT_EQ(axes_to_close(residual(), choice, framed(residual(), volume)), along_x);
   // The first convolution alone pads: zeros around the volume are read in any case.
-  const Network first = framed_net({{"a", conv(3), {0}}, {"b", conv(1), {1}}}, {same(1), {}});
+  const Network first = framed_net({{"a", conv_operation(3), {0}}, {"b", conv_operation(1), {1}}}, {same(1), {}});
   EXPECT_EQ(axes_to_close(first, patch_of(framed(first, volume)), framed(first, volume)), Vec3{});
 }
 
@@ -117,7 +119,7 @@ TEST(PlannerClosedAxes, AreRefusedWhereWhatIsCutIsNoPadding) {
 
 TEST(PlannerClosedAxes, AreRefusedWhereNothingPads) {
   Network network;
-  network.nodes = {{"a", conv(3), {0}}};
+  network.nodes = {{"a", conv_operation(3), {0}}};
   GeometryChoice choice = patch_of(Vec3::cube(9));
   choice.closed = along_x;
   EXPECT_THAT(make_geometry(network, choice).error().message,

@@ -15,16 +15,16 @@ using test::Random;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Convolution conv(std::int64_t k, std::int64_t dilation = 1) {
+Convolution conv_operation(std::int64_t k, std::int64_t dilation = 1) {
   return {2, Vec3::cube(k), Vec3::cube(dilation), {ActivationKind::relu}};
 }
 
 // conv 3 - pool 2 - conv 4, dilated by 2 - pool 3 of stride 1: field of view 3, 4, 16, 20; stride 2.
 Network chain() {
   Network network;
-  network.nodes = {{"conv1", conv(3), {0}},
+  network.nodes = {{"conv1", conv_operation(3), {0}},
                    {"pool1", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {1}},
-                   {"conv2", conv(4, 2), {2}},
+                   {"conv2", conv_operation(4, 2), {2}},
                    {"pool2", Pooling{PoolKind::max, Vec3::cube(3), Vec3::cube(1)}, {3}}};
   return network;
 }
@@ -68,12 +68,15 @@ TEST(PlannerStreams, AHeadInSlabsKeepsOnlyItsInput) {
 // The largest reader decides; the others skip what is there for it.
 TEST(PlannerStreams, ReadersOfOneValueShareItsHistory) {
   Network network;
-  network.nodes = {{"a", conv(1), {0}}, {"b", conv(3), {1}}, {"c", conv(2, 2), {1}}, {"sum", Add{}, {2, 3}}};
+  network.nodes = {{"a", conv_operation(1), {0}},
+                   {"b", conv_operation(3), {1}},
+                   {"c", conv_operation(2, 2), {1}},
+                   {"sum", Add{}, {2, 3}}};
   const Geometry geometry = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_THAT(geometry.histories.kept, ElementsAre(0, 2, 0, 0, 0));
   EXPECT_EQ(around_read(geometry, 1, 0, 1).begin.z, 0);
-  network.nodes[1] = {"b", conv(2), {1}};
-  network.nodes[3] = {"more", conv(2), {2}};
+  network.nodes[1] = {"b", conv_operation(2), {1}};
+  network.nodes[3] = {"more", conv_operation(2), {2}};
   network.nodes.push_back({"sum", Add{}, {4, 3}});
   const Geometry uneven = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_EQ(uneven.histories.kept[1], 2);
@@ -84,8 +87,10 @@ TEST(PlannerStreams, ReadersOfOneValueShareItsHistory) {
 // Newer planes than those it gives; what it takes away at its begin has gone by.
 TEST(PlannerStreams, ACropReadsThePlanesThatItTakesAwayBehind) {
   Network network;
-  network.nodes = {
-      {"a", conv(1), {0}}, {"b", conv(4), {1}}, {"crop", Crop{{1, 0, 2}, {2, 3, 1}}, {1}}, {"sum", Add{}, {2, 3}}};
+  network.nodes = {{"a", conv_operation(1), {0}},
+                   {"b", conv_operation(4), {1}},
+                   {"crop", Crop{{1, 0, 2}, {2, 3, 1}}, {1}},
+                   {"sum", Add{}, {2, 3}}};
   const Geometry geometry = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_THAT(geometry.histories.kept, ElementsAre(0, 3, 0, 0, 0));
   EXPECT_THAT(geometry.histories.read, ElementsAre(0, 3, 2, 0));

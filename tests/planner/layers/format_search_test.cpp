@@ -40,7 +40,7 @@ Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const De
   }
   return estimates;
 }
-Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec&) {
+Result<std::vector<Estimate>> describe_copy(const LayerProblem& problem, const DeviceSpec&) {
   const auto* reorder = std::get_if<ReorderProblem>(&problem);
   if (reorder == nullptr) return Error{ErrorCode::unsupported, "no reorder"};
   Estimate estimate = estimate_of(problem, reorder->from, reorder->to, 77);
@@ -49,8 +49,8 @@ Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, cons
   return std::vector<Estimate>{estimate};
 }
 constinit const Primitive any{"card.any", 1, DeviceKind::gpu, describe_any, drawn::never_prepared};
-constinit const Primitive reorder{"card.reorder", 1, DeviceKind::gpu, describe_reorder, drawn::never_prepared};
-constexpr std::array<const Primitive*, 2> both = {&any, &reorder};
+constinit const Primitive copying{"card.reorder", 1, DeviceKind::gpu, describe_copy, drawn::never_prepared};
+constexpr std::array<const Primitive*, 2> both = {&any, &copying};
 
 Catalogue catalogue_of(std::span<const Primitive* const> primitives) {
   const Backend backend{"card", nullptr, nullptr, primitives};
@@ -224,7 +224,7 @@ TEST(FormatSearch, WithoutReordersLayersMustAgree) {
 }
 
 TEST(FormatSearch, NamesTheLayerThatNothingComputes) {
-  const std::array<const Primitive*, 1> alone = {&reorder};
+  const std::array<const Primitive*, 1> alone = {&copying};
   Bench bench(drawn::chain(2), alone);
   const FormatProblem problem = bench.problem(Precision::tf32);
   FormatSearch search(problem, bench.ways);

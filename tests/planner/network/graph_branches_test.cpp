@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 const Activation relu{ActivationKind::relu, 0};
 
-Convolution conv(std::int64_t f_out, std::int64_t k, Activation activation = {}) {
+Convolution conv_operation(std::int64_t f_out, std::int64_t k, Activation activation = {}) {
   return {f_out, Vec3::cube(k), Vec3::cube(1), activation};
 }
 
@@ -39,14 +39,14 @@ std::vector<std::string> passed(std::vector<Node> nodes, std::int64_t f_in = 2) 
 
 TEST(PlannerGraphBranches, HeadsBeginWithOneConvolution) {
   const Activation sigmoid{ActivationKind::sigmoid, 0};
-  EXPECT_THAT(passed({{"a", conv(20, 3), {0}},
+  EXPECT_THAT(passed({{"a", conv_operation(20, 3), {0}},
                       {"relu_a", Activate{relu}, {1}},
-                      {"head_a", conv(3, 1), {2}},
+                      {"head_a", conv_operation(3, 1), {2}},
                       {"sigmoid_a", Activate{sigmoid}, {3}},
-                      {"b", conv(30, 3), {0}},
+                      {"b", conv_operation(30, 3), {0}},
                       {"norm_b", ScaleShift{}, {5}},
                       {"relu_b", Activate{relu}, {6}},
-                      {"head_b", conv(1, 1), {7}},
+                      {"head_b", conv_operation(1, 1), {7}},
                       {"sigmoid_b", Activate{sigmoid}, {8}},
                       {"all", Concat{}, {4, 9}}},
                      50),
@@ -54,12 +54,12 @@ TEST(PlannerGraphBranches, HeadsBeginWithOneConvolution) {
 }
 
 TEST(PlannerGraphBranches, OfThreeHeadsTheOneThatDiffersStays) {
-  EXPECT_THAT(passed({{"a", conv(4, 2, relu), {0}},
-                      {"b", conv(5, 2, relu), {0}},
-                      {"c", conv(6, 2), {0}},
-                      {"head_c", conv(1, 1), {3}},
-                      {"head_b", conv(2, 1), {2}},
-                      {"head_a", conv(3, 1), {1}},
+  EXPECT_THAT(passed({{"a", conv_operation(4, 2, relu), {0}},
+                      {"b", conv_operation(5, 2, relu), {0}},
+                      {"c", conv_operation(6, 2), {0}},
+                      {"head_c", conv_operation(1, 1), {3}},
+                      {"head_b", conv_operation(2, 1), {2}},
+                      {"head_a", conv_operation(3, 1), {1}},
                       {"all", Concat{}, {6, 5, 4}},
                       {"last", Softmax{}, {7}}},
                      9),
@@ -69,22 +69,22 @@ TEST(PlannerGraphBranches, OfThreeHeadsTheOneThatDiffersStays) {
 }
 
 TEST(PlannerGraphBranches, BranchesThatAreAddedBecomeOne) {
-  EXPECT_THAT(passed({{"a", conv(3, 2, relu), {0}},
-                      {"b", conv(4, 2, relu), {0}},
-                      {"c", conv(5, 2, relu), {0}},
-                      {"last_a", conv(20, 3), {1}},
-                      {"last_b", conv(20, 3), {2}},
-                      {"last_c", conv(20, 3), {3}},
+  EXPECT_THAT(passed({{"a", conv_operation(3, 2, relu), {0}},
+                      {"b", conv_operation(4, 2, relu), {0}},
+                      {"c", conv_operation(5, 2, relu), {0}},
+                      {"last_a", conv_operation(20, 3), {1}},
+                      {"last_b", conv_operation(20, 3), {2}},
+                      {"last_c", conv_operation(20, 3), {3}},
                       {"sum", Add{}, {4, 5, 6}},
                       {"act", Activate{relu}, {7}}},
                      12),
               ElementsAre("a: conv 12 -> 12, k 2x2x2, relu <- input", "last_a: conv 12 -> 20, k 3x3x3, relu <- a"));
   // A third addend is the residual.
-  EXPECT_THAT(passed({{"a", conv(3, 2, relu), {0}},
-                      {"b", conv(4, 2, relu), {0}},
+  EXPECT_THAT(passed({{"a", conv_operation(3, 2, relu), {0}},
+                      {"b", conv_operation(4, 2, relu), {0}},
                       {"crop", Crop{Vec3::cube(1), {}}, {0}},
-                      {"last_a", conv(7, 1), {1}},
-                      {"last_b", conv(7, 1), {2}},
+                      {"last_a", conv_operation(7, 1), {1}},
+                      {"last_b", conv_operation(7, 1), {2}},
                       {"sum", Add{}, {4, 3, 5}}},
                      7),
               ElementsAre("a: conv 7 -> 7, k 2x2x2, relu <- input", "crop: crop 7, begin 1x1x1, end 0x0x0 <- input",
@@ -103,27 +103,27 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
     LoadedNetwork loaded = loaded_of(std::move(nodes), 6);
     return !join_branches(loaded, 4) && loaded.network.nodes.size() == 5 + more.size();
   };
-  const Convolution two = conv(3, 2);
-  const Convolution head = conv(2, 1);
-  const Convolution active = conv(3, 2, relu);
+  const Convolution two = conv_operation(3, 2);
+  const Convolution head = conv_operation(2, 1);
+  const Convolution active = conv_operation(3, 2, relu);
   EXPECT_FALSE(stay(Concat{}, two, two, head, head));
   EXPECT_FALSE(stay(Add{}, two, two, head, head));
   // Another activation, of the first or the last.
   EXPECT_TRUE(stay(Concat{}, two, active, head, head));
-  EXPECT_TRUE(stay(Concat{}, two, two, head, conv(2, 1, relu)));
-  EXPECT_TRUE(stay(Add{}, two, two, conv(2, 1, relu), conv(2, 1, relu)));
+  EXPECT_TRUE(stay(Concat{}, two, two, head, conv_operation(2, 1, relu)));
+  EXPECT_TRUE(stay(Add{}, two, two, conv_operation(2, 1, relu), conv_operation(2, 1, relu)));
   // Zeros that would be multiplied.
   EXPECT_TRUE(stay(Concat{}, two, two, two, two));
-  EXPECT_TRUE(stay(Concat{}, two, two, conv(9, 1), conv(8, 1)));
-  EXPECT_FALSE(stay(Concat{}, two, two, conv(8, 1), conv(8, 1)));
+  EXPECT_TRUE(stay(Concat{}, two, two, conv_operation(9, 1), conv_operation(8, 1)));
+  EXPECT_FALSE(stay(Concat{}, two, two, conv_operation(8, 1), conv_operation(8, 1)));
   // Kernels of other extents.
-  EXPECT_TRUE(stay(Concat{}, two, conv(3, 1), conv(2, 1), two));
+  EXPECT_TRUE(stay(Concat{}, two, conv_operation(3, 1), conv_operation(2, 1), two));
   // First kernels of one voxel.
-  EXPECT_TRUE(stay(Concat{}, conv(3, 1), conv(3, 1), head, head));
-  EXPECT_FALSE(stay(Add{}, conv(3, 1), conv(3, 1), head, head));
+  EXPECT_TRUE(stay(Concat{}, conv_operation(3, 1), conv_operation(3, 1), head, head));
+  EXPECT_FALSE(stay(Add{}, conv_operation(3, 1), conv_operation(3, 1), head, head));
   // More images than the tensor has.
-  EXPECT_TRUE(stay(Concat{}, two, conv(4, 2), head, head));
-  EXPECT_TRUE(stay(Add{}, two, conv(4, 2), head, head));
+  EXPECT_TRUE(stay(Concat{}, two, conv_operation(4, 2), head, head));
+  EXPECT_TRUE(stay(Add{}, two, conv_operation(4, 2), head, head));
   // Read elsewhere.
   EXPECT_TRUE(stay(Concat{}, two, two, head, head, {{"all", Concat{}, {5, 1}}}));
   EXPECT_TRUE(stay(Concat{}, two, two, head, head, {{"all", Concat{}, {5, 4}}}));
@@ -137,18 +137,18 @@ TEST(PlannerGraphBranches, NothingElseIsABranch) {
   };
   // Of two tensors; a residual; the input itself; nothing but one convolution each.
   EXPECT_TRUE(stay({{"n", Softmax{}, {0}},
-                    {"a", conv(2, 1), {0}},
-                    {"b", conv(2, 1), {1}},
-                    {"p", conv(2, 1), {2}},
-                    {"q", conv(2, 1), {3}},
+                    {"a", conv_operation(2, 1), {0}},
+                    {"b", conv_operation(2, 1), {1}},
+                    {"p", conv_operation(2, 1), {2}},
+                    {"q", conv_operation(2, 1), {3}},
                     {"sum", Add{}, {4, 5}}}));
-  EXPECT_TRUE(stay({{"a", conv(2, 1), {0}},
-                    {"b", conv(2, 1), {0}},
-                    {"p", conv(4, 1), {1, 0}},
-                    {"q", conv(4, 1), {2, 0}},
+  EXPECT_TRUE(stay({{"a", conv_operation(2, 1), {0}},
+                    {"b", conv_operation(2, 1), {0}},
+                    {"p", conv_operation(4, 1), {1, 0}},
+                    {"q", conv_operation(4, 1), {2, 0}},
                     {"sum", Add{}, {3, 4}}}));
-  EXPECT_TRUE(stay({{"a", conv(2, 1), {0}}, {"p", conv(4, 1), {1}}, {"sum", Add{}, {2, 0}}}));
-  EXPECT_TRUE(stay({{"p", conv(2, 1), {0}}, {"q", conv(2, 1), {0}}, {"all", Concat{}, {1, 2}}}));
+  EXPECT_TRUE(stay({{"a", conv_operation(2, 1), {0}}, {"p", conv_operation(4, 1), {1}}, {"sum", Add{}, {2, 0}}}));
+  EXPECT_TRUE(stay({{"p", conv_operation(2, 1), {0}}, {"q", conv_operation(2, 1), {0}}, {"all", Concat{}, {1, 2}}}));
 }
 
 // Bytes alive at once, of one patch.
@@ -167,8 +167,8 @@ TEST(PlannerGraphBranches, JoinedBranchesTakeNoMoreMemoryThanTheTensorTheyRead) 
     for (std::int64_t f = 1; f <= 16; ++f) {
       std::vector<Node> nodes;
       for (int i = 0; i < 4; ++i) {
-        nodes.push_back({"first" + std::to_string(i), conv(f, 3, relu), {0}});
-        nodes.push_back({"last" + std::to_string(i), conv(1, 1), {2 * i + 1}});
+        nodes.push_back({"first" + std::to_string(i), conv_operation(f, 3, relu), {0}});
+        nodes.push_back({"last" + std::to_string(i), conv_operation(1, 1), {2 * i + 1}});
       }
       nodes.push_back({"meeting", meeting, {2, 4, 6, 8}});
       const LoadedNetwork before = loaded_of(std::move(nodes), f_in);
@@ -187,8 +187,10 @@ std::vector<float> counted(std::size_t count, float from) {
 }
 
 TEST(PlannerGraphBranches, WeightsAreThoseOfBothWithZerosWhereHeadsStandSideBySide) {
-  const std::vector<Node> branches = {
-      {"a", conv(1, 2), {0}}, {"b", conv(2, 2), {0}}, {"last_a", conv(2, 1), {1}}, {"last_b", conv(2, 1), {2}}};
+  const std::vector<Node> branches = {{"a", conv_operation(1, 2), {0}},
+                                      {"b", conv_operation(2, 2), {0}},
+                                      {"last_a", conv_operation(2, 1), {1}},
+                                      {"last_b", conv_operation(2, 1), {2}}};
   const NetworkWeights weights = {{counted(24, 0), {}, {}, {}},
                                   {counted(48, 24), {7, 8}, {}, {}},
                                   {{10, 20}, {1, 2}, {}, {}},
@@ -215,12 +217,12 @@ TEST(PlannerGraphBranches, WeightsAreThoseOfBothWithZerosWhereHeadsStandSideBySi
 }
 
 TEST(PlannerGraphBranches, HeadsThatEndOtherwiseBeginWithOneConvolutionToo) {
-  EXPECT_THAT(passed({{"wide", conv(20, 1), {0}},
-                      {"a", conv(12, 2, relu), {1}},
-                      {"b", conv(8, 2, relu), {1}},
-                      {"head_b", conv(3, 1), {3}},
+  EXPECT_THAT(passed({{"wide", conv_operation(20, 1), {0}},
+                      {"a", conv_operation(12, 2, relu), {1}},
+                      {"b", conv_operation(8, 2, relu), {1}},
+                      {"head_b", conv_operation(3, 1), {3}},
                       {"soft", Softmax{}, {4}},
-                      {"head_a", conv(1, 1, relu), {2}},
+                      {"head_a", conv_operation(1, 1, relu), {2}},
                       {"all", Concat{}, {6, 5}}}),
               ElementsAre("wide: conv 2 -> 20, k 1x1x1 <- input", "a: conv 20 -> 20, k 2x2x2, relu <- wide",
                           "head_b: conv 20 -> 3, k 1x1x1 <- a", "soft: softmax 3 <- head_b",
@@ -231,21 +233,23 @@ TEST(PlannerGraphBranches, SiblingsStayWhereZerosWouldCostOrCannotBeRead) {
   const auto stay = [](const Convolution& first, const Convolution& other, const Operation& head,
                        std::vector<Node> more = {}) {
     std::vector<Node> nodes = {
-        {"a", first, {0}}, {"b", other, {0}}, {"head_a", head, {1}}, {"head_b", conv(2, 1), {2}}};
+        {"a", first, {0}}, {"b", other, {0}}, {"head_a", head, {1}}, {"head_b", conv_operation(2, 1), {2}}};
     nodes.insert(nodes.end(), more.begin(), more.end());
     if (more.empty()) nodes.push_back({"all", Concat{}, {3, 4}});
     LoadedNetwork loaded = loaded_of(std::move(nodes));
     return !join_siblings(loaded, 0);
   };
-  EXPECT_FALSE(stay(conv(1, 2), conv(1, 2), conv(2, 1)));
-  EXPECT_TRUE(stay(conv(1, 2), conv(2, 2), conv(2, 1)));
-  EXPECT_TRUE(stay(conv(2, 1), conv(2, 1), conv(2, 1)));
-  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2, relu), conv(2, 1)));
-  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(17, 1)));
-  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), Softmax{}));
+  EXPECT_FALSE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(2, 1)));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(2, 2), conv_operation(2, 1)));
+  EXPECT_TRUE(stay(conv_operation(2, 1), conv_operation(2, 1), conv_operation(2, 1)));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2, relu), conv_operation(2, 1)));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(17, 1)));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), Softmax{}));
   // As a residual; by a third head.
-  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(2, 1), {{"res", conv(1, 1), {3, 2}}, {"all", Concat{}, {4, 5}}}));
-  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(2, 1), {{"third", conv(2, 1), {2}}, {"all", Concat{}, {3, 4, 5}}}));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(2, 1),
+                   {{"res", conv_operation(1, 1), {3, 2}}, {"all", Concat{}, {4, 5}}}));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(2, 1),
+                   {{"third", conv_operation(2, 1), {2}}, {"all", Concat{}, {3, 4, 5}}}));
 }
 
 TEST(PlannerGraphBranches, OfMoreThanSixteenReadersNoneAreLookedAt) {
@@ -253,8 +257,8 @@ TEST(PlannerGraphBranches, OfMoreThanSixteenReadersNoneAreLookedAt) {
     std::vector<Node> nodes;
     Node all{"all", Concat{}, {}};
     for (int i = 0; i < branches; ++i) {
-      nodes.push_back({"a" + std::to_string(i), conv(1, 2), {0}});
-      nodes.push_back({"head" + std::to_string(i), conv(1, 1), {2 * i + 1}});
+      nodes.push_back({"a" + std::to_string(i), conv_operation(1, 2), {0}});
+      nodes.push_back({"head" + std::to_string(i), conv_operation(1, 1), {2 * i + 1}});
       all.inputs.push_back(2 * i + 2);
     }
     nodes.push_back(std::move(all));
@@ -267,10 +271,10 @@ TEST(PlannerGraphBranches, OfMoreThanSixteenReadersNoneAreLookedAt) {
 }
 
 TEST(PlannerGraphBranches, HeadsReadTheirOwnImagesOfTheJoinedConvolution) {
-  LoadedNetwork loaded = loaded_of({{"a", conv(1, 2), {0}},
-                                    {"b", conv(2, 2), {0}},
-                                    {"head_b", conv(2, 1), {2}},
-                                    {"head_a", conv(1, 1, relu), {1}},
+  LoadedNetwork loaded = loaded_of({{"a", conv_operation(1, 2), {0}},
+                                    {"b", conv_operation(2, 2), {0}},
+                                    {"head_b", conv_operation(2, 1), {2}},
+                                    {"head_a", conv_operation(1, 1, relu), {1}},
                                     {"all", Concat{}, {4, 3}}});
   loaded.network.f_in = 3;
   loaded.weights = random_weights(loaded.network, 1);

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 Border same(std::int64_t border) { return {Vec3::cube(border), Vec3::cube(border)}; }
 
-Node conv(std::string name, std::int64_t k, int input) {
+Node conv_node(std::string name, std::int64_t k, int input) {
   return {std::move(name), Convolution{2, Vec3::cube(k), Vec3::cube(1), {}}, {input}};
 }
 
@@ -26,8 +26,11 @@ Network network_of(std::vector<Node> nodes) {
 
 // A convolution of the input, two more, and their sum with what they read.
 Network residual_block() {
-  return network_of(
-      {conv("first", 3, 0), conv("a", 3, 1), conv("b", 3, 2), {"sum", Add{}, {1, 3}}, conv("last", 1, 4)});
+  return network_of({conv_node("first", 3, 0),
+                     conv_node("a", 3, 1),
+                     conv_node("b", 3, 2),
+                     {"sum", Add{}, {1, 3}},
+                     conv_node("last", 1, 4)});
 }
 
 Network framed_block() {
@@ -37,7 +40,7 @@ Network framed_block() {
 }
 
 TEST(PlannerPadding, ValidNetworksStayAsTheyAre) {
-  const Network network = network_of({conv("a", 3, 0), conv("b", 1, 1)});
+  const Network network = network_of({conv_node("a", 3, 0), conv_node("b", 1, 1)});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {Border{}, Border{}});
   ASSERT_TRUE(valid);
   EXPECT_EQ(valid->network, network);
@@ -78,7 +81,7 @@ TEST(PlannerPadding, NodesKnowHowFarTheyReachBeyondTheVolume) {
 TEST(PlannerPadding, AxesAndEndsArePaddedByThemselves) {
   const Border pads{{0, 2, 0}, {0, 1, 3}};
   const Result<LoadedNetwork> valid =
-      without_padding({network_of({conv("a", 1, 0), conv("b", 4, 1)}), {}}, {Border{}, pads});
+      without_padding({network_of({conv_node("a", 1, 0), conv_node("b", 4, 1)}), {}}, {Border{}, pads});
   ASSERT_TRUE(valid) << valid.error().message;
   EXPECT_EQ(valid->network.frame, pads);
   EXPECT_EQ(valid->network.nodes[0].outside, pads);
@@ -87,10 +90,10 @@ TEST(PlannerPadding, AxesAndEndsArePaddedByThemselves) {
 
 TEST(PlannerPadding, NodesThatAreTakenAwayLeaveWhatTheirReadersPad) {
   const Border planes{{0, 1, 1}, {0, 1, 1}};
-  const Network network = network_of({conv("v", 1, 0),
+  const Network network = network_of({conv_node("v", 1, 0),
                                       {"same", Activate{}, {1}},
                                       {"flat", Convolution{2, {1, 3, 3}, Vec3::cube(1), {}}, {2}},
-                                      conv("full", 3, 1),
+                                      conv_node("full", 3, 1),
                                       {"sum", Add{}, {3, 4}}});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, {}, planes, same(1), {}});
   ASSERT_TRUE(valid) << valid.error().message;
@@ -119,7 +122,7 @@ TEST(PlannerPadding, NamesOfCropsAreFree) {
 
 TEST(PlannerPadding, ACropThatPadsRepeatsTheEdges) {
   const Network network =
-      network_of({conv("a", 3, 0), {"edges", Crop{Vec3::cube(2), Vec3::cube(2)}, {1}}, conv("b", 4, 2)});
+      network_of({conv_node("a", 3, 0), {"edges", Crop{Vec3::cube(2), Vec3::cube(2)}, {1}}, conv_node("b", 4, 2)});
   const Border pads{Vec3::cube(3), Vec3::cube(4)};
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, pads, {}});
   ASSERT_TRUE(valid) << valid.error().message;
@@ -131,7 +134,7 @@ TEST(PlannerPadding, ACropThatPadsRepeatsTheEdges) {
 }
 
 TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
-  const Network pooled = network_of({conv("output repeated", 3, 0), {"pool", Pooling{}, {1}}});
+  const Network pooled = network_of({conv_node("output repeated", 3, 0), {"pool", Pooling{}, {1}}});
   const Result<LoadedNetwork> valid = without_padding({pooled, random_weights(pooled, 1)}, {same(1), {}});
   ASSERT_TRUE(valid) << valid.error().message;
   EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
@@ -144,7 +147,7 @@ TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
 }
 
 TEST(PlannerPadding, OfOddVolumesTheLastVoxelOfACoarseOutputStandsForLess) {
-  Network network = network_of({conv("a", 3, 0)});
+  Network network = network_of({conv_node("a", 3, 0)});
   std::get<Convolution>(network.nodes[0].operation).stride = Vec3::cube(2);
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1)}, Vec3::cube(13));
   ASSERT_TRUE(valid) << valid.error().message;
@@ -179,7 +182,7 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
 
 TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
   const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
-  const Network network = network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("last", 3, 2)});
+  const Network network = network_of({conv_node("a", 1, 0), {"pool", pool, {1}}, conv_node("last", 3, 2)});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1)});
   ASSERT_TRUE(valid) << valid.error().message;
   ASSERT_EQ(valid->network.nodes.size(), 3U);
@@ -192,7 +195,7 @@ TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
 TEST(PlannerPadding, MinusInfinityStaysInsideThePooling) {
   // The second pools along z alone; what the first left beyond y and x must not reach the convolution.
   const auto pool = [](Vec3 window) { return Pooling{PoolKind::max, window, Vec3::cube(1)}; };
-  const Network network = network_of({conv("a", 1, 0),
+  const Network network = network_of({conv_node("a", 1, 0),
                                       {"plane", pool({1, 3, 3}), {1}},
                                       {"line", pool({3, 1, 1}), {2}},
                                       {"z", Convolution{2, {3, 1, 1}, Vec3::cube(1), {}}, {3}},
@@ -208,7 +211,7 @@ TEST(PlannerPadding, MinusInfinityStaysInsideThePooling) {
 TEST(PlannerPadding, ACropWithZerosOutsideStays) {
   // Beyond the crop lie voxels of the volume, where its reader wants zeros.
   const Network network =
-      network_of({{"crop", Crop{Vec3::cube(1), Vec3::cube(1)}, {0}}, conv("a", 3, 1), conv("b", 3, 2)});
+      network_of({{"crop", Crop{Vec3::cube(1), Vec3::cube(1)}, {0}}, conv_node("a", 3, 1), conv_node("b", 3, 2)});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1)});
   ASSERT_TRUE(valid) << valid.error().message;
   const LoadedNetwork folded = fold_and_fuse(*valid);
@@ -225,7 +228,8 @@ TEST(PlannerPadding, PoolingsPadLessThanTheirWindow) {
 
 TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
   const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
-  const Network network = network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("b", 3, 1), {"sum", Add{}, {2, 3}}});
+  const Network network =
+      network_of({conv_node("a", 1, 0), {"pool", pool, {1}}, conv_node("b", 3, 1), {"sum", Add{}, {2, 3}}});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1), {}});
   ASSERT_TRUE(valid) << valid.error().message;
   const LoadedNetwork folded = fold_and_fuse(*valid);
@@ -264,8 +268,9 @@ TEST(PlannerPadding, LinearUpsamplingsAreValidWithoutPads) {
 }
 
 TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForALinearUpsampling) {
-  const Network network = interpolated(
-      {conv("beside", 3, 1), {"up2", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {3}}, {"sum", Add{}, {2, 4}}});
+  const Network network = interpolated({conv_node("beside", 3, 1),
+                                        {"up2", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {3}},
+                                        {"sum", Add{}, {2, 4}}});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1), {}, {}});
   ASSERT_TRUE(valid) << valid.error().message;
   const LoadedNetwork folded = fold_and_fuse(*valid);
@@ -280,7 +285,7 @@ TEST(PlannerPadding, AnIdentityBeforeALinearUpsamplingStaysWhereOthersReadZeros)
   const Network network = network_of({{"down", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)}, {0}},
                                       {"same", Activate{}, {1}},
                                       {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {2}},
-                                      conv("beside", 3, 1),
+                                      conv_node("beside", 3, 1),
                                       {"up2", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {4}},
                                       {"sum", Add{}, {3, 5}}});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, {}, same(1), same(1), {}, {}});

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Convolution conv(std::int64_t f_out, Vec3 stride = Vec3::cube(1)) {
+Convolution conv_operation(std::int64_t f_out, Vec3 stride = Vec3::cube(1)) {
   return {f_out, Vec3::cube(3), Vec3::cube(1), {}, stride};
 }
 
@@ -19,7 +19,7 @@ const Border one{Vec3::cube(1), Vec3::cube(1)};
 // A convolution, a normalisation and a convolution behind it; both pad if `pads`.
 Network normalised(bool pads) {
   Network network;
-  network.nodes = {{"a", conv(4), {0}}, {"norm", Norm{4}, {1}}, {"b", conv(2), {2}}};
+  network.nodes = {{"a", conv_operation(4), {0}}, {"norm", Norm{4}, {1}}, {"b", conv_operation(2), {2}}};
   const Border around = pads ? one : Border{};
   return without_padding({network, {}}, {around, {}, around}).value().network;
 }
@@ -100,7 +100,7 @@ TEST(PlannerTileBound, ErrorsSayWhatBindsTheNetwork) {
 // The last voxel that the strided convolution leaves unread is normalised, too.
 TEST(PlannerTileBound, AllVoxelsOfTheVolumeAreNormalised) {
   Network network;
-  network.nodes = {{"norm", Norm{1}, {0}}, {"down", conv(1, Vec3::cube(2)), {1}}, {"up", Upsample{}, {2}}};
+  network.nodes = {{"norm", Norm{1}, {0}}, {"down", conv_operation(1, Vec3::cube(2)), {1}}, {"up", Upsample{}, {2}}};
   const Border before{Vec3::cube(1), {}};
   const Network framed = without_padding({network, {}}, {{}, before, {}}, Vec3::cube(6)).value().network;
   ASSERT_TRUE(check(framed)) << check(framed).error().message;

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 Border same(std::int64_t border) { return {Vec3::cube(border), Vec3::cube(border)}; }
 
-Node conv(std::string name, std::int64_t k, int input, std::int64_t stride = 1) {
+Node conv_node(std::string name, std::int64_t k, int input, std::int64_t stride = 1) {
   return {std::move(name), Convolution{2, Vec3::cube(k), Vec3::cube(1), {}, Vec3::cube(stride)}, {input}};
 }
 
@@ -27,7 +27,7 @@ std::string refusal(const Network& network, const std::vector<Border>& pads) {
 }
 
 TEST(PlannerValueWindows, GrowTowardsTheInput) {
-  const Network network = network_of({conv("a", 3, 0), conv("b", 5, 1)});
+  const Network network = network_of({conv_node("a", 3, 0), conv_node("b", 5, 1)});
   const Result<ValueWindows> found = find_windows(network, {same(1), same(2)}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->frame(), same(3));
@@ -38,7 +38,7 @@ TEST(PlannerValueWindows, GrowTowardsTheInput) {
 
 TEST(PlannerValueWindows, StridesReadNoMoreThanTheyNeed) {
   // Half the extent, whatever lies behind the last window: k 3, stride 2, a pad of 1 on both sides.
-  const Network network = network_of({conv("down", 3, 0, 2), {"up", Upsample{}, {1}}});
+  const Network network = network_of({conv_node("down", 3, 0, 2), {"up", Upsample{}, {1}}});
   const Result<ValueWindows> found = find_windows(network, {same(1), {}}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->frame(), (Border{Vec3::cube(1), {}}));
@@ -47,7 +47,7 @@ TEST(PlannerValueWindows, StridesReadNoMoreThanTheyNeed) {
 }
 
 TEST(PlannerValueWindows, UpsamplingsWriteWholeVoxels) {
-  const Network network = network_of({conv("down", 2, 0, 2), {"up", Upsample{}, {1}}, conv("last", 3, 2)});
+  const Network network = network_of({conv_node("down", 2, 0, 2), {"up", Upsample{}, {1}}, conv_node("last", 3, 2)});
   const Result<ValueWindows> found = find_windows(network, {{}, {}, same(1)}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->read_by(network, {{}, {}, same(1)}, 2, 0).begin, Vec3::cube(-1));
@@ -58,8 +58,10 @@ TEST(PlannerValueWindows, UpsamplingsWriteWholeVoxels) {
 
 TEST(PlannerValueWindows, TheResidueIsOneForWhichBranchesMeet) {
   // A skip that is cropped for odd extents.
-  Network network = network_of(
-      {conv("down", 3, 0, 2), {"up", Upsample{}, {1}}, {"crop", Crop{{}, Vec3::cube(1)}, {0}}, {"sum", Add{}, {2, 3}}});
+  Network network = network_of({conv_node("down", 3, 0, 2),
+                                {"up", Upsample{}, {1}},
+                                {"crop", Crop{{}, Vec3::cube(1)}, {0}},
+                                {"sum", Add{}, {2, 3}}});
   const Result<ValueWindows> found = find_windows(network, std::vector<Border>(4), {});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->extents[0] % Vec3::cube(2), Vec3::cube(1));
@@ -68,22 +70,23 @@ TEST(PlannerValueWindows, TheResidueIsOneForWhichBranchesMeet) {
 }
 
 TEST(PlannerValueWindows, TheOutputsStrideIsWhatNothingUpsamples) {
-  const Network network =
-      network_of({conv("down", 2, 0, 4), {"up", Upsample{}, {1}}, {"pool", Pooling{}, {2}}, conv("last", 3, 3)});
+  const Network network = network_of(
+      {conv_node("down", 2, 0, 4), {"up", Upsample{}, {1}}, {"pool", Pooling{}, {2}}, conv_node("last", 3, 3)});
   EXPECT_EQ(find_output_stride(network, std::vector<Border>(4)).value(), Vec3::cube(4));
-  EXPECT_EQ(find_output_stride(network_of({conv("a", 3, 0)}), {same(1)}).value(), Vec3::cube(1));
+  EXPECT_EQ(find_output_stride(network_of({conv_node("a", 3, 0)}), {same(1)}).value(), Vec3::cube(1));
 }
 
 TEST(PlannerValueWindows, RefusesWhatIsNotDefined) {
   EXPECT_THAT(refusal(network_of({{"up", Upsample{}, {0}}}), {{}}),
               HasSubstr("node up: upsamples by 2x2x2, but its input has a stride of 1x1x1"));
-  EXPECT_THAT(refusal(network_of({conv("down", 2, 0, 2), {"sum", Add{}, {0, 1}}}), {{}, {}}),
+  EXPECT_THAT(refusal(network_of({conv_node("down", 2, 0, 2), {"sum", Add{}, {0, 1}}}), {{}, {}}),
               HasSubstr("one has a stride of 1x1x1, another 2x2x2"));
-  EXPECT_THAT(refusal(network_of({conv("a", 64, 0, 64), conv("b", 65, 1, 65)}), {{}, {}}), HasSubstr("beyond 2^12"));
+  EXPECT_THAT(refusal(network_of({conv_node("a", 64, 0, 64), conv_node("b", 65, 1, 65)}), {{}, {}}),
+              HasSubstr("beyond 2^12"));
 }
 
 TEST(PlannerValueWindows, LinearUpsamplingsReadOneVoxelBeside) {
-  const Network network = network_of({conv("down", 2, 0, 2),
+  const Network network = network_of({conv_node("down", 2, 0, 2),
                                       {"up", Upsample{{2, 1, 2}, UpsampleKind::linear}, {1}},
                                       {"up y", Upsample{{1, 2, 1}, UpsampleKind::nearest}, {2}}});
   const Border beside{{1, 0, 1}, {1, 0, 1}};

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-Geometry geometry(const Network& network, std::int64_t edge, std::int64_t S, PoolMode mode) {
+Geometry geometry_of_cube(const Network& network, std::int64_t edge, std::int64_t S, PoolMode mode) {
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), mode);
   const Result<Geometry> made = make_geometry(network, {Vec3::cube(edge), S, modes});
   EXPECT_TRUE(made);
@@ -17,24 +17,24 @@ Geometry geometry(const Network& network, std::int64_t edge, std::int64_t S, Poo
 TEST(PlannerThroughput, UsefulVoxelsOfAPatch) {
   const Network network = drawn::chain();
   const Vec3 fov = reaches(network).back().fov;
-  const Geometry patch = geometry(network, 12, 2, PoolMode::fragments);
+  const Geometry patch = geometry_of_cube(network, 12, 2, PoolMode::fragments);
   EXPECT_EQ(useful_voxels(patch, fov, std::nullopt), 2.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
 TEST(PlannerThroughput, InAnEndlessVolumeAllThatIsWrittenCounts) {
-  const Geometry patch = geometry(drawn::chain(), 12, 2, PoolMode::fragments);
+  const Geometry patch = geometry_of_cube(drawn::chain(), 12, 2, PoolMode::fragments);
   EXPECT_EQ(endless_rate(patch, 0.5), 4.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
 TEST(PlannerThroughput, UsefulVoxelsOfAVolumeLoseWhatOverlaps) {
   const Network network = drawn::chain();
   const Vec3 fov = reaches(network).back().fov;
-  const Geometry patch = geometry(network, 12, 1, PoolMode::fragments);
+  const Geometry patch = geometry_of_cube(network, 12, 1, PoolMode::fragments);
   const Vec3 two = patch.patch_output * Vec3::cube(2) + fov - Vec3::cube(1);
   EXPECT_DOUBLE_EQ(useful_voxels(patch, fov, two), static_cast<double>(voxels(patch.patch_output)));
   const Vec3 bit_more = two + Vec3{0, 0, 1};  // a third patch along x, nearly for nothing
   EXPECT_LT(useful_voxels(patch, fov, bit_more), 0.8 * static_cast<double>(voxels(patch.patch_output)));
-  const Geometry pair = geometry(network, 12, 4, PoolMode::fragments);
+  const Geometry pair = geometry_of_cube(network, 12, 4, PoolMode::fragments);
   EXPECT_DOUBLE_EQ(useful_voxels(pair, fov, two), 4.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
@@ -121,7 +121,7 @@ TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {
     const double written = 2.0 * static_cast<double>(own.choice.S * voxels(own.patch_output));
     return 4.0 * (2.0 * read + 4.0 * written) / spec.bytes_per_second;
   };
-  const Geometry plain = geometry(network, 13, 1, PoolMode::plain);
+  const Geometry plain = geometry_of_cube(network, 13, 1, PoolMode::plain);
   EXPECT_EQ(plain.windows, 8);
   EXPECT_DOUBLE_EQ(copy_seconds(network, plain, spec), expected(plain));
   // Groups that hold their input run in passes of one window.
@@ -154,13 +154,14 @@ TEST(PlannerThroughput, BorderCostCountsWhatSlabsOfAHeadComputeTwice) {
 TEST(PlannerThroughput, BorderCostOfOneConvolutionIsOne) {
   Network network;
   network.nodes = {{"conv", drawn::convolution(3, Vec3::cube(3)), {0}}};
-  EXPECT_NEAR(border_cost(network, geometry(network, 10, 1, PoolMode::plain)), 1.0, 1e-12);
+  EXPECT_NEAR(border_cost(network, geometry_of_cube(network, 10, 1, PoolMode::plain)), 1.0, 1e-12);
 }
 
 TEST(PlannerThroughput, BorderCostByHand) {
   Network network;  // outputs of 8^3 and 6^3 voxels: the first layer computes 512 where 216 are needed
   network.nodes = {{"a", drawn::convolution(1, Vec3::cube(3)), {0}}, {"b", drawn::convolution(1, Vec3::cube(3)), {1}}};
-  EXPECT_NEAR(border_cost(network, geometry(network, 10, 1, PoolMode::plain)), (512.0 + 216.0) / (2 * 216.0), 1e-12);
+  EXPECT_NEAR(border_cost(network, geometry_of_cube(network, 10, 1, PoolMode::plain)), (512.0 + 216.0) / (2 * 216.0),
+              1e-12);
 }
 
 TEST(PlannerThroughput, BorderCostFallsTowardsOneForAllModes) {
@@ -169,7 +170,7 @@ TEST(PlannerThroughput, BorderCostFallsTowardsOneForAllModes) {
     const std::int64_t odd = mode == PoolMode::plain ? 1 : 0;
     double before = 100;
     for (const std::int64_t edge : {10, 20, 80, 500}) {
-      const double cost = border_cost(network, geometry(network, edge + odd, 1, mode));
+      const double cost = border_cost(network, geometry_of_cube(network, edge + odd, 1, mode));
       EXPECT_LT(cost, before);
       EXPECT_GE(cost, 1.0);
       before = cost;

@@ -25,7 +25,7 @@ Network deep() {
   return network;
 }
 
-SearchOptions options(std::int64_t most_extent = 300) {
+SearchOptions options_up_to(std::int64_t most_extent = 300) {
   SearchOptions chosen;
   chosen.most_extent = most_extent;
   return chosen;
@@ -49,8 +49,8 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
 }
 
 TEST(PlannerCandidates, AStopEndsTheirMaking) {
-  const std::size_t all = make_candidates(deep(), options()).size();
-  SearchOptions chosen = options();
+  const std::size_t all = make_candidates(deep(), options_up_to()).size();
+  SearchOptions chosen = options_up_to();
   int asked = 0;
   chosen.stop = [&asked] { return ++asked > 3; };
   EXPECT_LT(make_candidates(deep(), chosen).size(), all);
@@ -62,8 +62,8 @@ TEST(PlannerCandidates, AreLegalDistinctAndBounded) {
   for (const Network& network : {drawn::chain(), drawn::branches(), deep()}) {
     for (const std::int64_t most : {20, 100, 1024}) {
       SCOPED_TRACE(network.name + " up to " + std::to_string(most));
-      expect_sound(network, options(most));
-      SearchOptions baseline = options(most);
+      expect_sound(network, options_up_to(most));
+      SearchOptions baseline = options_up_to(most);
       baseline.strategy = Strategy::baseline;
       expect_sound(network, baseline);
     }
@@ -71,7 +71,7 @@ TEST(PlannerCandidates, AreLegalDistinctAndBounded) {
 }
 
 TEST(PlannerCandidates, SmallSpacesAreComplete) {
-  SearchOptions chosen = options(12);
+  SearchOptions chosen = options_up_to(12);
   chosen.most_S = 1;
   const Network network = drawn::chain();
   std::set<Vec3> expected;
@@ -91,7 +91,7 @@ TEST(PlannerCandidates, SmallSpacesAreComplete) {
 }
 
 TEST(PlannerCandidates, AreAllWhereEveryExtentIsAskedFor) {
-  SearchOptions chosen = options(200);
+  SearchOptions chosen = options_up_to(200);
   chosen.most_S = 2;
   chosen.pins.modes.assign(3, PoolMode::fragments);
   const auto edges = static_cast<std::int64_t>(legal_extents(deep(), chosen.pins.modes, 0, 200).size());
@@ -114,7 +114,7 @@ TEST(PlannerCandidates, LargeSpacesHaveEveryCubeAndLongOnes) {
   const Network network = deep();
   const std::vector<PoolingMode> fragments(3, PoolMode::fragments);
   std::set<Vec3> found;
-  for (const GeometryChoice& choice : make_candidates(network, options(1024))) {
+  for (const GeometryChoice& choice : make_candidates(network, options_up_to(1024))) {
     if (choice.modes == fragments && choice.S == 1 && !choice.streamed) found.insert(choice.pass_input);
   }
   for (const std::int64_t edge : legal_extents(network, fragments, 0, 1024)) {
@@ -127,7 +127,7 @@ TEST(PlannerCandidates, LargeSpacesHaveEveryCubeAndLongOnes) {
 TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
   std::set<std::vector<PoolingMode>> modes;
   std::size_t before = 0;
-  for (const GeometryChoice& choice : make_candidates(deep(), options())) {
+  for (const GeometryChoice& choice : make_candidates(deep(), options_up_to())) {
     modes.insert(choice.modes);
     const auto plains =
         static_cast<std::size_t>(std::count(choice.modes.begin(), choice.modes.end(), PoolingMode(PoolMode::plain)));
@@ -140,7 +140,7 @@ TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
 
 TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
   const Network network = deep();
-  SearchOptions chosen = options(1024);
+  SearchOptions chosen = options_up_to(1024);
   chosen.volume = Vec3{100, 400, 500};
   const Vec3 fov = reaches(network).back().fov;
   const Vec3 out = *chosen.volume - fov + Vec3::cube(1);
@@ -169,7 +169,7 @@ TEST(PlannerCandidates, PatchesAsLongAsTheVolumeAreClosedThere) {
   network.nodes[1].beyond = network.nodes[0].outside = {};
   network.nodes[0].beyond = network.nodes[0].outside = {{0, 1, 1}, {0, 1, 1}};
   network.frame = {{0, 2, 2}, {0, 2, 2}};
-  SearchOptions chosen = options(40);
+  SearchOptions chosen = options_up_to(40);
   chosen.volume = Vec3{20, 24, 30};
   int closed = 0;
   for (const GeometryChoice& choice : make_candidates(network, chosen)) {
@@ -188,7 +188,7 @@ TEST(PlannerCandidates, PatchesAsLongAsTheVolumeAreClosedThere) {
 
 TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
   const Network network = deep();
-  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to(1024));
   std::set<std::int64_t> planes;
   std::set<std::int64_t> edges;
   std::size_t heads = 0;
@@ -212,15 +212,15 @@ TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
     EXPECT_LE(static_cast<double>(*next), 1.04 * static_cast<double>(edge) + 8);
   }
   EXPECT_LT(count, candidates.size() / 4);
-  SearchOptions patches = options(1024);
+  SearchOptions patches = options_up_to(1024);
   patches.strategy = Strategy::patches;
   EXPECT_EQ(make_candidates(network, patches).size(), candidates.size() - count);
 }
 
 TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
-  SearchOptions whole = options();
+  SearchOptions whole = options_up_to();
   whole.strategy = Strategy::layerwise;
-  const std::vector<GeometryChoice> all = make_candidates(deep(), options());
+  const std::vector<GeometryChoice> all = make_candidates(deep(), options_up_to());
   const std::vector<GeometryChoice> found = make_candidates(deep(), whole);
   EXPECT_GT(found.size(), 100U);
   EXPECT_LT(found.size(), all.size());
@@ -235,7 +235,7 @@ TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
 // Along z alone where y and x are nothing else.
 TEST(PlannerCandidates, StreamsRunAlongEveryAxisThatDiffers) {
   const auto axes = [](const Network& network, std::optional<Vec3> volume) {
-    SearchOptions chosen = options(256);
+    SearchOptions chosen = options_up_to(256);
     chosen.volume = volume;
     std::set<int> found;
     for (const GeometryChoice& choice : make_candidates(network, chosen)) {
@@ -256,12 +256,12 @@ TEST(PlannerCandidates, StreamsRunAlongEveryAxisThatDiffers) {
 // What the enumeration steps over, and nothing twice.
 TEST(PlannerCandidates, NeighboursOfAStreamLieBetweenTheSquares) {
   const Network network = deep();
-  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to(1024));
   const auto found = std::find_if(candidates.begin(), candidates.end(), [](const GeometryChoice& choice) {
     return choice.streamed && choice.pass_input.z == 80 && choice.pass_input.y > 400 && choice.pass_input.y < 500;
   });
   ASSERT_NE(found, candidates.end());
-  const std::vector<GeometryChoice> neighbours = make_neighbours(network, options(1024), *found);
+  const std::vector<GeometryChoice> neighbours = make_neighbours(network, options_up_to(1024), *found);
   std::set<Vec3> extents = {found->pass_input};
   for (const GeometryChoice& neighbour : neighbours) {
     EXPECT_TRUE(extents.insert(neighbour.pass_input).second);
@@ -280,7 +280,7 @@ TEST(PlannerCandidates, NeighboursOfAStreamLieBetweenTheSquares) {
 // Beside what the ladder has: the next extents in all combinations, and all along one axis.
 TEST(PlannerCandidates, NeighboursOfAPatchAreItsNextExtents) {
   const Network network = deep();
-  SearchOptions own = options(400);
+  SearchOptions own = options_up_to(400);
   const std::vector<GeometryChoice> candidates = make_candidates(network, own);
   const auto found = std::find_if(candidates.begin(), candidates.end(), [](const GeometryChoice& choice) {
     return !choice.streamed && choice.S == 1 && choice.pass_input.y > 150 && choice.pass_input.x < 250 &&
@@ -316,7 +316,7 @@ TEST(PlannerCandidates, FlatNetsStayFlat) {
   network.spatial_rank = 2;
   network.nodes = {{"conv", drawn::convolution(2, {1, 3, 3}), {0}},
                    {"pool", Pooling{PoolKind::max, {1, 2, 2}, {1, 2, 2}}, {1}}};
-  const std::vector<GeometryChoice> candidates = make_candidates(network, options());
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to());
   EXPECT_GT(candidates.size(), 100U);
   for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z, 1);
 }
@@ -328,17 +328,17 @@ TEST(PlannerCandidates, NetsThatSeeOnePlaneAtATimeHaveThinPatches) {
   network.nodes = {{"conv", drawn::convolution(2, {1, 3, 3}), {0}}};
   const auto thickest = [&network] {
     std::int64_t planes = 0;
-    for (const GeometryChoice& choice : make_candidates(network, options(1024))) {
+    for (const GeometryChoice& choice : make_candidates(network, options_up_to(1024))) {
       if (choice.axis == 0) planes = std::max(planes, choice.pass_input.z);
       EXPECT_LE(choice.pass_input.z, choice.axis == 0 ? 1024 : 32);
     }
     return planes;
   };
   EXPECT_EQ(thickest(), 8);
-  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to(1024));
   const auto is_quarter = [](const GeometryChoice& choice) { return choice.pass_input == Vec3{4, 512, 512}; };
   EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), is_quarter));
-  SearchOptions of_volume = options(1024);
+  SearchOptions of_volume = options_up_to(1024);
   of_volume.volume = Vec3{100, 902, 902};
   const std::vector<GeometryChoice> cut = make_candidates(network, of_volume);
   const auto is_third = [](const GeometryChoice& choice) { return choice.pass_input == Vec3{8, 302, 302}; };
@@ -352,7 +352,7 @@ TEST(PlannerCandidates, LinesStayLines) {
   network.spatial_rank = 1;
   network.nodes = {{"conv", drawn::convolution(2, {1, 1, 5}), {0}},
                    {"pool", Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}}, {1}}};
-  const std::vector<GeometryChoice> candidates = make_candidates(network, options());
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to());
   EXPECT_GT(candidates.size(), 10U);
   for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z * choice.pass_input.y, 1);
 }

@@ -19,31 +19,32 @@ onnx::TensorProto tensor_of(onnx::TensorProto::DataType type, const std::vector<
   return tensor;
 }
 
-std::string read(const onnx::TensorProto& tensor) {
+std::string text_of_known(const onnx::TensorProto& tensor) {
   const std::optional<KnownTensor> known = known_tensor_of(tensor);
   return known ? test::text_of(*known) : "not known";
 }
 
 TEST(OnnxKnown, SmallTensorsOfTheFile) {
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::INT64, {}, std::string("\5\0\0\0\0\0\0\0", 8))), "[]: 5");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::INT32, {2}, std::string("\5\0\0\0\xff\xff\xff\xff", 8))), "[2]: 5, -1");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::BOOL, {1, 2}, std::string("\2\0", 2))), "[1, 2]: true, false");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::FLOAT, {1}, std::string("\0\0\0\x3f", 4))), "[1]: 0.5");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::INT64, {}, std::string("\5\0\0\0\0\0\0\0", 8))), "[]: 5");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::INT32, {2}, std::string("\5\0\0\0\xff\xff\xff\xff", 8))),
+            "[2]: 5, -1");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::BOOL, {1, 2}, std::string("\2\0", 2))), "[1, 2]: true, false");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::FLOAT, {1}, std::string("\0\0\0\x3f", 4))), "[1]: 0.5");
   onnx::TensorProto field;
   field.set_data_type(onnx::TensorProto::BOOL);
   field.add_int32_data(1);
-  EXPECT_EQ(read(field), "[]: true");
+  EXPECT_EQ(text_of_known(field), "[]: true");
 }
 
 TEST(OnnxKnown, OthersAreNotKnown) {
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::INT64, {2}, "12345678")), "not known");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::INT32, {2}, "1234")), "not known");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::DOUBLE, {1}, "12345678")), "not known");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::BOOL, {4097}, std::string(4097, '\1'))), "not known");
-  EXPECT_EQ(read(tensor_of(onnx::TensorProto::BOOL, {-1}, "")), "not known");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::INT64, {2}, "12345678")), "not known");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::INT32, {2}, "1234")), "not known");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::DOUBLE, {1}, "12345678")), "not known");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::BOOL, {4097}, std::string(4097, '\1'))), "not known");
+  EXPECT_EQ(text_of_known(tensor_of(onnx::TensorProto::BOOL, {-1}, "")), "not known");
   onnx::TensorProto elsewhere = tensor_of(onnx::TensorProto::BOOL, {1}, "");
   test::move_outside(elsewhere, "other");
-  EXPECT_EQ(read(elsewhere), "not known");
+  EXPECT_EQ(text_of_known(elsewhere), "not known");
 }
 
 TEST(OnnxKnown, CountsAreBounded) {

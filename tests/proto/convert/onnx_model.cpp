@@ -17,7 +17,7 @@ onnx::AttributeProto& attribute(onnx::NodeProto& node, std::string_view name,
   return made;
 }
 
-std::int64_t product(const Integers& extents) {
+std::int64_t element_count(const Integers& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
@@ -83,7 +83,7 @@ onnx::TensorProto& OnnxModel::tensor(std::string_view name, const Integers& exte
   for (const std::int64_t extent : extents) made.add_dims(extent);
   std::vector<float> stored = values;
   if (values.empty()) {
-    stored.resize(static_cast<std::size_t>(product(extents)));
+    stored.resize(static_cast<std::size_t>(element_count(extents)));
     std::iota(stored.begin(), stored.end(), 0.0F);
   }
   made.set_raw_data(stored.data(), stored.size() * sizeof(float));

@@ -29,9 +29,9 @@ float wanted(std::int64_t image, std::int64_t plane, std::int64_t voxel) {
 }
 
 // One tensor, filled step after step, with the whole stream beside it to compare with.
-class Stream {
+class KeptPlanes {
  public:
-  Stream(const Shape5& shape, Format format, std::int64_t planes, std::int64_t runs)
+  KeptPlanes(const Shape5& shape, Format format, std::int64_t planes, std::int64_t runs)
       : shape_(shape),
         planes_(planes),
         runs_(runs),
@@ -110,7 +110,7 @@ TEST(History, KeepsTheLastPlanesOfEveryRunInAnyLayout) {
     const Shape5 shape{random.integer(1, 3), random.integer(1, 20), {planes + random.integer(1, 4), 2, 3}};
     const Format format = formats[random.integer(0, 3)];
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + to_string(shape) + " " + to_string(format));
-    Stream stream(shape, format, planes, random.integer(1, 3));
+    KeptPlanes stream(shape, format, planes, random.integer(1, 3));
     for (int streams = 0; streams < 2; ++streams) {
       stream.begin();
       for (int step = 0; step < 4; ++step) stream.step();
@@ -121,7 +121,7 @@ TEST(History, KeepsTheLastPlanesOfEveryRunInAnyLayout) {
 TEST(History, KeepsWhatIsChangedBetweenItsHalves) {
   for (const Format format : formats) {
     for (const std::int64_t more : {1, 4}) {  // fewer new planes than are kept, and more
-      Stream stream({2, 9, {3 + more, 2, 3}}, format, 3, 1);
+      KeptPlanes stream({2, 9, {3 + more, 2, 3}}, format, 3, 1);
       stream.begin();
       for (int step = 0; step < 4; ++step) stream.step_in_halves();
     }
@@ -129,13 +129,13 @@ TEST(History, KeepsWhatIsChangedBetweenItsHalves) {
 }
 
 TEST(History, LargeOnesAreSharedOut) {
-  Stream stream({2, 3, {5, 60, 150}}, {}, 3, 2);
+  KeptPlanes stream({2, 3, {5, 60, 150}}, {}, 3, 2);
   stream.begin();
   for (int step = 0; step < 2; ++step) stream.step();
 }
 
 TEST(History, OnesLargerThanCachesAreCopiedPastThem) {
-  Stream stream({1, 4, {7, 400, 401}}, {}, 2, 1);
+  KeptPlanes stream({1, 4, {7, 400, 401}}, {}, 2, 1);
   stream.begin();
   for (int step = 0; step < 2; ++step) stream.step();
 }

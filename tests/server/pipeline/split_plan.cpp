@@ -14,7 +14,7 @@ namespace znni::test {
 namespace {
 
 // Planar, and no product in fewer bits than float32 has.
-bool is_plain(const Estimate& estimate) {
+bool is_planar_f32(const Estimate& estimate) {
   return estimate.in == Format{} && estimate.out == Format{} && setting(estimate.variant, "tf32", 0) == 0;
 }
 
@@ -24,7 +24,7 @@ Result<Step> step_of(int node, const LayerProblem& problem, DeviceKind kind, con
     if (primitive->device != kind) continue;
     const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
     if (!estimates) continue;
-    const auto plain = std::find_if(estimates->begin(), estimates->end(), is_plain);
+    const auto plain = std::find_if(estimates->begin(), estimates->end(), is_planar_f32);
     if (plain == estimates->end()) continue;
     Step step;
     step.node = node;
