@@ -235,7 +235,7 @@ TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
 // Along z alone where y and x are nothing else.
 TEST(PlannerCandidates, StreamsRunAlongEveryAxisThatDiffers) {
   const auto axes = [](const Network& network, std::optional<Vec3> volume) {
-    SearchOptions chosen = options_up_to(256);
+    SearchOptions chosen = options_up_to(128);
     chosen.volume = volume;
     std::set<int> found;
     for (const GeometryChoice& choice : make_candidates(network, chosen)) {
