@@ -65,7 +65,8 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   ModelFacts facts;
   facts.name = answer.name();
   if (answer.versions_size() > 0) facts.version = answer.versions(answer.versions_size() - 1);
-  if (answer.inputs_size() > 0) facts.f_in = images_of(answer.inputs(0));
+  if (answer.inputs_size() > 0) facts.f_in = 0;
+  for (const auto& input : answer.inputs()) facts.f_in += images_of(input);
   if (answer.outputs_size() > 0) facts.f_out = 0;
   for (const auto& output : answer.outputs()) facts.f_out += images_of(output);
   facts.properties.insert(answer.properties().begin(), answer.properties().end());

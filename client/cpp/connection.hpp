@@ -18,7 +18,7 @@ struct ModelFacts {
   std::string name;
   std::string version;
   bool ready = false;
-  std::int64_t f_in = 1;
+  std::int64_t f_in = 1;               // of all inputs, which follow each other in a stream
   std::int64_t f_out = 1;              // of all outputs, which follow each other in a stream
   Vec3 field_of_view = Vec3::cube(1);  // voxels by which the output is smaller than the volume, plus 1
   bool pads = false;                   // with zeros at the border of the volume, or has strides that begin with it

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "planner/base/overloaded.hpp"
-#include "planner/network/named_outputs.hpp"
+#include "planner/network/named_tensors.hpp"
 #include "planner/network/network_reach.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/tile_bound.hpp"
@@ -322,6 +322,7 @@ Result<void> check(const Network& network) {
   if (network.nodes.empty()) return invalid("the network has no nodes");
   if (Result<void> sound = check_name("the input", network.input_name); !sound) return sound;
   if (Result<void> sound = check_name("the output", network.output_name); !sound) return sound;
+  if (Result<void> sound = check_inputs(network); !sound) return sound;
   if (Result<void> sound = check_names(network); !sound) return sound;
   Walk walk;
   walk.images = {network.f_in};

@@ -112,11 +112,11 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-// One of several outputs of a network.
-struct NamedOutput {
+// One of several inputs or outputs of a network.
+struct NamedTensor {
   std::string name;
   std::int64_t channels = 0;
-  bool operator==(const NamedOutput&) const = default;
+  bool operator==(const NamedTensor&) const = default;
 };
 
 // The last node's value is the output; every node has a path to it.
@@ -133,8 +133,10 @@ struct Network {
   // the network is not, or its file leaves that open.
   Vec3 window = {};
   // Several outputs, whose channels, one after the other, are those of the last node's value
-  // (planner/network/named_outputs.hpp); empty if there is one.
-  std::vector<NamedOutput> outputs = {};
+  // (planner/network/named_tensors.hpp); empty if there is one.
+  std::vector<NamedTensor> outputs = {};
+  // Likewise several inputs, whose channels are those of the network's input, `f_in` in all; empty if there is one.
+  std::vector<NamedTensor> inputs = {};
   // Equal voxels that the output has along each axis for one that the file's network computes
   // (planner/network/padding.hpp).
   Vec3 output_stride = Vec3::cube(1);

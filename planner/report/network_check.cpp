@@ -5,7 +5,7 @@
 
 #include "planner/base/overloaded.hpp"
 #include "planner/base/text_table.hpp"
-#include "planner/network/named_outputs.hpp"
+#include "planner/network/named_tensors.hpp"
 
 namespace znni {
 namespace {
@@ -62,13 +62,19 @@ std::string channels_text(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " channel" : " channels");
 }
 
-// Returns the names of several outputs with their channels.
-std::string names_text(const NetworkFacts& facts) {
+// Returns the names of several inputs or outputs with their channels.
+std::string names_text(const std::vector<NamedTensor>& tensors) {
   std::string text;
-  for (const NamedOutput& output : facts.outputs) {
-    text += (text.empty() ? ": " : ", ") + output.name + " " + std::to_string(output.channels);
+  for (const NamedTensor& tensor : tensors) {
+    text += (text.empty() ? ": " : ", ") + tensor.name + " " + std::to_string(tensor.channels);
   }
-  return facts.outputs.size() > 1 ? text : "";
+  return tensors.size() > 1 ? text : "";
+}
+
+Json tensors_json(const std::vector<NamedTensor>& tensors) {
+  Json json = Json::array();
+  for (const NamedTensor& tensor : tensors) json.push_back({{"name", tensor.name}, {"channels", tensor.channels}});
+  return json;
 }
 
 std::string repeats_text(const NetworkFacts& facts) {
@@ -78,7 +84,7 @@ std::string repeats_text(const NetworkFacts& facts) {
 
 std::string output_text(const NetworkFacts& facts) {
   const bool is_whole = facts.lost == Vec3{};
-  return channels_text(facts.f_out) + names_text(facts) + ", " +
+  return channels_text(facts.f_out) + names_text(facts.outputs) + ", " +
          (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input") +
          repeats_text(facts);
 }
@@ -177,6 +183,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.f_in = network.f_in;
   facts.f_out = images(network).back();
   facts.outputs = named_outputs(network);
+  facts.inputs = named_inputs(network);
   facts.tile_bound = is_tile_bound(network);
   facts.window = network.window;
   if (!is_strided(network) && !facts.tile_bound) facts.field_of_view = reaches(network).back().fov;
@@ -191,7 +198,7 @@ NetworkFacts facts_of(const Network& network) {
 
 std::string check_text(const std::string& file, const NetworkFacts& facts) {
   std::vector<TextRow> rows = {
-      {"input", channels_text(facts.f_in) + ", " + axes_text(facts.spatial_rank)},
+      {"input", channels_text(facts.f_in) + names_text(facts.inputs) + ", " + axes_text(facts.spatial_rank)},
       {"output", output_text(facts)},
       {"field of view", field_text(facts)},
       {"volumes", volumes_text(facts)},
@@ -207,10 +214,8 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
   all["output"] = {
       {"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}, {"stride", extents(facts.output_stride)}};
-  all["outputs"] = Json::array();
-  for (const NamedOutput& output : facts.outputs) {
-    all["outputs"].push_back({{"name", output.name}, {"channels", output.channels}});
-  }
+  all["inputs"] = tensors_json(facts.inputs);
+  all["outputs"] = tensors_json(facts.outputs);
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
   all["tile_bound"] = facts.tile_bound;
   all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);

@@ -17,7 +17,8 @@ struct NetworkFacts {
   int spatial_rank = 3;  // axes that the network has: the last ones
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;            // of all outputs
-  std::vector<NamedOutput> outputs;  // at least one
+  std::vector<NamedTensor> outputs;  // at least one
+  std::vector<NamedTensor> inputs;   // likewise
   Vec3 field_of_view;  // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
   Vec3 lost;           // by which the output is smaller than the volume
   Vec3 output_stride = Vec3::cube(1);  // equal voxels of the output for one that the net computes

@@ -1,13 +1,13 @@
 #include "proto/convert/network_text.hpp"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "planner/base/overloaded.hpp"
 #include "planner/network/padding.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/extents.hpp"
+#include "proto/convert/node_names.hpp"
 #include "proto/convert/text_format.hpp"
 #include "proto/network.pb.h"
 
@@ -156,61 +156,6 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
       "global_max_pool, add, multiply, concat, crop, upsample are known");
 }
 
-std::string_view stem_of(text::Node::OpCase operation) {
-  switch (operation) {
-    case text::Node::kConv: return "conv";
-    case text::Node::kMaxPool:
-    case text::Node::kAveragePool: return "pool";
-    case text::Node::kActivate: return "activation";
-    case text::Node::kSoftmax: return "softmax";
-    case text::Node::kScaleShift: return "scale";
-    case text::Node::kAdd: return "add";
-    case text::Node::kNorm: return "norm";
-    case text::Node::kGlobalAveragePool:
-    case text::Node::kGlobalMaxPool: return "global";
-    case text::Node::kMultiply: return "multiply";
-    case text::Node::kConcat: return "concat";
-    case text::Node::kCrop: return "crop";
-    case text::Node::kUpsample: return "upsample";
-    case text::Node::OP_NOT_SET: break;
-  }
-  return "node";
-}
-
-// Maps names to numbers of values, and makes names for nodes that have none.
-class Names {
- public:
-  explicit Names(const std::string& input) : values_{{input, 0}} {}
-
-  // Returns the node's own name, or one such as "conv3" for the third convolution. Nodes with their own names count,
-  // too.
-  std::string name_of(const text::Node& node) {
-    const std::string stem(stem_of(node.op_case()));
-    const int number = ++counts_[stem];
-    return node.has_name() ? node.name() : stem + std::to_string(number);
-  }
-
-  Result<std::vector<int>> inputs_of(const text::Node& node) const {
-    if (node.inputs().empty()) return std::vector<int>{static_cast<int>(values_.size()) - 1};
-    std::vector<int> inputs;
-    for (const std::string& name : node.inputs()) {
-      const auto found = values_.find(name);
-      if (found == values_.end())
-        return corrupt("reads " + in_quotes(name) + ", which is neither an earlier node nor the input");
-      inputs.push_back(found->second);
-    }
-    return inputs;
-  }
-
-  [[nodiscard]] bool add(const std::string& name) {
-    return values_.emplace(name, static_cast<int>(values_.size())).second;
-  }
-
- private:
-  std::map<std::string, int> values_;
-  std::map<std::string, int> counts_;
-};
-
 // What pads come to; a network that has its frame already has no pads.
 Result<LoadedNetwork> with_frame(LoadedNetwork network, const std::vector<Border>& pads) {
   const bool pads_too = std::any_of(pads.begin(), pads.end(), [](const Border& own) { return own != Border{}; });
@@ -223,7 +168,7 @@ Result<LoadedNetwork> with_frame(LoadedNetwork network, const std::vector<Border
   return without_padding(std::move(network), pads);
 }
 
-Result<Node> node_of(const text::Node& written, int rank, Names& names) {
+Result<Node> node_of(const text::Node& written, int rank, NodeNames& names) {
   Node node;
   node.name = names.name_of(written);
   const auto within = [&](const Error& error) { return error.within("node " + in_quotes(node.name)); };
@@ -331,6 +276,15 @@ void add_inputs(text::Node* written, const Network& network, std::size_t number)
   }
 }
 
+void add_tensors(const std::vector<NamedTensor>& tensors,
+                 google::protobuf::RepeatedPtrField<text::NamedTensor>& written) {
+  for (const NamedTensor& tensor : tensors) {
+    text::NamedTensor* of_file = written.Add();
+    of_file->set_name(tensor.name);
+    of_file->set_channels(tensor.channels);
+  }
+}
+
 }  // namespace
 
 Result<Network> parse_network(std::string_view text) {
@@ -348,8 +302,10 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Vec3> stride = extent_or("output_stride", written.output_stride(), rank, Vec3::cube(1));
   if (!stride) return stride.error();
   network.output_stride = *stride;
-  for (const text::Output& output : written.output()) network.outputs.push_back({output.name(), output.channels()});
-  Names names(network.input_name);
+  for (const text::NamedTensor& output : written.output())
+    network.outputs.push_back({output.name(), output.channels()});
+  for (const text::NamedTensor& input : written.input()) network.inputs.push_back({input.name(), input.channels()});
+  NodeNames names(network.input_name);
   std::vector<Border> pads;
   for (const text::Node& node : written.node()) {
     Result<Node> read = node_of(node, rank, names);
@@ -376,11 +332,8 @@ std::string network_text(const Network& network) {
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
   const Vec3 stride = network.output_stride;
   if (stride != Vec3::cube(1)) set_extent(written.mutable_output_stride(), stride, network.spatial_rank);
-  for (const NamedOutput& output : network.outputs) {
-    text::Output* of_file = written.add_output();
-    of_file->set_name(output.name);
-    of_file->set_channels(output.channels);
-  }
+  add_tensors(network.outputs, *written.mutable_output());
+  add_tensors(network.inputs, *written.mutable_input());
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     text::Node* node = written.add_node();
     node->set_name(network.nodes[i].name);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_inputs.hpp"
 
 namespace znni {
 
@@ -12,17 +13,6 @@ namespace {
 std::int64_t parameters_of(const NodeWeights& weights) {
   return static_cast<std::int64_t>(weights.kernels.size() + weights.bias.size() + weights.scale.size() +
                                    weights.shift.size());
-}
-
-Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  const onnx::TensorShapeProto& shape = input.type().tensor_type().shape();
-  Vec3 extent;
-  for (int i = 0; i < rank && i + 2 < shape.dim_size(); ++i) {
-    const std::int64_t n = shape.dim(i + 2).dim_value();  // 0 where there is none
-    if (n > 0 && n <= most) extent[3 - rank + i] = n;
-  }
-  return extent;
 }
 
 // Returns the new number of each value of a network that keeps only what `output` needs; -1 for those that go.
@@ -68,15 +58,19 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
     : graph_(graph), rank_(rank), most_parameters_(most_parameters), read_(std::move(read)) {
   network_.spatial_rank = rank;
   network_.f_in = f_in;
-  network_.input_name = graph.input->name();
+  network_.input_name = graph.input;
   network_.output_name = graph.output;
-  names_.emplace(graph.input->name(), 1);
-  values_.emplace(graph.input->name(), 0);
+  if (graph.split) {
+    for (const onnx::ValueInfoProto* input : graph.inputs) {
+      network_.inputs.push_back({input->name(), declared_channels(*input)});
+    }
+  }
+  names_.emplace(graph.input, 1);
+  values_.emplace(graph.input, 0);
   images_.push_back(f_in);
   guessed_.push_back(false);
-  extents_.push_back({declared_extent(*graph.input, rank), {}});
-  const onnx::TensorShapeProto& shape = graph.input->type().tensor_type().shape();
-  if (shape.dim_size() > 0 && shape.dim(0).dim_value() > 0) batch_ = shape.dim(0).dim_value();
+  extents_.push_back({declared_extent(graph, rank), {}});
+  batch_ = declared_batch(graph);
 }
 
 bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
@@ -300,6 +294,13 @@ const SplitValue* OnnxBuilder::split(const std::string& tensor) const {
 int OnnxBuilder::pooled_axes(const std::string& tensor) const {
   const auto found = pooled_.find(tensor);
   return found == pooled_.end() ? 0 : found->second;
+}
+
+bool OnnxBuilder::are_all_inputs(const std::vector<int>& values) const {
+  const auto is_next = [this](const onnx::ValueInfoProto* input, int value) {
+    return value_of(input->name()) == value;
+  };
+  return graph_.split && std::equal(graph_.inputs.begin(), graph_.inputs.end(), values.begin(), values.end(), is_next);
 }
 
 void OnnxBuilder::drop_unread(const std::string& tensor) {

@@ -75,6 +75,8 @@ class OnnxBuilder {
   // Returns the extents of a value. Without assume(): if the net reads the input that the file declares; not known
   // where the file leaves an axis open.
   [[nodiscard]] const VolumeExtents& extents(int value) const { return extents_[static_cast<std::size_t>(value)]; }
+  // Returns whether the values are the several inputs of the graph, in its order: side by side they are value 0.
+  [[nodiscard]] bool are_all_inputs(const std::vector<int>& values) const;
   // Returns the inputs of the batch: what the file declares, or 1.
   [[nodiscard]] std::int64_t batch() const { return batch_; }
 

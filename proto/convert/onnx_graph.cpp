@@ -10,6 +10,7 @@ namespace znni {
 namespace {
 
 using Producers = std::map<std::string, int>;  // tensor -> node's index in the file
+using Names = std::set<std::string>;
 
 bool is_own_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -36,17 +37,17 @@ Result<void> find_initializers(const onnx::GraphProto& proto, OnnxGraph& graph) 
   return {};
 }
 
-// Finds the input. Models before IR version 4 list initializers among the inputs.
-Result<void> find_input(const onnx::GraphProto& proto, OnnxGraph& graph) {
-  int inputs = 0;
+// Finds the inputs and returns their names. Models before IR version 4 list initializers among them.
+Result<Names> find_inputs(const onnx::GraphProto& proto, OnnxGraph& graph) {
+  Names names;
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (graph.constants.contains(input.name())) continue;
-    graph.input = &input;
-    ++inputs;
+    if (input.name().empty()) return corrupt("an input of the graph has no name");
+    if (!names.insert(input.name()).second) return corrupt("input " + in_quotes(input.name()) + " stands twice");
+    graph.inputs.push_back(&input);
   }
-  if (inputs != 1) return unsupported("the graph has " + std::to_string(inputs) + " inputs; 1 is supported");
-  if (graph.input->name().empty()) return corrupt("the graph's input has no name");
-  return {};
+  if (names.empty()) return unsupported("the graph has no input");
+  return names;
 }
 
 // Returns the names of the file's outputs.
@@ -79,32 +80,67 @@ Result<std::vector<std::string>> find_outputs(const onnx::GraphProto& proto, con
   return wanted;
 }
 
-// Names the output, which is that of a node behind all if there are several. No tensor of the file's has its name.
-void join_outputs(const Producers& producers, OnnxGraph& graph) {
+// Returns the first names in a row, and how many others there are. No tensor of the file's has that name, nor has
+// `other`.
+std::string joined_name(const std::vector<std::string>& names, const Names& inputs, const Producers& producers,
+                        const OnnxGraph& graph, const std::string& other) {
   const auto is_taken = [&](const std::string& name) {
-    return producers.contains(name) || graph.constants.contains(name) || name == graph.input->name();
+    return producers.contains(name) || graph.constants.contains(name) || inputs.contains(name) || name == other;
   };
-  graph.output = graph.outputs.front();
-  if (graph.outputs.size() == 1) return;
-  for (std::size_t i = 1; i < graph.outputs.size(); ++i) graph.output += "," + graph.outputs[i];
-  while (is_taken(graph.output)) graph.output += "'";
-  graph.join = std::make_unique<onnx::NodeProto>();
-  graph.join->set_op_type("Concat");
-  graph.join->set_name(std::string(join_name));
-  for (const std::string& output : graph.outputs) graph.join->add_input(output);
-  graph.join->add_output(graph.output);
-  onnx::AttributeProto& axis = *graph.join->add_attribute();
+  constexpr std::size_t max_named = 8;
+  std::string joined = names.front();
+  for (std::size_t i = 1; i < std::min(names.size(), max_named); ++i) joined += "," + names[i];
+  if (names.size() > max_named) joined += "," + std::to_string(names.size() - max_named) + " more";
+  while (is_taken(joined)) joined += "'";
+  return joined;
+}
+
+// Returns a node of this operator on the channels.
+std::unique_ptr<onnx::NodeProto> node_on_channels(std::string_view operation, std::string_view name) {
+  auto node = std::make_unique<onnx::NodeProto>();
+  node->set_op_type(std::string(operation));
+  node->set_name(std::string(name));
+  onnx::AttributeProto& axis = *node->add_attribute();
   axis.set_name("axis");
   axis.set_type(onnx::AttributeProto::INT);
   axis.set_i(1);
+  return node;
 }
 
-Result<Producers> find_producers(const onnx::GraphProto& proto, const OnnxGraph& graph) {
+// Names the input, which is that of a node before all if there are several.
+void split_input(const Names& names, const Producers& producers, OnnxGraph& graph) {
+  graph.input = graph.inputs.front()->name();
+  if (graph.inputs.size() == 1) return;
+  std::vector<std::string> own;
+  for (const onnx::ValueInfoProto* input : graph.inputs) own.push_back(input->name());
+  graph.input = joined_name(own, names, producers, graph, "");
+  graph.split = node_on_channels("Split", split_name);
+  graph.split->add_input(graph.input);
+  onnx::AttributeProto& sizes = *graph.split->add_attribute();
+  sizes.set_name("split");
+  sizes.set_type(onnx::AttributeProto::INTS);
+  for (const onnx::ValueInfoProto* input : graph.inputs) {
+    graph.split->add_output(input->name());
+    sizes.add_ints(declared_channels(*input));
+  }
+}
+
+// Names the output, which is that of a node behind all if there are several.
+void join_outputs(const Names& inputs, const Producers& producers, OnnxGraph& graph) {
+  graph.output = graph.outputs.front();
+  if (graph.outputs.size() == 1) return;
+  graph.output = joined_name(graph.outputs, inputs, producers, graph, graph.input);
+  graph.join = node_on_channels("Concat", join_name);
+  for (const std::string& output : graph.outputs) graph.join->add_input(output);
+  graph.join->add_output(graph.output);
+}
+
+Result<Producers> find_producers(const onnx::GraphProto& proto, const Names& inputs, const OnnxGraph& graph) {
   Producers producers;
   for (int i = 0; i < proto.node_size(); ++i) {
     for (const std::string& output : proto.node(i).output()) {
       if (output.empty()) continue;
-      const bool taken = output == graph.input->name() || graph.constants.contains(output);
+      const bool taken = inputs.contains(output) || graph.constants.contains(output);
       if (taken || !producers.emplace(output, i).second) {
         return corrupt(called(proto.node(i)) + ": tensor " + in_quotes(output) + " is written twice");
       }
@@ -148,13 +184,17 @@ void add_tensors_read(const onnx::GraphProto& graph, std::vector<std::string>& t
   for (const onnx::ValueInfoProto& output : graph.output()) tensors.push_back(output.name());
 }
 
-// Returns the nodes that the outputs depend on. Walks back from them and stops at constants.
-Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers) {
+// Returns the nodes that the outputs depend on. Walks back from them and stops at constants and at the `inputs`, of
+// which `read` gets those that it finds.
+Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers,
+                                   const Names& inputs, Names& read) {
   std::set<int> needed;
   std::vector<int> open;
   const auto visit = [&](const std::string& tensor) {
     const auto producer = producers.find(tensor);
-    if (producer == producers.end()) return tensor == graph.input->name() || graph.constants.contains(tensor);
+    const bool is_input = producer == producers.end() && inputs.contains(tensor);
+    if (is_input) read.insert(tensor);
+    if (producer == producers.end()) return is_input || graph.constants.contains(tensor);
     if (needed.insert(producer->second).second) open.push_back(producer->second);
     return true;
   };
@@ -207,6 +247,12 @@ Result<std::vector<int>> topological_order(const onnx::GraphProto& proto, const 
   return order;
 }
 
+// Leaves the inputs that the outputs depend on; all if they depend on none.
+void drop_unread_inputs(const Names& read, OnnxGraph& graph) {
+  if (read.empty()) return;
+  std::erase_if(graph.inputs, [&](const onnx::ValueInfoProto* input) { return !read.contains(input->name()); });
+}
+
 // Notes the constant of a node that only holds or passes on one. Returns whether it is such a node.
 bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
   const bool one_output = node.output_size() == 1;
@@ -223,6 +269,11 @@ bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
 }
 
 }  // namespace
+
+std::int64_t declared_channels(const onnx::ValueInfoProto& input) {
+  const onnx::TensorShapeProto& shape = input.type().tensor_type().shape();
+  return shape.dim_size() > 1 && shape.dim(1).has_dim_value() ? shape.dim(1).dim_value() : 0;
+}
 
 std::string names_in_quotes(const std::vector<std::string>& names) {
   constexpr std::size_t most = 8;
@@ -259,17 +310,22 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, const std::vect
   if (!opset) return opset.error();
   graph.opset = *opset;
   if (const Result<void> found = find_initializers(proto, graph); !found) return found.error();
-  if (const Result<void> found = find_input(proto, graph); !found) return found.error();
+  const Result<Names> inputs = find_inputs(proto, graph);
+  if (!inputs) return inputs.error();
   Result<std::vector<std::string>> outputs = find_outputs(proto, wanted);
   if (!outputs) return outputs.error();
   graph.outputs = *std::move(outputs);
-  const Result<Producers> producers = find_producers(proto, graph);
+  const Result<Producers> producers = find_producers(proto, *inputs, graph);
   if (!producers) return producers.error();
-  join_outputs(*producers, graph);
-  const Result<std::set<int>> needed = needed_nodes(proto, graph, *producers);
+  Names read;
+  const Result<std::set<int>> needed = needed_nodes(proto, graph, *producers, *inputs, read);
   if (!needed) return needed.error();
+  drop_unread_inputs(read, graph);
+  split_input(*inputs, *producers, graph);
+  join_outputs(*inputs, *producers, graph);
   const Result<std::vector<int>> order = topological_order(proto, *needed, *producers);
   if (!order) return order.error();
+  if (graph.split) graph.nodes.push_back(graph.split.get());
   for (const int i : *order) {
     if (!note_constant(proto.node(i), graph)) graph.nodes.push_back(&proto.node(i));
   }

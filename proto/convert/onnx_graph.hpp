@@ -23,7 +23,10 @@ inline constexpr std::int64_t newest_opset = 28;
 // An indexed graph. Refers to the model that it was made from.
 struct OnnxGraph {
   std::int64_t opset = 0;
-  const onnx::ValueInfoProto* input = nullptr;
+  std::string input;                                // the only one, or what `split` reads
+  std::vector<const onnx::ValueInfoProto*> inputs;  // those that the outputs depend on, in the file's order
+  // Split of the channels of `input` into the inputs, the first node; nullptr if there is one input.
+  std::unique_ptr<onnx::NodeProto> split;
   std::string output;                // the only one, or what `join` writes
   std::vector<std::string> outputs;  // those that are read, in order
   // Concat of the outputs' channels, the last node; nullptr if there is one output.
@@ -36,14 +39,18 @@ struct OnnxGraph {
   std::vector<std::unique_ptr<onnx::TensorProto>> made;
 };
 
-// Name of the node that joins several outputs.
+// Name of the node that makes several inputs of one, and name of the one that joins several outputs.
+inline constexpr std::string_view split_name = "inputs";
 inline constexpr std::string_view join_name = "outputs";
 
 // Indexes the model's graph; `model` must outlive the result. Reads the outputs that `wanted` names, in that order, or
-// all if it names none. Fails for an operator set out of range, for more or fewer than one input, if no output or a
-// wanted one is missing or stands twice, for tensors that two nodes or no node write, and for cycles.
+// all if it names none. Fails for an operator set out of range, if there is no input, if no output or a wanted one is
+// missing or stands twice, for tensors that two nodes or no node write, and for cycles.
 [[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model,
                                                 const std::vector<std::string>& wanted = {});
+
+// Returns the channels that an input of the graph declares; 0 if it leaves them open.
+[[nodiscard]] std::int64_t declared_channels(const onnx::ValueInfoProto& input);
 
 // Returns the names as a list for errors, of many the first.
 [[nodiscard]] std::string names_in_quotes(const std::vector<std::string>& names);

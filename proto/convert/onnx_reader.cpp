@@ -13,6 +13,7 @@
 #include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_gates.hpp"
+#include "proto/convert/onnx_inputs.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_softmax.hpp"
@@ -22,49 +23,6 @@
 
 namespace znni {
 namespace {
-
-// Form of the net's input: [N][f_in][spatial axes].
-struct InputForm {
-  int rank = 0;
-  std::int64_t f_in = 0;
-};
-
-// Returns the extents of the first Conv's weights; empty if there is none.
-std::vector<std::int64_t> first_weights(const OnnxGraph& graph) {
-  for (const onnx::NodeProto* node : graph.nodes) {
-    if (!is_operator(*node, "Conv") || node->input_size() < 2) continue;
-    const auto weights = graph.constants.find(node->input(1));
-    if (weights == graph.constants.end()) return {};
-    return {weights->second->dims().begin(), weights->second->dims().end()};
-  }
-  return {};
-}
-
-Result<void> check_input_type(const onnx::TypeProto& type) {
-  if (!type.has_tensor_type()) return unsupported("is not a tensor");
-  const int element = type.tensor_type().elem_type();
-  const bool real = element == onnx::TensorProto::FLOAT || element == onnx::TensorProto::FLOAT16 ||
-                    element == onnx::TensorProto::DOUBLE || element == onnx::TensorProto::UNDEFINED;
-  if (real) return {};
-  return unsupported("has elements of type number " + std::to_string(element) + "; FLOAT is right");
-}
-
-Result<InputForm> form_of(const OnnxGraph& graph) {
-  const onnx::TypeProto& type = graph.input->type();
-  if (const Result<void> sound = check_input_type(type); !sound) return sound.error();
-  const onnx::TensorShapeProto& shape = type.tensor_type().shape();
-  const std::vector<std::int64_t> weights = first_weights(graph);
-  const int axes = type.tensor_type().has_shape() ? shape.dim_size() : static_cast<int>(weights.size());
-  if (axes < 3 || axes > 5) {
-    return unsupported("has " + std::to_string(axes) + " axes; [N, C, Z, Y, X] and fewer spatial axes are supported");
-  }
-  InputForm form{axes - 2, 0};
-  if (type.tensor_type().has_shape() && shape.dim(1).has_dim_value()) form.f_in = shape.dim(1).dim_value();
-  if (form.f_in == 0 && weights.size() > 1) form.f_in = weights[1];
-  if (form.f_in < 1) return corrupt("does not say how many images it has (axis 1)");
-  if (form.f_in > most_onnx_images) return unsupported("has " + std::to_string(form.f_in) + " images");
-  return form;
-}
 
 // Returns an upper bound of the parameters: a few times the file's bytes, because nodes may share a tensor, and one
 // number may stand for all channels.
@@ -164,8 +122,8 @@ Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
 }
 
 // Returns the outputs with their channels, if there are several.
-std::vector<NamedOutput> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
-  std::vector<NamedOutput> outputs;
+std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
+  std::vector<NamedTensor> outputs;
   if (!graph.join) return outputs;
   for (const std::string& name : graph.outputs) outputs.push_back({name, builder.images(builder.value_of(name))});
   return outputs;
@@ -198,6 +156,16 @@ std::optional<Error> outputs_differ(const OnnxGraph& graph, const std::string& j
                      "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
 }
 
+// Returns the same if the error is of branches that do not meet, of which one is an input.
+std::optional<Error> tensors_differ(const OnnxGraph& graph, const std::string& join, const Error& error) {
+  if (std::optional<Error> differ = outputs_differ(graph, join, error)) return differ;
+  const auto says = [&](const std::string& words) { return error.message.find(words) != std::string::npos; };
+  const std::string input(split_name);
+  const bool names_input = says(input + " has ") || says(input + " #");
+  if (!graph.split || !says("branches do not meet") || !names_input) return std::nullopt;
+  return inputs_differ(graph, error.message);
+}
+
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   if (const Result<void> sound = check_outputs_are_values(graph, builder); !sound) return sound.error();
@@ -206,9 +174,9 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   const std::string last = builder.network().nodes.empty() ? "" : builder.network().nodes.back().name;
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
-  if (!valid) return outputs_differ(graph, last, valid.error()).value_or(valid.error());
+  if (!valid) return tensors_differ(graph, last, valid.error()).value_or(valid.error());
   if (const Result<void> sound = check(valid->network); !sound) {
-    return outputs_differ(graph, last, sound.error()).value_or(corrupt(sound.error().message));
+    return tensors_differ(graph, last, sound.error()).value_or(corrupt(sound.error().message));
   }
   valid->network.window = declared_window(valid->network, builder.extents(0));
   if (const Result<void> fits = check_window(valid->network); !fits) {
@@ -261,7 +229,7 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   const Result<OnnxGraph> graph = make_onnx_graph(model, source.reading.outputs);
   if (!graph) return refused_early(graph.error(), all);
   const Result<InputForm> form = form_of(*graph);
-  if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
+  if (!form) return refused_early(form.error(), all);
   if (const Result<void> fits = check_room(*graph, source.reading.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
   const OnnxGates gates(*graph);

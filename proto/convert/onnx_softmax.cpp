@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_inputs.hpp"
 #include "proto/convert/onnx_shuffle.hpp"
 
 namespace znni {
@@ -47,16 +47,6 @@ Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const Tu
   builder.append(node.proto, Softmax{}, {input.value}, builder.images(input.value));
   builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
   return {};
-}
-
-// Returns the declared extents of the graph's input; nullopt for axes that are open.
-std::vector<std::optional<std::int64_t>> declared_extents(const OnnxGraph& graph, int rank) {
-  std::vector<std::optional<std::int64_t>> extents(static_cast<std::size_t>(rank));
-  const onnx::TensorShapeProto& shape = graph.input->type().tensor_type().shape();
-  for (int i = 0; i < rank && i + 2 < shape.dim_size(); ++i) {
-    if (shape.dim(i + 2).has_dim_value()) extents[static_cast<std::size_t>(i)] = shape.dim(i + 2).dim_value();
-  }
-  return extents;
 }
 
 }  // namespace
@@ -103,16 +93,14 @@ Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
 
 Result<void> check_flattened(const OnnxGraph& graph, const OnnxBuilder& builder) {
   const int rank = builder.rank();
-  const std::vector<std::optional<std::int64_t>> n = declared_extents(graph, rank);
+  const Vec3 n = declared_extent(graph, rank);
   const std::vector<Reach> reach = reaches(builder.network());
   for (const auto& [node, value] : builder.flattened()) {
     const Reach& input = reach[static_cast<std::size_t>(value)];
-    for (int i = 0; i < rank; ++i) {
-      const int axis = 3 - rank + i;
-      const std::optional<std::int64_t>& extent = n[static_cast<std::size_t>(i)];
-      const bool one_voxel = builder.is_padded() ? extent_along(builder.extents(value), axis) == VolumeNumber{1, {}}
-                                                 : extent && *extent >= reach.back().fov[axis] &&
-                                                       *extent < input.fov[axis] + input.stride[axis];
+    for (int axis = 3 - rank; axis < 3; ++axis) {
+      const bool one_voxel = builder.is_padded()
+                                 ? extent_along(builder.extents(value), axis) == VolumeNumber{1, {}}
+                                 : n[axis] >= reach.back().fov[axis] && n[axis] < input.fov[axis] + input.stride[axis];
       if (one_voxel) continue;
       return unsupported("in operator set " + std::to_string(graph.opset) +
                          " sums over the voxels as well, unless the net's input has the extent of one window, " +

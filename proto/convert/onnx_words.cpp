@@ -94,7 +94,7 @@ constexpr std::array<RefusalRow, 28> refusals = {{
     {"Upsample", "are computed", "Upsample by computed scales", fold},
     {"", "is pooled of all voxels", "an output without voxels", pooled},
     {"", "are computed together", "outputs of different extents", ""},
-    {"", "inputs; 1 is supported", "several inputs", "join them along channels before the export"},
+    {"", "are read as channels of one", "inputs of different extents", ""},
 }};
 
 bool contains(Text text, Text part) { return text.find(part) != Text::npos; }

@@ -31,8 +31,8 @@ struct ModelInfo {
   std::string reason;    // why unavailable or unloaded; how far it is, while it loads
   bool expected = true;  // the server is not ready without it: not so what is loaded and unloaded by hand
   int spatial_rank = 3;
-  std::string input_name;
-  std::vector<NamedOutput> outputs;  // at least one, whose channels are `f_out` in all
+  std::vector<NamedTensor> inputs;   // at least one, whose channels are `f_in` in all
+  std::vector<NamedTensor> outputs;  // at least one, whose channels are `f_out` in all
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
   Vec3 field_of_view;  // voxels by which the output is smaller than the volume, plus 1

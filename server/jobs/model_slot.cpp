@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "planner/network/named_outputs.hpp"
+#include "planner/network/named_tensors.hpp"
 
 namespace znni {
 namespace {
@@ -74,7 +74,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   const PlannedModel& planned = model_->planned;
   const Engine& engine = *model_->engine;
   info_.spatial_rank = planned.network.spatial_rank;
-  info_.input_name = planned.network.input_name;
+  info_.inputs = named_inputs(planned.network);
   info_.outputs = named_outputs(planned.network);
   info_.f_in = engine.f_in();
   info_.f_out = engine.f_out();

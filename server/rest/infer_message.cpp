@@ -1,8 +1,10 @@
 #include "server/rest/infer_message.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "primitives/core/shape.hpp"
 #include "server/rest/request_text.hpp"
@@ -44,9 +46,10 @@ std::int64_t values_of(const Input& input) {
       [](std::int64_t product, std::int64_t extent) { return extent < 1 ? 0 : mul(product, extent); });
 }
 
-// Returns nothing for a type that no model takes: the checks of the request refuse it.
+// Reads the numbers of an input, which take `room` bytes at most. Returns nothing for a type that no model takes: the
+// checks of the request refuse it.
 Result<std::optional<std::string>> read_data(const Input& input, const InputPlace& place, std::string_view json,
-                                             std::int64_t most_voxel_bytes) {
+                                             std::int64_t room, std::int64_t most_voxel_bytes) {
   const std::optional<ElementType> type = rpc::element_type(input.datatype());
   if (!type) return std::optional<std::string>();
   if (!has_text(*type)) {
@@ -57,8 +60,9 @@ Result<std::optional<std::string>> read_data(const Input& input, const InputPlac
                    std::to_string(values_of(input)) + " for its shape");
   }
   const std::int64_t bytes = mul(place.values, element_bytes(*type));
-  if (bytes > most_voxel_bytes) {
-    return Error{ErrorCode::over_budget, named(input) + ": " + std::to_string(bytes) +
+  if (bytes > room) {
+    const std::int64_t found = add(bytes, most_voxel_bytes - room);  // with the inputs before
+    return Error{ErrorCode::over_budget, named(input) + ": " + std::to_string(found) +
                                              " bytes of voxels found, at most " + std::to_string(most_voxel_bytes) +
                                              " are taken in one request"};
   }
@@ -67,18 +71,50 @@ Result<std::optional<std::string>> read_data(const Input& input, const InputPlac
   return std::optional<std::string>(*std::move(voxels));
 }
 
-// Adds the voxels of a request with one input, as all models have. Others are refused by the checks of the request.
-Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_voxel_bytes) {
-  if (text.inputs.size() != 1) return {};
-  const InputPlace& place = text.inputs.front();
-  if (place.binary_bytes) {
-    *text.message.add_raw_input_contents() = std::move(body.binary);
-    return {};
+// Cuts the bytes behind the JSON into those of each input. Those of only one input are not copied.
+std::vector<std::string> cut_binary(const RequestText& text, std::string binary) {
+  std::vector<std::string> parts(text.inputs.size());
+  if (parts.size() == 1) {
+    parts.front() = std::move(binary);
+    return parts;
   }
-  if (!place.has_data) return {};
-  Result<std::optional<std::string>> voxels = read_data(text.message.inputs(0), place, body.json, most_voxel_bytes);
-  if (!voxels) return voxels.error();
-  if (*voxels) *text.message.add_raw_input_contents() = **std::move(voxels);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto bytes = static_cast<std::size_t>(text.inputs[i].binary_bytes.value_or(0));
+    parts[i] = binary.substr(begin, bytes);
+    begin += bytes;
+  }
+  return parts;
+}
+
+// Fails if some inputs have voxels in the body, and another has none and is not in shared memory.
+Result<void> check_complete(const RequestText& text) {
+  const auto has_voxels = [](const InputPlace& place) { return place.binary_bytes || place.has_data; };
+  if (std::none_of(text.inputs.begin(), text.inputs.end(), has_voxels)) return {};
+  for (std::size_t i = 0; i < text.inputs.size(); ++i) {
+    const Input& input = text.message.inputs(static_cast<int>(i));
+    if (has_voxels(text.inputs[i]) || input.parameters().contains("shared_memory_region")) continue;
+    return invalid(named(input) + ": no data found, expected data or binary_data_size");
+  }
+  return {};
+}
+
+// Adds the voxels of all inputs, in their order.
+Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_voxel_bytes) {
+  if (const Result<void> complete = check_complete(text); !complete) return complete;
+  std::vector<std::string> binary = cut_binary(text, std::move(body.binary));
+  std::int64_t room = most_voxel_bytes;
+  for (std::size_t i = 0; i < text.inputs.size(); ++i) {
+    const InputPlace& place = text.inputs[i];
+    if (place.binary_bytes) *text.message.add_raw_input_contents() = std::move(binary[i]);
+    if (!place.has_data) continue;
+    const Input& input = text.message.inputs(static_cast<int>(i));
+    Result<std::optional<std::string>> voxels = read_data(input, place, body.json, room, most_voxel_bytes);
+    if (!voxels) return voxels.error();
+    if (!*voxels) continue;
+    room -= static_cast<std::int64_t>((*voxels)->size());
+    *text.message.add_raw_input_contents() = **std::move(voxels);
+  }
   return {};
 }
 

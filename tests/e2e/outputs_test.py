@@ -12,9 +12,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import tritonclient.grpc as triton
+import tritonclient.http as triton_http
 from onnx import TensorProto, helper
 
 from harness import LONGEST_START, ZNNID, Daemon
+from normalised_test import instance_norm
 from padded_test import Graph
 
 ZNNI = ZNNID.parent / "znni"
@@ -64,6 +66,18 @@ def supervised():
     return with_outputs(graph, graph.conv(both, 2), graph.conv(low, 2, (1, 1, 1)))
 
 
+def bound():
+    """A net that normalises over its window, with two heads."""
+    graph = Graph(14, 1)
+    trunk = instance_norm(graph, graph.conv("input", 4))
+    return with_outputs(graph, graph.conv(trunk, 3), graph.add("Sigmoid", [trunk], 4))
+
+
+def parameter(name, value):
+    """A parameter of a config.pbtxt."""
+    return f'parameters {{ key: "{name}" value {{ string_value: "{value}" }} }}'
+
+
 def expected(model, volume):
     """ONNX Runtime's outputs by name."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -84,17 +98,18 @@ class OutputsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
-        cls.models = {"heads": heads(), "valid": valid(), "coarse": coarse(), "supervised": supervised(), "chosen": supervised()}
+        cls.models = {"heads": heads(), "valid": valid(), "coarse": coarse(), "supervised": supervised(),
+                      "chosen": supervised(), "bound": bound()}
         for name, model in cls.models.items():
             (cls.work / "models" / name / "1").mkdir(parents=True)
             onnx.save(model, cls.work / "models" / name / "1/model.onnx")
         first = cls.models["chosen"].graph.output[0].name
-        (cls.work / "models/chosen/config.pbtxt").write_text(
-            f'parameters {{ key: "outputs" value {{ string_value: "{first}" }} }}')
+        (cls.work / "models/chosen/config.pbtxt").write_text(parameter("outputs", first))
+        (cls.work / "models/bound/config.pbtxt").write_text(parameter("window", "10,12,14"))
         cls.daemon = Daemon(cls.work / "models", mem="512M", ready=False).wait_listening()
         cls.client = cls.daemon.client()
         deadline = time.monotonic() + LONGEST_START
-        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "coarse", "chosen")):
+        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "coarse", "chosen", "bound")):
             if time.monotonic() > deadline:
                 raise TimeoutError("\n".join(cls.daemon.log))
             time.sleep(0.05)
@@ -152,6 +167,40 @@ class OutputsTest(unittest.TestCase):
         self.assertEqual([output["name"] for output in outputs], list(exact))
         for output in outputs:
             self.assert_near(np.array(output["data"], np.float32).reshape(output["shape"]), exact[output["name"]])
+
+    def test_binary_over_http(self):
+        volume = self.volume(2, 1, 4, 5, 6)
+        exact = expected(self.models["heads"], volume)
+        tensor = triton_http.InferInput("input", list(volume.shape), "FP32")
+        tensor.set_data_from_numpy(volume)
+        with triton_http.InferenceServerClient(f"127.0.0.1:{self.daemon.metrics_port}") as client:
+            answer = client.infer("heads", [tensor])
+            self.assertEqual([output["name"] for output in answer.get_response()["outputs"]], list(exact))
+            for name, values in exact.items():
+                self.assert_near(answer.as_numpy(name), values)
+
+    def test_a_net_that_normalises(self):
+        volume = self.volume(1, 1, 10, 12, 14)
+        answer = self.client.infer("bound", [tensor_of(volume)])
+        for name, values in expected(self.models["bound"], volume).items():
+            self.assert_near(answer.as_numpy(name), values)
+
+    def test_other_outputs_are_loaded(self):
+        """The file is the same; its configuration names others."""
+        volume = self.volume(1, 1, 8, 9, 10)
+        exact = expected(self.models["heads"], volume)
+        (self.work / "reloaded/heads/1").mkdir(parents=True)
+        onnx.save(self.models["heads"], self.work / "reloaded/heads/1/model.onnx")
+        with Daemon(self.work / "reloaded", "--model-control-mode", "explicit", mem="512M", ready=False) as daemon, \
+                daemon.client() as client:
+            for names in (list(exact)[:1], list(exact)[:0:-1], list(exact)[1:]):
+                (self.work / "reloaded/heads/config.pbtxt").write_text(parameter("outputs", ",".join(names)))
+                client.load_model("heads")
+                self.assertEqual([output.name for output in client.get_model_metadata("heads").outputs], names)
+                answer = client.infer("heads", [tensor_of(volume)])
+                self.assertEqual([output.name for output in answer.get_response().outputs], names)
+                for name in names:
+                    self.assert_near(answer.as_numpy(name), exact[name])
 
     def test_a_stream_has_all_channels(self):
         volume = self.volume(60, 41, 52)

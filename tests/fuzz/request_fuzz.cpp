@@ -12,16 +12,30 @@
 
 namespace {
 
-znni::ModelInfo model() {
+znni::ModelInfo model(std::vector<znni::NamedTensor> inputs) {
   znni::ModelInfo model;
   model.name = "net";
   model.version = "1";
-  model.input_name = "raw";
+  model.f_in = static_cast<std::int64_t>(inputs.size());
+  model.inputs = std::move(inputs);
   model.outputs = {{"out", 1}, {"more", 1}};
-  model.f_in = 1;
   model.f_out = 2;
   model.field_of_view = znni::Vec3::cube(3);
   return model;
+}
+
+void check_of(const inference::ModelInferRequest& request, const znni::ModelInfo& model) {
+  using namespace znni;
+  const Result<rpc::InferRequest> checked = rpc::check_infer_request(request, model);
+  if (!checked) return;
+  for (const rpc::GivenInput& input : checked->inputs) {
+    if (input.region) return;
+  }
+  rpc::Bytes converted;
+  const auto input = rpc::input_view(request, *checked, {}, converted);
+  if (!input) return;
+  const std::int64_t expected = mul(checked->batch, volume_bytes(checked->volume));
+  ensure(static_cast<std::int64_t>(input->size()) == expected, "a request that passes has the bytes of its shape");
 }
 
 }  // namespace
@@ -34,12 +48,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       rpc::parsed_bytes(*inference::ModelInferRequest::descriptor(), wire, std::numeric_limits<std::int64_t>::max());
   if (!most || !request.ParseFromArray(data, static_cast<int>(size))) return 0;
   ensure(static_cast<std::int64_t>(request.SpaceUsedLong()) <= *most, "a message is no larger than was said");
-  const Result<rpc::InferRequest> checked = rpc::check_infer_request(request, model());
-  if (!checked || checked->input_region) return 0;
-  rpc::Bytes converted;
-  const auto input = rpc::input_view(request, *checked, converted);
-  if (!input) return 0;
-  const std::int64_t expected = mul(checked->batch, volume_bytes(checked->volume));
-  ensure(static_cast<std::int64_t>(input->size()) == expected, "a request that passes has the bytes of its shape");
+  check_of(request, model({{"raw", 1}}));
+  check_of(request, model({{"raw", 1}, {"mask", 1}}));
   return 0;
 }

@@ -31,7 +31,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ensure(request.inputs_size() <= rest::most_listed && request.outputs_size() <= rest::most_listed,
          "lists are bounded");
   if (request.raw_input_contents_size() == 0) return 0;
-  ensure(request.inputs_size() == 1 && request.raw_input_contents_size() == 1, "one input has voxels");
+  ensure(request.raw_input_contents_size() <= request.inputs_size(), "no more inputs have voxels than there are");
+  if (request.inputs_size() > 1) {
+    std::int64_t all = 0;
+    for (const std::string& raw : request.raw_input_contents()) all += static_cast<std::int64_t>(raw.size());
+    const auto sent = static_cast<std::int64_t>(body.binary.size());
+    ensure(all <= add(sent, most_voxel_bytes), "numbers of all inputs take no more memory than they may");
+    return 0;
+  }
   const std::string& voxels = request.raw_input_contents(0);
   if (voxels == body.binary) return 0;
   const auto bytes = static_cast<std::int64_t>(voxels.size());

@@ -17,6 +17,7 @@ from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
 from znni.run import Run
+from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
 from znni.stores.seam import OutputFacts, Target
 
@@ -83,7 +84,9 @@ class Client:
             ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
             path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``. Slabs of planes are read as the daemon
-            takes them. The model's own scale is applied by the daemon.
+            takes them. The model's own scale is applied by the daemon. For a model with several inputs a dictionary has
+            a volume for each, {"raw": raw, "mask": mask}, all of one extent and type; or one volume has the channels of
+            all, in the model's order.
         ``output``
             None: the returned array. Else an array of the output's shape and ``dtype``, or a path as above, into which
             slabs are written as they come. Its axes are those of the volume, but ``[C, Z, Y, X]`` where a volume
@@ -109,6 +112,8 @@ class Client:
         """
         with open_source(volume) as source:
             facts = self.model(model, version)
+            if isinstance(source, JoinedSource):
+                source.arrange(facts.inputs, facts.name)
             job = plan_job(facts, source, roi, pad, dtype)
             target = _open_target(output, volume, job, overwrite)
             shown = open_progress(progress, model, float(job.output[0] * job.output[1] * job.output[2]))
@@ -126,9 +131,14 @@ class Client:
         return Patience(self._retry_seconds)
 
 
-def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
+def _is_same(output: Any, volume: Any) -> bool:
     arrays = isinstance(output, np.ndarray) and isinstance(volume, np.ndarray)
-    if output is not None and (output is volume or arrays and np.may_share_memory(output, volume)):
+    return output is volume or arrays and np.may_share_memory(output, volume)
+
+
+def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
+    volumes = volume.values() if isinstance(volume, dict) else [volume]
+    if output is not None and any(_is_same(output, each) for each in volumes):
         raise InvalidError("output: the volume itself found, expected another array")
     return open_target(output, _facts(job), overwrite)
 

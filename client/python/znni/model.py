@@ -21,7 +21,8 @@ class Model:
     ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
     None: the output of a volume of another extent is a blend of overlapping windows.
     ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
-    ``outputs`` are the channels of each output, which follow each other; ``part`` cuts them out.
+    ``inputs`` are the channels of each input, which follow each other. ``outputs`` are those of each output, likewise;
+    ``part`` cuts them out.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Model:
     window: Triple | None = None
     outputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
     output_stride: Triple = (1, 1, 1)
+    inputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -102,7 +104,7 @@ def _channels(tensors: Sequence[Any]) -> int:
     return sum(max(int(tensor.shape[1]), 1) if len(tensor.shape) > 1 else 1 for tensor in tensors) or 1
 
 
-def _outputs(tensors: Sequence[Any]) -> dict[str, slice]:
+def _slices(tensors: Sequence[Any]) -> dict[str, slice]:
     ends = [_channels(tensors[:i + 1]) for i in range(len(tensors))]
     return {tensor.name: slice(end - _channels([tensor]), end) for tensor, end in zip(tensors, ends)}
 
@@ -115,5 +117,5 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
                  pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
                  window=_triple(properties["window"]) if "window" in properties else None,
-                 outputs=_outputs(metadata.outputs),
+                 outputs=_slices(metadata.outputs), inputs=_slices(metadata.inputs),
                  output_stride=_triple(properties.get("output_stride", "1,1,1")))

@@ -54,8 +54,9 @@ std::int64_t response_bytes(const AdmittedInfer& admitted) {
 
 bool to_regions(const InferRequest& request) { return request.outputs.front().region.has_value(); }
 
-std::int64_t input_bytes_of(const AdmittedInfer& admitted) {
-  return mul(admitted.request.batch, volume_bytes(admitted.request.volume));
+bool from_regions(const InferRequest& request) {
+  return std::any_of(request.inputs.begin(), request.inputs.end(),
+                     [](const GivenInput& input) { return input.region.has_value(); });
 }
 
 // Finds the region that an output goes to. Fails if it is too small.
@@ -73,18 +74,20 @@ Result<RegionHandle> find_region(const SharedRegions& regions, const AdmittedInf
 // Regions that the request names, within their bounds and large enough.
 Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
   const InferRequest& request = admitted.request;
+  admitted.input_regions.clear();
   admitted.output_regions.clear();
-  if (!request.input_region && !to_regions(request)) return {};
+  if (!from_regions(request) && !to_regions(request)) return {};
   if (terms.regions == nullptr) {
     return Error{ErrorCode::unsupported,
                  "model " + in_quotes(admitted.model.name) +
                      ": shared memory is off, or not for this client, who is on another host; send the data in the "
                      "message"};
   }
-  if (request.input_region) {
-    Result<RegionHandle> region = terms.regions->find(*request.input_region);
+  for (const GivenInput& input : request.inputs) {
+    if (!from_regions(request)) break;
+    Result<RegionHandle> region = input.region ? terms.regions->find(*input.region) : RegionHandle();
     if (!region) return region.error();
-    admitted.input_region = std::move(*region);
+    admitted.input_regions.push_back(*std::move(region));
   }
   if (!to_regions(request)) return {};
   for (const RequestedOutput& output : request.outputs) {
@@ -99,26 +102,23 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
 // response is sent.
 std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
   // Typed integers are wider in memory than on the wire.
-  const auto typed = static_cast<std::int64_t>(request.inputs(0).contents().SpaceUsedLong());
+  std::int64_t typed = 0;
+  for (const auto& input : request.inputs()) typed += static_cast<std::int64_t>(input.contents().SpaceUsedLong());
   const std::int64_t received = std::max(static_cast<std::int64_t>(request.ByteSizeLong()), typed);
   const std::int64_t output = response_bytes(admitted);
   const std::int64_t sent = admitted.output_regions.empty() ? output : 0;
-  const std::int64_t copied =
-      admitted.input_region ? input_bytes_of(admitted) : converted_bytes(request, admitted.request);
+  const std::int64_t copied = converted_bytes(admitted.request);
   return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.outlook.list_bytes);
 }
 
-// Dense bytes of the batch; `copied` is filled where they do not stand in the message.
-Result<std::span<const std::byte>> input_of(const ModelInferRequest& request, const AdmittedInfer& admitted,
-                                            Bytes& copied) {
-  if (!admitted.input_region) return input_view(request, admitted.request, copied);
-  Result<Bytes> block = Bytes::allocate(input_bytes_of(admitted));
-  if (!block) return block.error();
-  copied = *std::move(block);
-  if (Result<void> read = admitted.input_region->read(admitted.request.input_region->offset, copied.span()); !read) {
-    return read.error();
-  }
-  return std::span<const std::byte>(copied.span());
+// Returns what to lease of `transport` bytes. The memory that a stream holds already has room for a request and its
+// response: not for a copy of several inputs, and not for the sums of overlapping windows.
+std::int64_t bytes_to_lease(const InferTerms& terms, const AdmittedInfer& admitted, std::int64_t transport) {
+  const bool has_regions = !admitted.input_regions.empty() || !admitted.output_regions.empty();
+  if (terms.leased || has_regions) return transport;
+  const bool is_copied = admitted.request.inputs.size() > 1;
+  const std::int64_t copied = is_copied ? converted_bytes(admitted.request) : 0;
+  return is_copied || admitted.model.window != Vec3{} ? add(copied, admitted.outlook.list_bytes) : 0;
 }
 
 // Writes the outputs into shared memory, if they go there.
@@ -188,6 +188,16 @@ Result<void> reserve_blocks(AdmittedInfer& admitted) {
   return {};
 }
 
+Error loaded_anew(const ModelInfo& model) {
+  return {ErrorCode::unavailable,
+          "model " + in_quotes(model.name) + " was loaded anew since the request came; try again"};
+}
+
+bool is_loaded_still(const ModelServer& server, const ModelInfo& model) {
+  const Result<ModelInfo> now = server.find(model.name, model.version);
+  return !now || now->number == model.number;
+}
+
 // Asks the server for an outlook and leases what it says, by the memory that is free now.
 Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
                             AdmittedInfer& admitted) {
@@ -197,11 +207,8 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   admitted.blocks->clear();
   Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
                                               checked.parameters.output_type, checked.batch);
-  if (!outlook) return outlook.error();
-  if (outlook->output.f != admitted.model.f_out) {
-    return Error{ErrorCode::unavailable,
-                 "model " + in_quotes(admitted.model.name) + " was loaded anew since the request came; try again"};
-  }
+  if (!outlook) return is_loaded_still(server, admitted.model) ? outlook.error() : loaded_anew(admitted.model);
+  if (outlook->output.f != admitted.model.f_out) return loaded_anew(admitted.model);
   admitted.outlook = *std::move(outlook);
   admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
                      VolumeOrder::image_major};
@@ -213,13 +220,8 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
   const std::int64_t bytes = transport_bytes(request, admitted);
   admitted.held_bytes = add(bytes, slab_bytes(admitted));
   if (terms.wanted_bytes != nullptr) *terms.wanted_bytes = admitted.held_bytes;
-  if (terms.leased || admitted.input_region || !admitted.output_regions.empty()) {
-    admitted.lease_bytes = bytes;
-    Result<TransportLease> lease = server.lease(admitted.lease_bytes);
-    if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
-    admitted.lease = *std::move(lease);
-  } else if (admitted.model.window != Vec3{}) {  // no message has room for the sums of overlapping windows
-    admitted.lease_bytes = admitted.outlook.list_bytes;
+  admitted.lease_bytes = bytes_to_lease(terms, admitted, bytes);
+  if (admitted.lease_bytes > 0) {
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);
     if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
     admitted.lease = *std::move(lease);
@@ -298,7 +300,8 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
                                 const std::stop_token& stop, const InferEvents& events, ModelInferResponse& response) {
   const std::unique_ptr<SlabBlocks> blocks = std::move(admitted.blocks);
   Bytes copied;
-  const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
+  const Result<std::span<const std::byte>> input =
+      input_view(request, admitted.request, admitted.input_regions, copied);
   if (!input) return input.error().within("model " + in_quotes(admitted.model.name));
   response.set_model_name(admitted.model.name);
   response.set_model_version(admitted.model.version);

@@ -28,7 +28,7 @@ struct AdmittedInfer {
   InferRequest request;
   JobOutlook outlook;                        // of one job of the batch
   VolumeShape output;                        // of one job, image_major
-  RegionHandle input_region;                 // nullptr: in the message
+  std::vector<RegionHandle> input_regions;   // one for each input, nullptr: in the message; none: all are
   std::vector<RegionHandle> output_regions;  // one for each output that is asked for; none: in the message
   TransportLease lease;                      // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
@@ -38,9 +38,9 @@ struct AdmittedInfer {
 };
 
 // Checks the request and leases its memory, where it must be by less than the outlook first said. Of request and
-// response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents and
-// shared memory are copied beside them. over_budget when the response would be larger than one message may be;
-// invalid_argument, not_found, unavailable, unsupported as the checks say.
+// response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents, shared
+// memory and several inputs are copied beside them. over_budget when the response would be larger than one message may
+// be; invalid_argument, not_found, unavailable, unsupported as the checks say.
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 

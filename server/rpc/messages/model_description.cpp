@@ -66,8 +66,10 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   response.set_name(model.name);
   for (const std::string& version : versions) response.add_versions(version);
   response.set_platform(std::string(platform));
-  describe_tensor(model.input_name, wire_shape(model.f_in, model.spatial_rank), *response.add_inputs());
-  for (const NamedOutput& output : model.outputs) {
+  for (const NamedTensor& input : model.inputs) {
+    describe_tensor(input.name, wire_shape(input.channels, model.spatial_rank), *response.add_inputs());
+  }
+  for (const NamedTensor& output : model.outputs) {
     describe_tensor(output.name, wire_shape(output.channels, model.spatial_rank), *response.add_outputs());
   }
   const Vec3 halo = model.field_of_view - Vec3::cube(1);
@@ -111,11 +113,13 @@ inference::ModelConfig describe_config(const ModelInfo& model) {
   config.set_platform(std::string(platform));
   config.set_backend(std::string(platform));
   config.set_max_batch_size(0);
-  auto& input = *config.add_input();
-  input.set_name(model.input_name);
-  input.set_data_type(inference::TYPE_FP32);
-  for (const std::int64_t extent : wire_shape(model.f_in, model.spatial_rank)) input.add_dims(extent);
-  for (const NamedOutput& each : model.outputs) {
+  for (const NamedTensor& each : model.inputs) {
+    auto& input = *config.add_input();
+    input.set_name(each.name);
+    input.set_data_type(inference::TYPE_FP32);
+    for (const std::int64_t extent : wire_shape(each.channels, model.spatial_rank)) input.add_dims(extent);
+  }
+  for (const NamedTensor& each : model.outputs) {
     auto& output = *config.add_output();
     output.set_name(each.name);
     output.set_data_type(inference::TYPE_FP32);

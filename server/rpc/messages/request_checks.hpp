@@ -11,6 +11,7 @@
 #include "primitives/core/result.hpp"
 #include "proto/inference.pb.h"
 #include "server/jobs/model_server.hpp"
+#include "server/rpc/messages/input_checks.hpp"
 #include "server/rpc/messages/request_parameters.hpp"
 
 namespace znni::rpc {
@@ -28,12 +29,12 @@ struct InferRequest {
   std::int64_t batch = 1;
   VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
   RequestParameters parameters;
-  std::optional<RegionRange> input_region;  // where the input is, when not in the message; of the right size
-  std::vector<RequestedOutput> outputs;     // at least one; all have a region, or none has
+  std::vector<GivenInput> inputs;        // all of the model's, in its order
+  std::vector<RequestedOutput> outputs;  // at least one; all have a region, or none has
 };
 
-// Requires one input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, with
-// bytes that match the shape, and a request for no other outputs than the model's: for all if it names none.
+// Requires the model's inputs as check_inputs() does, and a request for no other outputs than the model's: for all if
+// it names none.
 // ModelServer::outlook() compares extents with the field of view.
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);

@@ -8,17 +8,20 @@
 #include "primitives/core/result.hpp"
 #include "proto/inference.pb.h"
 #include "server/rpc/base/bytes.hpp"
+#include "server/rpc/base/shared_regions.hpp"
 #include "server/rpc/messages/request_checks.hpp"
 
 namespace znni::rpc {
 
-// Bytes input_view() allocates for `request` beside the message itself: typed integers travel wider than
-// their type.
-[[nodiscard]] std::int64_t converted_bytes(const inference::ModelInferRequest& request, const InferRequest& checked);
+// Returns the bytes that input_view() allocates beside the message itself: for several inputs, which become one, for
+// those in shared memory, and for typed integers, which travel wider than their type.
+[[nodiscard]] std::int64_t converted_bytes(const InferRequest& checked);
 
-// [N][C][Z][Y][X] of the datatype. Points into `request`, or into `converted`, which it fills; both must
-// outlive the view. invalid_argument when a typed value does not fit its datatype.
+// Returns [N][C][Z][Y][X] of the datatype, with the channels of all inputs. Points into `request`, or into `converted`,
+// which it fills; both must outlive the view. `regions` are those of the inputs, nullptr for one in the message; none
+// if all are. invalid_argument when a typed value does not fit its datatype, or a region became smaller.
 [[nodiscard]] Result<std::span<const std::byte>> input_view(const inference::ModelInferRequest& request,
-                                                            const InferRequest& checked, Bytes& converted);
+                                                            const InferRequest& checked,
+                                                            std::span<const RegionHandle> regions, Bytes& converted);
 
 }  // namespace znni::rpc

@@ -27,6 +27,14 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model_of(answer(), True, "1").version, "1")
         self.assertTrue(model_of(answer(padding_before="1,1,1"), True, "").pads)
 
+    def test_several_inputs_follow_each_other(self):
+        self.assertEqual(model_of(answer(), True, "").inputs, {"in": slice(0, 2)})
+        several = answer()
+        several.inputs.add(name="mask", shape=[-1, 1, -1, -1, -1])
+        model = model_of(several, True, "")
+        self.assertEqual(model.channels, 3)
+        self.assertEqual(model.inputs, {"in": slice(0, 2), "mask": slice(2, 3)})
+
     def test_several_outputs_follow_each_other(self):
         self.assertEqual(model_of(answer(), True, "").outputs, {"out": slice(0, 3)})
         several = answer()

@@ -75,6 +75,17 @@ TEST(PlannerNetworkCheck, ARepeatedOutputSaysHowOften) {
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts))["output"]["stride"], Json::parse("[2, 4, 4]"));
 }
 
+TEST(PlannerNetworkCheck, SeveralInputsAreNamed) {
+  Network network = chain(3);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["inputs"],
+            Json::parse(R"([{"name": "input", "channels": 2}])"));
+  network.inputs = {{"raw", 1}, {"mask", 1}};
+  EXPECT_NE(check_text("net.onnx", facts_of(network)).find("2 channels: raw 1, mask 1, [N, C, Z, Y, X]"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["inputs"][1],
+            Json::parse(R"({"name": "mask", "channels": 1})"));
+}
+
 TEST(PlannerNetworkCheck, LinesForPeople) {
   EXPECT_EQ(check_text("net.onnx", facts_of(chain(3))),
             "net.onnx runs here\n"
@@ -99,7 +110,8 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5], "stride": [1, 1]},
-      "outputs": [{"name": "output", "channels": 3}], "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
+      "inputs": [{"name": "input", "channels": 2}], "outputs": [{"name": "output", "channels": 3}],
+      "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
       "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));
   Network network = strided();

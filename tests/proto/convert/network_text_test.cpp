@@ -75,7 +75,7 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
 TEST(NetworkText, SeveralOutputs) {
   const Network network =
       parsed("node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 } output { name: \"b\" channels: 1 }");
-  EXPECT_EQ(network.outputs, (std::vector<NamedOutput>{{"a", 3}, {"b", 1}}));
+  EXPECT_EQ(network.outputs, (std::vector<NamedTensor>{{"a", 3}, {"b", 1}}));
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 }"), HasSubstr("has one"));
 }
@@ -86,6 +86,15 @@ TEST(NetworkText, AnOutputWithAStrideIsRepeated) {
   EXPECT_EQ(network.nodes.back().operation, Operation(Upsample{Vec3{1, 2, 2}}));
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("output_stride: 2 node { conv { f_out: 4 k: 3 } }"), HasSubstr("does not divide the factor"));
+}
+
+TEST(NetworkText, SeveralInputs) {
+  const Network network = parsed(
+      "f_in: 3 node { conv { f_out: 1 k: 3 } } input { name: \"a\" channels: 2 } input { name: \"b\" channels: 1 }");
+  EXPECT_EQ(network.inputs, (std::vector<NamedTensor>{{"a", 2}, {"b", 1}}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("f_in: 3 node { conv { f_out: 1 k: 3 } } input { name: \"a\" channels: 3 }"),
+              HasSubstr("has one"));
 }
 
 TEST(NetworkText, ANetworkThatNormalisesMayHaveAWindow) {

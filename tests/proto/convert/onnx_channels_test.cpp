@@ -60,11 +60,11 @@ OnnxModel split_into(const std::vector<std::string>& outputs, const Integers& si
 TEST(OnnxChannels, ASplitIsACopyForEachOutput) {
   for (const std::int64_t opset : {7, 11, 13, 18}) {
     const LoadedNetwork loaded = split_into({"a", "b"}, {2, 3}, opset).read();
-    EXPECT_EQ(loaded.network.outputs, (std::vector<NamedOutput>{{"a", 2}, {"b", 3}})) << opset;
+    EXPECT_EQ(loaded.network.outputs, (std::vector<NamedTensor>{{"a", 2}, {"b", 3}})) << opset;
     EXPECT_THAT(loaded.weights[0].kernels, ElementsAre(1, 0, 0, 0, 0, 0, 1, 0, 0, 0));
     EXPECT_THAT(loaded.weights[1].kernels, ElementsAre(0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1));
   }
-  EXPECT_EQ(split_into({"a", "b"}, {}).read().network.outputs, (std::vector<NamedOutput>{{"a", 3}, {"b", 2}}));
+  EXPECT_EQ(split_into({"a", "b"}, {}).read().network.outputs, (std::vector<NamedTensor>{{"a", 3}, {"b", 2}}));
 }
 
 TEST(OnnxChannels, SplitsThatAreRefused) {

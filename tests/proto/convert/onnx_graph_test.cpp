@@ -64,7 +64,7 @@ TEST(OnnxGraph, InitializersMayBeListedAsInputs) {
   model.proto.mutable_graph()->add_input()->set_name("out.b");
   const Result<OnnxGraph> graph = make_onnx_graph(model.output("out").proto);
   ASSERT_TRUE(graph);
-  EXPECT_EQ(graph->input->name(), "in");
+  EXPECT_EQ(graph->input, "in");
   EXPECT_EQ(graph->output, "out");
   EXPECT_EQ(graph->constants.size(), 2U);
 }
@@ -134,11 +134,65 @@ TEST(OnnxGraph, NamesWrittenTwiceOrNever) {
   EXPECT_THAT(no_output.output("b").refusal(), HasSubstr("no node writes the output 'b'"));
 }
 
-TEST(OnnxGraph, OneInput) {
-  OnnxModel inputs;
-  inputs.node("Relu", {"in"}, {"a"});
-  inputs.proto.mutable_graph()->add_input()->set_name("more");
-  EXPECT_THAT(inputs.output("a").refusal(), HasSubstr("the graph has 2 inputs; 1 is supported"));
+// Inputs "in" of 1 channel, "b" of 2, and "c", which only the output "other" reads.
+OnnxModel two_inputs() {
+  OnnxModel model;
+  model.input("b", 2);
+  model.input("c", 3);
+  model.node("Concat", {"b", "in"}, {"a"});
+  model.node("Relu", {"c"}, {"other"});
+  return model;
+}
+
+std::vector<std::string> inputs_of(const OnnxGraph& graph) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto* input : graph.inputs) names.push_back(input->name());
+  return names;
+}
+
+TEST(OnnxGraph, SeveralInputsAreSplitOffOne) {
+  const OnnxModel model = two_inputs().output("a");
+  const Result<OnnxGraph> graph = make_onnx_graph(model.proto);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graph->input, "in,b");
+  EXPECT_THAT(inputs_of(*graph), ElementsAre("in", "b")) << "in the file's order, without what nothing reads";
+  ASSERT_EQ(graph->nodes.size(), 2U);
+  EXPECT_EQ(graph->nodes.front(), graph->split.get());
+  EXPECT_EQ(graph->split->op_type(), "Split");
+  EXPECT_THAT(graph->split->output(), ElementsAre("in", "b"));
+  EXPECT_THAT(graph->split->attribute(1).ints(), ElementsAre(1, 2));
+}
+
+TEST(OnnxGraph, OfWhichOnlyThoseThatAreNeeded) {
+  const OnnxModel model = two_inputs().output("a").output("other");
+  EXPECT_EQ(make_onnx_graph(model.proto)->input, "in,b,c");
+  const Result<OnnxGraph> one = make_onnx_graph(model.proto, {"other"});
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(one->input, "c");
+  EXPECT_EQ(one->split, nullptr);
+  EXPECT_EQ(make_onnx_graph(OnnxModel(model).output("in").proto, {"in"})->input, "in") << "an output that is an input";
+}
+
+TEST(OnnxGraph, ASplitTakesNoNameFromATensor) {
+  OnnxModel model = two_inputs().output("a");
+  model.node("Relu", {"in"}, {"in,b"});
+  EXPECT_EQ(make_onnx_graph(model.proto)->input, "in,b'");
+}
+
+TEST(OnnxGraph, InputsThatAreNone) {
+  OnnxModel twice = two_inputs().output("a");
+  twice.input("b", 2);
+  EXPECT_THAT(twice.refusal(), HasSubstr("corrupt_file: input 'b' stands twice"));
+  OnnxModel unnamed = two_inputs().output("a");
+  unnamed.input("", 2);
+  EXPECT_THAT(unnamed.refusal(), HasSubstr("corrupt_file: an input of the graph has no name"));
+  OnnxModel none;
+  none.node("Relu", {"in"}, {"a"});
+  none.proto.mutable_graph()->clear_input();
+  EXPECT_THAT(none.output("a").refusal(), HasSubstr("unsupported: the graph has no input"));
+  OnnxModel written = two_inputs().output("a");
+  written.node("Relu", {"in"}, {"c"});
+  EXPECT_THAT(written.refusal(), HasSubstr("tensor 'c' is written twice"));
 }
 
 // Outputs "a" and "b" in the file; "c" is none.

@@ -58,13 +58,18 @@ OnnxModel::OnnxModel(std::int64_t f_in, int spatial_axes, std::int64_t opset) {
   imported->set_domain("");
   imported->set_version(opset);
   proto.mutable_graph()->set_name("net");
-  onnx::ValueInfoProto* input = proto.mutable_graph()->add_input();
-  input->set_name("in");
-  onnx::TypeProto::Tensor* type = input->mutable_type()->mutable_tensor_type();
+  input("in", f_in, spatial_axes);
+}
+
+onnx::ValueInfoProto& OnnxModel::input(std::string_view name, std::int64_t f_in, int spatial_axes) {
+  onnx::ValueInfoProto& input = *proto.mutable_graph()->add_input();
+  input.set_name(std::string(name));
+  onnx::TypeProto::Tensor* type = input.mutable_type()->mutable_tensor_type();
   type->set_elem_type(onnx::TensorProto::FLOAT);
   type->mutable_shape()->add_dim()->set_dim_param("N");
   type->mutable_shape()->add_dim()->set_dim_value(f_in);
   for (int i = 0; i < spatial_axes; ++i) type->mutable_shape()->add_dim()->set_dim_param("n");
+  return input;
 }
 
 onnx::NodeProto& OnnxModel::node(std::string_view operation, const Names& inputs, const Names& outputs) {

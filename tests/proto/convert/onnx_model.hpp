@@ -24,7 +24,7 @@ void set_text(onnx::NodeProto& node, std::string_view name, std::string_view val
 void move_outside(onnx::TensorProto& tensor, std::string_view location);
 void set_external(onnx::TensorProto& tensor, std::string_view key, std::string_view value);
 
-// A graph with one input "in" [N][f_in][any...]. The test adds nodes and the output.
+// A graph with an input "in" [N][f_in][any...]. The test adds nodes and the output.
 class OnnxModel {
  public:
   explicit OnnxModel(std::int64_t f_in = 1, int spatial_axes = 3, std::int64_t opset = 13);
@@ -40,6 +40,8 @@ class OnnxModel {
   onnx::NodeProto& conv(std::string_view in, std::string_view out, std::int64_t f, std::int64_t f_out,
                         const Integers& k);
   OnnxModel& output(std::string_view name);
+  // Adds an input [N][f_in][any...]; a test may set its extents.
+  onnx::ValueInfoProto& input(std::string_view name, std::int64_t f_in, int spatial_axes = 3);
 
   [[nodiscard]] std::string bytes() const { return proto.SerializeAsString(); }
   // Returns the network. The test fails if the model is refused.

@@ -40,7 +40,7 @@ TEST(OnnxReader, SeveralOutputsAreChannelsOfOne) {
   model.output("y").output("x");
   const LoadedNetwork loaded = model.read();
   EXPECT_EQ(loaded.network.output_name, "y,x");
-  EXPECT_EQ(loaded.network.outputs, (std::vector<NamedOutput>{{"y", 4}, {"x", 2}}));
+  EXPECT_EQ(loaded.network.outputs, (std::vector<NamedTensor>{{"y", 4}, {"x", 2}}));
   EXPECT_EQ(describe(loaded.network).back(), "outputs: concat <- /y, /x");
   const LoadedNetwork fused = fold_and_fuse(loaded);
   EXPECT_EQ(fused.network.outputs, loaded.network.outputs);
@@ -48,7 +48,7 @@ TEST(OnnxReader, SeveralOutputsAreChannelsOfOne) {
   const Result<LoadedNetwork> one = read_onnx_bytes(model.bytes(), "", {saturated, {"x"}});
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_EQ(one->network.output_name, "x");
-  EXPECT_EQ(one->network.outputs, std::vector<NamedOutput>());
+  EXPECT_EQ(one->network.outputs, std::vector<NamedTensor>());
   EXPECT_EQ(one->network.nodes.size(), 2U);
 }
 
@@ -58,7 +58,7 @@ TEST(OnnxReader, OutputsMayDependOnEachOther) {
   model.node("Relu", {"in"}, {"a"});
   model.node("Tanh", {"a"}, {"b"});
   model.output("b").output("a").output("in");
-  EXPECT_EQ(model.read().network.outputs, (std::vector<NamedOutput>{{"b", 2}, {"a", 2}, {"in", 2}}));
+  EXPECT_EQ(model.read().network.outputs, (std::vector<NamedTensor>{{"b", 2}, {"a", 2}, {"in", 2}}));
   EXPECT_EQ(describe(model.read().network).back(), "outputs: concat <- /b, /a, in");
 }
 

@@ -204,14 +204,15 @@ TEST(OnnxWords, Networks) {
   test::set_integers(pool, "pads", {1, 1, 1, 1, 1, 1});
   outputs.output("a").output("in");
   OnnxModel inputs;
-  inputs.proto.mutable_graph()->add_input()->set_name("other");
+  inputs.input("other", 1, 2);
   inputs.node("Add", {"in", "other"}, {"a"});
   inputs.output("a");
   OnnxModel pooled;
   pooled.node("GlobalMaxPool", {"in"}, {"a"});
   pooled.output("a");
-  const std::pair<const OnnxModel*, const char*> models[] = {
-      {&pooled, "an output without voxels"}, {&outputs, "outputs of different extents"}, {&inputs, "several inputs"}};
+  const std::pair<const OnnxModel*, const char*> models[] = {{&pooled, "an output without voxels"},
+                                                             {&outputs, "outputs of different extents"},
+                                                             {&inputs, "inputs of different extents"}};
   for (const auto& [model, what] : models) {
     const Blockers blockers = model->blockers();
     ASSERT_EQ(blockers.kinds.size(), 1U) << what;

@@ -114,8 +114,8 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(info.name, "net");
   EXPECT_EQ(info.version, "2");
   EXPECT_EQ(info.number, 7);
-  EXPECT_EQ(info.input_name, "raw");
-  EXPECT_EQ(info.outputs, (std::vector<NamedOutput>{{"boundary", info.f_out}}));
+  EXPECT_EQ(info.inputs, (std::vector<NamedTensor>{{"raw", info.f_in}}));
+  EXPECT_EQ(info.outputs, (std::vector<NamedTensor>{{"boundary", info.f_out}}));
   EXPECT_EQ(info.f_in, 1);
   ASSERT_TRUE(info.layers);
   EXPECT_EQ(info.layers->size(), network.nodes.size());

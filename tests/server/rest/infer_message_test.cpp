@@ -79,6 +79,41 @@ TEST(InferMessage, TheOutputIsBinaryWhereAskedFor) {
       make(request_with(input, R"(,"outputs":[{"name":"o"}],"parameters":{"binary_data_output":true})")).binary_output);
 }
 
+// Returns a request of two inputs; `a` and `b` are what they say beside their names.
+std::string two_inputs(const std::string& a, const std::string& b) {
+  return R"({"inputs":[{"name":"a",)" + a + R"(},{"name":"b",)" + b + "}]}";
+}
+
+TEST(InferMessage, SeveralInputsFollowEachOtherBehindTheJson) {
+  const std::string four = R"("datatype":"UINT8","shape":[4],"parameters":{"binary_data_size":4})";
+  const std::string none = R"("datatype":"UINT8","shape":[0],"parameters":{"binary_data_size":0})";
+  const std::string numbers = R"("datatype":"UINT8","shape":[2],"data":[120,121])";
+  const auto voxels = [](const std::string& json, const std::string& binary) {
+    const InferMessage message = make(json, binary);
+    std::vector<std::string> parts;
+    for (const std::string& raw : message.request->raw_input_contents()) parts.push_back(raw);
+    return parts;
+  };
+  EXPECT_THAT(voxels(two_inputs(four, four), "abcdefgh"), testing::ElementsAre("abcd", "efgh"));
+  EXPECT_THAT(voxels(two_inputs(none, four), "abcd"), testing::ElementsAre("", "abcd"));
+  EXPECT_THAT(voxels(two_inputs(numbers, four), "abcd"), testing::ElementsAre("xy", "abcd"));
+  EXPECT_THAT(voxels(two_inputs(four, numbers), "abcd"), testing::ElementsAre("abcd", "xy"));
+  const std::string shared = R"("datatype":"UINT8","shape":[4],"parameters":{"shared_memory_region":"r"})";
+  EXPECT_THAT(voxels(two_inputs(shared, four), "abcd"), testing::ElementsAre("abcd"));
+  expect_invalid(two_inputs(four, four), "abcdefg", "7 bytes found behind the JSON, expected 8");
+  expect_invalid(two_inputs(four, R"("datatype":"UINT8","shape":[4])"), "abcd", "input 'b': no data found");
+}
+
+TEST(InferMessage, NumbersOfAllInputsTogetherAreBounded) {
+  const std::string json =
+      two_inputs(R"("datatype":"FP32","shape":[3],"data":[1,2,3])", R"("datatype":"FP32","shape":[2],"data":[1,2])");
+  EXPECT_TRUE(make_infer_message({json, ""}, 20));
+  const Result<InferMessage> message = make_infer_message({json, ""}, 19);
+  ASSERT_FALSE(message);
+  EXPECT_EQ(message.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(message.error().message, HasSubstr("input 'b': 20 bytes of voxels found, at most 19 are taken"));
+}
+
 TEST(InferMessage, SizesOfBinaryDataMustBeThoseOfTheBody) {
   const std::string input = R"("datatype":"UINT8","shape":[4],"parameters":{"binary_data_size":4})";
   EXPECT_EQ(make(request_with(input), "abcd").request->raw_input_contents(0), "abcd");
@@ -126,8 +161,7 @@ TEST(InferMessage, WhatTheModelHasToSayIsLeftToIt) {
   EXPECT_EQ(make(request_with(R"("datatype":"FP64","shape":[1],"data":[1])")).request->raw_input_contents_size(), 0);
   EXPECT_EQ(make(R"({"inputs":[]})").request->inputs_size(), 0);
   const std::string two = R"({"inputs":[{"name":"a","datatype":"UINT8","shape":[1],"data":[1]},{"name":"b"}]})";
-  EXPECT_EQ(make(two).request->inputs_size(), 2);
-  EXPECT_EQ(make(two).request->raw_input_contents_size(), 0);
+  expect_invalid(two, "", "input 'b': no data found, expected data or binary_data_size");
   const InferMessage shared =
       make(request_with(R"("datatype":"UINT8","shape":[1],"parameters":{"shared_memory_region":"r"})"));
   EXPECT_EQ(shared.request->raw_input_contents_size(), 0);

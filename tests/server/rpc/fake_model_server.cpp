@@ -15,11 +15,11 @@ std::int64_t element_offset(const VolumeShape& shape, std::int64_t j, Vec3 posit
          element_bytes(shape.type);
 }
 
-float voxel_of(const PlaneSource& source, Vec3 position) {
+float voxel_of(const PlaneSource& source, std::int64_t j, Vec3 position) {
   const VolumeShape& shape = source.shape();
   float value = 0;
   const std::int64_t index = position.y * shape.n.x + position.x;
-  read_row(shape.type, source.plane(0, position.z) + index * element_bytes(shape.type), 1, {}, &value);
+  read_row(shape.type, source.plane(j, position.z) + index * element_bytes(shape.type), 1, {}, &value);
   return value;
 }
 
@@ -29,7 +29,7 @@ ModelInfo info(const std::string& name, const std::string& version, std::int64_t
   model.version = version;
   model.state = ModelState::ready;
   model.spatial_rank = name == "line" ? 1 : name == "flat" ? 2 : 3;
-  model.input_name = "raw";
+  model.inputs = {{"raw", 1}};
   model.outputs = {{"probability", f_out}};
   model.f_in = 1;
   model.f_out = f_out;
@@ -88,6 +88,8 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   std::vector<ModelInfo> all = {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out),
                                 broken};
   for (ModelInfo& model : all) {
+    if (two_inputs) model.inputs = {{"raw", 1}, {"mask", 1}};
+    model.f_in = two_inputs ? 2 : 1;
     if (two_outputs) model.outputs = {{"first", 1}, {"rest", f_out - 1}};
     model.identity = retrained ? "other weights" : "made up";
     model.number = retrained ? 2 : 1;
@@ -304,7 +306,9 @@ Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output
       for (Vec3 v; v.z < slab->shape.n.z; ++v.z) {
         for (v.y = 0; v.y < output.n.y; ++v.y) {
           for (v.x = 0; v.x < output.n.x; ++v.x) {
-            const float value = static_cast<float>(j + 1) * voxel_of(source, v + Vec3{first, 0, 0} + shift);
+            const Vec3 at = v + Vec3{first, 0, 0} + shift;
+            const float more = job.input.shape.f > 1 ? voxel_of(source, 1, at) : 0;
+            const float value = static_cast<float>(j + 1) * voxel_of(source, 0, at) + more;
             write_row(slab->shape.type, &value, 1, slab->data + element_offset(slab->shape, j, v), 1);
           }
         }

@@ -62,6 +62,7 @@ class FakeModelServer final : public ModelServer {
   std::int64_t f_out = 2;
   std::int64_t f_out_of_outlook = 0;  // of a model that was loaded anew since it was found; 0: `f_out`
   bool two_outputs = false;           // "first" of one image, and "rest"; else "probability"
+  bool two_inputs = false;            // "raw", and "mask" of one image, which is added to all outputs
   std::int64_t planes_per_slab = 2;
   std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch

@@ -23,6 +23,28 @@ inline inference::ModelInferRequest twice_request(Vec3 n = {6, 5, 4}, ElementTyp
   return request;
 }
 
+// Returns `count` voxels of this value, as FP32.
+inline std::string constant_bytes(float value, std::int64_t count) {
+  const std::vector<float> values(static_cast<std::size_t>(count), value);
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+// The same request with "mask" before "raw", whose voxels are all `value`: for a model with two inputs.
+inline inference::ModelInferRequest masked_request(Vec3 n = {6, 5, 4}, float value = 1000) {
+  inference::ModelInferRequest request = twice_request(n);
+  *request.add_inputs() = request.inputs(0);
+  request.mutable_inputs(0)->set_name("mask");
+  request.add_raw_input_contents(request.raw_input_contents(0));
+  request.set_raw_input_contents(0, constant_bytes(value, voxels(n)));
+  return request;
+}
+
+inline ModelInfo masked_model() {
+  FakeModelServer server;
+  server.two_inputs = true;
+  return *server.find("twice", "");
+}
+
 inline ModelInfo twice_model() { return *FakeModelServer().find("twice", ""); }
 
 // Whether `bytes` at [C][Z][Y][X] (or [Z][C][Y][X]) is what "twice" gives for the pattern.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import ExitStack
 from typing import Any
 
 from znni.errors import InvalidError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.npy import NpyTarget, open_npy
 from znni.stores.partial import Partial
@@ -29,13 +31,22 @@ def _is_zarr(path: str) -> bool:
 
 
 def open_source(volume: Any) -> Source:
-    """Returns the volume as a Source: an array, or what lies at a path. Close it. Raises InvalidError or NotFoundError
-    if it is none."""
+    """Returns the volume as a Source: an array, or what lies at a path, or a JoinedSource of a dictionary of them.
+    Close it. Raises InvalidError or NotFoundError if it is none."""
+    if isinstance(volume, dict):
+        return _open_joined(volume)
     if isinstance(volume, (str, os.PathLike)):
         return _open_path(os.fspath(volume))
     if type(volume).__module__.partition(".")[0] == "zarr":
         return ZarrSource(volume, "volume")
     return MemmapSource(volume, "volume") if shared_map_of(volume) else ArraySource(volume, "volume")
+
+
+def _open_joined(volumes: dict[str, Any]) -> Source:
+    with ExitStack() as opened:
+        source = JoinedSource({name: opened.enter_context(open_source(part)) for name, part in volumes.items()})
+        opened.pop_all()
+        return source
 
 
 def _open_path(path: str) -> Source:

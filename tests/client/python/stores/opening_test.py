@@ -10,6 +10,7 @@ import zarr
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget
 from znni.stores.npy import NpyTarget
 from znni.stores.opening import open_source, open_target
@@ -37,6 +38,16 @@ class OpeningTest(unittest.TestCase):
             with open_source(volume) as source:
                 self.assertIs(type(source), kind)
                 self.assertEqual(source.shape, (1, 3, 4, 5))
+
+    def test_a_dictionary_is_joined(self):
+        np.save(self.folder / "v.npy", VOLUME)
+        with open_source({"a": VOLUME, "b": self.folder / "v.npy"}) as source:
+            self.assertIs(type(source), JoinedSource)
+            self.assertEqual(source.shape, (2, 3, 4, 5))
+        with self.assertRaisesRegex(InvalidError, "no input found"):
+            open_source({})
+        with self.assertRaisesRegex(InvalidError, "^v.tif: this kind of file is not read"):
+            open_source({"a": VOLUME, "b": "v.tif"})
 
     def test_targets(self):
         mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))

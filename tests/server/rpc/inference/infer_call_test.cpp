@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/server/rpc/requests.hpp"
 #include "tests/server/rpc/shared_memory_file.hpp"
 
@@ -142,6 +144,71 @@ TEST_F(InferCall, ABatchOfSeveralOutputs) {
     EXPECT_TRUE(is_times(static_cast<float>(output + 1), raw.substr(0, 96), one));
     EXPECT_TRUE(is_times(static_cast<float>(output + 1), raw.substr(96), one));
   }
+}
+
+// Returns whether image 0 of `raw` is `times` the input at v + 1, and 1000.
+bool is_masked(float times, const std::string& raw, Vec3 n) {
+  std::vector<float> values(raw.size() / sizeof(float));
+  std::memcpy(values.data(), raw.data(), raw.size());
+  for (float& value : values) value -= 1000;
+  const std::string without(reinterpret_cast<const char*>(values.data()), raw.size());
+  return is_times(times, without, {1, n, ElementType::f32, VolumeOrder::image_major});
+}
+
+TEST_F(InferCall, SeveralInputsInAnyOrder) {
+  server_.two_inputs = true;
+  server_.f_out = 1;
+  const Result<void> done = infer(masked_request());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(is_masked(1, response_.raw_output_contents(0), {4, 3, 2}));
+  ModelInferRequest other = masked_request();
+  other.mutable_inputs()->SwapElements(0, 1);
+  other.mutable_raw_input_contents()->SwapElements(0, 1);
+  response_.Clear();
+  ASSERT_TRUE(infer(other));
+  EXPECT_TRUE(is_masked(1, response_.raw_output_contents(0), {4, 3, 2}));
+}
+
+TEST_F(InferCall, ABatchOfSeveralInputs) {
+  server_.two_inputs = true;
+  server_.f_out = 1;
+  ModelInferRequest request = masked_request();
+  for (int i = 0; i < 2; ++i) {
+    request.mutable_inputs(i)->set_shape(0, 2);
+    *request.mutable_raw_input_contents(i) += std::string(request.raw_input_contents(i));
+  }
+  ASSERT_TRUE(infer(request));
+  ASSERT_EQ(response_.raw_output_contents(0).size(), 192U);
+  EXPECT_TRUE(is_masked(1, response_.raw_output_contents(0).substr(0, 96), {4, 3, 2}));
+  EXPECT_TRUE(is_masked(1, response_.raw_output_contents(0).substr(96), {4, 3, 2}));
+}
+
+// They are copied side by side.
+TEST_F(InferCall, MemoryOfSeveralInputsIsLeasedWithACopy) {
+  server_.two_inputs = true;
+  server_.f_out = 1;
+  const ModelInferRequest request = masked_request();
+  ASSERT_TRUE(infer(request));
+  EXPECT_GE(leased_, 2 * 960 + 960);
+  EXPECT_LT(leased_, 2 * 960 + 960 + 1000);
+  const Result<AdmittedInfer> in_a_stream = admit_infer(request, server_, {plenty, nullptr, false});
+  ASSERT_TRUE(in_a_stream);
+  EXPECT_GE(in_a_stream->lease_bytes, 960) << "the stream's memory has no room for the copy";
+  EXPECT_LT(in_a_stream->lease_bytes, 2 * 960) << "it has room for the request and the response";
+}
+
+// The model's inputs change between the outlook and the run.
+TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherInputsIsNotAsked) {
+  server_.two_inputs = true;
+  server_.f_out = 1;
+  Result<AdmittedInfer> admitted = admit_infer(masked_request(), server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted);
+  server_.two_inputs = false;
+  server_.retrained = true;
+  const Result<JobStatistics> done = run_infer(masked_request(), *admitted, server_, stop_.get_token(), {}, response_);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
 }
 
 TEST_F(InferCall, HalfFloatOutput) {
@@ -464,6 +531,23 @@ TEST_F(InferCallInSharedMemory, EachOutputHasItsOwnRegion) {
   EXPECT_TRUE(is_twice(memory_.read(2000, 96), one));
   (*both.mutable_outputs(1)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(95);
   EXPECT_THAT(infer(both).error().message, HasSubstr("95 bytes are given for the output 'first', it has 96"));
+}
+
+TEST_F(InferCallInSharedMemory, EachInputHasItsOwnRegion) {
+  server_.two_inputs = true;
+  server_.f_out = 1;
+  memory_.write(2000, constant_bytes(1000, 120));
+  ModelInferRequest both = masked_request();
+  both.clear_raw_input_contents();
+  place(*both.mutable_inputs(0)->mutable_parameters(), 2000, 480);
+  place(*both.mutable_inputs(1)->mutable_parameters(), 16, 480);
+  const Result<void> done = infer(both);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(is_masked(1, response_.raw_output_contents(0), {4, 3, 2}));
+  place(*both.mutable_inputs(0)->mutable_parameters(), 3617, 480);
+  EXPECT_EQ(infer(both).error().code, ErrorCode::invalid_argument) << "out of its bounds";
+  place(*both.mutable_inputs(0)->mutable_parameters(), saturated - 100, 480);
+  EXPECT_EQ(infer(both).error().code, ErrorCode::invalid_argument);
 }
 
 TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {

@@ -25,6 +25,17 @@ TEST(ModelDescription, Metadata) {
   EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 2, -1, -1, -1));
 }
 
+TEST(ModelDescription, SeveralInputs) {
+  const auto metadata = describe_metadata(masked_model(), {"1"}, {1000, 2000, 3000});
+  ASSERT_EQ(metadata.inputs_size(), 2);
+  EXPECT_EQ(metadata.inputs(1).name(), "mask");
+  EXPECT_THAT(metadata.inputs(1).shape(), ElementsAre(-1, 1, -1, -1, -1));
+  const auto config = describe_config(masked_model());
+  ASSERT_EQ(config.input_size(), 2);
+  EXPECT_EQ(config.input(1).name(), "mask");
+  EXPECT_THAT(config.input(1).dims(), ElementsAre(-1, 1, -1, -1, -1));
+}
+
 TEST(ModelDescription, PropertiesTellWhatAClientNeeds) {
   auto properties = describe_metadata(twice_model(), {}, {1000, 2000, 3000}).properties();
   EXPECT_EQ(properties["field_of_view"], "3,3,3");

@@ -207,7 +207,7 @@ TEST(RequestChecks, InputAndOutputMayBeInSharedMemory) {
   set_region(*output.mutable_parameters(), 192);
   const Result<InferRequest> checked = check_infer_request(request, twice_model());
   ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->input_region, (RegionRange{"r", 0, 480}));
+  EXPECT_EQ(checked->inputs.front().region, (RegionRange{"r", 0, 480}));
   ASSERT_EQ(checked->outputs.size(), 1U);
   EXPECT_EQ(checked->outputs.front().region, (RegionRange{"r", 0, 192}));
 }

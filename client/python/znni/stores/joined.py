@@ -1,0 +1,67 @@
+"""Volumes of several inputs of a network, read as one."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+import numpy as np
+
+from znni.box import Box, text_of
+from znni.errors import InvalidError
+from znni.stores.seam import Source
+
+
+class JoinedSource(Source):
+    """Reads volumes side by side: their channels follow each other, in the order of ``parts`` until ``arrange`` says
+    another. Raises InvalidError, naming the input, if there is none, or if they differ in extent or in type. Closes
+    them."""
+
+    name = "volume"
+
+    def __init__(self, parts: Mapping[str, Source]) -> None:
+        self._parts = dict(parts)
+        if not self._parts:
+            raise InvalidError("volume: no input found, expected a volume for each input of the model")
+        first, *others = self._parts
+        self._first = self._parts[first]
+        self.dtype = self._first.dtype
+        self.shape = (sum(part.shape[0] for part in self._parts.values()), *self._first.shape[1:])
+        self.ndim = max(part.ndim for part in self._parts.values())
+        self.depth = max(part.depth for part in self._parts.values())
+        each = self._parts.values()
+        self.geometry = next((part.geometry for part in each if part.geometry), None)
+        self.zarr_format = next((part.zarr_format for part in each if part.zarr_format), None)
+        for name in others:
+            self._check_alike(first, name)
+
+    def _check_alike(self, first: str, name: str) -> None:
+        part = self._parts[name]
+        if part.shape[1:] != self.shape[1:]:
+            raise InvalidError(f"volume, input '{name}': {text_of(part.shape[1:])} voxels found, expected "
+                               f"{text_of(self.shape[1:])} as input '{first}' has")
+        if part.dtype != self.dtype:
+            raise InvalidError(f"volume, input '{name}': voxels of type {part.dtype.name} found, expected "
+                               f"{self.dtype.name} as input '{first}' has")
+
+    def arrange(self, inputs: Mapping[str, slice], model: str) -> None:
+        """Brings the volumes into the order of the model's inputs, of which each has a slice of channels. Raises
+        InvalidError for one that is missing, unknown or of other channels."""
+        for name, channels in inputs.items():
+            if name not in self._parts:
+                raise InvalidError(f"volume: input '{name}' is missing, which model '{model}' has")
+            found, expected = self._parts[name].shape[0], channels.stop - channels.start
+            if found != expected:
+                raise InvalidError(f"volume, input '{name}': {found} channels found, expected the {expected} that "
+                                   f"model '{model}' takes")
+        for name in self._parts:
+            if name not in inputs:
+                known = ", ".join(f"'{known}'" for known in inputs)
+                raise InvalidError(f"volume: input '{name}' found, expected {known}, which model '{model}' has")
+        self._parts = {name: self._parts[name] for name in inputs}
+
+    def read(self, box: Box) -> np.ndarray:
+        return np.concatenate([part.read(box) for part in self._parts.values()])
+
+    def close(self) -> None:
+        for part in self._parts.values():
+            part.close()
