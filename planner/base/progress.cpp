@@ -15,8 +15,11 @@ Progress::Progress(std::ostream& out, bool terminal, Clock clock)
   next_ = start_ + (terminal_ ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(30000));
 }
 
-Progress::~Progress() {
+Progress::~Progress() { wipe(); }
+
+void Progress::wipe() {
   if (terminal_ && !shown_.empty()) out_ << '\r' << std::string(shown_.size(), ' ') << '\r' << std::flush;
+  shown_.clear();
 }
 
 void Progress::tell(std::string what) {

@@ -22,6 +22,8 @@ class Progress {
   void tell(std::string what);
   // Shows it when it is time to; cheap enough to be called a million times.
   void tick();
+  // Wipes the line of a terminal, so that other text can be written; the next tick may show it again.
+  void wipe();
 
  private:
   std::ostream& out_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -10,6 +11,7 @@
 
 #include "planner/costs/likely_rows.hpp"
 #include "planner/costs/problem_family.hpp"
+#include "planner/costs/problem_kinds.hpp"
 #include "planner/costs/problem_text.hpp"
 #include "planner/costs/refused_sizes.hpp"
 #include "planner/costs/row_curve.hpp"
@@ -21,7 +23,6 @@ namespace {
 // An interpolation is never taken to be nearer than this.
 constexpr double least_error = 0.02;
 constexpr std::size_t enough_errors = 4;
-
 double error_of(const std::vector<double>& errors) {
   return errors.size() < enough_errors ? 0 : std::max(least_error, ninth_decile(errors));
 }
@@ -155,41 +156,54 @@ class RowTable {
   [[nodiscard]] std::optional<Answer> answer(const LayerProblem& problem, const WayKey& way) const {
     const auto rows = ways_.find(way);
     if (rows == ways_.end()) return std::nullopt;
-    const std::string text = to_string(problem);
-    const double bytes = tensors_bytes(problem, way.in, way.out);
-    if (rows->second.refused.refuses(problem_family(text), bytes)) return std::nullopt;
-    const auto family = rows->second.families.find(problem_family(text));
-    if (family != rows->second.families.end()) {
-      const CurvePoint point = family->second.at(input_shape(problem, 0), direct_flops(problem), bytes);
-      const Basis recorded = point.smoothed ? Basis::smoothed : Basis::recorded;
-      const Basis basis = point.inside ? recorded : Basis::model;
-      return Answer{point, {point.seconds, basis, point.inside ? inside_ : outside_}};
-    }
-    const auto kernel = rows->second.classes.find(problem_class(text));
-    if (kernel == rows->second.classes.end()) return std::nullopt;
-    const CurvePoint point = kernel->second.at(direct_flops(problem), bytes);
-    return Answer{point, {point.seconds, Basis::model, strange_}};
+    return kinds_.with_kind_of(problem, [&](const Kind& kind) { return answer(problem, way, rows->second, kind); });
   }
 
+  // Returns the least time of all ways; infinite where there is none. In place of describe() it makes no estimates.
+  [[nodiscard]] Seconds least_time(const LayerProblem& problem) const {
+    Seconds least = std::numeric_limits<Seconds>::infinity();
+    for (const auto& [way, rows] : ways_) {
+      if (const std::optional<Answer> known = answer(problem, way)) least = std::min(least, known->point.seconds);
+    }
+    return least;
+  }
   [[nodiscard]] Result<std::vector<Estimate>> describe(const LayerProblem& problem) const {
     std::vector<Estimate> estimates;
     for (const auto& [way, rows] : ways_) {
       if (const std::optional<Answer> known = answer(problem, way)) estimates.push_back(estimate(problem, way, *known));
     }
     if (!estimates.empty()) return estimates;
-    if (is_too_large(problem)) return Error{ErrorCode::unsupported, "recorded to refuse layers of this size"};
-    return Error{ErrorCode::unsupported, "no record of " + problem_family(to_string(problem)) + ", nor of another " +
-                                             problem_class(to_string(problem))};
+    return kinds_.with_kind_of(problem, [&](const Kind& kind) { return refusal(problem, kind); });
   }
 
   [[nodiscard]] const Primitive& primitive() const { return primitive_; }
 
  private:
-  [[nodiscard]] bool is_too_large(const LayerProblem& problem) const {
-    const std::string family = problem_family(to_string(problem));
-    return std::any_of(ways_.begin(), ways_.end(), [&](const auto& way) {
-      return way.second.refused.refuses(family, tensors_bytes(problem, way.first.in, way.first.out));
+  using Kind = ProblemKinds::Kind;
+
+  [[nodiscard]] std::optional<Answer> answer(const LayerProblem& problem, const WayKey& way, const WayRows& rows,
+                                             const Kind& kind) const {
+    const double bytes = tensors_bytes(problem, way.in, way.out);
+    if (rows.refused.refuses(kind.family, bytes)) return std::nullopt;
+    const auto family = rows.families.find(kind.family);
+    if (family != rows.families.end()) {
+      const CurvePoint point = family->second.at(input_shape(problem, 0), direct_flops(problem), bytes);
+      const Basis recorded = point.smoothed ? Basis::smoothed : Basis::recorded;
+      const Basis basis = point.inside ? recorded : Basis::model;
+      return Answer{point, {point.seconds, basis, point.inside ? inside_ : outside_}};
+    }
+    const auto kernel = rows.classes.find(kind.kernel);
+    if (kernel == rows.classes.end()) return std::nullopt;
+    const CurvePoint point = kernel->second.at(direct_flops(problem), bytes);
+    return Answer{point, {point.seconds, Basis::model, strange_}};
+  }
+
+  [[nodiscard]] Error refusal(const LayerProblem& problem, const Kind& kind) const {
+    const bool is_too_large = std::any_of(ways_.begin(), ways_.end(), [&](const auto& way) {
+      return way.second.refused.refuses(kind.family, tensors_bytes(problem, way.first.in, way.first.out));
     });
+    return {ErrorCode::unsupported, is_too_large ? "recorded to refuse layers of this size"
+                                                 : "no record of " + kind.family + ", nor of another " + kind.kernel};
   }
 
   // Returns the errors of every family's rows, predicted by the class without the family.
@@ -227,6 +241,7 @@ class RowTable {
   std::string name_;
   std::size_t slot_;
   Primitive primitive_;
+  ProblemKinds kinds_;
   std::map<WayKey, WayRows> ways_;
   double inside_ = 0;
   double outside_ = 0;
@@ -241,24 +256,24 @@ std::array<const RowTable*, RecordedPrimitives::most>& slots() {
   return all;
 }
 
-using Describe = decltype(Primitive::describe);
-
-template <std::size_t slot>
-Result<std::vector<Estimate>> describe_slot(const LayerProblem& problem, const DeviceSpec&) {
-  return slots()[slot]->describe(problem);
-}
-
-template <std::size_t... slot>
-constexpr std::array<Describe, sizeof...(slot)> make_describers(std::index_sequence<slot...>) {
-  return {&describe_slot<slot>...};
-}
-constexpr auto describers = make_describers(std::make_index_sequence<RecordedPrimitives::most>());
-
 Result<std::unique_ptr<PreparedLayer>> prepare_nothing(const LayerProblem&, const Estimate&, const LayerWeights&,
                                                        Arena&, Device&) {
   return Error{ErrorCode::unsupported, "known by records alone: this build cannot run it"};
 }
 
+using MakePrimitive = Primitive (*)(std::string_view name, int version, DeviceKind device);
+template <std::size_t slot>
+Primitive make_primitive(std::string_view name, int version, DeviceKind device) {
+  const auto describe = [](const LayerProblem& problem, const DeviceSpec&) { return slots()[slot]->describe(problem); };
+  const auto least = [](const LayerProblem& problem, const DeviceSpec&) { return slots()[slot]->least_time(problem); };
+  return {name, version, device, describe, &prepare_nothing, least};
+}
+
+template <std::size_t... slot>
+constexpr std::array<MakePrimitive, sizeof...(slot)> makers_of(std::index_sequence<slot...>) {
+  return {&make_primitive<slot>...};
+}
+constexpr auto makers = makers_of(std::make_index_sequence<RecordedPrimitives::most>());
 std::vector<DeviceSpec> probe_nothing() { return {}; }
 Result<std::unique_ptr<Device>> open_nothing(const DeviceSpec& spec, std::int64_t, std::int64_t, std::int64_t) {
   return Error{ErrorCode::unsupported, "device '" + spec.name + "' is another machine's"};
@@ -302,7 +317,7 @@ bool is_known(std::string_view name, std::span<const Primitive* const> known) {
 }  // namespace
 
 RowTable::RowTable(std::string name, int version, DeviceKind device, std::size_t slot)
-    : name_(std::move(name)), slot_(slot), primitive_{name_, version, device, describers[slot], &prepare_nothing} {
+    : name_(std::move(name)), slot_(slot), primitive_(makers[slot](name_, version, device)) {
   slots()[slot_] = this;
 }
 

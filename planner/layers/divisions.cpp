@@ -1,6 +1,7 @@
 #include "planner/layers/divisions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -122,16 +123,27 @@ DivisionSearch::DivisionSearch(const ConvProblem& conv, std::span<const Primitiv
 void DivisionSearch::add_source(const Primitive& primitive) {
   Source source{&primitive};
   if (primitive.least_time == nullptr && !takes_parts(source)) return;
+  bool computes_parts = false;
   for (std::size_t i = 0; i < divisions_.size(); ++i) {
     const hybrid::SubLayers& parts = divisions_[i];
     const Seconds least = hybrid::least_divided_time(parts, least_sum(parts, primitive, gpu_), gpu_);
+    if (!std::isfinite(least)) continue;  // it does not compute these parts
+    computes_parts = true;
     if (least >= below_) {
       reason_ = slower();
     } else {
       candidates_.emplace(Place{least, sources_.size(), i}, Candidate{least_use(parts), false, {}});
     }
   }
+  if (!computes_parts) keep_reason(source, conv_);
   sources_.push_back(std::move(source));
+}
+
+// Keeps what a source says that does not compute a part.
+void DivisionSearch::keep_reason(Source& source, const ConvProblem& part) {
+  const Result<std::vector<Estimate>>& described = describe_part(source, part);
+  if (described) return;
+  reason_ = described.error().within(std::string(source.primitive->name) + " of " + to_string(LayerProblem(part)));
 }
 
 const Result<std::vector<Estimate>>& DivisionSearch::describe_part(Source& source, const ConvProblem& part) {
@@ -160,7 +172,7 @@ DivisionSearch::Candidates::iterator DivisionSearch::describe(Candidates::iterat
   const ConvProblem part = parts.problem(0);
   const Result<std::vector<Estimate>>& first = describe_part(source, part);
   if (!first) {
-    reason_ = first.error().within(std::string(source.primitive->name) + " of " + to_string(LayerProblem(part)));
+    keep_reason(source, part);
     return candidates_.upper_bound(division);
   }
   Place place = division;

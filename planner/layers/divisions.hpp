@@ -91,6 +91,7 @@ class DivisionSearch {
   void add_source(const Primitive& primitive);
   [[nodiscard]] const Result<std::vector<Estimate>>& describe_part(Source& source, const ConvProblem& part);
   [[nodiscard]] bool takes_parts(Source& source);
+  void keep_reason(Source& source, const ConvProblem& part);
   // Its ways in place of a division; the next of all candidates.
   Candidates::iterator describe(Candidates::iterator at);
   [[nodiscard]] Result<void> add_way(const Place& place, const hybrid::DividedChoice& choice);

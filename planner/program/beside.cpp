@@ -4,11 +4,18 @@
 
 #include <array>
 #include <iostream>
+#include <utility>
 
 namespace znni {
 namespace {
 
 constexpr std::array with_gpu = {SplitStrategy::gpu, SplitStrategy::gpu_host_ram, SplitStrategy::cpu_gpu};
+
+CurveSample split_sample(std::int64_t limit, const Result<SplitPlan>& found) {
+  if (!found) return {limit, {}, 0, 0};
+  const Vec3 patch = found->plan.ladder.front().geometry.pass_input;
+  return {limit, patch, found->plan.predicted.voxels_per_second, found->plan.memory.total()};
+}
 
 }  // namespace
 
@@ -34,15 +41,23 @@ std::string Beside::next_better(const Plan& plan) {
   return znni::next_better(search_within(setting), session_.memory_limit, rate, "host RAM", options_.stop);
 }
 
-std::string Beside::next_better(const SplitPlan& plan) {
-  progress_.tell("searching with more memory");
-  const SplitStrategy strategy = *session_.options.split;
+// Plans whose rate is not worth telling are needed without their smaller rungs.
+std::string Beside::next_better(const SplitPlan& plan, PlaceSearches& searches) {
+  const std::string what = "searching with more memory";
   const double rate = plan.plan.predicted.voxels_per_second;
-  const PlanWithin host = [&](std::int64_t limit) { return split_sample(strategy, limit, places_->memory); };
+  const auto found = [&](std::int64_t limit, const SpaceBytes& memory) {
+    Result<SplitPlan> first = searches.first_within(what, limit, memory);
+    const bool is_worth = first && first->plan.predicted.voxels_per_second >= worth_telling * rate;
+    return is_worth ? searches.within(what, limit, memory) : std::move(first);
+  };
+  const PlanWithin host = [&](std::int64_t limit) { return split_sample(limit, found(limit, places_->memory)); };
   const PlanWithin device = [&](std::int64_t limit) {
     SpaceBytes memory = places_->memory;
     memory.device = limit;
-    return split_sample(strategy, session_.memory_limit, memory, true);
+    const Result<SplitPlan> made = found(session_.memory_limit, memory);
+    CurveSample sample = split_sample(limit, made);
+    if (made) sample.bytes = made->bytes.device;
+    return sample;
   };
   const std::string first = znni::next_better(host, session_.memory_limit, rate, "host RAM", options_.stop);
   const std::string second = znni::next_better(device, places_->memory.device, rate, "GPU memory", options_.stop);
@@ -93,7 +108,9 @@ StrategyCurves Beside::by_limits(Strategy strategy, const std::vector<std::int64
 
 StrategyCurves Beside::by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits) {
   const std::string name(to_string(strategy));
-  const PlanWithin within = [&](std::int64_t limit) { return split_sample(strategy, limit, places_->memory); };
+  const PlanWithin within = [&](std::int64_t limit) {
+    return split_sample(limit, searches_of(strategy).within(limit, places_->memory));
+  };
   return {name, in_memories(name, within, limits), {}};
 }
 
@@ -116,20 +133,12 @@ std::vector<CurveSample> Beside::in_memories(const std::string& strategy, const 
   return by_memory(told, limits, options_.stop);
 }
 
-Result<SplitPlan> Beside::plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory) {
-  MachinePlaces places = *places_;
-  places.memory = memory;
-  SearchOptions options = options_;
-  options.memory_limit = limit;
-  return plan_split(network_, session_.catalogue, *costs_, places, strategy, options);
-}
-
-CurveSample Beside::split_sample(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, bool device) {
-  const Result<SplitPlan> found = plan(strategy, limit, memory);
-  if (!found) return {limit, {}, 0, 0};
-  const Vec3 patch = found->plan.ladder.front().geometry.pass_input;
-  const std::int64_t bytes = device ? found->bytes.device : found->plan.memory.total();
-  return {limit, patch, found->plan.predicted.voxels_per_second, bytes};
+SplitSession& Beside::searches_of(SplitStrategy strategy) {
+  std::unique_ptr<SplitSession>& known = splits_[strategy];
+  if (known == nullptr) {
+    known = std::make_unique<SplitSession>(network_, session_.catalogue, *costs_, places_->specs, strategy, options_);
+  }
+  return *known;
 }
 
 CurveSetting Beside::setting(Strategy strategy) {

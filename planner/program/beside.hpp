@@ -2,6 +2,7 @@
 // of the program, as planner/program/session.hpp.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ class Beside {
 
   // Tells what more memory would be worth to a plan (planner/report/curves.hpp).
   [[nodiscard]] std::string next_better(const Plan& plan);
-  [[nodiscard]] std::string next_better(const SplitPlan& plan);
+  // `searches`: those that found the plan.
+  [[nodiscard]] std::string next_better(const SplitPlan& plan, PlaceSearches& searches);
 
   // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory
   // within these limits and by size of the patch.
@@ -41,8 +43,7 @@ class Beside {
   StrategyCurves both_of(Any strategy, const std::vector<std::int64_t>& limits);
   std::vector<CurveSample> in_memories(const std::string& strategy, const PlanWithin& within,
                                        const std::vector<std::int64_t>& limits);
-  Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory);
-  CurveSample split_sample(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, bool device = false);
+  SplitSession& searches_of(SplitStrategy strategy);
   CurveSetting setting(Strategy strategy);
 
   const Network& network_;
@@ -51,6 +52,7 @@ class Beside {
   Progress progress_;
   std::unique_ptr<CostSource> costs_;
   SearchOptions options_;
+  std::map<SplitStrategy, std::unique_ptr<SplitSession>> splits_;  // once asked for
 };
 
 }  // namespace znni

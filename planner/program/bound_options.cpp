@@ -7,7 +7,14 @@
 namespace znni {
 namespace {
 
+constexpr std::int64_t most_host_ram_patches = 1'000'000;
+
 Error wrong_bound(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+// Returns whether some plan of the command may have layers that pass through a GPU from host RAM.
+bool may_use_host_ram(const PlannerOptions& options) {
+  return !options.machine.empty() || !options.priced.empty() || (options.split && *options.split != SplitStrategy::gpu);
+}
 
 }  // namespace
 
@@ -19,6 +26,10 @@ void add_bound_flags(CLI::App& app, SearchBounds& bounds) {
   app.add_option("--max-S", bounds.max_S,
                  "most patches computed together, 1 to 4096: S is the powers of two up to it (default: 4)")
       ->check(CLI::Range(std::int64_t{1}, most_pinned_S));
+  app.add_option("--host-ram-patches", bounds.host_ram_patches,
+                 "with a GPU: patches that are all looked at with layers through host RAM, 1 to 1000000, with --theta "
+                 "four times as many (default: 256); of more, some cubes and some squares of streams (docs/timings.md)")
+      ->check(CLI::Range(std::int64_t{1}, most_host_ram_patches));
   app.add_flag("--all-extents", bounds.every_extent,
                "every combination of legal extents up to --max-extent; default: some of them (docs/plan.md), since all "
                "take minutes to days; example: --max-extent 64 --all-extents");
@@ -34,8 +45,14 @@ Result<void> check_bounds_used(const PlannerOptions& options) {
     return wrong_bound(
         "--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
   }
-  if (searches) return {};
-  return wrong_bound("--max-extent, --max-S and --all-extents bound a search; leave them out of this command");
+  if (!searches) {
+    return wrong_bound(
+        "--max-extent, --max-S, --all-extents and --host-ram-patches bound a search; leave them out of this command");
+  }
+  if (options.bounds.host_ram_patches && !may_use_host_ram(options)) {
+    return wrong_bound("--host-ram-patches goes with --strategy gpu-host-ram or cpu-gpu, or with --machine");
+  }
+  return {};
 }
 
 }  // namespace znni

@@ -40,13 +40,14 @@ int plan_places(const Network& network, const Session& session) {
   const Result<MachinePlaces> places = session_places(session);
   if (!places) return fail(places.error());
   SearchLog log;
-  const Result<SplitPlan> plan = make_split(network, session, *places, &log);
+  PlaceSearches searches(network, session, places->specs);
+  const Result<SplitPlan> plan = searches.within(searching_cuts, session.memory_limit, places->memory, &log);
   warn_of_notes(session);
   if (!plan) return fail(plan.error());
   if (!options.output.empty()) {
     if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
   }
-  return ended(print_plan(network, *plan, *places, session, log));
+  return ended(print_plan(network, *plan, *places, searches, session, log));
 }
 
 int plan_model(Session& session) {

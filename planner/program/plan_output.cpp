@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <optional>
 
 #include "planner/base/text_table.hpp"
@@ -110,15 +111,17 @@ void print(const Told& told, const std::string& reasons, const std::string& othe
   }
 }
 
-template <class Found>
-Result<void> print_all(const Told& told, const Found& found, const std::optional<MachinePlaces>& places,
+// Returns what more memory would be worth; asked with --explain.
+using Better = std::function<std::string(Beside& beside)>;
+
+Result<void> print_all(const Told& told, const Better& better_of, const std::optional<MachinePlaces>& places,
                        const std::string& otherwise, const DeviceSpec* gpu) {
   say_caveats(told.network, told.plan, told.session);
   std::string reasons;
   if (told.session.options.explain || !told.session.options.report.empty()) {
     if (Result<void> of_plan = check_measured(told); !of_plan) return of_plan;
     Beside beside(told.network, told.session, places);
-    const std::string better = told.session.options.explain ? beside.next_better(found) : "";
+    const std::string better = told.session.options.explain ? better_of(beside) : "";
     if (told.session.options.explain) reasons = explanation(told, better);
     const bool has_page = !told.session.options.report.empty();
     if (Result<void> written = has_page ? write_report(told, beside, better) : Result<void>(); !written) return written;
@@ -132,14 +135,16 @@ Result<void> print_all(const Told& told, const Found& found, const std::optional
 Result<void> print_plan(const Network& network, const Plan& plan, const Session& session, const SearchLog& log) {
   const Result<PlanReport> report = make_report(network, plan, session.catalogue, session.spec);
   if (!report) return report.error();
-  return print_all({network, plan, *report, session, log}, plan, other_places(session), summary(plan), nullptr);
+  const Better better = [&](Beside& beside) { return beside.next_better(plan); };
+  return print_all({network, plan, *report, session, log}, better, other_places(session), summary(plan), nullptr);
 }
 
 Result<void> print_plan(const Network& network, const SplitPlan& plan, const MachinePlaces& places,
-                        const Session& session, const SearchLog& log) {
+                        PlaceSearches& searches, const Session& session, const SearchLog& log) {
   const Result<PlanReport> report = make_report(network, plan, session.catalogue, places.specs);
   if (!report) return report.error();
-  return print_all({network, plan.plan, *report, session, log}, plan, places, split_summary(plan), &places.specs.gpu);
+  const Better better = [&](Beside& beside) { return beside.next_better(plan, searches); };
+  return print_all({network, plan.plan, *report, session, log}, better, places, split_summary(plan), &places.specs.gpu);
 }
 
 }  // namespace znni

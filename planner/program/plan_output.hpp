@@ -11,8 +11,8 @@ namespace znni {
 // machine falls short of the plan.
 [[nodiscard]] Result<void> print_plan(const Network& network, const Plan& plan, const Session& session,
                                       const SearchLog& log);
-// Prints a plan over the places of --machine in the same way.
+// Prints a plan over the places of --machine in the same way. `searches`: those that found it.
 [[nodiscard]] Result<void> print_plan(const Network& network, const SplitPlan& plan, const MachinePlaces& places,
-                                      const Session& session, const SearchLog& log);
+                                      PlaceSearches& searches, const Session& session, const SearchLog& log);
 
 }  // namespace znni

@@ -23,7 +23,8 @@ Result<Plan> split_plan(const Network& network, Session& session, SplitStrategy 
   const Result<MachinePlaces> places = session_places(session);
   if (!places) return places.error();
   session.options.split = strategy;
-  Result<SplitPlan> plan = make_split(network, session, *places, nullptr);
+  Result<SplitPlan> plan =
+      PlaceSearches(network, session, places->specs).within(searching_cuts, session.memory_limit, places->memory);
   if (!plan) return plan.error();
   return std::move(plan->plan);
 }

@@ -287,6 +287,7 @@ SearchOptions search_options(const Network& network, const Session& session, Pro
   options.most_extent = bounds.max_extent.value_or(options.most_extent);
   options.most_S = bounds.max_S.value_or(options.most_S);
   options.every_extent = bounds.every_extent;
+  options.most_through_host_ram = bounds.host_ram_patches.value_or(options.most_through_host_ram);
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   options.lifts_extent = !bounds.max_extent && !bounds.every_extent && !options.pins.patch;
   // Threads of this machine, also if the plan is for another one.
@@ -309,13 +310,25 @@ Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log)
   return search_sockets(network, session.spec, options, on, log);
 }
 
-Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
-                             SearchLog* log) {
-  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
-  progress.tell("searching cuts");
-  const std::unique_ptr<CostSource> costs = session_costs(session);
-  return plan_split(network, session.catalogue, *costs, places, *session.options.split,
-                    search_options(network, session, progress), log);
+PlaceSearches::PlaceSearches(const Network& network, const Session& session, const PlaceSpecs& specs)
+    : progress_(std::cerr, isatty(STDERR_FILENO) == 1),
+      costs_(session_costs(session)),
+      searches_(network, session.catalogue, *costs_, specs, *session.options.split,
+                search_options(network, session, progress_)) {}
+
+Result<SplitPlan> PlaceSearches::within(const std::string& what, std::int64_t limit, const SpaceBytes& memory,
+                                        SearchLog* log) {
+  progress_.tell(what);
+  Result<SplitPlan> plan = searches_.within(limit, memory, log);
+  progress_.wipe();
+  return plan;
+}
+
+Result<SplitPlan> PlaceSearches::first_within(const std::string& what, std::int64_t limit, const SpaceBytes& memory) {
+  progress_.tell(what);
+  Result<SplitPlan> plan = searches_.first_within(limit, memory);
+  progress_.wipe();
+  return plan;
 }
 
 Result<void> calibrate_here(Session& session) {

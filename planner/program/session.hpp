@@ -14,6 +14,7 @@
 #include "planner/layers/places.hpp"
 #include "planner/program/options.hpp"
 #include "planner/report/run_record.hpp"
+#include "planner/split/split_session.hpp"
 
 namespace znni {
 
@@ -48,9 +49,26 @@ struct Session {
 // Makes a plan as --patience says, and keeps what it measures on the way in the session and its file.
 [[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);
 
-// Makes a plan over those places, as --strategy says. `log` gets every patch looked at.
-[[nodiscard]] Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
-                                           SearchLog* log);
+inline constexpr const char* searching_cuts = "searching cuts";
+
+// Searches over places, as --strategy says, that share what does not depend on the limits. Network and session must
+// outlive it.
+class PlaceSearches {
+ public:
+  PlaceSearches(const Network& network, const Session& session, const PlaceSpecs& specs);
+  PlaceSearches(const PlaceSearches&) = delete;  // its searches refer to its progress
+  PlaceSearches& operator=(const PlaceSearches&) = delete;
+
+  // As SplitSession has them, and show as progress what they are for.
+  [[nodiscard]] Result<SplitPlan> within(const std::string& what, std::int64_t limit, const SpaceBytes& memory,
+                                         SearchLog* log = nullptr);
+  [[nodiscard]] Result<SplitPlan> first_within(const std::string& what, std::int64_t limit, const SpaceBytes& memory);
+
+ private:
+  Progress progress_;
+  std::unique_ptr<CostSource> costs_;
+  SplitSession searches_;
+};
 
 // `planner measure` without a model: the calibration set, then what the formulas are worth after it, on stdout.
 [[nodiscard]] Result<void> calibrate_here(Session& session);

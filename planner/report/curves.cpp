@@ -17,8 +17,6 @@
 namespace znni {
 namespace {
 
-constexpr double worth_telling = 1.05;
-
 bool stopped(const std::function<bool()>& stop) { return stop && stop(); }
 
 CurveSample sample(const CurveSetting& setting, SearchSession& searches, std::int64_t limit) {
@@ -105,6 +103,7 @@ std::string next_better(const PlanWithin& within, std::int64_t limit, double vox
            fixed_text(more.voxels_per_second / voxels_per_second, 2) + " x (patches of " + to_string(more.patch_input) +
            ")";
   }
+  if (stopped(stop)) return "";
   return "four times the " + memory + " would not make it 5 % faster";
 }
 

@@ -53,9 +53,12 @@ struct CurveSetting {
 // The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
 
+// A plan that is so many times as fast is worth more memory.
+inline constexpr double worth_telling = 1.05;
+
 // Tells what more memory than `limit`, a plan's own, would be worth: "with 14.00 GiB more host RAM, 1.30 x". It names
 // the smallest limit tried, up to four times `limit`, that makes the plan at least 5 % faster, or says that none does.
-// `memory`: the memory's name. "" when stopped.
+// Of plans that are slower than that it needs no bytes. `memory`: the memory's name. "" when stopped.
 [[nodiscard]] std::string next_better(const PlanWithin& within, std::int64_t limit, double voxels_per_second,
                                       const std::string& memory, const std::function<bool()>& stop);
 

@@ -36,10 +36,12 @@ struct SearchOptions {
   Strategy strategy = Strategy::cpu;
   std::optional<Vec3> volume;  // extents the plan is for, with the network's frame: its border waste counts
   std::int64_t most_S = 4;
-  std::int64_t most_extent = 1024;           // of a patch, per axis
-  bool lifts_extent = false;                 // most_extent is doubled as long as the best patch ends there (search())
-  bool every_extent = false;                 // all combinations of legal extents, not some of them where they are many
-  Precision precision = Precision::fp32;     // no layer on a GPU is computed coarser; CPUs compute in float32
+  std::int64_t most_extent = 1024;  // of a patch, per axis
+  std::int64_t most_through_host_ram =
+      256;                                // patches that are all looked at with layers through host RAM; of more some
+  bool lifts_extent = false;              // most_extent is doubled as long as the best patch ends there (search())
+  bool every_extent = false;              // all combinations of legal extents, not some of them where they are many
+  Precision precision = Precision::fp32;  // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick

@@ -1,17 +1,20 @@
 #include "planner/split/divided_ways.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 namespace znni {
 
 DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
-                         Seconds below, Precision precision, const std::function<bool()>& stop)
+                         LeastDividedTimes& known, Seconds below, Precision precision,
+                         const std::function<bool()>& stop)
     : geometry_(geometry),
       catalogue_(catalogue),
       gpu_(gpu),
       cpu_(cpu),
+      known_(known),
       below_(below),
       rules_(rules_of(precision, stop)),
       divisions_(geometry.problems.size()) {
@@ -54,7 +57,19 @@ DivisionSearch& DividedWays::divisions_of(int node) {
 }
 
 Seconds DividedWays::least_seconds(int node) {
-  return convolution(node) == nullptr ? copy_seconds(node) : divisions_of(node).least_seconds();
+  return convolution(node) == nullptr ? copy_seconds(node) : least_divided(node);
+}
+
+// Returns what is known, where that was asked for times of at least `below_`, or what all divisions tell.
+Seconds DividedWays::least_divided(int node) {
+  const auto known = known_.find(*convolution(node));
+  const bool is_known =
+      known != known_.end() && (std::isfinite(known->second.seconds) || below_ <= known->second.below);
+  if (is_known)
+    return known->second.seconds < below_ ? known->second.seconds : std::numeric_limits<Seconds>::infinity();
+  const Seconds least = divisions_of(node).least_seconds();
+  if (!(rules_.stop && rules_.stop())) known_[*convolution(node)] = {least, below_};
+  return least;
 }
 
 Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget, Seconds below) {

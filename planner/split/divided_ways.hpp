@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -12,13 +13,22 @@
 
 namespace znni {
 
+// The least time of all divisions of a convolution that take less than `below`; infinite where there are none.
+struct LeastDivided {
+  Seconds seconds = 0;
+  Seconds below = 0;
+};
+// What searches worked out, for those that come after.
+using LeastDividedTimes = std::map<ConvProblem, LeastDivided>;
+
 class DividedWays {
  public:
   // References must outlive it. `cpu`: of the layers that are not divided. Divisions that take no less than `below` do
   // not count, nor what is coarser than `precision`. `stop`: true ends the search of divisions (PartRules::stop).
+  // `known`: least times of one catalogue, device and precision, to which new ones are added.
   DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
-              Seconds below = std::numeric_limits<Seconds>::infinity(), Precision precision = Precision::fp32,
-              const std::function<bool()>& stop = {});
+              LeastDividedTimes& known, Seconds below = std::numeric_limits<Seconds>::infinity(),
+              Precision precision = Precision::fp32, const std::function<bool()>& stop = {});
 
   // Returns a lower bound on every division of the node: its tensors pass the link and the host's threads once each.
   [[nodiscard]] Seconds copy_seconds(int node);
@@ -34,11 +44,13 @@ class DividedWays {
   [[nodiscard]] PartRules rules_of(Precision precision, const std::function<bool()>& stop) const;
   [[nodiscard]] const ConvProblem* convolution(int node) const;
   [[nodiscard]] DivisionSearch& divisions_of(int node);
+  [[nodiscard]] Seconds least_divided(int node);
 
   const Geometry& geometry_;
   const Catalogue& catalogue_;
   const DeviceSpec& gpu_;
   FastestWays& cpu_;
+  LeastDividedTimes& known_;
   Seconds below_;
   PartRules rules_;
   std::vector<const Primitive*> on_gpu_;

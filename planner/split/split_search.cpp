@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "planner/geometry/streams.hpp"
 #include "planner/plan/throughput.hpp"
-#include "planner/split/divided_ways.hpp"
 
 namespace znni {
 namespace {
@@ -57,8 +57,8 @@ class SplitSearch::Look {
         nodes_(static_cast<int>(geometry.problems.size())),
         copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
         least_(geometry),
-        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_, search.precision_,
-                 search.stop_),
+        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, search.divided_, below / passes_,
+                 search.precision_, search.stop_),
         tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below,
                search.stop_) {}
 
@@ -152,7 +152,9 @@ class SplitSearch::Look {
   // Adds a cut with its layers through host RAM in ever smaller parts, as long as that makes a difference.
   void add_divided(const Cut& cut, Seconds head, Seconds tail) {
     const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
-    const Seconds spare = (below_ - others) / passes_ - least_sum(cut);
+    const Seconds most = (below_ - others) / passes_;
+    if (takes_more(cut, most)) return slower();
+    const Seconds spare = most - least_sum(cut);
     if (std::isfinite(below_) && !(spare > 0)) return slower();
     std::vector<Step> before;
     for (int halvings = 0; halvings < most_halvings && !(halvings > 0 && stopped()); ++halvings) {
@@ -168,6 +170,25 @@ class SplitSearch::Look {
       if (sum >= below_) return slower();  // smaller parts are not faster
       found_.push_back({cut, before, {head, sum}});
     }
+  }
+
+  // Returns whether the layers of host RAM take more than `most` for one pass, by as few of their least times as tell
+  // so: it takes long to work out one. What copies take bounds the others.
+  bool takes_more(const Cut& cut, Seconds most) {
+    constexpr double rounding = 1 - 1e-12;  // of sums in another order
+    if (!std::isfinite(most)) return false;
+    std::multimap<double, int> most_operations_first;
+    Seconds sum = 0;
+    for (int node = cut.theta; node < cut.until; ++node) {
+      most_operations_first.emplace(-direct_flops(problem(node)), node);
+      sum += divided_.copy_seconds(node);
+    }
+    if (sum * rounding >= most) return true;
+    for (const auto& [operations, node] : most_operations_first) {
+      sum += divided_.least_seconds(node) - divided_.copy_seconds(node);
+      if (sum * rounding >= most) return true;
+    }
+    return false;
   }
 
   // Returns the least time of one pass through the layers of host RAM.

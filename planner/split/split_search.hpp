@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/layers/fastest_ways.hpp"
+#include "planner/split/divided_ways.hpp"
 #include "planner/split/gpu_tails.hpp"
 
 namespace znni {
@@ -76,6 +77,7 @@ class SplitSearch {
   std::function<bool()> stop_;
   std::vector<int> cuts_;  // nodes before which one value alone is alive, both ends among them
   TailNetworks tails_;
+  LeastDividedTimes divided_;  // of layers through host RAM
 };
 
 }  // namespace znni

@@ -53,6 +53,20 @@ TEST_F(PlannerProgress, WritesOverItsLineOnATerminalAndWipesIt) {
   EXPECT_EQ(out_.str(), "\r2 s: measuring\r3 s: done     \r" + std::string(9, ' ') + "\r");
 }
 
+TEST_F(PlannerProgress, WipesItsLineForOtherText) {
+  Progress progress(out_, true, clock());
+  progress.wipe();
+  EXPECT_EQ(out_.str(), "") << "nothing was shown";
+  now_ += 2s;
+  progress.tell("measuring");
+  progress.wipe();
+  progress.wipe();
+  EXPECT_EQ(out_.str(), "\r2 s: measuring\r" + std::string(14, ' ') + "\r");
+  now_ += 1s;
+  progress.tell("done");
+  EXPECT_EQ(out_.str(), "\r2 s: measuring\r" + std::string(14, ' ') + "\r\r3 s: done");
+}
+
 TEST_F(PlannerProgress, CutsLongLinesOnATerminal) {
   {
     Progress progress(out_, true, clock());

@@ -21,6 +21,14 @@ TEST(PlannerBoundOptions, AreReadAndRefusedWhereTheyBoundNothing) {
   EXPECT_NE(refused({"--model", "x", "--max-S", "8", "--S", "3"}).find("exclude each other"), std::string::npos);
   EXPECT_NE(refused({"--model", "x", "--max-extent", "64", "--patch", "88"}).find("--patch names one"),
             std::string::npos);
+  EXPECT_EQ(good({"--model", "x", "--strategy", "cpu-gpu", "--host-ram-patches", "64"}).bounds.host_ram_patches, 64);
+  EXPECT_EQ(good({"--model", "x", "--machine", "m", "--host-ram-patches", "64"}).bounds.host_ram_patches, 64);
+  for (const char* strategy : {"cpu", "gpu"}) {
+    EXPECT_NE(refused({"--model", "x", "--strategy", strategy, "--host-ram-patches", "64"}).find("cpu-gpu"),
+              std::string::npos);
+  }
+  EXPECT_NE(refused({"--model", "x", "--strategy", "cpu-gpu", "--host-ram-patches", "0"}).find("--host-ram-patches"),
+            std::string::npos);
   EXPECT_NE(refused({"show", "plan", "--all-extents"}).find("bound a search"), std::string::npos);
 }
 

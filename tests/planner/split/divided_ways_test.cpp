@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
@@ -21,7 +23,8 @@ class DividedWaysTest : public testing::Test {
   DeviceSpec cpu_spec_;
   DeviceSpec gpu_spec_ = test::host_sim_spec();
   FastestWays cpu_{DeviceKind::cpu, cpu_spec_, catalogue_, *costs_};
-  DividedWays ways_{geometry_, catalogue_, gpu_spec_, cpu_};
+  LeastDividedTimes known_;
+  DividedWays ways_{geometry_, catalogue_, gpu_spec_, cpu_, known_};
 };
 
 TEST_F(DividedWaysTest, ConvolutionsAreDividedAndOthersRunOnTheCpu) {
@@ -39,7 +42,8 @@ TEST_F(DividedWaysTest, NothingIsFasterThanTheLeast) {
     gpu_spec_.accelerator.staging_bytes_per_second = rate;
     gpu_spec_.flops_per_second = 1e15;
     for (int node = 0; node < 3; ++node) {
-      DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_);
+      known_.clear();
+      DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, known_);
       EXPECT_GT(ways.copy_seconds(node), 0);
       const Seconds least = ways.least_seconds(node);
       EXPECT_GE(least, ways.copy_seconds(node));
@@ -56,7 +60,8 @@ TEST_F(DividedWaysTest, PartsAreReorderedWhereThatIsFaster) {
   gpu_spec_.accelerator.bf16_flops_per_second = 1e13;
   Seconds before = ways_.fastest(0, {much, much, much}).value().seconds;
   for (const Precision precision : {Precision::tf32, Precision::bf16}) {
-    DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, much, precision);
+    known_.clear();
+    DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, known_, much, precision);
     const Step step = ways.fastest(0, {much, much, much}).value();
     EXPECT_EQ(step.primitive, "sim.conv_matrix");
     EXPECT_EQ(step.in, edge_formats(precision).back());
@@ -68,6 +73,31 @@ TEST_F(DividedWaysTest, PartsAreReorderedWhereThatIsFaster) {
     EXPECT_LE(ways.least_seconds(0), step.seconds);
     before = step.seconds;
   }
+}
+
+// What is known serves those who ask for less, and for the same; others ask the divisions again.
+TEST_F(DividedWaysTest, LeastTimesAreWorkedOutOnce) {
+  const Seconds least = ways_.least_seconds(0);
+  const ConvProblem& conv = std::get<ConvProblem>(geometry_.problems[0]);
+  ASSERT_EQ(known_.size(), 1U);
+  EXPECT_EQ(known_.at(conv).seconds, least);
+  const auto least_below = [&](Seconds below) {
+    return DividedWays(geometry_, catalogue_, gpu_spec_, cpu_, known_, below).least_seconds(0);
+  };
+  EXPECT_EQ(least_below(2 * least), least);
+  EXPECT_EQ(least_below(least), std::numeric_limits<Seconds>::infinity());
+  known_.clear();
+  EXPECT_EQ(least_below(least), std::numeric_limits<Seconds>::infinity());
+  EXPECT_EQ(least_below(least / 2), std::numeric_limits<Seconds>::infinity());
+  EXPECT_EQ(known_.at(conv).below, least) << "nothing was asked again";
+  EXPECT_EQ(least_below(2 * least), least);
+}
+
+TEST_F(DividedWaysTest, StoppedSearchesTeachNothing) {
+  const auto stop = [] { return true; };
+  DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, known_, much, Precision::fp32, stop);
+  static_cast<void>(ways.least_seconds(0));
+  EXPECT_TRUE(known_.empty());
 }
 
 TEST_F(DividedWaysTest, LessMemoryIsNeverFasterUntilThereIsTooLittle) {

@@ -140,8 +140,9 @@ void expect_tails_within_bounds(Bench& bench, Seen& seen) {
 // Every cut of a net, the layers before it through host RAM, in parts that fit into little memory or much.
 void expect_host_ram_within_bounds(Bench& bench, Seen& seen) {
   FastestWays on_cpu(DeviceKind::cpu, bench.cpu->spec(), bench.catalogue, *bench.costs);
-  DividedWays ways(bench.geometry, bench.catalogue, bench.gpu.spec(), on_cpu, std::numeric_limits<Seconds>::infinity(),
-                   bench.precision);
+  LeastDividedTimes known;
+  DividedWays ways(bench.geometry, bench.catalogue, bench.gpu.spec(), on_cpu, known,
+                   std::numeric_limits<Seconds>::infinity(), bench.precision);
   for (const CutsOfThree& cuts : cuts_of_three(bench.network, bench.random)) {
     Rung rung = rung_of_three(bench.network, bench.choice, 0, cuts.until, bench.cpu->spec(), bench.gpu.spec(),
                               bench.random, bench.catalogue)
