@@ -64,6 +64,25 @@ bool join_crops(LoadedNetwork& loaded, int node) {
   return true;
 }
 
+constexpr std::int64_t most_joined_factor = 1 << 12;
+
+const Upsample* nearest_of(const Node& node) {
+  const auto* up = std::get_if<Upsample>(&node.operation);
+  return up != nullptr && up->kind == UpsampleKind::nearest ? up : nullptr;
+}
+
+bool join_upsamplings(LoadedNetwork& loaded, int node) {
+  Node& own = loaded.network.nodes[index(node)];
+  if (nearest_of(own) == nullptr) return false;
+  const Node* producer = exclusive_producer(loaded.network, node);
+  if (producer == nullptr || nearest_of(*producer) == nullptr || producer->outside != Border{}) return false;
+  const Vec3 factor = nearest_of(own)->factor * nearest_of(*producer)->factor;
+  if (!covers(Vec3::cube(most_joined_factor), factor)) return false;
+  std::get<Upsample>(own.operation).factor = factor;
+  remove_node(loaded, own.inputs.front() - 1);
+  return true;
+}
+
 // Multiplies what a convolution of f_out images writes, and adds to it.
 void scale_outputs(NodeWeights& conv, const NodeWeights& by) {
   const std::size_t f_out = by.scale.size();
@@ -285,9 +304,9 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr GraphPass passes[] = {drop_identity,   join_crops,        move_before_upsample, fold,
-                                  fuse_activation, join_addends,      join_branches,        crop_first,
-                                  fold_addition,   join_convolutions, join_siblings};
+  constexpr GraphPass passes[] = {drop_identity, join_crops,      join_upsamplings,  move_before_upsample,
+                                  fold,          fuse_activation, join_addends,      join_branches,
+                                  crop_first,    fold_addition,   join_convolutions, join_siblings};
   // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes; and for
   // move_before_upsample, which moves each node once past each upsampling.
   for (bool changed = true; changed;) {

@@ -11,7 +11,7 @@ namespace znni {
 // Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more is found,
 // and from the beginning again:
 //   activations that do nothing (kind none) and crops of nothing are removed;
-//   a Crop takes in the Crop that it reads, if it is the only reader;
+//   a Crop takes in the Crop that it reads, if it is the only reader, and a nearest Upsample the one that it reads;
 //   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
 //     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
 //   or in the same way into the normalisation it reads, which has a scale and a shift of its own;

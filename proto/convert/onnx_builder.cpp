@@ -66,7 +66,14 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
     }
   }
   names_.emplace(graph.input, 1);
-  values_.emplace(graph.input, 0);
+  if (graph.channels_last) {
+    std::vector<int> axes = {0};
+    for (int axis = 2; axis < rank + 2; ++axis) axes.push_back(axis);
+    axes.push_back(1);
+    turned_.emplace(graph.input, TurnedValue{0, std::move(axes)});
+  } else {
+    values_.emplace(graph.input, 0);
+  }
   images_.push_back(f_in);
   guessed_.push_back(false);
   extents_.push_back({declared_extent(graph, rank), {}});
@@ -118,6 +125,7 @@ Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
                     : turned(node.input(index)) != nullptr  ? " is transposed"
                     : grouped(node.input(index)) != nullptr ? " is reshaped into groups of channels"
                     : split(node.input(index)) != nullptr   ? " is reshaped into voxels of channels"
+                    : plane(node.input(index)) != nullptr   ? " is one voxel along an axis of another tensor"
                                                             : " is not the first output of a node";
   return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
 }
@@ -203,6 +211,7 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     network_.nodes.push_back({"", Activate{}, {static_cast<int>(source)}});
     values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
     turned_.erase(output);
+    planes_.erase(output);
     grouped_.erase(output);
     split_.erase(output);
     pooled_.erase(output);
@@ -227,8 +236,8 @@ bool OnnxBuilder::guess_reader(const onnx::NodeProto& node) {
 }
 
 bool OnnxBuilder::is_written(const std::string& tensor) const {
-  const bool is_value =
-      value_of(tensor) >= 0 || turned(tensor) != nullptr || grouped(tensor) != nullptr || split(tensor) != nullptr;
+  const bool is_value = value_of(tensor) >= 0 || turned(tensor) != nullptr || plane(tensor) != nullptr ||
+                        grouped(tensor) != nullptr || split(tensor) != nullptr;
   return is_value || is_known(tensor) || known_.sequence(tensor) != nullptr;
 }
 
@@ -269,6 +278,22 @@ void OnnxBuilder::turn(const onnx::NodeProto& node, TurnedValue turned) {
 const TurnedValue* OnnxBuilder::turned(const std::string& tensor) const {
   const auto found = turned_.find(tensor);
   return found == turned_.end() ? nullptr : &found->second;
+}
+
+void OnnxBuilder::name_plane(const std::string& tensor, PlaneOfValue plane) {
+  planes_.insert_or_assign(tensor, std::move(plane));
+}
+
+const PlaneOfValue* OnnxBuilder::plane(const std::string& tensor) const {
+  const auto found = planes_.find(tensor);
+  return found == planes_.end() ? nullptr : &found->second;
+}
+
+void OnnxBuilder::settle(const std::string& tensor) {
+  const auto found = turned_.find(tensor);
+  ensure(found != turned_.end(), "a turned value is settled");
+  values_.emplace(tensor, found->second.value);
+  turned_.erase(found);
 }
 
 void OnnxBuilder::group(const onnx::NodeProto& node, GroupedValue grouped) {
@@ -322,6 +347,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   std::erase_if(flattened_, [&](const Flattened& softmax) { return number(softmax.value) < 0; });
   for (Flattened& softmax : flattened_) softmax.value = number(softmax.value);
   turned_.clear();  // none is the output
+  planes_.clear();
   grouped_.clear();
   split_.clear();
 }

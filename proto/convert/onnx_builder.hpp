@@ -23,10 +23,20 @@ inline constexpr std::int64_t most_onnx_images = std::int64_t{1} << 20;
 // Stands for the channels of a value behind a refused node. No other value has that many.
 inline constexpr std::int64_t unknown_images = 0;
 
-// A tensor that is a transposed value: its axis i is axis `axes[i]` of the value's [N][f][spatial...].
+// A tensor that is a value with its axes in another order: its axis i is axis `axes[i]` of the value's
+// [N][f][spatial...]. An axis below 0 is none of these: along it stand -axes[i] copies of all the rest. A single
+// channel may be left out.
 struct TurnedValue {
   int value = 0;
   std::vector<int> axes;
+};
+
+// A tensor that is one voxel along an axis of another: number `index` of `count`, along the place `axis` of its axes.
+struct PlaneOfValue {
+  TurnedValue of;
+  int axis = 0;
+  std::int64_t index = 0;
+  std::int64_t count = 1;
 };
 
 // A tensor that is a value whose channels stand in groups: [N][groups][the channels of a group, and space].
@@ -129,10 +139,17 @@ class OnnxBuilder {
   [[nodiscard]] Result<void> pass_on(const std::string& from, const std::string& to);
   // Returns whether a tensor stands for anything yet.
   [[nodiscard]] bool is_written(const std::string& tensor) const;
-  // Makes the node's output a transposed value. Only Softmax and Transpose read such a value; value() refuses it.
+  // Makes the node's output a value with its axes in another order. Only the operators of
+  // proto/convert/onnx_turned.hpp, Softmax and Split read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);
   // Returns the transposed value that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const TurnedValue* turned(const std::string& tensor) const;
+  // Makes the tensor, an output of a node, a plane of a value. Only Concat reads planes; value() refuses them.
+  void name_plane(const std::string& tensor, PlaneOfValue plane);
+  // Returns the plane that the tensor is; nullptr for any other tensor.
+  [[nodiscard]] const PlaneOfValue* plane(const std::string& tensor) const;
+  // Makes a turned value that is an output of the graph the value itself.
+  void settle(const std::string& tensor);
   // Makes the node's output a value in groups. Only InstanceNormalization and Reshape read such a value; value()
   // refuses it.
   void group(const onnx::NodeProto& node, GroupedValue grouped);
@@ -197,6 +214,7 @@ class OnnxBuilder {
   std::map<std::string, int> names_;  // taken name -> number of requests for it
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
+  std::map<std::string, PlaneOfValue> planes_;
   std::map<std::string, GroupedValue> grouped_;
   std::map<std::string, SplitValue> split_;
   std::map<std::string, int> pooled_;  // axes

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_softmax.hpp"
+#include "proto/convert/onnx_planes.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -29,8 +30,24 @@ Integers equal_parts(std::int64_t f, std::int64_t parts) {
   return sizes;
 }
 
-// Returns the channels of each output.
-Result<Integers> sizes_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f) {
+// Makes each output a copy of its channels.
+Result<void> split_channels_of(const OnnxNode& node, OnnxBuilder& builder, int value) {
+  const Result<Integers> sizes = sizes_of_split(node, builder, builder.images(value));
+  if (!sizes) return sizes.error();
+  ChannelCopy copy;
+  for (int i = 0; i < node.proto.output_size(); ++i) {
+    copy.count = (*sizes)[static_cast<std::size_t>(i)];
+    const Result<int> part = append_copy(node, builder, value, copy);
+    if (!part) return part.error();
+    builder.name(node.proto.output(i), *part);
+    copy.first += copy.count;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Integers> sizes_of_split(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t n) {
   const std::int64_t parts = node.proto.output_size();
   Result<Integers> sizes = node.attributes.integers("split");
   if (!sizes) return sizes;
@@ -40,18 +57,16 @@ Result<Integers> sizes_of(const OnnxNode& node, const OnnxBuilder& builder, std:
     sizes = integers_of(*tensor);
     if (!sizes) return sizes;
   } else if (sizes->empty()) {
-    return parts > 0 && parts <= f ? equal_parts(f, parts)
-                                   : Result<Integers>(corrupt("has more outputs than channels"));
+    return parts > 0 && parts <= n ? equal_parts(n, parts)
+                                   : Result<Integers>(corrupt("has more outputs than there are channels or voxels"));
   }
   std::int64_t sum = 0;
   for (const std::int64_t size : *sizes) sum = size < 1 ? saturated : add(sum, size);
-  if (static_cast<std::int64_t>(sizes->size()) == parts && sum == f) return sizes;
+  if (static_cast<std::int64_t>(sizes->size()) == parts && sum == n) return sizes;
   return corrupt("has " + std::to_string(sizes->size()) + " sizes for " + std::to_string(parts) + " outputs, and " +
-                 std::to_string(f) + " channels; one above 0 for each output is right, " + std::to_string(f) +
+                 std::to_string(n) + " channels or voxels; one above 0 for each output is right, " + std::to_string(n) +
                  " in all");
 }
-
-}  // namespace
 
 Result<int> append_copy(const OnnxNode& node, OnnxBuilder& builder, int value, const ChannelCopy& copy,
                         const Border& pads) {
@@ -72,28 +87,25 @@ Result<int> append_copy(const OnnxNode& node, OnnxBuilder& builder, int value, c
 }
 
 Result<void> convert_split(const OnnxNode& node, OnnxBuilder& builder) {
-  const Result<int> value = builder.value(node.proto, 0);
-  if (!value) return value.error();
+  const Result<TurnedValue> turned = turned_at(node, builder);
+  if (!turned) return turned.error();
   const Result<std::int64_t> axis = node.attributes.integer("axis", 0);
   if (!axis) return axis.error();
-  if (!is_image_axis(*axis, builder.rank())) {
-    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the channels");
+  const std::int64_t place = *axis < 0 ? *axis + std::ssize(turned->axes) : *axis;
+  const bool is_axis = place >= 0 && place < std::ssize(turned->axes);
+  const int split = is_axis ? turned->axes[static_cast<std::size_t>(place)] : 0;
+  if (split > 1 && !builder.is_guessed(turned->value)) {
+    return split_planes(node, builder, *turned, static_cast<int>(place));
   }
-  if (builder.is_guessed(*value)) {
+  if (builder.is_guessed(turned->value)) {
     builder.guess(node.proto);
     return {};
   }
-  const Result<Integers> sizes = sizes_of(node, builder, builder.images(*value));
-  if (!sizes) return sizes.error();
-  ChannelCopy copy;
-  for (int i = 0; i < node.proto.output_size(); ++i) {
-    copy.count = (*sizes)[static_cast<std::size_t>(i)];
-    const Result<int> part = append_copy(node, builder, *value, copy);
-    if (!part) return part.error();
-    builder.name(node.proto.output(i), *part);
-    copy.first += copy.count;
+  if (split != 1 || turned->axes != axes_in_order(builder.rank())) {
+    return unsupported("axis = " + std::to_string(*axis) +
+                       " is not supported; only 1, the channels, or single voxels " + "of space");
   }
-  return {};
+  return split_channels_of(node, builder, turned->value);
 }
 
 }  // namespace znni

@@ -1,6 +1,8 @@
 // Copies of channels: what Slice and Split keep of axis 1, and what Pad puts around it and around space.
 #pragma once
 
+#include <vector>
+
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
@@ -18,7 +20,11 @@ struct ChannelCopy {
 [[nodiscard]] Result<int> append_copy(const OnnxNode& node, OnnxBuilder& builder, int value, const ChannelCopy& copy,
                                       const Border& pads = {});
 
-// Converts a Split of channels.
+// Returns the extents of the outputs of a Split, along an axis of n channels or voxels; above 0, and n in all.
+[[nodiscard]] Result<std::vector<std::int64_t>> sizes_of_split(const OnnxNode& node, const OnnxBuilder& builder,
+                                                               std::int64_t n);
+
+// Converts a Split of channels, or notes one of space (proto/convert/onnx_planes.hpp).
 [[nodiscard]] Result<void> convert_split(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

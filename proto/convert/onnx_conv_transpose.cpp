@@ -86,7 +86,7 @@ Result<void> read_settings(const OnnxAttributes& attributes, int rank, Transpose
   if (*mode != "NOTSET" && *mode != "VALID") {
     return unsupported("auto_pad = " + in_quotes(*mode) + " is not supported here: export it with explicit pads");
   }
-  const Result<Border> pads = pads_of(attributes, into.k, *stride, rank);
+  const Result<Border> pads = pads_of(attributes, into.k, *stride, rank, {});
   if (!pads) return pads.error();
   const Result<Vec3> padding = output_padding_of(attributes, rank);
   if (!padding) return padding.error();

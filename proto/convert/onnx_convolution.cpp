@@ -78,7 +78,8 @@ Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
   if (!dilation) return dilation.error();
   const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
   if (!stride) return stride.error();
-  const Result<Border> pads = pads_of(node.attributes, dilated(*k, *dilation), *stride, builder.rank());
+  const Result<Border> pads = pads_of(node.attributes, dilated(*k, *dilation), *stride, builder.rank(),
+                                      extents_for_pads(builder, *input, *stride));
   if (!pads) return pads.error();
   Result<NodeWeights> weights = weights_of(node, builder, *tensor, kernels->f_out);
   if (!weights) return weights.error();

@@ -7,6 +7,8 @@
 #include "proto/convert/onnx_fold_arithmetic.hpp"
 #include "proto/convert/onnx_fold_layout.hpp"
 #include "proto/convert/onnx_fold_sequence.hpp"
+#include "proto/convert/onnx_pads.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -90,19 +92,19 @@ Result<std::optional<std::vector<VolumeNumber>>> shape_of(const onnx::NodeProto&
     for (const std::int64_t extent : tensor->dims) shape.push_back({extent, {}});
     return std::optional(shape);
   }
+  const TurnedValue* const turned = builder.turned(node.input(0));
   const int value = builder.value_of(node.input(0));
-  if (value < 0) return std::optional<std::vector<VolumeNumber>>();
-  shape = {{builder.batch(), {}}, {builder.images(value), {}}};
+  if (value < 0 && turned == nullptr) return std::optional<std::vector<VolumeNumber>>();
   if (const int axes = builder.pooled_axes(node.input(0)); axes > 0) {
+    shape = {{builder.batch(), {}}, {builder.images(value), {}}};
     shape.resize(static_cast<std::size_t>(axes), {1, {}});
     return std::optional(shape);
   }
-  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
-    const std::optional<VolumeNumber> extent = extent_along(builder.extents(value), axis);
+  for (const auto& extent : turned != nullptr ? extents_of(builder, *turned) : extents_of(builder, value)) {
     if (!extent) {
       return unsupported("asks for the extent of " + in_quotes(node.input(0)) + " along axis " +
-                         std::to_string(axis - 1 + builder.rank()) + ", which is not the same function of the " +
-                         "volume's for all volumes");
+                         std::to_string(shape.size()) + ", which is not the same function of the volume's for all " +
+                         "volumes");
     }
     shape.push_back(*extent);
   }
@@ -114,7 +116,8 @@ Result<bool> fold_shape(const onnx::NodeProto& node, OnnxBuilder& builder) {
   if (node.input_size() != 1 || node.output_size() != 1) return corrupt("has other inputs or outputs than one of each");
   const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, known);
   if (!attributes) return attributes.error();
-  const int value = builder.value_of(node.input(0));
+  const TurnedValue* const turned = builder.turned(node.input(0));
+  const int value = turned != nullptr ? turned->value : builder.value_of(node.input(0));
   if (value >= 0 && builder.is_guessed(value)) return guess_numbers(node, builder);
   const Result<std::optional<std::vector<VolumeNumber>>> shape = shape_of(node, builder);
   if (!shape) return shape.error();
@@ -135,7 +138,7 @@ Result<bool> fold_shape(const onnx::NodeProto& node, OnnxBuilder& builder) {
 }
 
 bool reads_extents(const onnx::NodeProto& node) {
-  if (is_operator(node, "Shape")) return true;
+  if (is_operator(node, "Shape") || pads_by_extent(node)) return true;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     const auto& inner = attribute.g().node();
     const bool has_graph = attribute.type() == onnx::AttributeProto::GRAPH;

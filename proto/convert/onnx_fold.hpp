@@ -37,7 +37,7 @@ struct FoldRow {
 // of guessed values is guessed, too.
 [[nodiscard]] Result<bool> fold_node(const onnx::NodeProto& node, OnnxBuilder& builder);
 
-// Returns whether a node of the graph, or of a graph within it, asks for extents.
+// Returns whether a node of the graph, or of a graph within it, asks for extents or pads by them.
 [[nodiscard]] bool reads_extents(const OnnxGraph& graph);
 
 }  // namespace znni

@@ -5,6 +5,7 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_attributes.hpp"
+#include "proto/convert/onnx_channels_last.hpp"
 
 namespace znni {
 namespace {
@@ -270,9 +271,9 @@ bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
 
 }  // namespace
 
-std::int64_t declared_channels(const onnx::ValueInfoProto& input) {
+std::int64_t declared_channels(const onnx::ValueInfoProto& input, int axis) {
   const onnx::TensorShapeProto& shape = input.type().tensor_type().shape();
-  return shape.dim_size() > 1 && shape.dim(1).has_dim_value() ? shape.dim(1).dim_value() : 0;
+  return shape.dim_size() > axis && shape.dim(axis).has_dim_value() ? shape.dim(axis).dim_value() : 0;
 }
 
 std::string names_in_quotes(const std::vector<std::string>& names) {
@@ -330,6 +331,7 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, const std::vect
     if (!note_constant(proto.node(i), graph)) graph.nodes.push_back(&proto.node(i));
   }
   if (graph.join) graph.nodes.push_back(graph.join.get());
+  graph.channels_last = has_channels_last(graph);
   return graph;
 }
 

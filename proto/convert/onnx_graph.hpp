@@ -25,6 +25,7 @@ struct OnnxGraph {
   std::int64_t opset = 0;
   std::string input;                                // the only one, or what `split` reads
   std::vector<const onnx::ValueInfoProto*> inputs;  // those that the outputs depend on, in the file's order
+  bool channels_last = false;                       // the only input is [N][spatial...][C]
   // Split of the channels of `input` into the inputs, the first node; nullptr if there is one input.
   std::unique_ptr<onnx::NodeProto> split;
   std::string output;                // the only one, or what `join` writes
@@ -49,8 +50,8 @@ inline constexpr std::string_view join_name = "outputs";
 [[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model,
                                                 const std::vector<std::string>& wanted = {});
 
-// Returns the channels that an input of the graph declares; 0 if it leaves them open.
-[[nodiscard]] std::int64_t declared_channels(const onnx::ValueInfoProto& input);
+// Returns the channels that an input of the graph declares along `axis`; 0 if it leaves them open.
+[[nodiscard]] std::int64_t declared_channels(const onnx::ValueInfoProto& input, int axis = 1);
 
 // Returns the names as a list for errors, of many the first.
 [[nodiscard]] std::string names_in_quotes(const std::vector<std::string>& names);

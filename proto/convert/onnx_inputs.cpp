@@ -32,16 +32,18 @@ Result<void> check_input_type(const onnx::TypeProto& type) {
 }
 
 // Returns the form of an input. `weights` are those of the first convolution, if it may say what the input does not.
-Result<InputForm> form_of(const onnx::ValueInfoProto& input, const std::vector<std::int64_t>& weights) {
+Result<InputForm> form_of(const onnx::ValueInfoProto& input, const std::vector<std::int64_t>& weights,
+                          bool channels_last) {
   if (const Result<void> sound = check_input_type(input.type()); !sound) return sound.error();
   const bool has_shape = input.type().tensor_type().has_shape();
   const int axes = has_shape ? shape_of(input).dim_size() : static_cast<int>(weights.size());
   if (axes < 3 || axes > 5) {
     return unsupported("has " + std::to_string(axes) + " axes; [N, C, Z, Y, X] and fewer spatial axes are supported");
   }
-  InputForm form{axes - 2, declared_channels(input)};
+  InputForm form{axes - 2, declared_channels(input, channels_last ? axes - 1 : 1)};
   if (form.f_in == 0 && weights.size() > 1) form.f_in = weights[1];
-  if (form.f_in < 1) return corrupt("does not say how many images it has (axis 1)");
+  if (form.f_in < 1)
+    return corrupt("does not say how many images it has (axis " + std::to_string(channels_last ? axes - 1 : 1) + ")");
   if (form.f_in > most_onnx_images) return unsupported("has " + std::to_string(form.f_in) + " images");
   return form;
 }
@@ -80,7 +82,7 @@ Result<void> check_alike(const OnnxGraph& graph, int axis) {
 Result<InputForm> joined_form(const OnnxGraph& graph) {
   InputForm all;
   for (const onnx::ValueInfoProto* input : graph.inputs) {
-    const Result<InputForm> form = form_of(*input, {});
+    const Result<InputForm> form = form_of(*input, {}, false);
     if (!form) return form.error().within("input " + in_quotes(input->name()));
     if (input == graph.inputs.front()) all.rank = form->rank;
     if (form->rank != all.rank)
@@ -99,7 +101,7 @@ Result<InputForm> joined_form(const OnnxGraph& graph) {
 
 Result<InputForm> form_of(const OnnxGraph& graph) {
   if (graph.inputs.size() > 1) return joined_form(graph);
-  Result<InputForm> form = form_of(*graph.inputs.front(), first_weights(graph));
+  Result<InputForm> form = form_of(*graph.inputs.front(), first_weights(graph), graph.channels_last);
   return form ? std::move(form) : form.error().within("input " + in_quotes(graph.input));
 }
 
@@ -112,7 +114,8 @@ Error inputs_differ(const OnnxGraph& graph, const std::string& how) {
 
 Vec3 declared_extent(const OnnxGraph& graph, int rank) {
   Vec3 extent;
-  for (int i = 0; i < rank; ++i) extent[3 - rank + i] = declared_along(graph, i + 2);
+  const int first = graph.channels_last ? 1 : 2;
+  for (int i = 0; i < rank; ++i) extent[3 - rank + i] = declared_along(graph, first + i);
   return extent;
 }
 

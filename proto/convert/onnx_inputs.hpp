@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// Form of the net's input: [N][f_in][spatial axes].
+// Form of the net's input: [N][f_in][spatial axes], also of one whose channels are last in the file.
 struct InputForm {
   int rank = 0;           // number of spatial axes, 1 to 3
   std::int64_t f_in = 0;  // of all inputs

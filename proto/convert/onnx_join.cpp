@@ -1,6 +1,7 @@
 #include "proto/convert/onnx_join.hpp"
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_planes.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
@@ -78,6 +79,9 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
   if (node.attributes.find("axis") == nullptr) return corrupt("attribute 'axis' is missing");
   const Result<std::int64_t> axis = node.attributes.integer("axis", 1);
   if (!axis) return axis.error();
+  if (OnnxBuilder::has_input(node.proto, 0) && builder.plane(node.proto.input(0)) != nullptr) {
+    return join_planes(node, builder, *axis);
+  }
   if (!is_image_axis(*axis, builder.rank())) {
     return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
   }

@@ -24,6 +24,7 @@
 #include "proto/convert/onnx_shuffle.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tile.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -67,6 +68,7 @@ constexpr std::array<Names, 9> resize = {"antialias",
                                          "nearest_mode"};
 constexpr std::array<Names, 2> selu = {"alpha", "gamma"};
 constexpr std::array<Names, 1> upsample = {"mode"};
+constexpr std::array<Names, 1> squeeze = {"axes"};
 constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr int any = std::numeric_limits<int>::max();
 
@@ -74,7 +76,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 47> operators = {{
+constexpr std::array<OnnxOperator, 49> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -116,11 +118,13 @@ constexpr std::array<OnnxOperator, 47> operators = {{
     {"Softmax", 1, 1, axis, convert_softmax},
     {"Softplus", 1, 1, {}, convert_softplus},
     {"Split", 1, 2, split, convert_split},
+    {"Squeeze", 1, 2, squeeze, convert_squeeze},
     {"Sub", 2, 2, {}, convert_sub},
     {"Swish", 1, 1, alpha, convert_swish},
     {"Tanh", 1, 1, {}, convert_tanh},
     {"Tile", 2, 2, {}, convert_tile},
     {"Transpose", 1, 1, perm, convert_transpose},
+    {"Unsqueeze", 1, 2, squeeze, convert_unsqueeze},
     {"Upsample", 2, 2, upsample, convert_upsample},
 }};
 

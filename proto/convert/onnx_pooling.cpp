@@ -36,13 +36,14 @@ Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind k
   if (!window) return window.error();
   const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
   if (!stride) return stride.error();
-  const Result<Border> pads = pads_of(node.attributes, *window, *stride, builder.rank());
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  const Result<Border> pads =
+      pads_of(node.attributes, *window, *stride, builder.rank(), extents_for_pads(builder, *input, *stride));
   if (!pads) return pads.error();
   const Result<Border> all = rounded_up(node.attributes, kind, *window, *stride, *pads);
   if (!all) return all.error();
   if (Result<void> counted = require_counted_pads(node.attributes, kind, *pads); !counted) return counted;
-  const Result<int> input = builder.value(node.proto, 0);
-  if (!input) return input.error();
   builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input), {}, *all);
   return {};
 }

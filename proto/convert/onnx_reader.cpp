@@ -16,8 +16,10 @@
 #include "proto/convert/onnx_inputs.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
+#include "proto/convert/onnx_pads.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
+#include "proto/convert/onnx_turned.hpp"
 #include "proto/convert/onnx_volumes.hpp"
 #include "proto/convert/onnx_words.hpp"
 
@@ -66,8 +68,17 @@ std::int64_t count_numbers(const onnx::NodeProto& node, const OnnxBuilder& build
   return numbers;
 }
 
+// Makes outputs whose channels are last those whose channels are first, as in messages.
+void settle_outputs(const OnnxGraph& graph, OnnxBuilder& builder) {
+  for (const std::string& output : graph.outputs) {
+    const TurnedValue* turned = builder.turned(output);
+    if (turned != nullptr && is_channels_last(builder, *turned)) builder.settle(output);
+  }
+}
+
 // Joins several outputs, if all are values; finish() refuses others.
 Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
+  settle_outputs(graph, builder);
   if (builder.is_written(graph.output)) return corrupt("tensor " + in_quotes(graph.output) + " is written twice");
   const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](const std::string& output) {
     return builder.value_of(output) >= 0 && builder.pooled_axes(output) == 0;
@@ -106,6 +117,7 @@ Result<void> read_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuil
                         OnnxBlockers& blockers) {
   convert_nodes(graph, gates, builder, most_numbers, blockers);
   if (blockers.first()) return *blockers.first();
+  settle_outputs(graph, builder);
   builder.drop_unread(graph.output);
   return {};
 }
@@ -135,7 +147,7 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
     const bool is_reshaped = builder.grouped(output) != nullptr || builder.split(output) != nullptr;
     if (is_reshaped || builder.turned(output) != nullptr) {
       return unsupported("the output " + in_quotes(output) +
-                         " is transposed or reshaped; only [N, C, Z, Y, X] is supported");
+                         " is transposed or reshaped; only [N, C, Z, Y, X] and [N, Z, Y, X, C] are supported");
     }
     if (builder.pooled_axes(output) > 0) {
       return unsupported("the output " + in_quotes(output) +
@@ -207,6 +219,16 @@ Error with_others(const Error& first, const Blockers& all, const std::string& pa
                           (kinds == 1 ? " kind" : " kinds") + ": planner check " + path + " lists them"};
 }
 
+// Fails if pads were taken for the extents that some volumes have, of a net that takes others, too.
+Result<void> check_same_pads(const OnnxGraph& graph, const Network& network, const VolumeExtents& volumes) {
+  const bool has_some = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                    [](const onnx::NodeProto* node) { return pads_by_extent(*node); });
+  if (!has_some || is_strided(network) || volumes.step == Vec3{}) return {};
+  return unsupported(
+      "pads by auto_pad at a stride, which depends on the volume's extents, and takes any: export it with "
+      "explicit pads or fixed extents");
+}
+
 // Reads the nodes for the volumes that the net takes. `all` gets the refusals of nodes.
 Result<LoadedNetwork> read_for_volumes(const onnx::ModelProto& model, const OnnxGraph& graph,
                                        const OnnxReading& reading, Blockers& all) {
@@ -221,8 +243,9 @@ Result<LoadedNetwork> read_for_volumes(const onnx::ModelProto& model, const Onnx
   if (const Result<void> read = reading.read(builder, all); !read) return read.error();
   Result<LoadedNetwork> loaded = finish(model, graph, builder);
   if (!loaded || !computes_extents) return loaded;
-  const Result<void> covered = check_covered(loaded->network, volumes);
-  return covered ? std::move(loaded) : covered.error();
+  if (const Result<void> covered = check_covered(loaded->network, volumes); !covered) return covered.error();
+  const Result<void> same = check_same_pads(graph, loaded->network, volumes);
+  return same ? std::move(loaded) : same.error();
 }
 
 Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const OnnxSource& source, Blockers& all) {

@@ -5,6 +5,7 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_shuffle.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -114,11 +115,25 @@ Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder) {
   if (builder.guess_reader(node.proto)) return {};
   if (const GroupedValue* grouped = builder.grouped(node.proto.input(0))) return undo_groups(node, builder, *grouped);
   if (const SplitValue* split = builder.split(node.proto.input(0))) return join_voxels(node, builder, *split);
-  const Result<int> value = builder.value(node.proto, 0);
-  if (!value) return value.error();
-  if (!builder.is_guessed(*value)) return make_groups(node, builder, *value);
-  builder.guess(node.proto);
-  return {};
+  const Result<TurnedValue> turned = turned_at(node, builder);
+  if (!turned) return turned.error();
+  if (builder.is_guessed(turned->value)) {
+    builder.guess(node.proto);
+    return {};
+  }
+  const Result<Numbers> target = target_of(node, builder, extents_of(builder, *turned));
+  if (!target) return target.error();
+  const bool is_in_order = turned->axes == axes_in_order(builder.rank());
+  if (is_in_order && builder.rank() > 1 && target->size() == axes_of_groups) {
+    return make_groups(node, builder, turned->value);
+  }
+  const Result<bool> moved = reshape_turned(node, builder, *turned);
+  if (!moved) return moved.error();
+  if (*moved) return {};
+  if (is_in_order) return make_groups(node, builder, turned->value);
+  return unsupported(
+      "of transposed axes is not supported; only to other places of axes of one element, or joining "
+      "copies of voxels with their axis");
 }
 
 }  // namespace znni

@@ -125,10 +125,11 @@ Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
   const bool rounds = *rounding == "round_prefer_floor";
   const bool small = covers(Vec3::cube(2), factor);
   const bool asymmetric = *coordinates == "asymmetric";
-  if ((half && rounds) || (asymmetric && (*rounding == "floor" || (rounds && small)))) return {};
-  return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) +
-                     " with nearest_mode = " + in_quotes(*rounding) +
-                     " is not supported; only asymmetric with floor, half_pixel with " + "round_prefer_floor");
+  const bool floors = *rounding == "floor" && (asymmetric || *coordinates == "tf_half_pixel_for_nn");
+  if ((half && rounds) || floors || (asymmetric && rounds && small)) return {};
+  return unsupported(
+      "coordinate_transformation_mode = " + in_quotes(*coordinates) + " with nearest_mode = " + in_quotes(*rounding) +
+      " is not supported; only asymmetric or tf_half_pixel_for_nn with floor, half_pixel with " + "round_prefer_floor");
 }
 
 Result<UpsampleKind> linear_kind_of(const OnnxAttributes& attributes) {

@@ -1,11 +1,7 @@
 #include "proto/convert/onnx_softmax.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_inputs.hpp"
-#include "proto/convert/onnx_shuffle.hpp"
 
 namespace znni {
 namespace {
@@ -14,26 +10,6 @@ constexpr std::int64_t opset_without_flattening = 13;
 
 Error wrong_axis(std::int64_t axis) {
   return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the images");
-}
-
-std::vector<int> axes_in_order(int rank) {
-  std::vector<int> axes(static_cast<std::size_t>(rank) + 2);
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-// Returns `axes` in the order `perm`, which must hold each of their indices once.
-Result<std::vector<int>> permuted(const std::vector<int>& axes, const std::vector<std::int64_t>& perm) {
-  std::vector<int> result;
-  for (const std::int64_t from : perm) {
-    const bool legal = from >= 0 && from < static_cast<std::int64_t>(axes.size());
-    if (!legal) return corrupt("perm holds " + std::to_string(from) + ", which is no axis");
-    result.push_back(axes[static_cast<std::size_t>(from)]);
-  }
-  std::vector<int> sorted = result;
-  std::sort(sorted.begin(), sorted.end());
-  if (sorted != axes_in_order(static_cast<int>(axes.size()) - 2)) return corrupt("perm does not hold each axis once");
-  return result;
 }
 
 // Converts the Softmax of a transposed tensor. The result stays transposed.
@@ -62,32 +38,6 @@ Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
   if (!is_image_axis(*axis, builder.rank()) && !builder.is_guessed(*input)) return wrong_axis(*axis);
   builder.append(node.proto, Softmax{}, {*input}, builder.images(*input));
   if (flattens) builder.note_flattened(node.proto);
-  return {};
-}
-
-Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
-  if (const SplitValue* split = builder.split(node.proto.input(0))) return interleave(node, builder, *split);
-  TurnedValue input{0, axes_in_order(builder.rank())};
-  if (const TurnedValue* turned = builder.turned(node.proto.input(0))) {
-    input = *turned;
-  } else {
-    const Result<int> value = builder.value(node.proto, 0);
-    if (!value) return value.error();
-    input.value = *value;
-  }
-  Result<std::vector<std::int64_t>> perm = node.attributes.integers("perm");
-  if (!perm) return perm.error();
-  if (perm->size() != input.axes.size()) {
-    return unsupported("perm has " + std::to_string(perm->size()) + " axes; " + std::to_string(input.axes.size()) +
-                       " are right");
-  }
-  Result<std::vector<int>> axes = permuted(input.axes, *perm);
-  if (!axes) return axes.error();
-  if (*axes == axes_in_order(builder.rank()) || builder.is_guessed(input.value)) {
-    builder.alias(node.proto, input.value);
-  } else {
-    builder.turn(node.proto, {input.value, *std::move(axes)});
-  }
   return {};
 }
 

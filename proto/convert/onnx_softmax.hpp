@@ -1,4 +1,4 @@
-// ONNX Softmax over channels, and Transpose, which exporters put around a Softmax that works on the last axis only.
+// ONNX Softmax over channels.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
@@ -9,9 +9,6 @@ namespace znni {
 // channels if channels are the last axis (between two Transpose) or if there is one voxel. The latter is only noted
 // here; check_flattened() checks it.
 [[nodiscard]] Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder);
-// Notes a Transpose, without computation. Only Softmax and another Transpose that restores the order can read its
-// output.
-[[nodiscard]] Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder);
 
 // Fails if a Softmax that flattens does not have exactly one voxel, given the extents that the graph's input declares.
 // Requires check() of the builder's network.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -102,7 +103,11 @@ Result<void> convert(const OnnxNode& node, OnnxBuilder& builder, TimesOf times_o
 
 }  // namespace
 
-Result<void> convert_tile(const OnnxNode& node, OnnxBuilder& builder) { return convert(node, builder, times_of_tile); }
+Result<void> convert_tile(const OnnxNode& node, OnnxBuilder& builder) {
+  const TurnedValue* turned = builder.turned(node.proto.input(0));
+  if (turned != nullptr && !builder.reads_guess(node.proto)) return tile_turned(node, builder, TurnedValue(*turned));
+  return convert(node, builder, times_of_tile);
+}
 
 Result<void> convert_expand(const OnnxNode& node, OnnxBuilder& builder) {
   return convert(node, builder, times_of_expand);

@@ -121,8 +121,26 @@ def softmax_between_transpositions(model):
     set_opset(model, 11, 6)
 
 
+def channels_last(model):
+    """Puts channels last, as Keras has them."""
+    graph = model.graph
+    first, last = graph.input[0].name, graph.output[0].name
+    for node in graph.node:
+        for names, old, new in ((node.input, first, "channels first"), (node.output, last, "result")):
+            for i, name in enumerate(names):
+                names[i] = new if name == old else name
+    nodes = [helper.make_node("Transpose", [first], ["channels first"], perm=[0, 4, 1, 2, 3]), *graph.node,
+             helper.make_node("Transpose", ["result"], [last], perm=[0, 2, 3, 4, 1])]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    for value in (graph.input[0], graph.output[0]):
+        dims = [dim for dim in value.type.tensor_type.shape.dim]
+        value.type.tensor_type.shape.ClearField("dim")
+        value.type.tensor_type.shape.dim.extend([dims[0], *dims[2:], dims[1]])
+
+
 FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_constants, weights_in_fields, free_of_shapes,
-         padding_in_words, without_effect, softmax_between_transpositions]
+         padding_in_words, without_effect, softmax_between_transpositions, channels_last]
 
 
 class ExportsTest(unittest.TestCase):

@@ -314,6 +314,21 @@ TEST(PlannerGraphPasses, CropsOfNothingGoAndCropsOfCropsBecomeOne) {
             4U);
 }
 
+// Exporters write them axis by axis.
+TEST(PlannerGraphPasses, NearestUpsamplingsOfUpsamplingsBecomeOne) {
+  EXPECT_THAT(passed({{"pool", halved(), {0}},
+                      {"z", Upsample{{2, 1, 1}}, {1}},
+                      {"y", Upsample{{1, 2, 1}}, {2}},
+                      {"x", Upsample{{1, 1, 2}}, {3}}}),
+              ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
+                          "x: upsample 2, nearest, factor 2x2x2 <- pool"));
+  EXPECT_EQ(passed({{"pool", halved(), {0}},
+                    {"nearest", Upsample{{2, 1, 1}}, {1}},
+                    {"linear", Upsample{{1, 2, 2}, UpsampleKind::linear}, {2}}})
+                .size(),
+            3U);
+}
+
 // Files crop a residual where they add it: behind the convolution.
 TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
   const Crop border{Vec3::cube(1), Vec3::cube(1)};

@@ -65,11 +65,13 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Softmax",
                                                "Softplus",
                                                "Split",
+                                               "Squeeze",
                                                "Sub",
                                                "Swish",
                                                "Tanh",
                                                "Tile",
                                                "Transpose",
+                                               "Unsqueeze",
                                                "Upsample"}));
 }
 
@@ -81,8 +83,8 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
             "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
             "Elu, Expand, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
             "Identity, If, InstanceNormalization, LeakyRelu, Loop, MaxPool, Mish, Mul, PRelu, Pad, ReduceMax, "
-            "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Sub, Swish, "
-            "Tanh, Tile, Transpose, Upsample");
+            "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
+            "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");
 }
 
 // PyTorch fills the pads of F.pad up with zeros, and the importer reads what comes out: here none at all.

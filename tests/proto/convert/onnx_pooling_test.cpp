@@ -29,6 +29,19 @@ TEST(OnnxPooling, MaxAndAverageWithStrides) {
   }
 }
 
+// Of an even extent nothing is padded, of an odd one something is.
+TEST(OnnxPooling, SameOfAnyExtentIsRefused) {
+  OnnxModel open;
+  onnx::NodeProto& pool = add_pool(open, "MaxPool");
+  test::set_integers(pool, "strides", {1, 2, 3});
+  test::set_text(pool, "auto_pad", "SAME_UPPER");
+  EXPECT_THAT(open.refusal(), HasSubstr("pads by auto_pad at a stride, which depends on the volume's extents"));
+  onnx::TensorShapeProto& shape =
+      *open.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int axis = 2; axis < 5; ++axis) shape.mutable_dim(axis)->set_dim_value(12);
+  EXPECT_EQ(open.refusal(), "");
+}
+
 TEST(OnnxPooling, StridesAreOneWhereNoneAreGiven) {
   OnnxModel model;
   add_pool(model, "MaxPool");
