@@ -59,7 +59,7 @@ class PlaceSearches {
   PlaceSearches(const PlaceSearches&) = delete;  // its searches refer to its progress
   PlaceSearches& operator=(const PlaceSearches&) = delete;
 
-  // As SplitSession has them, and show as progress what they are for.
+  // Return what SplitSession returns, and show as progress what the search is for.
   [[nodiscard]] Result<SplitPlan> within(const std::string& what, std::int64_t limit, const SpaceBytes& memory,
                                          SearchLog* log = nullptr);
   [[nodiscard]] Result<SplitPlan> first_within(const std::string& what, std::int64_t limit, const SpaceBytes& memory);

@@ -58,7 +58,8 @@ inline constexpr double worth_telling = 1.05;
 
 // Tells what more memory than `limit`, a plan's own, would be worth: "with 14.00 GiB more host RAM, 1.30 x". It names
 // the smallest limit tried, up to four times `limit`, that makes the plan at least 5 % faster, or says that none does.
-// Of plans that are slower than that it needs no bytes. `memory`: the memory's name. "" when stopped.
+// `within` may leave out the bytes of plans that are slower than that. `memory`: the memory's name. Returns "" when
+// stopped.
 [[nodiscard]] std::string next_better(const PlanWithin& within, std::int64_t limit, double voxels_per_second,
                                       const std::string& memory, const std::function<bool()>& stop);
 

@@ -1,6 +1,9 @@
 #include "proto/convert/onnx_channels_last.hpp"
 
 #include <algorithm>
+#include <vector>
+
+#include "proto/convert/onnx_inputs.hpp"
 
 namespace znni {
 namespace {
@@ -16,16 +19,6 @@ bool moves_last_axis(const onnx::NodeProto& node, int axes) {
   return true;
 }
 
-// Returns the channels that the first convolution reads; 0 if it does not say, or there is none.
-std::int64_t first_channels(const OnnxGraph& graph) {
-  for (const onnx::NodeProto* node : graph.nodes) {
-    if (!is_operator(*node, "Conv") || node->input_size() < 2) continue;
-    const auto weights = graph.constants.find(node->input(1));
-    return weights != graph.constants.end() && weights->second->dims_size() > 1 ? weights->second->dims(1) : 0;
-  }
-  return 0;
-}
-
 bool changes_axes(const onnx::NodeProto& node) {
   return is_operator(node, "Reshape") || is_operator(node, "Squeeze") || is_operator(node, "Unsqueeze");
 }
@@ -37,8 +30,9 @@ bool has_channels_last(const OnnxGraph& graph) {
   const int axes = graph.inputs.front()->type().tensor_type().shape().dim_size();
   if (axes < 3 || axes > 5) return false;
   const std::int64_t last = declared_channels(*graph.inputs.front(), axes - 1);
-  const std::int64_t wanted = first_channels(graph);
-  if (declared_channels(*graph.inputs.front()) == wanted && last != wanted && wanted > 0) return false;
+  const std::vector<std::int64_t> weights = first_weights(graph);
+  const std::int64_t wanted = weights.size() > 1 ? weights[1] : 0;
+  if (wanted > 0 && declared_channels(*graph.inputs.front()) == wanted && last != wanted) return false;
   const bool one_channel = last == 1;
   bool is_moved = false;
   for (const onnx::NodeProto* node : graph.nodes) {

@@ -11,17 +11,6 @@ namespace {
 
 const onnx::TensorShapeProto& shape_of(const onnx::ValueInfoProto& input) { return input.type().tensor_type().shape(); }
 
-// Returns the extents of the first Conv's weights; empty if there is none.
-std::vector<std::int64_t> first_weights(const OnnxGraph& graph) {
-  for (const onnx::NodeProto* node : graph.nodes) {
-    if (!is_operator(*node, "Conv") || node->input_size() < 2) continue;
-    const auto weights = graph.constants.find(node->input(1));
-    if (weights == graph.constants.end()) return {};
-    return {weights->second->dims().begin(), weights->second->dims().end()};
-  }
-  return {};
-}
-
 Result<void> check_input_type(const onnx::TypeProto& type) {
   if (!type.has_tensor_type()) return unsupported("is not a tensor");
   const int element = type.tensor_type().elem_type();
@@ -98,6 +87,16 @@ Result<InputForm> joined_form(const OnnxGraph& graph) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> first_weights(const OnnxGraph& graph) {
+  for (const onnx::NodeProto* node : graph.nodes) {
+    if (!is_operator(*node, "Conv") || node->input_size() < 2) continue;
+    const auto weights = graph.constants.find(node->input(1));
+    if (weights == graph.constants.end()) return {};
+    return {weights->second->dims().begin(), weights->second->dims().end()};
+  }
+  return {};
+}
 
 Result<InputForm> form_of(const OnnxGraph& graph) {
   if (graph.inputs.size() > 1) return joined_form(graph);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "primitives/core/shape.hpp"
 #include "proto/convert/onnx_graph.hpp"
@@ -20,6 +21,9 @@ struct InputForm {
 // how many channels they have. Fails, naming the input, for one that is no tensor of real numbers with 1 to 3 spatial
 // axes; and if several differ in their axes, their extents or in the inputs of a batch.
 [[nodiscard]] Result<InputForm> form_of(const OnnxGraph& graph);
+
+// Returns the extents of the first Conv's weights, [f_out][f / groups][k...]; empty if there is none.
+[[nodiscard]] std::vector<std::int64_t> first_weights(const OnnxGraph& graph);
 
 // Returns the refusal of several inputs that do not have one extent; `how` says what was found.
 [[nodiscard]] Error inputs_differ(const OnnxGraph& graph, const std::string& how);

@@ -9,8 +9,6 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t max_copies = 256;
-
 bool are_of_one(const PlaneOfValue& a, const PlaneOfValue& b) {
   return a.of.value == b.of.value && a.of.axes == b.of.axes && a.axis == b.axis;
 }

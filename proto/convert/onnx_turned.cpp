@@ -15,7 +15,6 @@ using Integers = std::vector<std::int64_t>;
 using Numbers = std::vector<VolumeNumber>;
 
 constexpr int one_element = -1;
-constexpr std::int64_t max_copies = 256;
 constexpr std::size_t max_axes = 12;
 constexpr std::int64_t opset_of_axes_input = 13;  // older sets have an attribute
 
@@ -67,6 +66,23 @@ Result<Integers> placed(Integers axes, std::int64_t count) {
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return corrupt("names an axis twice");
   return axes;
+}
+
+// Changes the tensor at input 0 by change(tensor, axes that the node names), and keeps it.
+template <class Change>
+Result<void> with_axes(const OnnxNode& node, OnnxBuilder& builder, const Change& change) {
+  Result<TurnedValue> turned = turned_at(node, builder);
+  if (!turned) return turned.error();
+  if (builder.is_guessed(turned->value)) {
+    builder.guess(node.proto);
+    return {};
+  }
+  Result<Integers> axes = named_axes(node, builder);
+  if (!axes) return axes.error();
+  if (axes->empty()) return unsupported("names no axes, which is not supported");
+  if (Result<void> changed = change(*turned, *std::move(axes)); !changed) return changed;
+  keep_turned(node, builder, *std::move(turned));
+  return {};
 }
 
 // Finds which axes of a tensor make those that a Reshape asks for.
@@ -202,46 +218,31 @@ Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> convert_unsqueeze(const OnnxNode& node, OnnxBuilder& builder) {
-  Result<TurnedValue> input = turned_at(node, builder);
-  if (!input) return input.error();
-  if (builder.is_guessed(input->value)) {
-    builder.guess(node.proto);
+  return with_axes(node, builder, [](TurnedValue& turned, Integers axes) -> Result<void> {
+    const std::size_t count = turned.axes.size() + axes.size();
+    if (count > max_axes) return unsupported("makes " + std::to_string(count) + " axes");
+    const Result<Integers> places = placed(std::move(axes), static_cast<std::int64_t>(count));
+    if (!places) return places.error();
+    for (const std::int64_t axis : *places) turned.axes.insert(turned.axes.begin() + axis, one_element);
     return {};
-  }
-  Result<Integers> axes = named_axes(node, builder);
-  if (!axes) return axes.error();
-  if (axes->empty()) return corrupt("names no axes");
-  const std::size_t count = input->axes.size() + axes->size();
-  if (count > max_axes) return unsupported("makes " + std::to_string(count) + " axes");
-  axes = placed(*std::move(axes), static_cast<std::int64_t>(count));
-  if (!axes) return axes.error();
-  for (const std::int64_t axis : *axes) input->axes.insert(input->axes.begin() + axis, one_element);
-  keep_turned(node, builder, *std::move(input));
-  return {};
+  });
 }
 
 Result<void> convert_squeeze(const OnnxNode& node, OnnxBuilder& builder) {
-  Result<TurnedValue> input = turned_at(node, builder);
-  if (!input) return input.error();
-  if (builder.is_guessed(input->value)) {
-    builder.guess(node.proto);
-    return {};
-  }
-  Result<Integers> axes = named_axes(node, builder);
-  if (!axes) return axes.error();
-  if (axes->empty()) return unsupported("names no axes, which is not supported");
-  axes = placed(*std::move(axes), std::ssize(input->axes));
-  if (!axes) return axes.error();
-  const Axes found = without_single_channel(builder, *input);
-  for (std::size_t i = axes->size(); i-- > 0;) {
-    const std::int64_t axis = (*axes)[i];
-    if (found[index_of(axis)] != one_element) {
-      return unsupported("axis " + std::to_string(axis) + " is not one that Unsqueeze has added, nor a single channel");
+  return with_axes(node, builder, [&builder](TurnedValue& turned, Integers axes) -> Result<void> {
+    const Result<Integers> places = placed(std::move(axes), std::ssize(turned.axes));
+    if (!places) return places.error();
+    const Axes found = without_single_channel(builder, turned);
+    for (std::size_t i = places->size(); i-- > 0;) {
+      const std::int64_t axis = (*places)[i];
+      if (found[index_of(axis)] != one_element) {
+        return unsupported("axis " + std::to_string(axis) +
+                           " is not one that Unsqueeze has added, nor a single channel");
+      }
+      turned.axes.erase(turned.axes.begin() + axis);
     }
-    input->axes.erase(input->axes.begin() + axis);
-  }
-  keep_turned(node, builder, *std::move(input));
-  return {};
+    return {};
+  });
 }
 
 Result<void> tile_turned(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned) {

@@ -10,6 +10,9 @@
 
 namespace znni {
 
+// Copies of a voxel along an axis.
+inline constexpr std::int64_t max_copies = 256;
+
 // Returns the axes of [N][f][spatial...].
 [[nodiscard]] std::vector<int> axes_in_order(int rank);
 

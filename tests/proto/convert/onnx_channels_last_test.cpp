@@ -58,7 +58,7 @@ TEST(OnnxChannelsLast, OfASingleOneAReshapeDoes) {
   EXPECT_EQ(loaded.network.nodes.size(), 1U);
 }
 
-// As tf2onnx writes it for open extents.
+// tf2onnx writes this for open extents.
 TEST(OnnxChannelsLast, OfASingleOneWithOpenExtentsAxesAreAddedAndTakenAway) {
   OnnxModel model = keras(1, false);
   model.integers("0", {0});

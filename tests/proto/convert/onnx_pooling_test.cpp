@@ -29,7 +29,7 @@ TEST(OnnxPooling, MaxAndAverageWithStrides) {
   }
 }
 
-// Of an even extent nothing is padded, of an odd one something is.
+// SAME pads nothing around an even extent, and something around an odd one.
 TEST(OnnxPooling, SameOfAnyExtentIsRefused) {
   OnnxModel open;
   onnx::NodeProto& pool = add_pool(open, "MaxPool");

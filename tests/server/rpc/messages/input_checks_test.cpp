@@ -111,7 +111,7 @@ TEST(InputChecks, TypedContentsOfEach) {
   expect_invalid(request, "input 'raw': no data found");
 }
 
-// Those in shared memory have no raw contents.
+// Inputs in shared memory have no raw contents.
 TEST(InputChecks, SomeMayBeInSharedMemory) {
   ModelInferRequest request = masked_request();
   set_region(request, 0, 480);
