@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import tritonclient.grpc as triton
+import znni
 from onnx import TensorProto, helper, numpy_helper
 
 from harness import ZNNID, Daemon
@@ -315,6 +316,22 @@ class PaddedTest(unittest.TestCase):
         """Within float rounding of what whole convolutions give."""
         self.assertEqual(found.shape, exact.shape, hint)
         self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max(), hint)
+
+    def test_regions(self):
+        """The Python client's regions are those of the whole output."""
+        rng = np.random.default_rng(11)
+        with znni.Client(self.daemon.url) as client:
+            for name in self.models:
+                model = client.model(name)
+                volume = rng.standard_normal((model.channels, 44, 60, 52), np.float32)
+                whole = client.predict(name, volume, progress=False)
+                for _ in range(4):
+                    start = [rng.integers(0, n - 8) for n in volume.shape[1:]]
+                    stop = [rng.integers(a + 8, n + 1) for a, n in zip(start, volume.shape[1:])]
+                    found = client.predict(name, volume, roi=list(zip(start, stop)), progress=False)
+                    extent = found.shape[1:]
+                    exact = whole[(slice(None), *(slice(a, a + n) for a, n in zip(start, extent)))]
+                    self.assert_equal_to(exact, found, f"{name} {start} {stop}")
 
     def test_messages(self):
         rng = np.random.default_rng(5)

@@ -22,6 +22,7 @@ COVERED_ELSEWHERE = {
     "primitives/cpu/device/start_check_x86.cpp": "tests/deploy",
     "client/python/setup.py": "tests/client/python/install.py",
     "client/python/znni/__init__.py": "tests/client/python",
+    "client/python/znni/blocks/__init__.py": "tests/client/python/blocks",
     "client/python/znni/stores/__init__.py": "tests/client/python/stores",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -75,6 +76,10 @@ class Client:
         shape of the output for a volume. Version "" is the newest. Raises NotFoundError if there is none."""
         return ask(lambda: self._connection.model(name, version), self._patience())
 
+    def outlook(self, header: Any) -> Any:
+        """Returns the daemon's VolumeOutlook, predicted seconds among it, for a stream with this header of a Job."""
+        return ask(lambda: self._connection.outlook(header), self._patience())
+
     def predict(self, model: str, volume: Any, output: Any = None, *, roi: Roi = None, pad: str = "none",
                 dtype: Any = "float32", version: str = "", overwrite: bool = False, resume: bool = True,
                 progress: Wanted = True) -> Any:
@@ -93,7 +98,8 @@ class Client:
             ``[Z, Y, X]`` gives several channels. A path is called ``PATH.partial`` until it is complete.
         ``roi``
             The box of the volume to compute, stop exclusive: "z0:z1,y0:y1,x0:x1", ``np.s_[z0:z1, y0:y1, x0:x1]`` or
-            three pairs.
+            three pairs. For a model that itself pads or has strides, more of the volume is read, so that the output is
+            that of the whole volume.
         ``pad``
             "none": the output has field of view - 1 voxels less per axis, and its voxel ``i`` belongs to input voxel
             ``i + (field of view - 1) // 2``. "zero", "reflect", "edge": as large as the volume or ``roi``; real voxels
@@ -116,7 +122,7 @@ class Client:
                 source.arrange(facts.inputs, facts.name)
             job = plan_job(facts, source, roi, pad, dtype)
             target = _open_target(output, volume, job, overwrite)
-            shown = open_progress(progress, model, float(job.output[0] * job.output[1] * job.output[2]))
+            shown = open_progress(progress, model, float(math.prod(job.streamed)))
             try:
                 Run(self._connection, job, target, shown, resume, self._patience).run()
                 target.finish()
@@ -140,10 +146,11 @@ def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
     volumes = volume.values() if isinstance(volume, dict) else [volume]
     if output is not None and any(_is_same(output, each) for each in volumes):
         raise InvalidError("output: the volume itself found, expected another array")
-    return open_target(output, _facts(job), overwrite)
+    return open_target(output, facts_of(job), overwrite)
 
 
-def _facts(job: Job) -> OutputFacts:
+def facts_of(job: Job) -> OutputFacts:
+    """Returns what a store of the job's output is told of it."""
     source = job.source
     geometry = source.geometry.moved(job.origin) if source.geometry else None
     notes = {"model": job.model.name, "version": job.model.version, "pad": job.pad, "offset": list(job.origin),

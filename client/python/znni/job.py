@@ -13,12 +13,14 @@ from znni.errors import InvalidError
 from znni.model import Model
 from znni.padding import check_pad, padded
 from znni.stores.seam import Source
+from znni.surroundings import read_for
 from znni.voxel_type import output_type, wire_name
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """Describes one run. ``window`` is the box of the volume that is read, padded where it leaves the volume."""
+    """Describes one run. ``window`` is the box of the volume that is read, padded where it leaves the volume; ``streamed``
+    is the extent of its output, of which ``kept`` is the output."""
 
     model: Model
     source: Source
@@ -26,7 +28,13 @@ class Job:
     roi: Box
     window: Box
     dtype: np.dtype
-    output: Triple  # its extent
+    streamed: Triple
+    kept: Box
+
+    @property
+    def output(self) -> Triple:
+        """Returns the extent of the output."""
+        return self.kept.extent
 
     @property
     def origin(self) -> Triple:
@@ -35,7 +43,7 @@ class Job:
         return tuple(a + b for a, b in zip(self.roi.start, before))  # type: ignore[return-value]
 
     def input_of(self, part: Box) -> Box:
-        """Returns the box of the volume that a part of the output is computed from."""
+        """Returns the box of the volume that a part of what is streamed is computed from."""
         start = tuple(a + b for a, b in zip(self.window.start, part.start))
         stop = tuple(a + b + n - 1 for a, b, n in zip(self.window.start, part.stop, self.model.field_of_view))
         return Box(start, stop)  # type: ignore[arg-type]
@@ -49,16 +57,32 @@ class Job:
             first_plane=first_plane, resume_token=resume_token)
 
 
-def _check_region(model: Model, extent: Triple) -> None:
-    """Raises InvalidError if a region of which so much is read has, by itself, another output than in the volume."""
+def _check_region(model: Model, pad: str, extent: Triple) -> None:
+    """Raises InvalidError if a region of which so much is read has another output than in the volume."""
     if model.window is not None and extent != model.window:
         raise InvalidError(f"roi: model '{model.name}' blends overlapping windows of {text_of(model.window)}, which lie "
                            "otherwise over a region by itself than over the volume: leave roi out, or cut a region of "
                            "the window's extent")
-    if model.window is None and model.pads:
-        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, where what it is "
-                           "given begins, so that a region by itself has another output than the same region of the "
-                           "volume: leave roi out")
+    if model.window is None and model.pads and pad != "none" and model.field_of_view != (1, 1, 1):
+        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, and loses voxels at "
+                           f"the border, so that a region has no exact output with pad={pad!r}: leave roi or pad out")
+
+
+def _surrounded(model: Model, volume: Triple, start: Triple, extent: Triple) -> tuple[Box, Box]:
+    """Returns what is read of the volume for a region of the output of a network that pads, and the box of the output
+    of that which is the region."""
+    region = Box(start, tuple(a + n for a, n in zip(start, extent)))  # type: ignore[arg-type]
+    given = read_for(region, volume, model)
+    kept = (tuple(a - b for a, b in zip(side, given.start)) for side in region)
+    return given, Box(*kept)  # type: ignore[arg-type]
+
+
+def roi_of(box: Box, model: Model, pad: str) -> Box:
+    """Returns the region of a volume whose output is ``box`` of the output of the whole volume."""
+    if pad != "none":
+        return box
+    stop = tuple(b + n - 1 for b, n in zip(box.stop, model.field_of_view))
+    return Box(box.start, stop)  # type: ignore[arg-type]
 
 
 def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Job:
@@ -68,6 +92,10 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     volume = source.shape[1:]
     box = parse_roi(roi, volume)
     window = padded(pad, box, model.field_of_view)
+    kept = Box((0, 0, 0), model.shrunk(window.extent, source.name))
     if box.extent != volume:
-        _check_region(model, window.extent)
-    return Job(model, source, pad, box, window, output_type(dtype), model.shrunk(window.extent, source.name))
+        _check_region(model, pad, window.extent)
+        if model.pads and model.window is None:
+            window, kept = _surrounded(model, volume, box.start, kept.extent)
+    streamed = model.shrunk(window.extent, source.name)
+    return Job(model, source, pad, box, window, output_type(dtype), streamed, kept)

@@ -16,8 +16,9 @@ from znni.padding import check_pad
 class Model:
     """Describes a model. Extents are in voxels, along z, y and x.
 
-    ``pads`` is true for a network that itself pads with zeros at the border of what it is given: its output is as the
-    network says, and a region of interest by itself has another output than the same region of the volume.
+    ``pads`` is true for a network that itself pads with zeros at the border of what it is given, or has strides of its
+    own. An output voxel then depends on ``padding`` more voxels before and behind its field of view, and volumes have
+    ``least_extent`` voxels and multiples of ``period`` more.
     ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
     None: the output of a volume of another extent is a blend of overlapping windows.
     ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
@@ -37,6 +38,9 @@ class Model:
     outputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
     output_stride: Triple = (1, 1, 1)
     inputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
+    padding: tuple[Triple, Triple] = ((0, 0, 0), (0, 0, 0))
+    period: Triple = (1, 1, 1)
+    least_extent: Triple = (1, 1, 1)
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -94,10 +98,10 @@ class Model:
         return tuple(max(a, b) if a > 1 else 1 for a, b in zip(self.field_of_view, window))  # type: ignore[return-value]
 
 
-def _triple(text: str) -> Triple:
+def _triple(text: str, missing: int = 1) -> Triple:
     """Returns the extent of "z,y,x"; of networks with fewer axes, "y,x" or "x", the missing ones are 1."""
     found = [int(n) for n in re.findall(r"\d+", text)][:3]
-    return (*(1,) * (3 - len(found)), *found)  # type: ignore[return-value]
+    return (*(missing,) * (3 - len(found)), *found)  # type: ignore[return-value]
 
 
 def _channels(tensors: Sequence[Any]) -> int:
@@ -118,4 +122,8 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
                  window=_triple(properties["window"]) if "window" in properties else None,
                  outputs=_slices(metadata.outputs), inputs=_slices(metadata.inputs),
-                 output_stride=_triple(properties.get("output_stride", "1,1,1")))
+                 output_stride=_triple(properties.get("output_stride", "1,1,1")),
+                 padding=(_triple(properties.get("padding_before", ""), 0),
+                          _triple(properties.get("padding_after", ""), 0)),
+                 period=_triple(properties.get("input_period", "")),
+                 least_extent=_triple(properties.get("least_input", "")))

@@ -13,11 +13,11 @@ from znni.connection import Connection
 from znni.download import Download
 from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError, from_rpc
 from znni.job import Job
+from znni.kept_writer import KeptWriter
 from znni.padded_source import PaddedSource
 from znni.parts import cut
 from znni.patience import Patience, ask
 from znni.progress import Silent
-from znni.slab_writer import SlabWriter
 from znni.stores.seam import Target
 from znni.upload import Upload
 from znni.voxel_type import wire_name
@@ -51,7 +51,7 @@ class Run:
             self._voxels += math.prod(part.extent)
 
     def _parts(self) -> list[Box]:
-        whole = Box((0, 0, 0), self._job.output)
+        whole = Box((0, 0, 0), self._job.streamed)
         try:
             part = ask(lambda: self._connection.outlook(self._job.header(whole)), self._patience()).part
         except Error as error:
@@ -63,10 +63,10 @@ class Run:
             return [whole]
         if min(part.y, part.x) < 1:
             raise Error(f"the daemon names parts of {part.y} rows and {part.x} columns, expected at least one of each")
-        return cut(self._job.output, (part.z, part.y, part.x))
+        return cut(self._job.streamed, (part.z, part.y, part.x))
 
     def _run_part(self, part: Box) -> None:
-        writer = SlabWriter(self._target, part, self._job.model.output_channels, self._job.dtype)
+        writer = KeptWriter(self._target, part, self._job)
         planes, token = 0, ""
         patience = self._patience()
         while True:

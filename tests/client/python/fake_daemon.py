@@ -27,10 +27,13 @@ class Broken(Refused):
 class FakeDaemon:
     """Serves model "same", whose field of view is one voxel. `streams` says what becomes of one stream after the other,
     `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered,
-    `outlooks` with which statuses those for parts are. `headers`, `sent` and `metadata` are what came."""
+    `outlooks` with which statuses those for parts are, `voxel_seconds` what a voxel is predicted to take, `properties`
+    what else the model's metadata has. `headers`, `sent` and `metadata` are what came."""
 
-    def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=()):
+    def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=(),
+                 voxel_seconds=0.0, properties=()):
         self.streams, self.part, self.token = list(streams), part, token
+        self.voxel_seconds, self.properties = voxel_seconds, dict(properties)
         self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
         self.headers, self.metadata, self.sent = [], [], []
 
@@ -77,7 +80,7 @@ class FakeDaemon:
             self._end(context, grpc.StatusCode.NOT_FOUND, f"unknown model: '{request.name}'")
         tensor = wire.ModelMetadataResponse.TensorMetadata(name="x", shape=[-1, 1, -1, -1, -1])
         return wire.ModelMetadataResponse(name="same", versions=["1", "3"], inputs=[tensor], outputs=[tensor],
-                                          properties={"field_of_view": "1,1,1"})
+                                          properties={"field_of_view": "1,1,1", **self.properties})
 
     def _index(self, _, context):
         states = [("same", "READY", ""), ("other", "LOADING", "plans")]
@@ -89,8 +92,9 @@ class FakeDaemon:
             self._end(context, self.outlooks.pop(0), "no outlook now")
         if self.part is None:
             self._end(context, grpc.StatusCode.UNIMPLEMENTED, "no outlook")
-        return wire.VolumeOutlook(extent=header.extent, part=wire.Extent(z=header.extent.z, y=self.part[0],
-                                                                         x=self.part[1]))
+        seconds = self.voxel_seconds * header.extent.z * header.extent.y * header.extent.x
+        return wire.VolumeOutlook(extent=header.extent, predicted_seconds=seconds, predicted_seconds_in_parts=seconds,
+                                  part=wire.Extent(z=header.extent.z, y=self.part[0], x=self.part[1]))
 
     def _infer(self, requests, context):
         header = next(requests).header

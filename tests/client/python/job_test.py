@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError
-from znni.job import plan_job
+from znni.job import plan_job, roi_of
 from znni.model import Model
 from znni.stores.array import ArraySource
 
@@ -45,10 +45,27 @@ class JobTest(unittest.TestCase):
                 job(**options)
 
     def test_a_region_for_a_network_that_pads(self):
-        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1))
-        with self.assertRaisesRegex(InvalidError, "^roi: model 'net' pads with zeros"):
-            job(roi="0:9,:,:", model=pads)
-        self.assertEqual(job(roi="0:30,:,:", model=pads).output, (30, 40, 50))
+        """It is computed from what is around it, of which the output is cut."""
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), padding=((3, 0, 2), (5, 1, 2)),
+                                   period=(4, 1, 2), least_extent=(6, 1, 2))
+        found = job(roi="13:15,:,20:30", model=pads)
+        self.assertEqual(found.window, Box((8, 0, 18), (26, 40, 32)))  # 18 planes, 30 but for multiples of 4
+        self.assertEqual((found.streamed, found.kept), ((18, 40, 14), Box((5, 0, 2), (7, 40, 12))))
+        self.assertEqual((found.output, found.origin), ((2, 40, 10), (13, 0, 20)))
+        self.assertEqual(job(roi="13:15,:,20:30", model=pads, pad="reflect").window, found.window)
+        whole = job(roi="0:30,:,:", model=pads)
+        self.assertEqual((whole.streamed, whole.kept), ((30, 40, 50), Box((0, 0, 0), (30, 40, 50))))
+
+    def test_a_padded_region_for_a_network_that_pads_and_loses_voxels(self):
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(3, 1, 1))
+        with self.assertRaisesRegex(InvalidError, "^roi: model 'net' pads with zeros, .* no exact output with pad='zero'"):
+            job(roi="0:9,:,:", model=pads, pad="zero")
+        self.assertEqual(job(roi="0:9,:,:", model=pads).output, (7, 40, 50))
+
+    def test_the_region_of_a_box_of_the_output(self):
+        box = Box((1, 2, 3), (4, 5, 6))
+        self.assertEqual(roi_of(box, MODEL, "none"), Box((1, 2, 3), (13, 5, 10)))
+        self.assertEqual(roi_of(box, MODEL, "edge"), box)
 
     def test_a_network_that_normalises(self):
         """It takes whole volumes, and regions of its window's extent, also if it pads."""

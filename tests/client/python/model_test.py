@@ -25,7 +25,14 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model.halo, ((4, 0, 2), (5, 0, 2)))
         self.assertFalse(model.pads)
         self.assertEqual(model_of(answer(), True, "1").version, "1")
-        self.assertTrue(model_of(answer(padding_before="1,1,1"), True, "").pads)
+        self.assertEqual((model.padding, model.period, model.least_extent), (((0, 0, 0),) * 2, (1, 1, 1), (1, 1, 1)))
+
+    def test_networks_that_pad(self):
+        model = model_of(answer(padding_before="2,3", padding_after="4,5", input_period="8,4", least_input="16,4"), True,
+                         "")
+        self.assertTrue(model.pads)
+        self.assertEqual((model.padding, model.period, model.least_extent),
+                         (((0, 2, 3), (0, 4, 5)), (1, 8, 4), (1, 16, 4)))
 
     def test_several_inputs_follow_each_other(self):
         self.assertEqual(model_of(answer(), True, "").inputs, {"in": slice(0, 2)})

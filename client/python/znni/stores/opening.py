@@ -15,7 +15,7 @@ from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.npy import NpyTarget, open_npy
 from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Source, Target
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, is_zarr_path, open_node
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
 _EXPECTED = "expected FILE.npy, FILE.h5:/dataset or FOLDER.zarr"
@@ -24,10 +24,6 @@ _EXPECTED = "expected FILE.npy, FILE.h5:/dataset or FOLDER.zarr"
 def _split_hdf5(path: str) -> tuple[str, str] | None:
     match = _HDF5.fullmatch(path)
     return (match[1], match[2] or "") if match else None
-
-
-def _is_zarr(path: str) -> bool:
-    return any(part.endswith(".zarr") for part in path.rstrip("/").split("/"))
 
 
 def open_source(volume: Any) -> Source:
@@ -55,7 +51,7 @@ def _open_path(path: str) -> Source:
     hdf5 = _split_hdf5(path)
     if hdf5:
         return Hdf5Source(*hdf5)
-    if _is_zarr(path):
+    if is_zarr_path(path):
         return ZarrSource(open_node(path), path)
     raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
 

@@ -38,8 +38,19 @@ def open_node(path: str) -> Any:
     try:
         node = zarr.open(root, mode="r")
         return node[inner] if inner else node
-    except (FileNotFoundError, KeyError):
+    except (FileNotFoundError, KeyError, IndexError):  # the last of an array, which has nothing in it
         raise NotFoundError(f"{path}: there is no zarr array or group") from None
+
+
+def is_zarr_path(path: str) -> bool:
+    """Returns whether a path names a zarr container or what lies in one."""
+    return any(part.endswith(".zarr") for part in path.rstrip("/").split("/"))
+
+
+def open_array(path: str) -> Any:
+    """Returns the array that ``path`` names, or the first, largest one of an OME-NGFF image, of any type of voxels."""
+    node = open_node(path)
+    return _first_array(node, path) if _is_group(node) else node
 
 
 def _multiscales(attributes: Any) -> list:
@@ -52,24 +63,25 @@ def _is_group(node: Any) -> bool:
     return isinstance(node, zarr_module().Group)
 
 
+def _first_array(group: Any, name: str) -> Any:
+    """Returns the first array of an OME-NGFF image. Raises InvalidError if the group is none."""
+    multiscales = _multiscales(group.attrs)
+    if not multiscales:
+        arrays = ", ".join(key for key, _ in group.arrays()) or "none"
+        raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image; arrays in it: {arrays}")
+    return group[multiscales[0]["datasets"][0]["path"]]
+
+
 class ZarrSource(ArraySource):
     """Reads an array, or the first, largest array of a group that is an OME-NGFF image."""
 
     def __init__(self, node: Any, name: str) -> None:
-        array, group = (self._first(node, name), node) if _is_group(node) else (node, self._parent(node))
+        array, group = (_first_array(node, name), node) if _is_group(node) else (node, self._parent(node))
         super().__init__(array, name)
         self.zarr_format = int(array.metadata.zarr_format)
         for multiscale in _multiscales(group.attrs) if group is not None else ():
             path = array.path[len(group.path):].strip("/")
             self.geometry = self.geometry or geometry_of(multiscale, path, name)
-
-    @staticmethod
-    def _first(group: Any, name: str) -> Any:
-        multiscales = _multiscales(group.attrs)
-        if not multiscales:
-            arrays = ", ".join(key for key, _ in group.arrays()) or "none"
-            raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image; arrays in it: {arrays}")
-        return group[multiscales[0]["datasets"][0]["path"]]
 
     @staticmethod
     def _parent(array: Any) -> Any:
@@ -90,7 +102,8 @@ class ZarrSource(ArraySource):
 class ZarrTarget(Target):
     """Writes a folder: an OME-NGFF image of one resolution, of the format of the volume, or of version 2.
 
-    Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64.
+    Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64. ``chunk`` is their extent
+    along z, y and x.
     """
 
     def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
@@ -99,7 +112,8 @@ class ZarrTarget(Target):
         self._partial = Partial(path, overwrite)
         self._target: ArrayTarget | None = None
         self._edge = 128 if facts.dtype.itemsize == 1 else 64
-        self.depth, self.rows = (min(self._edge, n) for n in facts.shape[1:3])
+        self.chunk: Triple = tuple(min(self._edge, n) for n in facts.shape[1:])  # type: ignore[assignment]
+        self.depth, self.rows = self.chunk[:2]
         self.folder = self._partial.folder
 
     def begin(self) -> None:
@@ -117,7 +131,7 @@ class ZarrTarget(Target):
 
     def _make(self, group: Any, ndim: int) -> Any:
         shape = self._facts.file_shape
-        chunks = (1,) * (ndim - 3) + tuple(min(self._edge, n) for n in shape[-3:])
+        chunks = (1,) * (ndim - 3) + self.chunk
         version = group.metadata.zarr_format
         names = {"dimension_names": ("c", "z", "y", "x")[-ndim:]} if version == 3 else {}
         return group.create_array(_ARRAY, shape=shape, chunks=chunks, dtype=self._facts.dtype, fill_value=0,

@@ -12,7 +12,7 @@ from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.seam import OutputFacts
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node
 
 GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
 
@@ -90,6 +90,15 @@ class ZarrTest(unittest.TestCase):
         self.written(facts(2))
         with self.assertRaisesRegex(NotFoundError, "v.ome.zarr/s9: there is no"):
             open_node(self.path + "/s9")
+        with self.assertRaisesRegex(NotFoundError, "v.ome.zarr/0/s9: there is no"):
+            open_node(self.path + "/0/s9")
+
+    def test_arrays_of_any_type(self):
+        zarr.save_array(f"{self.folder}/mask.zarr", np.ones((2, 3, 4), bool))
+        self.assertEqual(open_array(f"{self.folder}/mask.zarr").dtype, bool)
+        self.written(facts(3))
+        for path in (self.path, self.path + "/0"):
+            self.assertEqual(open_array(path).shape, (2, 70, 4, 5))
 
     def test_discarded(self):
         target = ZarrTarget(self.path, facts(3), False)

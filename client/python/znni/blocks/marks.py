@@ -1,0 +1,71 @@
+"""Says which blocks of a job are done: a small file for each, in a folder that all machines of the job see."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from typing import Any, Iterator
+
+_IN_A_FOLDER = 1000
+
+
+def sync(path: str | os.PathLike) -> None:
+    """Returns once the file or folder is on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Marks:
+    """Keeps marks in ``folder``. A mark is there as a whole or not at all, whenever the machine stops."""
+
+    def __init__(self, folder: str | os.PathLike) -> None:
+        self._folder = pathlib.Path(folder)
+
+    def is_done(self, number: int) -> bool:
+        """Returns whether the block is marked as done."""
+        return self._path("done", number).is_file()
+
+    def finish(self, number: int, facts: dict[str, Any]) -> None:
+        """Marks a block as done, which lies on disk. It has failed no longer."""
+        self._write(self._path("done", number), facts)
+        self._path("failed", number).unlink(missing_ok=True)
+
+    def fail(self, number: int, reason: str) -> None:
+        """Marks a block as failed, with the reason."""
+        self._write(self._path("failed", number), {"reason": reason})
+
+    def forget(self, number: int) -> None:
+        """Takes the mark of a block away, so that it is computed again."""
+        self._path("done", number).unlink(missing_ok=True)
+
+    def done(self) -> dict[int, dict[str, Any]]:
+        """Returns the facts of all blocks that are done, by number."""
+        return dict(self._read("done"))
+
+    def failed(self) -> dict[int, str]:
+        """Returns why blocks failed, by number."""
+        return {number: facts["reason"] for number, facts in self._read("failed")}
+
+    def _path(self, kind: str, number: int) -> pathlib.Path:
+        return self._folder / kind / f"{number // _IN_A_FOLDER:06d}" / f"{number:09d}.json"
+
+    def _write(self, path: pathlib.Path, facts: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}")
+        new.write_text(json.dumps(facts))
+        sync(new)
+        os.replace(new, path)
+        sync(path.parent)
+
+    def _read(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        for path in sorted((self._folder / kind).glob("*/*.json")):
+            if path.name.startswith("."):
+                continue
+            try:
+                yield int(path.stem), json.loads(path.read_text())
+            except FileNotFoundError:  # it was taken away since
+                continue

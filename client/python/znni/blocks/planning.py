@@ -1,0 +1,201 @@
+"""Plans a job of blocks: asks the daemon what blocks of several extents take, and makes the output."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import shutil
+import uuid
+from typing import Any
+
+from znni.blocks.grid import Grid
+from znni.blocks.mask import Mask
+from znni.blocks.serving import Serving, digest_of
+from znni.blocks.spec import JobSpec
+from znni.box import Box, Triple, text_of
+from znni.client import Client, facts_of
+from znni.errors import InvalidError, UnsupportedError
+from znni.job import Job, plan_job, roi_of
+from znni.model import Model
+from znni.stores.opening import open_source
+from znni.stores.zarr_store import ZarrTarget
+
+_MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_MAX_BLOCK_BYTES = 2 << 30  # of output
+_MAX_BLOCK_SECONDS = 900.0  # what a machine that stops loses at most
+
+
+@dataclasses.dataclass(frozen=True)
+class Wishes:
+    """Are what a user asks of a job, as the options of 'znni-job plan' have it; ``block`` None lets us choose."""
+
+    network: str
+    servers: list[str]
+    model: str
+    input: str
+    output: str
+    pad: str
+    dtype: str
+    mem: str | None
+    threads: int | None
+    config: str | None
+    block: Triple | None
+    nodes: int
+    mask: str | None
+    skip_empty: bool
+    price_per_hour: float | None
+    overwrite: bool
+
+
+class Pricing:
+    """Knows how long blocks of the output of ``whole``, a job of the whole volume, take on this daemon."""
+
+    def __init__(self, client: Client, whole: Job) -> None:
+        self._client = client
+        self._whole = whole
+        self._jobs: dict[Triple, Job] = {}
+        self._seconds: dict[Triple, float] = {}
+
+    def job(self, extent: Triple) -> Job:
+        """Returns the job of a block of so many output voxels, in the middle of the output."""
+        if extent not in self._jobs:
+            whole = self._whole
+            start = tuple((n - m) // 2 for n, m in zip(whole.output, extent))
+            box = Box(start, tuple(a + n for a, n in zip(start, extent)))  # type: ignore[arg-type]
+            roi = roi_of(box, whole.model, whole.pad)
+            self._jobs[extent] = plan_job(whole.model, whole.source, list(zip(*roi)), whole.pad, whole.dtype)
+        return self._jobs[extent]
+
+    def seconds(self, extent: Triple) -> float:
+        """Returns the predicted seconds of a block of so many output voxels."""
+        if extent not in self._seconds:
+            job = self.job(extent)
+            outlook = self._client.outlook(job.header(Box((0, 0, 0), job.streamed)))
+            times = [outlook.predicted_seconds, outlook.predicted_seconds_in_parts]
+            self._seconds[extent] = min((time for time in times if time > 0), default=0.0)
+        return self._seconds[extent]
+
+    def voxels_read(self, extent: Triple) -> int:
+        """Returns the voxels of the volume that a block of so many output voxels is computed from, at most."""
+        return math.prod(min(n, m) for n, m in zip(self.job(extent).window.extent, self._whole.source.shape[1:]))
+
+    def total(self, grid: Grid) -> float:
+        """Returns the predicted seconds of all blocks on one machine."""
+        return sum(count * self.seconds(extent) for extent, count in grid.shapes().items())
+
+    def longest(self, grid: Grid, nodes: int) -> float:
+        """Returns the predicted seconds until the last of so many machines is done, each with every ``nodes``-th
+        block."""
+        share = -(-len(grid) // nodes)
+        return max(self.total(grid) / nodes, share * self.total(grid) / len(grid))
+
+
+def choose_block(pricing: Pricing, output: Triple, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:
+    """Returns the block with which so many machines are done first, of cubes of chunks that fit into the limits."""
+    best, best_seconds = None, math.inf
+    for extent in _candidates(output, chunk, voxel_bytes):
+        if best is not None and pricing.seconds(_within(extent, output)) > _MAX_BLOCK_SECONDS:
+            break
+        seconds = pricing.longest(Grid(output, extent), nodes)
+        if seconds < best_seconds:
+            best, best_seconds = extent, seconds
+    assert best is not None
+    return best
+
+
+def _candidates(output: Triple, chunk: Triple, voxel_bytes: int) -> list[Triple]:
+    found: list[Triple] = []
+    for multiple in _MULTIPLES:
+        extent = tuple(min(multiple * c, -(-n // c) * c) for c, n in zip(chunk, output))
+        too_large = math.prod(extent) * voxel_bytes > _MAX_BLOCK_BYTES
+        if extent not in found and not (found and too_large):
+            found.append(extent)  # type: ignore[arg-type]
+    return found
+
+
+def _within(extent: Triple, output: Triple) -> Triple:
+    return tuple(min(a, b) for a, b in zip(extent, output))  # type: ignore[return-value]
+
+
+def plan(wishes: Wishes) -> JobSpec:
+    """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
+    if not wishes.output.rstrip("/").endswith(".zarr"):
+        raise InvalidError(f"{wishes.output}: machines write one output together as FOLDER.zarr only")
+    identity = uuid.uuid4().hex
+    with open_source(wishes.input) as source, serve(wishes) as serving:
+        client = serving.client()
+        model = client.model(serving.model)
+        _check_has_no_seams(model)
+        job = plan_job(model, source, None, wishes.pad, wishes.dtype)
+        if wishes.mask:
+            Mask(wishes.mask, source.shape[1:])
+        target = _make_target(wishes, job, identity)
+        spec = _spec(wishes, serving, client, job, target.chunk, identity)
+        shutil.rmtree(spec.folder, ignore_errors=True)  # of an output that is replaced
+        target.begin()
+        target.finish()
+    return spec
+
+
+def serve(wishes: Wishes) -> Serving:
+    """Returns who computes for the wishes."""
+    network = os.path.abspath(wishes.network) if wishes.network else ""
+    return Serving(network=network, mem=wishes.mem, threads=wishes.threads, config=_config(wishes), model=wishes.model,
+                   servers=wishes.servers)
+
+
+def _config(wishes: Wishes) -> str | None:
+    return os.path.abspath(wishes.config) if wishes.config else None
+
+
+def _check_has_no_seams(model: Model) -> None:
+    """Raises UnsupportedError if blocks of a model's output differ from those of the whole output."""
+    if model.window is not None:
+        raise UnsupportedError(f"model '{model.name}' is bound to its window, so a block by itself has another output "
+                               "than in the volume: compute the volume on one machine, with 'znni infer' or predict()")
+
+
+def _make_target(wishes: Wishes, job: Job, identity: str) -> ZarrTarget:
+    facts = facts_of(job)
+    return ZarrTarget(os.path.abspath(wishes.output), dataclasses.replace(facts, notes={**facts.notes, "job": identity}),
+                      wishes.overwrite)
+
+
+def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Triple, identity: str) -> JobSpec:
+    pricing = Pricing(client, job)
+    voxel_bytes = job.model.output_channels * job.dtype.itemsize
+    block = wishes.block or choose_block(pricing, job.output, chunk, wishes.nodes, voxel_bytes)
+    check_block(block, chunk, job.output)
+    network = os.path.abspath(wishes.network) if wishes.network else ""
+    return JobSpec(
+        identity=identity, network=network, network_sha256=digest_of(network) if network else "", mem=wishes.mem,
+        threads=wishes.threads, config=_config(wishes), model=serving.model, servers=wishes.servers,
+        input=_absolute(wishes.input), output=os.path.abspath(wishes.output), pad=wishes.pad, dtype=job.dtype.name,
+        mask=_absolute(wishes.mask) if wishes.mask else None, skip_empty=wishes.skip_empty, output_extent=job.output,
+        origin=job.origin, block=block, nodes=wishes.nodes,
+        predicted=_predicted(wishes, pricing, job, Grid(job.output, block)))
+
+
+def _absolute(path: str) -> str:
+    """Returns the path from the root on; what stands behind a colon, as in FILE.h5:/dataset, stays as it is."""
+    return os.path.abspath(path) if ":" not in path else os.path.abspath(path.partition(":")[0]) + path[path.index(":"):]
+
+
+def check_block(block: Triple, chunk: Triple, output: Triple) -> None:
+    """Raises InvalidError unless a block is whole chunks of the output, or all of it, along each axis: two machines may
+    write no chunk."""
+    if any(b < 1 or (b % c and b < n) for b, c, n in zip(block, chunk, output)):
+        raise InvalidError(f"--block: {text_of(block)} found, expected multiples of the output's chunks, "
+                           f"{text_of(chunk)}")
+
+
+def _predicted(wishes: Wishes, pricing: Pricing, job: Job, grid: Grid) -> dict[str, Any]:
+    """Returns what is told to people: hours, bytes, price."""
+    hours = pricing.longest(grid, wishes.nodes) / 3600
+    read = sum(count * pricing.voxels_read(extent) for extent, count in grid.shapes().items())
+    price = wishes.price_per_hour
+    return {"blocks": len(grid), "seconds_of_a_block": pricing.seconds(_within(grid.block, grid.output)), "hours": hours,
+            "bytes_read": read * job.source.shape[0] * job.source.dtype.itemsize,
+            "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
+            "price": price * hours * wishes.nodes if price is not None else None}

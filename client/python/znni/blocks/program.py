@@ -1,0 +1,183 @@
+"""znni-job: one volume through one network on many machines."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import signal
+import sys
+from typing import Any, Sequence
+
+from znni import __version__
+from znni.blocks.duration import duration
+from znni.blocks.grid import Shard, parse_shard
+from znni.blocks.planning import Wishes, plan
+from znni.blocks.serving import Serving, digest_of
+from znni.blocks.spec import JobSpec, read_spec, to_json
+from znni.blocks.status import status_of, verify
+from znni.blocks.work import LASTING, Worker, open_output
+from znni.box import Triple, text_of
+from znni.errors import Error, InvalidError
+from znni.padding import PADS
+
+DONE, MAY_HELP, WRONG = 0, 1, 2  # exit codes: all is there; run it again; running it again does not help
+_EXITS = "exit codes: 0 all is there; 1 some is missing, run it again; 2 wrong input, which running again does not mend"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _block(text: str) -> Triple | None:
+    if text == "auto":
+        return None
+    numbers = text.split(",")
+    if len(numbers) != 3 or not all(number.isdigit() for number in numbers):
+        raise argparse.ArgumentTypeError(f"'{text}' found, expected auto or Z,Y,X, for example 256,256,256")
+    return tuple(map(int, numbers))  # type: ignore[return-value]
+
+
+def _at_least(least: int) -> Any:
+    def number(text: str) -> int:
+        if not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' found, expected a whole number of at least {least}")
+        return int(text)
+    return number
+
+
+def _price(text: str) -> float:
+    try:
+        price = float(text)
+    except ValueError:
+        price = -1.0
+    if not 0 <= price < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' found, expected a price, for example 3.20")
+    return price
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="znni-job", description=__doc__, epilog=_EXITS)
+    parser.add_argument("--version", action="version", version=f"znni-job {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify")
+    _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))
+    run = commands.add_parser("run", help="compute the blocks of a shard that are missing", epilog=_EXITS)
+    run.add_argument("job", help="file that 'plan' printed")
+    run.add_argument("--shard", help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the "
+                                     "environment and the job's --nodes, if it is set, else all)")
+    run.add_argument("--server", action="append", metavar="HOST:PORT",
+                     help="daemon to use instead of the job's; several are taken in turns")
+    run.add_argument("--retries", type=_at_least(0), default=4,
+                     help="how often a block that fails is tried again (default: 4)")
+    status = commands.add_parser("status", help="how many blocks are done, failed, missing")
+    status.add_argument("job")
+    status.add_argument("--json", action="store_true", help="print JSON")
+    check = commands.add_parser("verify", help="read the output and compare it with what was computed", epilog=_EXITS)
+    check.add_argument("job")
+    check.add_argument("--repair", action="store_true", help="let the next run compute damaged blocks again")
+    return parser
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-m", "--network", default="", help="file of ONNX that each machine serves itself")
+    add("--server", action="append", default=[], metavar="HOST:PORT", help="daemon that serves --model; may be repeated")
+    add("--model", default="", help="model of the servers")
+    add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FILE.h5:/dataset or FILE.npy")
+    add("-o", "--output", required=True, help="FOLDER.zarr, which is made now")
+    add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none)")
+    add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
+    add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")
+    add("--nodes", type=_at_least(1), default=1, help="number of machines (default: 1)")
+    add("--mem", help="memory of a machine's daemon, for example 16G (default: 0.8 of what is available)")
+    add("--threads", type=_at_least(1), help="threads of a machine's daemon (default: all processors)")
+    add("--config", help="config.pbtxt of the network")
+    add("--mask", help="volume whose voxels that are not 0 are of interest; may be coarser by a whole factor")
+    add("--skip-empty", action="store_true", help="leave out blocks whose input is 0 everywhere; their output is 0")
+    add("--price-per-hour", type=_price, help="price of a machine, for example 3.20")
+    add("--overwrite", action="store_true", help="replace an output that is there")
+
+
+def _plan(options: argparse.Namespace) -> int:
+    names = {field.name for field in dataclasses.fields(Wishes)}
+    values = {name: value for name, value in vars(options).items() if name in names}
+    spec = plan(Wishes(servers=options.server, **values))
+    sys.stdout.write(to_json(spec))
+    _say(_summary(spec))
+    return DONE
+
+
+def _summary(spec: JobSpec) -> str:
+    told = spec.predicted
+    price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
+    machines = f"{spec.nodes} machines" if spec.nodes > 1 else "1 machine"
+    return (f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
+            f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
+            f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression")
+
+
+def _shard(options: argparse.Namespace, spec: JobSpec) -> Shard:
+    if options.shard:
+        return parse_shard(options.shard)
+    index = os.environ.get("JOB_COMPLETION_INDEX")
+    return parse_shard(f"{index}/{spec.nodes}") if index else Shard(0, 1)
+
+
+def _run(options: argparse.Namespace) -> int:
+    spec = read_spec(options.job)
+    shard = _shard(options, spec)
+    servers = options.server or spec.servers
+    network = "" if options.server else spec.network
+    if network and digest_of(network) != spec.network_sha256:
+        raise InvalidError(f"{network}: was changed after the job was made: make the job again with 'znni-job plan'")
+    open_output(spec)  # before a daemon is started
+    with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config, model=spec.model,
+                 servers=servers, turn=shard.index) as serving:
+        failed = Worker(spec, serving, options.retries, _say).run(shard)
+    if not failed:
+        return DONE
+    _say(f"znni-job: {len(failed)} blocks failed: " + ", ".join(map(str, failed)))
+    return WRONG if all(isinstance(error, LASTING) for error in failed.values()) else MAY_HELP
+
+
+def _status(options: argparse.Namespace) -> int:
+    status = status_of(read_spec(options.job))
+    if options.json:
+        print(json.dumps({**dataclasses.asdict(status), "missing": status.missing,
+                          "seconds_left": status.seconds_left}))
+        return DONE
+    left = status.seconds_left
+    print(f"{status.done} of {status.blocks} blocks done, {status.skipped} of them skipped; {status.missing} missing"
+          + (f", which take one machine {duration(left)}" if left else ""))
+    for number, reason in sorted(status.failed.items()):
+        print(f"block {number} failed: {reason}")
+    return DONE
+
+
+def _verify(options: argparse.Namespace) -> int:
+    missing, damaged = verify(read_spec(options.job), options.repair, _say)
+    print(f"{len(missing)} blocks missing, {len(damaged)} damaged")
+    return MAY_HELP if missing or damaged else DONE
+
+
+def _end(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and returns its exit code."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _end)  # what a scheduler sends before it takes the machine away
+    try:
+        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify}[options.command](options)
+    except (Error, OSError) as error:
+        _say(f"znni-job: {error}")
+        return WRONG if isinstance(error, LASTING) else MAY_HELP
+    except KeyboardInterrupt:
+        _say("znni-job: interrupted; run it again to go on")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

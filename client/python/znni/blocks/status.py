@@ -1,0 +1,68 @@
+"""Says how far a job of blocks is, and whether what lies on disk is what was computed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Callable
+
+from znni.blocks.marks import Marks
+from znni.blocks.region import Region
+from znni.blocks.spec import JobSpec
+from znni.blocks.work import open_output
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """Counts the blocks of a job. ``failed`` has the reasons of those that failed last, by number; ``seconds`` is what
+    the computed ones took, one after the other."""
+
+    blocks: int
+    done: int
+    skipped: int
+    failed: dict[int, str]
+    seconds: float
+
+    @property
+    def missing(self) -> int:
+        """Returns how many are not done, failed ones included."""
+        return self.blocks - self.done
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Returns what the missing blocks take on one machine; None if none was computed yet."""
+        computed = self.done - self.skipped
+        return self.missing * self.seconds / computed if computed else None
+
+
+def status_of(spec: JobSpec) -> Status:
+    """Returns how far the job is."""
+    marks = Marks(spec.folder)
+    done = marks.done()
+    skipped = [facts for facts in done.values() if facts["skipped"]]
+    seconds = sum(facts["seconds"] for facts in done.values() if not facts["skipped"])
+    failed = {number: reason for number, reason in marks.failed().items() if number not in done}
+    return Status(len(spec.grid), len(done), len(skipped), failed, seconds)
+
+
+def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[list[int], list[int]]:
+    """Reads all blocks that are done. Returns the numbers of those that are missing, and of those whose voxels differ
+    from what was computed; with ``repair`` the latter are missing from now on."""
+    marks, array, grid = Marks(spec.folder), open_output(spec), spec.grid
+    done = marks.done()
+    damaged = []
+    for number, facts in sorted(done.items()):
+        if _stored(Region(array, grid.box(number))) == facts["digest"]:
+            continue
+        damaged.append(number)
+        say(f"block {number}: its voxels are not those that were computed")
+        if repair:
+            marks.forget(number)
+    return [number for number in range(len(grid)) if number not in done], damaged
+
+
+def _stored(region: Region) -> str:
+    """Returns the digest of a block, or why it cannot be read: a chunk that was cut short is not decompressed."""
+    try:
+        return region.digest()
+    except Exception as error:  # whatever zarr and its codecs raise
+        return f"unreadable: {error}"

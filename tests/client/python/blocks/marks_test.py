@@ -1,0 +1,43 @@
+"""Marks of blocks."""
+
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from znni.blocks import marks as module
+from znni.blocks.marks import Marks
+
+
+class MarksTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "out.zarr.job"
+        self.marks = Marks(self.folder)
+
+    def test_a_block_is_done_until_it_is_forgotten(self):
+        self.assertEqual((self.marks.done(), self.marks.failed()), ({}, {}))
+        self.marks.fail(1234567, "no memory")
+        self.assertEqual(self.marks.failed(), {1234567: "no memory"})
+        self.marks.finish(1234567, {"digest": "d"})
+        self.marks.finish(0, {"digest": "e"})
+        self.assertEqual((self.marks.done(), self.marks.failed()), ({0: {"digest": "e"}, 1234567: {"digest": "d"}}, {}))
+        self.assertTrue(self.marks.is_done(0))
+        self.marks.forget(0)
+        self.assertFalse(self.marks.is_done(0))
+
+    def test_a_mark_that_was_being_written_is_none(self):
+        with mock.patch.object(module.os, "replace", side_effect=OSError("killed here")):
+            self.assertRaises(OSError, self.marks.finish, 5, {"digest": "d"})
+        self.assertEqual((self.marks.done(), self.marks.is_done(5)), ({}, False))
+
+    def test_a_mark_is_on_disk_before_it_has_its_name(self):
+        steps = []
+        with mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))), \
+                mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))):
+            self.marks.finish(5, {})
+        self.assertRegex(steps[0][1], r"^\.000000005\.json\.")
+        self.assertEqual(steps[1:], [("name", "000000005.json"), ("sync", "000000")])
+
+
+if __name__ == "__main__":
+    unittest.main()

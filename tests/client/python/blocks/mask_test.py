@@ -1,0 +1,68 @@
+"""Masks, and input without content."""
+
+import pathlib
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+import zarr
+from znni.blocks.mask import Mask, is_empty
+from znni.box import Box
+from znni.errors import InvalidError
+from znni.stores.opening import open_source
+
+
+class MaskTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def paths(self, values):
+        """Yields the same mask in all kinds of files."""
+        np.save(self.folder / "m.npy", values)
+        yield self.folder / "m.npy"
+        zarr.save_array(str(self.folder / "m.zarr"), values)
+        yield self.folder / "m.zarr"
+        with h5py.File(self.folder / "m.h5", "w") as file:
+            file["mask"] = values.astype(np.uint8)
+        yield f"{self.folder}/m.h5:/mask"
+
+    def test_a_box_with_one_voxel_is_covered(self):
+        values = np.zeros((6, 7, 8), bool)
+        values[3, 4, 5] = True
+        for path in self.paths(values):
+            mask = Mask(path, (6, 7, 8))
+            self.assertTrue(mask.covers(Box((3, 4, 5), (4, 5, 6))))
+            self.assertTrue(mask.covers(Box((0, 0, 0), (6, 7, 8))))
+            for axis in range(3):
+                start = [0, 0, 0]
+                start[axis] = (4, 5, 6)[axis]
+                self.assertFalse(mask.covers(Box(tuple(start), (6, 7, 8))))
+
+    def test_a_mask_may_be_coarser(self):
+        values = np.zeros((1, 2, 3, 4), np.uint16)
+        values[0, 1, 2, 0] = 700
+        np.save(self.folder / "m.npy", values)
+        mask = Mask(self.folder / "m.npy", (3, 6, 32))  # a voxel stands for 2x2x8
+        self.assertTrue(mask.covers(Box((2, 5, 7), (3, 6, 9))))
+        self.assertFalse(mask.covers(Box((2, 5, 8), (3, 6, 32))))
+        self.assertFalse(mask.covers(Box((0, 0, 0), (2, 6, 32))))
+
+    def test_other_extents_are_refused(self):
+        for shape, extent in (((3, 3, 3), (4, 3, 3)), ((2, 3, 3, 3), (3, 3, 3)), ((3, 3), (3, 3, 3))):
+            np.save(self.folder / "m.npy", np.ones(shape))
+            with self.assertRaisesRegex(InvalidError, "m.npy: a mask of .* found, expected one channel of"):
+                Mask(self.folder / "m.npy", extent)
+
+    def test_empty_input(self):
+        values = np.zeros((2, 5, 6, 7), np.uint8)
+        values[1, 4, 5, 6] = 1
+        source = open_source(values)
+        self.assertFalse(is_empty(source, Box((-2, -2, -2), (9, 9, 9))))
+        self.assertFalse(is_empty(source, Box((4, 5, 6), (5, 6, 7))))
+        self.assertTrue(is_empty(source, Box((-2, -2, -2), (9, 9, 6))))
+        self.assertTrue(is_empty(source, Box((0, 0, 0), (4, 6, 7))))
+
+
+if __name__ == "__main__":
+    unittest.main()

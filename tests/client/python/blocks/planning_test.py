@@ -1,0 +1,92 @@
+"""Plans of jobs."""
+
+import pathlib
+
+import numpy as np
+import zarr
+from znni.blocks.grid import Grid
+from znni.blocks.planning import Pricing, check_block, choose_block
+from znni.errors import Error, InvalidError, UnsupportedError
+
+from job_case import EXTENT, JobCase
+
+
+class FixedPricing(Pricing):
+    """Has a halo of 20 voxels, and counts an input voxel as a microsecond times `price`."""
+
+    def __init__(self, price=1):
+        self.price = price
+
+    def seconds(self, extent):
+        return self.price * 1e-6 * np.prod([n + 20 for n in extent], dtype=float)
+
+
+class PlanningTest(JobCase):
+    def test_large_blocks_for_one_machine_small_ones_for_many(self):
+        output, chunk = (1000, 1000, 1000), (64, 64, 64)
+        blocks = [choose_block(FixedPricing(), output, chunk, nodes, 4) for nodes in (1, 8, 64, 4000)]
+        self.assertEqual(sorted(blocks, reverse=True), blocks)
+        self.assertEqual((blocks[0], blocks[-1]), ((768, 768, 768), (64, 64, 64)))
+        for nodes, block in zip((1, 8, 64, 4000), blocks):  # no other cube is better
+            longest = FixedPricing().longest(Grid(output, block), nodes)
+            for multiple in (1, 2, 4, 8):
+                other = Grid(output, (64 * multiple,) * 3)
+                self.assertLessEqual(longest, FixedPricing().longest(other, nodes))
+
+    def test_no_block_takes_longer_than_a_quarter_of_an_hour(self):
+        slow = choose_block(FixedPricing(price=100), (1000, 1000, 1000), (64, 64, 64), 1, 4)
+        self.assertLessEqual(FixedPricing(price=100).seconds(slow), 900)
+        self.assertEqual(choose_block(FixedPricing(price=1e9), (1000, 1000, 1000), (64, 64, 64), 1, 4), (64, 64, 64))
+
+    def test_the_longest_share_is_at_least_one_block(self):
+        grid = Grid((64, 64, 128), (64, 64, 64))
+        self.assertEqual(FixedPricing().longest(grid, 100), FixedPricing().seconds((64, 64, 64)))
+
+    def test_blocks_are_whole_chunks(self):
+        output = (300, 300, 20)
+        for block in ((128, 64, 20), (64, 64, 30), (999, 999, 999)):
+            check_block(block, (64, 64, 20), output)
+        for block in ((100, 64, 20), (64, 64, 10), (64, 0, 20)):
+            with self.assertRaisesRegex(InvalidError, "--block: .* expected multiples of the output's chunks, 64x64x20"):
+                check_block(block, (64, 64, 20), output)
+
+    def test_a_job_says_what_it_takes(self):
+        spec = self.plan(price_per_hour=3.0)
+        self.assertEqual((spec.output_extent, spec.origin, len(spec.grid)), (EXTENT, (0, 0, 0), 6))
+        voxels = np.prod(EXTENT)
+        told = spec.predicted
+        self.assertEqual((told["blocks"], told["bytes_read"], told["bytes_written"]), (6, 4 * voxels, 4 * voxels))
+        self.assertAlmostEqual(told["hours"] * 3600, voxels * 1e-6 / 2)
+        self.assertAlmostEqual(told["price"], 3.0 * 2 * told["hours"])
+
+    def test_a_network_that_pads_reads_more(self):
+        self.daemon.properties = {"padding_before": "3,0,2", "padding_after": "5,1,2"}
+        self.assertEqual(self.plan().predicted["bytes_read"], 4 * 20 * ((64 + 6) * (2 * 65 + 3) + (6 + 8) * (2 * 65 + 3)))
+
+    def test_the_output_is_made_and_empty(self):
+        spec = self.plan(dtype="uint8", block=None)
+        array = zarr.open_array(self.output + "/0", mode="r")
+        self.assertEqual((array.shape, array.dtype, array[:].max()), (EXTENT, np.uint8, 0))
+        self.assertEqual(zarr.open_group(self.output, mode="r").attrs["znni"]["job"], spec.identity)
+        self.assertTrue(all(b % c == 0 for b, c in zip(spec.block, array.chunks)))
+
+    def test_an_output_that_is_there_is_kept(self):
+        self.plan()
+        with self.assertRaisesRegex(InvalidError, "out.zarr: is there already"):
+            self.plan()
+
+    def test_what_cannot_be_cut_is_refused(self):
+        self.daemon.properties = {"window": "64,64,64"}
+        with self.assertRaisesRegex(UnsupportedError, "model 'same' is bound to its window"):
+            self.plan()
+        self.daemon.properties = {}
+        for wishes, words in (({"output": str(self.folder / "out.npy")}, "FOLDER.zarr only"),
+                              ({"mask": self.input + "/none"}, "no zarr array"), ({"pad": "x"}, "pad: 'x'")):
+            with self.assertRaisesRegex(Error, words):
+                self.plan(**wishes)
+        self.assertFalse(pathlib.Path(self.output).exists())
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

@@ -1,0 +1,102 @@
+"""The program znni-job."""
+
+import contextlib
+import io
+import json
+import os
+from unittest import mock
+
+import grpc
+import numpy as np
+from znni.blocks import program
+
+from fake_daemon import Refused
+from job_case import JobCase
+
+
+class ProgramTest(JobCase):
+    def setUp(self):
+        super().setUp()
+        self.job = str(self.folder / "job.json")
+        self.enterContext(mock.patch.object(program.signal, "signal"))
+
+    def call(self, *arguments):
+        """Returns (exit code, standard output, standard error)."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = program.main(arguments)
+            except SystemExit as end:
+                code = end.code
+        return code, out.getvalue(), err.getvalue()
+
+    def plan(self, *more):
+        code, out, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
+                                   self.output, "--block", "64,64,20", "--nodes", "3", *more)
+        self.assertEqual(code, 0, err)
+        with open(self.job, "w", encoding="utf-8") as file:
+            file.write(out)
+        return err
+
+    def test_a_job_from_plan_to_verify(self):
+        self.assertRegex(self.plan("--price-per-hour", "2"), "6 blocks of 64x64x20 voxels on 3 machines: predicted .* s, .* a block, ")
+        self.assertEqual(self.call("verify", self.job)[:2], (1, "6 blocks missing, 0 damaged\n"))
+        self.assertEqual(self.call("run", self.job, "--shard", "1/3")[0], 0)
+        with mock.patch.dict(os.environ, {"JOB_COMPLETION_INDEX": "2"}):
+            self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertRegex(self.call("status", self.job)[1], "^4 of 6 blocks done, 0 of them skipped; 2 missing")
+        self.assertEqual(json.loads(self.call("status", self.job, "--json")[1])["missing"], 2)
+        self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertEqual(self.call("verify", self.job)[:2], (0, "0 blocks missing, 0 damaged\n"))
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_exit_codes_say_whether_running_again_helps(self):
+        self.plan()
+        for status, code in ((grpc.StatusCode.RESOURCE_EXHAUSTED, 1), (grpc.StatusCode.INVALID_ARGUMENT, 2)):
+            self.daemon.streams = [Refused(status, "not this block")]
+            found, _, err = self.call("run", self.job, "--retries", "0", "--shard", "0/6")
+            self.assertEqual(found, code)
+            self.assertIn("block 0 failed: not this block", err)
+            self.assertIn("block 0 failed: not this block", self.call("status", self.job)[1])
+
+    def test_an_interrupted_run_says_so(self):
+        self.plan()
+        with mock.patch.object(program.Worker, "run", side_effect=KeyboardInterrupt):
+            self.assertEqual(self.call("run", self.job)[0], 130)
+
+    def test_wrong_use_is_one_line(self):
+        self.plan()
+        for words, arguments in (("is there already", ("plan", "--server", self.address, "--model", "same", "-i",
+                                                       self.input, "-o", self.output)),
+                                 ("no zarr array", ("plan", "--server", self.address, "--model", "same", "-i",
+                                                    self.input + "x.zarr", "-o", self.output)),
+                                 ("one of them is needed", ("plan", "-i", self.input, "-o", self.output)),
+                                 ("expected I/N", ("run", self.job, "--shard", "3/3")),
+                                 ("none.json: No such file", ("run", "none.json")),
+                                 ("none.json: No such file", ("status", "none.json"))):
+            code, out, err = self.call(*arguments)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(words, err)
+        for arguments in (("plan", "-i", "a", "-o", "b", "--block", "1,2"), ("plan", "-i", "a", "-o", "b", "--nodes", "0"),
+                          ("plan", "-i", "a", "-o", "b", "--price-per-hour", "nan"), ("run", self.job, "--retries", "-1"),
+                          ("start",), ()):
+            self.assertEqual(self.call(*arguments)[0], 2)
+
+    def test_a_network_that_was_changed_is_refused(self):
+        self.plan()
+        network = self.folder / "net.onnx"
+        network.write_bytes(b"old")
+        with open(self.job, encoding="utf-8") as file:
+            fields = json.load(file)
+        fields.update(network=str(network), network_sha256=program.digest_of(network), servers=[])
+        network.write_bytes(b"new")
+        with open(self.job, "w", encoding="utf-8") as file:
+            json.dump(fields, file)
+        code, _, err = self.call("run", self.job)
+        self.assertEqual(code, 2)
+        self.assertIn("net.onnx: was changed after the job was made", err)
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

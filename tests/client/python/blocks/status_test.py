@@ -1,0 +1,46 @@
+"""Status and verification."""
+
+import pathlib
+
+from znni.blocks.grid import Shard
+from znni.blocks.marks import Marks
+from znni.blocks.status import status_of, verify
+
+from job_case import JobCase
+
+
+class StatusTest(JobCase):
+    def test_counts(self):
+        spec = self.plan()
+        before = status_of(spec)
+        self.assertEqual((before.blocks, before.done, before.missing, before.seconds_left), (6, 0, 6, None))
+        self.run_shard(spec, Shard(0, 2))
+        Marks(spec.folder).fail(5, "no turn")
+        after = status_of(spec)
+        self.assertEqual((after.done, after.missing, after.skipped, after.failed), (3, 3, 0, {5: "no turn"}))
+        self.assertAlmostEqual(after.seconds_left, after.seconds)
+
+    def verify(self, spec, repair=False):
+        return verify(spec, repair, self.said.append)
+
+    def test_missing_and_damaged_blocks_are_found(self):
+        spec = self.plan()
+        self.run_shard(spec, Shard(0, 1))
+        self.assertEqual(self.verify(spec), ([], []))
+        Marks(spec.folder).forget(3)
+        chunks = sorted(path for path in pathlib.Path(self.output, "0").rglob("*")
+                        if path.is_file() and path.name not in (".zarray", ".zattrs", "zarr.json"))
+        self.assertEqual(len(chunks), 6)
+        chunks[0].unlink()  # reads as zeros
+        chunks[1].write_bytes(chunks[1].read_bytes()[:100])
+        self.assertEqual(self.verify(spec), ([3], [0, 1]))
+        self.assertEqual(self.verify(spec, repair=True), ([3], [0, 1]))
+        self.assertEqual(self.verify(spec), ([0, 1, 3], []))
+        self.run_shard(spec, Shard(0, 1))
+        self.assertEqual(self.verify(spec), ([], []))
+        self.assertTrue((self.found() == self.volume).all())
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

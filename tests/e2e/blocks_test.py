@@ -1,0 +1,120 @@
+"""Jobs of blocks with real daemons, of which some are killed: the output is that of one machine, bit for bit."""
+
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+import numpy as np
+import onnx
+import zarr
+import znni
+from znni.blocks.spec import read_spec
+from znni.blocks.status import status_of
+
+import nets
+from harness import LONGEST_START, ZNNID, Daemon
+from padded_test import unet
+
+MEM = "256M"
+EXTENT = (132, 72, 68)  # 12 blocks of 64x64x64 voxels, or of what is left, for the net that pads
+
+
+class BlocksTest(unittest.TestCase):
+    """A net without padding and one with padding and strides, and a volume in zarr."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.work = pathlib.Path(cls.folder.name)
+        nets.save(nets.small_net(7, f_out=3), cls.work / "models", "net")
+        (cls.work / "models/unet/1").mkdir(parents=True)
+        onnx.save(unet(), cls.work / "models/unet/1/model.onnx")
+        cls.volume = np.random.default_rng(3).random(EXTENT, np.float32)
+        zarr.create_array(str(cls.work / "in.zarr"), data=cls.volume, chunks=(32, 32, 32))
+        # Plans are kept there for the next daemon.
+        cls.environment = dict(os.environ, ZNNID=str(ZNNID), XDG_STATE_HOME=f"{cls.folder.name}/state")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def start(self, *arguments, **options):
+        """Starts znni-job."""
+        command = [sys.executable, "-m", "znni.blocks.program", *map(str, arguments)]
+        return subprocess.Popen(command, env=self.environment, text=True, **options)
+
+    def call(self, *arguments):
+        """Returns what znni-job prints."""
+        with self.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            out, err = process.communicate()
+        self.assertEqual(process.returncode, 0, err)
+        return out
+
+    def plan(self, output, *more):
+        """Makes a job and returns its file."""
+        path = self.work / f"{output}.json"
+        path.write_text(self.call("plan", "-i", self.work / "in.zarr", "-o", self.work / f"{output}.zarr", "--block",
+                                  "64,64,64", *more))
+        return path
+
+    def voxels(self, output):
+        """All voxels of an output."""
+        return zarr.open_array(str(self.work / f"{output}.zarr/0"), mode="r")[:]
+
+    def wait_for_blocks(self, job, count, process):
+        """Waits until so many blocks are done."""
+        deadline = time.monotonic() + LONGEST_START
+        while status_of(read_spec(job)).done < count:
+            self.assertIsNone(process.poll(), "it ended too early")
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+    def check(self, job, output, reference):
+        """The job is complete and equal to another."""
+        self.assertEqual(self.call("verify", job), "0 blocks missing, 0 damaged\n")
+        np.testing.assert_array_equal(self.voxels(output), self.voxels(reference))
+
+    def test_shards_of_which_one_is_killed(self):
+        network = self.work / "models/unet/1/model.onnx"
+        options = ("-m", network, "--mem", MEM, "--threads", "1")
+        self.call("run", self.plan("one", *options))
+        job = self.plan("many", *options, "--nodes", "3")
+        with self.start("run", job, "--shard", "0/3", stderr=subprocess.PIPE) as killed:
+            self.wait_for_blocks(job, random.randint(1, 3), killed)
+            killed.send_signal(signal.SIGKILL)
+            killed.stderr.read()
+        done = status_of(read_spec(job)).done
+        with self.start("run", job, "--shard", "0/3", stderr=subprocess.PIPE) as again, \
+                self.start("run", job, "--shard", "1/3", stderr=subprocess.DEVNULL):
+            self.assertIn(f"{4 - done} blocks to compute, {done} are there", again.stderr.read())
+        self.call("run", job, "--shard", "2/3")
+        self.check(job, "many", "one")
+        with mock.patch.dict(os.environ, self.environment):
+            whole = znni.predict(network, self.volume, mem=MEM, progress=False)
+        found = self.voxels("many")
+        self.assertEqual((found.shape, whole.shape), ((2, *EXTENT),) * 2)
+        self.assertLess(np.abs(found - whole).max(), 1e-4 * np.abs(whole).max())
+
+    def test_daemons_of_which_one_is_killed(self):
+        with Daemon(self.work / "models", mem=MEM) as first, Daemon(self.work / "models", mem=MEM) as second:
+            servers = ("--server", first.url, "--server", second.url, "--model", "net")
+            self.call("run", self.plan("net_calm", *servers))
+            job = self.plan("net_killed", *servers)
+            with self.start("run", job, stderr=subprocess.PIPE) as running:
+                self.wait_for_blocks(job, 2, running)
+                first.process.kill()
+                first.process.wait()
+                err = running.stderr.read()
+            self.assertEqual(running.returncode, 0, err)
+        self.check(job, "net_killed", "net_calm")
+
+
+if __name__ == "__main__":
+    unittest.main()
