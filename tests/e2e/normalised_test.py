@@ -13,6 +13,7 @@ import grpc
 import numpy as np
 import onnx
 import tritonclient.grpc as triton
+import znni
 
 from harness import ZNNID, Daemon
 from padded_test import Graph, expected, infer, integers
@@ -290,6 +291,22 @@ class NormalisedTest(unittest.TestCase):
         self.assertEqual(ran.returncode, 2, ran.stderr)
         self.assertIn("--bbox: model 'named' blends overlapping windows of 12x16x20, which lie otherwise over a box",
                       ran.stderr)
+
+    def test_regions(self):
+        """The Python client's regions are those of the whole output."""
+        rng = np.random.default_rng(11)
+        with znni.Client(self.daemon.url) as client:
+            for name, extent in (("named", (31, 16, 53)), ("even", (29, 37, 20)), ("shrinking", (33, 20, 41)),
+                                 ("excited", (30, 11, 47))):
+                volume = noise(extent)[0, 0]
+                for pad in ("none", "reflect"):
+                    whole = client.predict(name, volume, pad=pad, progress=False)
+                    for _ in range(3):
+                        start = [rng.integers(0, n - 7) for n in extent]
+                        stop = [rng.integers(a + 7, n + 1) for a, n in zip(start, extent)]
+                        found = client.predict(name, volume, roi=list(zip(start, stop)), pad=pad, progress=False)
+                        exact = whole[(..., *(slice(a, a + n) for a, n in zip(start, found.shape[-3:])))]
+                        self.assert_equal_to(exact, found, f"{name} {pad} {start} {stop}")
 
     def test_metadata(self):
         """It says how windows lie, and what is the smallest volume."""

@@ -98,8 +98,8 @@ class Client:
             ``[Z, Y, X]`` gives several channels. A path is called ``PATH.partial`` until it is complete.
         ``roi``
             The box of the volume to compute, stop exclusive: "z0:z1,y0:y1,x0:x1", ``np.s_[z0:z1, y0:y1, x0:x1]`` or
-            three pairs. For a model that itself pads or has strides, more of the volume is read, so that the output is
-            that of the whole volume.
+            three pairs. For a model that itself pads, has strides or is bound to its window, more of the volume is
+            read, so that the output is that of the whole volume.
         ``pad``
             "none": the output has field of view - 1 voxels less per axis, and its voxel ``i`` belongs to input voxel
             ``i + (field of view - 1) // 2``. "zero", "reflect", "edge": as large as the volume or ``roi``; real voxels

@@ -57,24 +57,15 @@ class Job:
             first_plane=first_plane, resume_token=resume_token)
 
 
-def _check_region(model: Model, pad: str, extent: Triple) -> None:
-    """Raises InvalidError if a region of which so much is read has another output than in the volume."""
-    if model.window is not None and extent != model.window:
-        raise InvalidError(f"roi: model '{model.name}' blends overlapping windows of {text_of(model.window)}, which lie "
-                           "otherwise over a region by itself than over the volume: leave roi out, or cut a region of "
-                           "the window's extent")
-    if model.window is None and model.pads and pad != "none" and model.field_of_view != (1, 1, 1):
-        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, and loses voxels at "
-                           f"the border, so that a region has no exact output with pad={pad!r}: leave roi or pad out")
-
-
-def _surrounded(model: Model, volume: Triple, start: Triple, extent: Triple) -> tuple[Box, Box]:
-    """Returns what is read of the volume for a region of the output of a network that pads, and the box of the output
-    of that which is the region."""
-    region = Box(start, tuple(a + n for a, n in zip(start, extent)))  # type: ignore[arg-type]
-    given = read_for(region, volume, model)
-    kept = (tuple(a - b for a, b in zip(side, given.start)) for side in region)
-    return given, Box(*kept)  # type: ignore[arg-type]
+def _given_for(window: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box]:
+    """Returns what the model is given so that its output of ``window`` is that of ``whole``, and the box of the output
+    of what is given that is the output of ``window``. All in positions of the volume, but the last."""
+    start = tuple(a - b for a, b in zip(window.start, whole.start))
+    region = Box(start, tuple(a + n for a, n in zip(start, model.region(window.extent, name))))  # type: ignore[arg-type]
+    found = read_for(region, whole.extent, model)
+    given = (tuple(a + b for a, b in zip(side, whole.start)) for side in found)
+    kept = (tuple(a - b for a, b in zip(side, found.start)) for side in region)
+    return Box(*given), Box(*kept)  # type: ignore[arg-type]
 
 
 def roi_of(box: Box, model: Model, pad: str) -> Box:
@@ -90,12 +81,8 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     check_pad(pad)
     model.check_channels(source.shape[0], source.name)
     volume = source.shape[1:]
-    box = parse_roi(roi, volume)
-    window = padded(pad, box, model.field_of_view)
-    kept = Box((0, 0, 0), model.shrunk(window.extent, source.name))
-    if box.extent != volume:
-        _check_region(model, pad, window.extent)
-        if model.pads and model.window is None:
-            window, kept = _surrounded(model, volume, box.start, kept.extent)
-    streamed = model.shrunk(window.extent, source.name)
-    return Job(model, source, pad, box, window, output_type(dtype), streamed, kept)
+    roi = parse_roi(roi, volume)
+    whole = padded(pad, Box((0, 0, 0), volume), model.field_of_view)
+    model.shrunk(whole.extent, source.name)  # what the volume is too small for is said of the volume
+    window, kept = _given_for(padded(pad, roi, model.field_of_view), whole, model, source.name)
+    return Job(model, source, pad, roi, window, output_type(dtype), model.shrunk(window.extent, source.name), kept)

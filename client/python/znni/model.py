@@ -20,7 +20,7 @@ class Model:
     own. An output voxel then depends on ``padding`` more voxels before and behind its field of view, and volumes have
     ``least_extent`` voxels and multiples of ``period`` more.
     ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
-    None: the output of a volume of another extent is a blend of overlapping windows.
+    None: the output of a volume of another extent is a blend of windows that overlap by the share ``window_overlap``.
     ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
     ``inputs`` are the channels of each input, which follow each other. ``outputs`` are those of each output, likewise;
     ``part`` cuts them out.
@@ -35,6 +35,7 @@ class Model:
     pads: bool
     properties: Mapping[str, str]
     window: Triple | None = None
+    window_overlap: float = 0.0
     outputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
     output_stride: Triple = (1, 1, 1)
     inputs: Mapping[str, slice] = dataclasses.field(default_factory=dict)
@@ -80,6 +81,11 @@ class Model:
             raise InvalidError(f"{name}: {channels} channels found, expected the {self.channels} that model "
                                f"'{self.name}' takes")
 
+    def region(self, extent: Sequence[int], name: str) -> Triple:
+        """Returns the extent of the output of a region of a volume. Raises InvalidError if that is less than the field
+        of view: a region may be less than the window."""
+        return dataclasses.replace(self, window=None).shrunk(extent, name)
+
     def shrunk(self, extent: Sequence[int], name: str) -> Triple:
         """Returns the extent of the output of so much input. Raises InvalidError if that is less than the field of
         view, or than the window along an axis along which voxels are lost."""
@@ -121,6 +127,7 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
                  pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
                  window=_triple(properties["window"]) if "window" in properties else None,
+                 window_overlap=float(properties.get("window_overlap", 0)),
                  outputs=_slices(metadata.outputs), inputs=_slices(metadata.inputs),
                  output_stride=_triple(properties.get("output_stride", "1,1,1")),
                  padding=(_triple(properties.get("padding_before", ""), 0),

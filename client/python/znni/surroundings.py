@@ -1,8 +1,9 @@
-"""Which part of a volume a network that pads, or has strides of its own, must be given for a region of its output.
+"""Which part of a volume a network must be given for a region of its output, so that the region is that of the volume.
 
-A network by itself pads with zeros where what it is given begins. So a region is exact if what it is computed from lies
-within what is given, or ends at the volume's own border; and if the strides begin where they do in the volume, at
-multiples of the period. ``proto/volumes.proto`` and the model's metadata have the numbers.
+A network that pads, pads with zeros where what it is given begins. So a region is exact if what it depends on lies
+within what is given, or ends at the volume's own border; and if strides begin where they do in the volume, at multiples
+of the period. Of a network that is bound to its window, what is given has all windows that the region lies in, where
+they are in the volume. ``docs/networks.md`` has both.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ def read_for(region: Box, volume: Triple, model: Model) -> Box:
 
     The model writes the region's voxel ``p`` at ``p - start`` of the output of that box.
     """
-    sides = zip(region.start, region.stop, volume, *model.padding, model.period, model.field_of_view, model.least_extent)
-    spans = [_span(*side) for side in sides]
+    spans = [_windows(axis, region, volume, model) if model.window else _span(axis, region, volume, model)
+             for axis in range(3)]
     return Box(tuple(start for start, _ in spans), tuple(stop for _, stop in spans))  # type: ignore[arg-type]
 
 
@@ -25,13 +26,30 @@ def _round_up(number: int, period: int) -> int:
     return -(-number // period) * period
 
 
-def _span(first: int, last: int, extent: int, before: int, after: int, period: int, field_of_view: int,
-          least: int) -> tuple[int, int]:
-    """Returns the same along one axis: for output voxels ``first`` to before ``last`` the input voxels."""
+def _span(axis: int, region: Box, volume: Triple, model: Model) -> tuple[int, int]:
+    """Returns what is given along one axis to a network that pads or has strides, or does neither."""
+    first, last, extent = region.start[axis], region.stop[axis], volume[axis]
+    before, after = (side[axis] for side in model.padding)
+    period, reach, least = model.period[axis], model.field_of_view[axis] - 1, model.least_extent[axis]
     aligned = min(first, max(extent - least, 0))
     aligned -= aligned % period
-    end = last + (extent - field_of_view + 1 - last) % period
-    end += _round_up(max(aligned + least - (end + field_of_view - 1), 0), period)
-    stop = end + field_of_view - 1 + after
+    end = last + (extent - reach - last) % period
+    end += _round_up(max(aligned + least - (end + reach), 0), period)
+    stop = end + reach + after
     stop += (extent - stop) % period
     return max(aligned - _round_up(before, period), 0), min(stop, extent)
+
+
+def _windows(axis: int, region: Box, volume: Triple, model: Model) -> tuple[int, int]:
+    """Returns what is given along one axis to a network that is bound to its window: the windows of which the region
+    has a voxel. They begin at multiples of the step, the last one as far as the volume goes."""
+    assert model.window is not None
+    reach = model.field_of_view[axis] - 1
+    window, output = model.window[axis] - reach, volume[axis] - reach
+    if output <= window:
+        return 0, volume[axis]
+    step = max(int(window * (1.0 - model.window_overlap)), 1)
+    final = output - window  # where the last window begins
+    first = min(max(_round_up(region.start[axis] - window + 1, step), 0), final)
+    last = final if final < region.stop[axis] else _round_up(region.stop[axis], step) - step
+    return first, last + window + reach

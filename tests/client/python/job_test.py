@@ -57,10 +57,13 @@ class JobTest(unittest.TestCase):
         self.assertEqual((whole.streamed, whole.kept), ((30, 40, 50), Box((0, 0, 0), (30, 40, 50))))
 
     def test_a_padded_region_for_a_network_that_pads_and_loses_voxels(self):
-        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(3, 1, 1))
-        with self.assertRaisesRegex(InvalidError, "^roi: model 'net' pads with zeros, .* no exact output with pad='zero'"):
-            job(roi="0:9,:,:", model=pads, pad="zero")
-        self.assertEqual(job(roi="0:9,:,:", model=pads).output, (7, 40, 50))
+        """The volume has its padding before the network pads."""
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(3, 1, 1), padding=((2, 0, 0), (4, 0, 0)))
+        found = job(roi="0:9,:,:", model=pads, pad="zero")
+        self.assertEqual((found.window, found.output), (Box((-1, 0, 0), (14, 40, 50)), (9, 40, 50)))
+        self.assertEqual(found.kept, Box((0, 0, 0), (9, 40, 50)))
+        found = job(roi="0:9,:,:", model=pads)
+        self.assertEqual((found.window, found.output), (Box((0, 0, 0), (13, 40, 50)), (7, 40, 50)))
 
     def test_the_region_of_a_box_of_the_output(self):
         box = Box((1, 2, 3), (4, 5, 6))
@@ -68,16 +71,17 @@ class JobTest(unittest.TestCase):
         self.assertEqual(roi_of(box, MODEL, "edge"), box)
 
     def test_a_network_that_normalises(self):
-        """It takes whole volumes, and regions of its window's extent, also if it pads."""
-        bound = dataclasses.replace(MODEL, pads=True, window=(20, 40, 50))
+        """A region is computed from all windows that have a voxel of it, also one that is less than a window."""
+        bound = dataclasses.replace(MODEL, pads=True, window=(20, 40, 50), window_overlap=0.5)
         self.assertEqual(job(model=bound).output, (21, 40, 46))
         self.assertEqual(job(pad="zero", model=bound).output, (30, 40, 50))
-        self.assertEqual(job(roi="5:25,:,:", model=bound).output, (11, 40, 46))
-        words = "^roi: model 'net' blends overlapping windows of 20x40x50, which lie otherwise over a region by itself"
-        with self.assertRaisesRegex(InvalidError, words):
-            job(roi="5:26,:,:", model=bound)
-        with self.assertRaisesRegex(InvalidError, words):
-            job(roi="5:25,:,:", pad="zero", model=bound)
+        found = job(roi="0:14,:,:", model=bound)  # output planes 0 to 4; windows have 11 and begin at 0, 5, 10
+        self.assertEqual((found.output, found.window), ((5, 40, 46), Box((0, 0, 0), (20, 40, 50))))
+        found = job(roi="15:25,:,:", model=bound)
+        self.assertEqual((found.output, found.window), ((1, 40, 46), Box((5, 0, 0), (30, 40, 50))))
+        self.assertEqual(found.kept, Box((10, 0, 0), (11, 40, 46)))
+        with self.assertRaisesRegex(InvalidError, "volume: 19x40x50 voxels found, expected at least the window"):
+            job((19, 40, 50), roi="5:15,:,:", model=bound)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,20 @@ def u_net(x, pad):
     return convolved(np.repeat(convolved(inner, pad), 2), pad)
 
 
+def blended(x, window, overlap, lost):
+    """Returns the mean, by weight, of what windows of `x` give, as the daemon lays them."""
+    n, size = len(x) - lost, window - lost
+    x = np.pad(x, (0, max(size - n, 0)))
+    step = max(int(size * (1.0 - overlap)), 1)
+    total, weights = np.zeros((2, max(n, size)))
+    weight = np.arange(1, size + 1) * np.arange(size, 0, -1)
+    for begin in sorted({min(k * step, max(n - size, 0)) for k in range(n + 1)}):
+        seen = x[begin:begin + window]
+        total[begin:begin + size] += weight * (seen[:size] * 8 + seen.sum())
+        weights[begin:begin + size] += weight
+    return (total / weights)[:n]
+
+
 class SurroundingsTest(unittest.TestCase):
     def check(self, network, model, extents):
         """Compares each region of the output along y with the same of what is read for it. Returns whether all are
@@ -63,6 +77,17 @@ class SurroundingsTest(unittest.TestCase):
     def test_strides_without_padding(self):
         model = self.model(0, 0, field_of_view=(1, 9, 1), period=(1, 2, 1), least_extent=(1, 10, 1))
         self.assertEqual(self.check(lambda x: u_net(x, 0), model, (10, 12, 30)), (True, True))
+
+    def test_windows_that_overlap(self):
+        """A network that takes the mean of its window, and loses `lost` voxels."""
+        for window, overlap, lost in ((5, 0.5, 0), (7, 0.25, 2), (6, 0.9, 1), (4, 0, 0)):
+            model = self.model(0, 0, field_of_view=(1, 1 + lost, 1), window=(1, window, 1), window_overlap=overlap,
+                               least_extent=(1, window if lost else 1, 1))
+            extents = range(window if lost else 3, 31, 3)
+            network = lambda x: blended(x, window, overlap, lost)  # noqa: B023, E731
+            self.assertEqual(self.check(network, model, extents), (True, True))
+            wrong = dataclasses.replace(model, window=(1, window - 1, 1), least_extent=(1, 1, 1))
+            self.assertEqual(self.check(network, wrong, (30,))[0], False)
 
     def test_axes_are_apart(self):
         model = dataclasses.replace(MODEL, padding=((1, 2, 3), (4, 5, 6)), period=(1, 2, 4))

@@ -15,9 +15,8 @@ from znni.blocks.serving import Serving, digest_of
 from znni.blocks.spec import JobSpec
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
-from znni.errors import InvalidError, UnsupportedError
+from znni.errors import InvalidError
 from znni.job import Job, plan_job, roi_of
-from znni.model import Model
 from znni.stores.opening import open_source
 from znni.stores.zarr_store import ZarrTarget
 
@@ -126,7 +125,6 @@ def plan(wishes: Wishes) -> JobSpec:
     with open_source(wishes.input) as source, serve(wishes) as serving:
         client = serving.client()
         model = client.model(serving.model)
-        _check_has_no_seams(model)
         job = plan_job(model, source, None, wishes.pad, wishes.dtype)
         if wishes.mask:
             Mask(wishes.mask, source.shape[1:])
@@ -147,13 +145,6 @@ def serve(wishes: Wishes) -> Serving:
 
 def _config(wishes: Wishes) -> str | None:
     return os.path.abspath(wishes.config) if wishes.config else None
-
-
-def _check_has_no_seams(model: Model) -> None:
-    """Raises UnsupportedError if blocks of a model's output differ from those of the whole output."""
-    if model.window is not None:
-        raise UnsupportedError(f"model '{model.name}' is bound to its window, so a block by itself has another output "
-                               "than in the volume: compute the volume on one machine, with 'znni infer' or predict()")
 
 
 def _make_target(wishes: Wishes, job: Job, identity: str) -> ZarrTarget:

@@ -6,7 +6,7 @@ import numpy as np
 import zarr
 from znni.blocks.grid import Grid
 from znni.blocks.planning import Pricing, check_block, choose_block
-from znni.errors import Error, InvalidError, UnsupportedError
+from znni.errors import Error, InvalidError
 
 from job_case import EXTENT, JobCase
 
@@ -76,10 +76,6 @@ class PlanningTest(JobCase):
             self.plan()
 
     def test_what_cannot_be_cut_is_refused(self):
-        self.daemon.properties = {"window": "64,64,64"}
-        with self.assertRaisesRegex(UnsupportedError, "model 'same' is bound to its window"):
-            self.plan()
-        self.daemon.properties = {}
         for wishes, words in (({"output": str(self.folder / "out.npy")}, "FOLDER.zarr only"),
                               ({"mask": self.input + "/none"}, "no zarr array"), ({"pad": "x"}, "pad: 'x'")):
             with self.assertRaisesRegex(Error, words):
