@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "client/cli/dry_run.hpp"
 #include "client/cli/foretold.hpp"
 #include "client/cli/job.hpp"
 #include "client/cli/patience.hpp"
+#include "client/cli/plane_cut.hpp"
 #include "client/cli/progress.hpp"
 #include "client/cli/recorded_writer.hpp"
 
@@ -103,23 +105,29 @@ class Run {
   }
 
   Result<StreamSummary> stream(std::int64_t part) {
-    const Box box = job_.parts.box(part);
+    const Box box = job_.is_cut() ? Box{{0, 0, 0}, job_.streamed} : job_.parts.box(part);
     const std::int64_t done = planes_done(part);
     PaddedReader reader(job_.input, {box.start, box.stop + job_.model.field_of_view - Vec3::cube(1)});
     has_written_ = false;
     VolumeHandlers handlers;
     handlers.read = [&](std::int64_t plane, std::span<std::byte> out) { return reader.read(plane, out); };
     handlers.accepted = [&](const Accepted& accepted) { return accept(box.extent(), accepted); };
-    handlers.write = [&](std::int64_t, std::span<const std::byte> plane) {
-      has_written_ = true;
-      return writer_->write(plane);
-    };
+    handlers.write = [&](std::int64_t z, std::span<const std::byte> plane) { return write(z, plane); };
     handlers.progress = [&](const StreamProgress& now) { progress_.show(now.patches_done, now.patches, now.part); };
     const VolumeRequest request = request_for(job_, box, done, done > 0 ? job_.begun.token : "");
     Result<StreamSummary> streamed = infer(connection_, request, handlers, stop_);
     if (streamed || streamed.error().code != ErrorCode::invalid_argument || !reader.nonfinite()) return streamed;
     return Error{ErrorCode::invalid_argument, streamed.error().message + "; the first voxel of " + job_.options.input +
                                                   " that is not finite is at " + to_string(*reader.nonfinite())};
+  }
+
+  // Writes what is kept of a streamed plane.
+  Result<void> write(std::int64_t z, std::span<const std::byte> plane) {
+    has_written_ = true;
+    if (!job_.is_cut()) return writer_->write(plane);
+    if (z < job_.kept.start.z || z >= job_.kept.stop.z) return {};
+    const std::int64_t bytes = voxel_bytes(job_.options.dtype);
+    return writer_->write(cut_plane(plane, job_.model.f_out, job_.streamed, job_.kept, bytes, plane_));
   }
 
   // Checks the daemon's answer and opens the writer. A refused job leaves no file.
@@ -138,7 +146,7 @@ class Run {
       if (!opened) return opened.error();
       writer_.emplace(*std::move(opened));
     }
-    writer_->begin(accepted.resume_token, accepted.model_token);
+    writer_->begin(job_.is_cut() ? "" : accepted.resume_token, accepted.model_token);
     return {};
   }
 
@@ -166,7 +174,8 @@ class Run {
   std::string model_token_;  // of the parts streamed so far
   Progress progress_;
   std::optional<RecordedWriter> writer_;
-  bool has_written_ = false;  // true if the current stream has written a plane
+  std::vector<std::byte> plane_;  // what is kept of one
+  bool has_written_ = false;      // true if the current stream has written a plane
   bool is_other_model_ = false;
 };
 

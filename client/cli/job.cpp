@@ -9,6 +9,7 @@
 
 #include "client/cli/patience.hpp"
 #include "client/cli/recorded_writer.hpp"
+#include "client/cli/surroundings.hpp"
 
 namespace znni::client {
 namespace {
@@ -22,38 +23,39 @@ Vec3 least_input(const ModelFacts& model) {
   return least;
 }
 
-// Fails if a box by itself has another output than the same box of the volume. Zeros, strides and windows begin where
-// begins what a network is given. What it gives for a box of its window's extent is all that it gives.
-Result<void> check_box(const Job& job) {
-  const ModelFacts& model = job.model;
-  const bool has_window = model.window != Vec3{};
-  const bool is_whole = job.input.box == Box{{0, 0, 0}, job.input.source.facts.n};
-  if (is_whole || (has_window ? job.input.extent.outer == model.window : !model.pads)) return {};
-  const std::string why =
-      has_window ? "blends overlapping windows of " + to_string(model.window) +
-                       ", which lie otherwise over a box by itself than over the volume: leave --bbox out, or cut a "
-                       "box of the window's extent"
-                 : "pads with zeros, or has strides of its own, where what it is given begins, so that a box by "
-                   "itself has another output than the same box of the volume: leave --bbox out";
-  return Error{ErrorCode::invalid_argument, "--bbox: model '" + model.name + "' " + why};
+// Fails if `n` voxels, of the volume or of the box with its padding, are less than `least`, which is `what`.
+Result<void> check_extent(const Job& job, Vec3 n, Vec3 least, const std::string& what) {
+  if (covers(n, least)) return {};
+  const bool would_do =
+      job.options.padding == Padding::none && covers(n + job.model.field_of_view - Vec3::cube(1), least);
+  return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(n) + " voxels are less than " + what +
+                                                " " + to_string(least) + " of model '" + job.model.name + "'" +
+                                                (would_do ? "; try --padding reflect" : "")};
 }
 
-Result<void> check_model(const Job& job) {
-  if (job.input.source.facts.channels != job.model.f_in) {
-    return Error{ErrorCode::invalid_argument, job.options.input + ": has " +
-                                                  std::to_string(job.input.source.facts.channels) + " images, model '" +
-                                                  job.model.name + "' takes " + std::to_string(job.model.f_in)};
+// Fails unless the model takes the volume, `whole` with its padding, and the box, `read` with its padding.
+Result<void> check_model(const Job& job, Vec3 whole, Vec3 read) {
+  const std::int64_t channels = job.input.source.facts.channels;
+  if (channels != job.model.f_in) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": has " + std::to_string(channels) +
+                                                  " images, model '" + job.model.name + "' takes " +
+                                                  std::to_string(job.model.f_in)};
   }
-  const Vec3 least = least_input(job.model);
-  if (!covers(job.input.extent.outer, least)) {
-    const Vec3 padded = job.input.extent.outer + job.model.field_of_view - Vec3::cube(1);
-    const bool would_do = job.options.padding == Padding::none && covers(padded, least);
-    const std::string what = job.model.window == Vec3{} ? "the field of view " : "the window along an axis, ";
-    return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
-                                                  " voxels are less than " + what + to_string(least) + " of model '" +
-                                                  job.model.name + "'" + (would_do ? "; try --padding reflect" : "")};
-  }
-  return check_box(job);
+  const std::string what = job.model.window == Vec3{} ? "the field of view" : "the window along an axis,";
+  if (Result<void> fits = check_extent(job, whole, least_input(job.model), what); !fits) return fits;
+  return check_extent(job, read, job.model.field_of_view, "the field of view");
+}
+
+// Chooses what the model is given for the box: `read` is the box with its padding, `whole` the volume with its own.
+void set_surroundings(Job& job, Vec3 whole, Vec3 read) {
+  const Vec3 reach = job.model.field_of_view - Vec3::cube(1);
+  const Box region{job.input.box.start, job.input.box.start + read - reach};
+  Box given = read_for(region, whole, job.model);
+  job.kept = {region.start - given.start, region.stop - given.start};
+  job.n_out = region.extent();
+  job.streamed = given.extent() - reach;
+  if (job.options.padding != Padding::none) given.stop = given.stop - reach;  // pad() puts it around the box again
+  job.input.extent = pad(job.options.padding, job.input.source.facts.n, given, job.model.field_of_view);
 }
 
 // Returns the number with enough digits that different floats have different texts.
@@ -184,7 +186,7 @@ Result<ModelFacts> ask_for_model(const Options& options, const Connection& conne
 }  // namespace
 
 Result<Job> make_job(const Options& options, const Connection& connection, const std::stop_token& stop) {
-  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}};
+  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}, {}, {}};
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();
@@ -193,10 +195,12 @@ Result<Job> make_job(const Options& options, const Connection& connection, const
   const Result<ModelFacts> model = ask_for_model(options, connection, stop);
   if (!model) return model.error();
   job.model = *model;
-  const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);
-  job.input = {*std::move(source), *box, extent, options.scale, options.offset};
-  if (Result<void> fits = check_model(job); !fits) return fits.error();
-  job.n_out = job.input.extent.outer - model->field_of_view + Vec3::cube(1);
+  const Vec3 n = source->facts.n;
+  const Vec3 whole = pad(options.padding, n, {{0, 0, 0}, n}, model->field_of_view).outer;
+  const Vec3 read = pad(options.padding, n, *box, model->field_of_view).outer;
+  job.input = {*std::move(source), *box, {}, options.scale, options.offset};
+  if (Result<void> fits = check_model(job, whole, read); !fits) return fits.error();
+  set_surroundings(job, whole, read);
   const VolumeFacts facts{model->f_out, job.n_out, options.dtype};
   if (Result<void> sound = check_target(job.output, facts); !sound) return sound.error();
   job.identity = identity_of(job);
@@ -226,9 +230,10 @@ VolumeRequest request_for(const Job& job, const Box& part, std::int64_t done, co
 
 Result<Advice> choose_parts(const Connection& connection, Job& job) {
   if (job.goes_on()) return Advice{};
-  const Result<StreamOutlook> found = outlook(connection, request_for(job, {{0, 0, 0}, job.n_out}, 0, ""));
+  const Result<StreamOutlook> found = outlook(connection, request_for(job, {{0, 0, 0}, job.streamed}, 0, ""));
   if (!found && !is_needless(found.error())) return found.error();
   if (!found) return Advice{{}, found.error()};
+  if (job.is_cut()) return Advice{*found, {}};  // what surrounds a box is streamed at once
   job.parts.part = {job.n_out.z, std::min(found->part.y, job.n_out.y), std::min(found->part.x, job.n_out.x)};
   if (job.parts.count() > 1) {
     job.begun.part_y = job.parts.part.y;

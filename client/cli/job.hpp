@@ -20,10 +20,14 @@ struct Job {
   PaddedVolume input;
   ModelFacts model;
   Vec3 n_out;
+  Vec3 streamed;  // extent of what the daemon sends
+  Box kept;       // of that, the output
   JobIdentity identity;
   ResumeState begun;  // state that an earlier, interrupted run left
   Parts parts;        // of the output
 
+  // Returns true if the daemon sends more than the output, for a box that depends on its surroundings.
+  [[nodiscard]] bool is_cut() const { return streamed != n_out; }
   [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include <grpcpp/create_channel.h>
 
@@ -32,11 +33,11 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const Cr
   return grpc::CreateCustomChannel(address, wire_credentials(credentials), arguments);
 }
 
-// Returns the extent of "z,y,x" or "zxyxx"; nets with fewer axes have "y,x" or "x". Missing axes are 1.
-Vec3 parse_extent(const std::string& text) {
+// Returns the extent of "z,y,x" or "zxyxx"; nets with fewer axes have "y,x" or "x". Missing axes are `missing`.
+Vec3 parse_extent(const std::string& text, std::int64_t missing) {
   std::array<long long, 3> n = {1, 1, 1};
   const int found = std::sscanf(text.c_str(), "%lld%*[,x]%lld%*[,x]%lld", &n[0], &n[1], &n[2]);
-  Vec3 extent = Vec3::cube(1);
+  Vec3 extent = Vec3::cube(missing);
   for (int i = 0; i < found; ++i) extent[3 - found + i] = n[static_cast<std::size_t>(i)];
   return extent;
 }
@@ -61,6 +62,24 @@ std::int64_t images_of(const inference::ModelMetadataResponse::TensorMetadata& t
   return tensor.shape_size() > 1 ? std::max<std::int64_t>(tensor.shape(1), 1) : 1;
 }
 
+// Reads an extent of the metadata into `extent`, which is left as it is if there is none.
+void read_extent(const ModelFacts& facts, const std::string& key, Vec3& extent, std::int64_t missing = 1) {
+  const auto found = facts.properties.find(key);
+  if (found != facts.properties.end()) extent = parse_extent(found->second, missing);
+}
+
+// Reads what boxes of a volume depend on.
+void read_surroundings(ModelFacts& facts) {
+  read_extent(facts, "window", facts.window);
+  read_extent(facts, "padding_before", facts.padding_before, 0);
+  read_extent(facts, "padding_after", facts.padding_after, 0);
+  read_extent(facts, "input_period", facts.period);
+  facts.period = max(facts.period, Vec3::cube(1));
+  read_extent(facts, "least_input", facts.least_extent);
+  const auto overlap = facts.properties.find("window_overlap");
+  if (overlap != facts.properties.end()) facts.window_overlap = std::strtod(overlap->second.c_str(), nullptr);
+}
+
 ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   ModelFacts facts;
   facts.name = answer.name();
@@ -70,11 +89,8 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   if (answer.outputs_size() > 0) facts.f_out = 0;
   for (const auto& output : answer.outputs()) facts.f_out += images_of(output);
   facts.properties.insert(answer.properties().begin(), answer.properties().end());
-  const auto field_of_view = facts.properties.find("field_of_view");
-  if (field_of_view != facts.properties.end()) facts.field_of_view = parse_extent(field_of_view->second);
-  const auto window = facts.properties.find("window");
-  if (window != facts.properties.end()) facts.window = parse_extent(window->second);
-  facts.pads = facts.properties.contains("padding_before") || facts.properties.contains("input_period");
+  read_extent(facts, "field_of_view", facts.field_of_view);
+  read_surroundings(facts);
   return facts;
 }
 

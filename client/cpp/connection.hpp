@@ -21,8 +21,12 @@ struct ModelFacts {
   std::int64_t f_in = 1;               // of all inputs, which follow each other in a stream
   std::int64_t f_out = 1;              // of all outputs, which follow each other in a stream
   Vec3 field_of_view = Vec3::cube(1);  // voxels by which the output is smaller than the volume, plus 1
-  bool pads = false;                   // with zeros at the border of the volume, or has strides that begin with it
   Vec3 window;  // over which it normalises: other volumes are a blend of overlapping ones; zeros if there is none
+  double window_overlap = 0;    // share of a window by which neighbours overlap
+  Vec3 padding_before;          // voxels beyond its field of view that an output voxel depends on
+  Vec3 padding_after;           // the same behind it
+  Vec3 period = Vec3::cube(1);  // volumes have `least_extent` voxels and multiples of this more
+  Vec3 least_extent = Vec3::cube(1);
   std::map<std::string, std::string> properties;  // of the model's metadata
 };
 

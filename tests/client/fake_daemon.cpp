@@ -31,7 +31,9 @@ const std::map<std::string, std::string>& fields_of_view() {
 class FakeInference final : public inference::GRPCInferenceService::Service {
  public:
   explicit FakeInference(const Habits& habits)
-      : endless_rate_(habits.endless_rate), loading_questions_(habits.loading_questions) {}
+      : endless_rate_(habits.endless_rate),
+        properties_(habits.properties),
+        loading_questions_(habits.loading_questions) {}
 
  private:
   grpc::Status ServerReady(grpc::ServerContext*, const inference::ServerReadyRequest*,
@@ -58,6 +60,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
       (*answer->mutable_properties())["padding_before"] = "1,1,1";
     }
     (*answer->mutable_properties())["predicted_voxels_per_second"] = endless_rate_;
+    for (const auto& [key, value] : properties_) (*answer->mutable_properties())[key] = value;
     for (auto* tensor : {answer->add_inputs(), answer->add_outputs()}) {
       for (const int extent : {-1, 1, -1, -1, -1}) tensor->add_shape(extent);
     }
@@ -75,6 +78,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
   }
 
   const std::string endless_rate_;
+  const std::map<std::string, std::string> properties_;
   std::atomic<int> loading_questions_;
 };
 

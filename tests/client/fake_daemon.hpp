@@ -4,6 +4,7 @@
 // to misbehave.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -26,16 +27,17 @@ enum class Behaviour {
 };
 
 struct Habits {
-  Vec3 part;                                        // parts that it advises; none: it cannot predict
-  std::string model_token = "model";                // token of all streams
-  int sound_streams = 0;                            // number of sound streams before it misbehaves
-  int misbehaved_streams = 1 << 20;                 // number of misbehaved streams before it is sound again
-  grpc::StatusCode outlook = grpc::StatusCode::OK;  // if not OK, the status that Outlook returns
-  bool marks_answers = true;                        // true: marks its own statuses; a proxy does not
-  Vec3 voxel = {1, 1, 1};                           // position in the window that model "crop" returns
-  std::string endless_rate = "4280000";             // in the metadata of its models
-  double predicted_seconds = 2.5;                   // in parts
-  int loading_questions = 0;                        // questions for a model before it has loaded
+  Vec3 part = {};                                      // parts that it advises; none: it cannot predict
+  std::string model_token = "model";                   // token of all streams
+  int sound_streams = 0;                               // number of sound streams before it misbehaves
+  int misbehaved_streams = 1 << 20;                    // number of misbehaved streams before it is sound again
+  grpc::StatusCode outlook = grpc::StatusCode::OK;     // if not OK, the status that Outlook returns
+  bool marks_answers = true;                           // true: marks its own statuses; a proxy does not
+  Vec3 voxel = {1, 1, 1};                              // position in the window that model "crop" returns
+  std::string endless_rate = "4280000";                // in the metadata of its models
+  double predicted_seconds = 2.5;                      // in parts
+  int loading_questions = 0;                           // questions for a model before it has loaded
+  std::map<std::string, std::string> properties = {};  // more metadata of its models
 };
 
 class FakeDaemon {

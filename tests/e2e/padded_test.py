@@ -366,16 +366,24 @@ class PaddedTest(unittest.TestCase):
         self.assertIn("the volume has 9 voxels along y; the network's strides need steps of 4, here 8 or 12",
                       str(refused.exception))
 
-    def test_a_box_is_refused(self):
-        """It would be padded at its own border."""
+    def test_boxes(self):
+        """Boxes of `znni infer` are those of the Python client, and leave no record behind."""
+        rng = np.random.default_rng(9)
         folder = pathlib.Path(self.folder.name)
-        np.save(folder / "box.npy", np.zeros((20, 20, 20), np.float32))
-        ran = subprocess.run([ZNNI, "infer", "-m", "meshnet", "-i", folder / "box.npy", "-o", folder / "no.npy",
-                              "--bbox", "0:10,0:20,0:20", "--server", self.daemon.url],
-                             capture_output=True, text=True, check=False)
-        self.assertNotEqual(ran.returncode, 0)
-        self.assertIn("model 'meshnet' pads with zeros", ran.stderr)
-        self.assertFalse((folder / "no.npy").exists())
+        volume = rng.standard_normal((44, 60, 52), np.float32)
+        np.save(folder / "box.npy", volume)
+        with znni.Client(self.daemon.url) as client:
+            for name in ("meshnet", "unet", "shaped"):
+                subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "box.npy", "-o", folder / f"{name}_box.npy",
+                                "--bbox", "3:30,20:47,5:50", "--server", self.daemon.url], check=True,
+                               capture_output=True)
+                found = np.load(folder / f"{name}_box.npy")
+                np.testing.assert_array_equal(found, client.predict(name, volume, roi="3:30,20:47,5:50", progress=False))
+                whole = client.predict(name, volume, progress=False)
+                extent = found.shape[-3:]
+                exact = whole[(..., *(slice(a, a + n) for a, n in zip((3, 20, 5), extent)))]
+                self.assert_equal_to(exact, found, name)
+        self.assertEqual([path.name for path in folder.glob("*.partial*")], [])
 
 
 if __name__ == "__main__":

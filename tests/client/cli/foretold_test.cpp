@@ -12,7 +12,7 @@ namespace znni::client {
 namespace {
 
 Job job_of(const std::string& endless_rate) {
-  Job job{{}, {}, {}, {}, {7, 4, 6}, {}, {}, {}};
+  Job job{{}, {}, {}, {}, {7, 4, 6}, {7, 4, 6}, {{0, 0, 0}, {7, 4, 6}}, {}, {}, {}};
   if (!endless_rate.empty()) job.model.properties["predicted_voxels_per_second"] = endless_rate;
   return job;
 }

@@ -70,30 +70,58 @@ TEST(Job, WhatTheUserCanMend) {
   EXPECT_EQ(code(unknown), 2);
 }
 
-TEST(Job, AModelThatNormalisesTakesVolumesAndBoxesOfItsWindow) {
+TEST(Job, ABoxOfAModelThatNormalisesIsThatOfTheVolume) {
   const FakeDaemon daemon;
   const Scratch scratch;
   Options options = options_for(daemon, scratch, "whole.npy");
   options.model = "bound";
   const auto whole = run_infer(options, {});
   ASSERT_TRUE(whole) << whole.error().message;
-  options.output = scratch.file("larger.npy");
   options.padding = Padding::reflect;
-  const auto larger = run_infer(options, {});
-  ASSERT_TRUE(larger) << larger.error().message;
-  EXPECT_EQ(daemon.streams(), 2);
-  options.output = scratch.file("box.npy");
-  options.bbox = "1:9,:,:";
-  const auto other = run_infer(options, {});
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().message,
-            "--bbox: model 'bound' blends overlapping windows of 9x6x8, which lie otherwise over a box by itself than "
-            "over the volume: leave --bbox out, or cut a box of the window's extent");
-  EXPECT_EQ(daemon.streams(), 2) << "nothing is sent";
+  for (const auto& [text, box] : {std::pair{":,:,:", Box{{0, 0, 0}, {9, 6, 8}}},
+                                  {"1:9,:,:", {{1, 0, 0}, {9, 6, 8}}},
+                                  {"1:8,1:5,1:7", {{1, 1, 1}, {8, 5, 7}}},
+                                  {"8:9,5:6,7:8", {{8, 5, 7}, {9, 6, 8}}}}) {
+    options.bbox = text;
+    options.output = scratch.file(std::string("box") + text[0] + text[2] + ".npy");
+    const auto outcome = run_infer(options, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    expect_middle(options.output, box);
+  }
+}
+
+// The daemon is given more than the box, of which it returns the middle voxels.
+TEST(Job, ABoxOfAModelThatPadsIsThatOfTheVolume) {
+  const Habits habits = {.properties = {{"padding_before", "2,1,0"},
+                                        {"padding_after", "1,1,1"},
+                                        {"input_period", "3,1,2"},
+                                        {"least_input", "3,3,4"}}};
+  const FakeDaemon daemon(Behaviour::sound, habits);
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "none.npy");
+  options.bbox = "4:8,1:5,2:6";  // with its field of view of 3x3x3
+  ASSERT_TRUE(run_infer(options, {}));
+  expect_middle(options.output, {{5, 2, 3}, {7, 4, 5}});
+  options.padding = Padding::reflect;
+  options.bbox = "5:6,2:3,3:7";
+  options.output = scratch.file("reflect.npy");
+  const auto outcome = run_infer(options, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_middle(options.output, {{5, 2, 3}, {6, 3, 7}});
+  EXPECT_NE(outcome->json.find("\"extent\":[1,1,4]"), std::string::npos) << outcome->json;
+}
+
+// What is left of an output that a daemon without resume tokens began cannot be gone on with.
+TEST(Job, ABoxThatIsCutLeavesNothing) {
+  const Habits habits = {.properties = {{"padding_before", "1,1,1"}, {"padding_after", "1,1,1"}}};
+  const FakeDaemon dying(Behaviour::dies_in_the_middle, habits);
+  const Scratch scratch;
+  Options options = options_for(dying, scratch, "out.npy");
   options.bbox = "1:8,1:5,1:7";
-  const auto padded = run_infer(options, {});
-  ASSERT_TRUE(padded) << padded.error().message;
-  expect_middle(options.output, {{1, 1, 1}, {8, 5, 7}});
+  ASSERT_FALSE(run_infer(options, {}));
+  EXPECT_FALSE(std::filesystem::exists(options.output));
+  EXPECT_FALSE(output_exists(partial_name({options.output, ""})));
+  EXPECT_FALSE(std::filesystem::exists(resume_path({options.output, ""})));
 }
 
 TEST(Job, AModelThatLosesVoxelsTakesItsWindowAtLeast) {

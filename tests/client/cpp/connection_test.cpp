@@ -17,6 +17,19 @@ TEST(Connection, LearnsWhatAModelTakes) {
   EXPECT_EQ(model->f_in, 1);
   EXPECT_EQ(model->window, Vec3{}) << "any extent";
   EXPECT_EQ(Connection(daemon.address()).model("bound")->window, (Vec3{9, 6, 8}));
+  EXPECT_EQ(model->padding_before, Vec3{});
+  EXPECT_EQ(model->period, Vec3::cube(1));
+  const FakeDaemon padding(Behaviour::sound, {.properties = {{"padding_before", "1,2,3"},
+                                                             {"padding_after", "4,5"},
+                                                             {"input_period", "8"},
+                                                             {"least_input", "6,7,8"},
+                                                             {"window_overlap", "0.25"}}});
+  const Result<ModelFacts> facts = Connection(padding.address()).model("crop");
+  EXPECT_EQ(facts->padding_before, (Vec3{1, 2, 3}));
+  EXPECT_EQ(facts->padding_after, (Vec3{0, 4, 5})) << "of missing axes";
+  EXPECT_EQ(facts->period, (Vec3{1, 1, 8}));
+  EXPECT_EQ(facts->least_extent, (Vec3{6, 7, 8}));
+  EXPECT_EQ(facts->window_overlap, 0.25);
 }
 
 TEST(Connection, FieldsOfViewOfFewerAxesCountFromTheLast) {
