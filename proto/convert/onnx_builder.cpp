@@ -76,6 +76,7 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
   }
   images_.push_back(f_in);
   guessed_.push_back(false);
+  ways_.emplace_back();
   extents_.push_back({declared_extent(graph, rank), {}});
   batch_ = declared_batch(graph);
 }
@@ -162,9 +163,19 @@ void OnnxBuilder::add_extents(const Operation& operation, const std::vector<int>
   extents_.push_back(after.extents);
 }
 
+void OnnxBuilder::add_way(const Operation& operation, const std::vector<int>& inputs, const Border& pads) {
+  WayOfValue all = {pads != Border{}, std::holds_alternative<Upsample>(operation), reads_all_voxels(operation)};
+  for (const int input : inputs) {
+    const WayOfValue before = way(input);
+    all = {all.pads || before.pads, all.upsamples || before.upsamples, all.reads_all || before.reads_all};
+  }
+  ways_.push_back(all);
+}
+
 int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
                           std::int64_t images, NodeWeights weights, const Border& pads) {
   add_extents(operation, inputs, pads, &node == graph_.join.get());
+  add_way(operation, inputs, pads);
   pads_.push_back(pads);
   guessed_.push_back(std::any_of(inputs.begin(), inputs.end(), [this](int input) { return is_guessed(input); }));
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
@@ -206,6 +217,7 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     images_.push_back(known < 0 ? unknown_images : images_[source]);
     extents_.push_back(known < 0 ? VolumeExtents() : extents_[source]);
     guessed_.push_back(known < 0 || guessed_[source]);
+    ways_.push_back(known < 0 ? WayOfValue() : ways_[source]);
     pads_.emplace_back();
     if (keeps_weights_) weights_.emplace_back();
     network_.nodes.push_back({"", Activate{}, {static_cast<int>(source)}});
@@ -215,6 +227,8 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     grouped_.erase(output);
     split_.erase(output);
     pooled_.erase(output);
+    flat_.erase(output);
+    if (const FlatTensor* found = flat(like); found != nullptr) flat_.emplace(output, *found);
     if (const int axes = pooled_axes(like); axes > 0) pooled_.emplace(output, axes);
   }
 }
@@ -246,6 +260,7 @@ Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to
   if (const int value = value_of(from); value >= 0) {
     values_.emplace(to, value);
     if (const int axes = pooled_axes(from); axes > 0) pooled_.emplace(to, axes);
+    if (const FlatTensor* found = flat(from); found != nullptr) flat_.emplace(to, *found);
     return {};
   }
   if (const TurnedValue* found = turned(from); found != nullptr) {
@@ -321,6 +336,11 @@ int OnnxBuilder::pooled_axes(const std::string& tensor) const {
   return found == pooled_.end() ? 0 : found->second;
 }
 
+const FlatTensor* OnnxBuilder::flat(const std::string& tensor) const {
+  const auto found = flat_.find(tensor);
+  return found == flat_.end() ? nullptr : &found->second;
+}
+
 bool OnnxBuilder::are_all_inputs(const std::vector<int>& values) const {
   const auto is_next = [this](const onnx::ValueInfoProto* input, int value) {
     return value_of(input->name()) == value;
@@ -339,6 +359,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   keep_numbered(images_, numbers, 0);
   keep_numbered(extents_, numbers, 0);
   keep_numbered(guessed_, numbers, 0);
+  keep_numbered(ways_, numbers, 0);
   for (Node& node : network_.nodes) {
     for (int& input : node.inputs) input = number(input);
   }

@@ -53,6 +53,20 @@ struct SplitValue {
   bool interleaved = false;
 };
 
+// A tensor that is all numbers of a value in one row: [N][all axes behind the first of these], as a file has it whose
+// input has the extents that it declares. Of these the value has the extents `window`.
+struct FlatTensor {
+  Vec3 window = Vec3::cube(1);
+  std::vector<int> axes;  // as in TurnedValue, without copies
+};
+
+// What some node does on a way from the input to a value.
+struct WayOfValue {
+  bool pads = false;
+  bool upsamples = false;
+  bool reads_all = false;  // reads_all_voxels()
+};
+
 class OnnxBuilder {
  public:
   // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `most_parameters` bounds the
@@ -85,6 +99,7 @@ class OnnxBuilder {
   // Returns the extents of a value. Without assume(): if the net reads the input that the file declares; not known
   // where the file leaves an axis open.
   [[nodiscard]] const VolumeExtents& extents(int value) const { return extents_[static_cast<std::size_t>(value)]; }
+  [[nodiscard]] WayOfValue way(int value) const { return ways_[static_cast<std::size_t>(value)]; }
   // Returns whether the values are the several inputs of the graph, in its order: side by side they are value 0.
   [[nodiscard]] bool are_all_inputs(const std::vector<int>& values) const;
   // Returns the inputs of the batch: what the file declares, or 1.
@@ -165,6 +180,21 @@ class OnnxBuilder {
   void note_pooled(const onnx::NodeProto& node, int axes) { pooled_.insert_or_assign(node.output(0), axes); }
   // Returns the axes of such a tensor; 0 for any other.
   [[nodiscard]] int pooled_axes(const std::string& tensor) const;
+  // Returns the spatial axes of a value's tensor in the file.
+  [[nodiscard]] int spatial_axes(const std::string& tensor) const {
+    return pooled_axes(tensor) > 0 ? pooled_axes(tensor) - 2 : rank_;
+  }
+  // Returns whether such a tensor is no mean or maximum of all voxels, but has one voxel of the patch that the file
+  // declares, and one for each position of a larger volume (proto/convert/onnx_flatten.hpp).
+  [[nodiscard]] bool is_of_patch(const std::string& tensor) const {
+    return pooled_axes(tensor) > 0 && value_of(tensor) >= 0 && !way(value_of(tensor)).reads_all;
+  }
+  // Notes that the node's output is its value, flattened. convert_node() looks for such tensors first.
+  void note_flat(const onnx::NodeProto& node, FlatTensor flat) {
+    flat_.insert_or_assign(node.output(0), std::move(flat));
+  }
+  // Returns the flattened tensor of that name; nullptr for any other.
+  [[nodiscard]] const FlatTensor* flat(const std::string& tensor) const;
   // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
   // checks at the end.
   void note_flattened(const onnx::NodeProto& node);
@@ -202,6 +232,7 @@ class OnnxBuilder {
                NodeWeights weights, const Border& pads);
   [[nodiscard]] std::string free_name(const std::string& name);
   void add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads, bool joins_outputs);
+  void add_way(const Operation& operation, const std::vector<int>& inputs, const Border& pads);
 
   const OnnxGraph& graph_;
   int rank_;
@@ -218,9 +249,11 @@ class OnnxBuilder {
   std::map<std::string, GroupedValue> grouped_;
   std::map<std::string, SplitValue> split_;
   std::map<std::string, int> pooled_;  // axes
+  std::map<std::string, FlatTensor> flat_;
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;    // per value
   std::vector<VolumeExtents> extents_;  // per value
+  std::vector<WayOfValue> ways_;        // per value
   std::int64_t batch_ = 1;
   bool keeps_weights_ = true;
   std::vector<bool> guessed_;  // per value

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_fold_arithmetic.hpp"
 #include "proto/convert/onnx_fold_layout.hpp"
 #include "proto/convert/onnx_fold_sequence.hpp"
@@ -99,6 +100,9 @@ Result<std::optional<std::vector<VolumeNumber>>> shape_of(const onnx::NodeProto&
     shape = {{builder.batch(), {}}, {builder.images(value), {}}};
     shape.resize(static_cast<std::size_t>(axes), {1, {}});
     return std::optional(shape);
+  }
+  if (builder.flat(node.input(0)) != nullptr) {
+    return std::optional(std::vector<VolumeNumber>{{builder.batch(), {}}, {row_length(builder, node.input(0)), {}}});
   }
   for (const auto& extent : turned != nullptr ? extents_of(builder, *turned) : extents_of(builder, value)) {
     if (!extent) {

@@ -82,7 +82,7 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
   if (OnnxBuilder::has_input(node.proto, 0) && builder.plane(node.proto.input(0)) != nullptr) {
     return join_planes(node, builder, *axis);
   }
-  if (!is_image_axis(*axis, builder.rank())) {
+  if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0)))) {
     return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
   }
   Result<std::vector<int>> inputs = inputs_of(node, builder);

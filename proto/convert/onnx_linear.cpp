@@ -1,8 +1,10 @@
 #include "proto/convert/onnx_linear.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -32,27 +34,49 @@ Result<Linear> linear_of(const OnnxAttributes& attributes) {
   return Linear{*alpha, *beta, *turns != 0};
 }
 
-// Returns the kernels, [f_out][f], of the constant matrix.
-Result<std::vector<float>> kernels_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f,
-                                      const Linear& linear) {
-  const onnx::TensorProto* tensor = builder.constant(node.proto, matrix_input);
-  if (tensor == nullptr) return unsupported("its matrix is computed; only constants are supported");
-  const Result<std::vector<std::int64_t>> dims = dims_of(*tensor);
+// What a linear layer reads, all numbers in one row.
+struct Row {
+  std::int64_t length = 0;  // unknown_images: not known
+  Vec3 window = Vec3::cube(1);
+  bool is_flat = false;
+};
+
+Row row_of(const onnx::NodeProto& node, const OnnxBuilder& builder, int value) {
+  const FlatTensor* flat = builder.flat(node.input(0));
+  if (flat == nullptr || builder.images(value) == unknown_images) return {builder.images(value)};
+  return {row_length(builder, node.input(0)), flat->window, true};
+}
+
+// Returns the numbers of a row that the matrix is for. Fails if it is none for the row.
+Result<std::int64_t> length_read(const onnx::TensorProto& matrix, const Row& row, const Linear& linear) {
+  const Result<std::vector<std::int64_t>> dims = dims_of(matrix);
   if (!dims) return dims.error();
   const bool is_matrix = dims->size() == axes_of_matrix && (*dims)[0] > 0 && (*dims)[1] > 0;
   const std::int64_t read = !is_matrix ? 0 : linear.is_turned ? (*dims)[1] : (*dims)[0];
-  if (!is_matrix || (f != unknown_images && read != f)) {
-    return corrupt("weights " + in_quotes(tensor->name()) + " are no matrix for the " + std::to_string(f) +
-                   " images of the input");
-  }
+  if (is_matrix && (row.length == unknown_images || read == row.length)) return read;
+  return corrupt(
+      "weights " + in_quotes(matrix.name()) + " are no matrix for the " + std::to_string(row.length) +
+      (row.is_flat ? " numbers of the flattened input, " + to_string(row.window) + " voxels" : " images of the input"));
+}
+
+// Returns the kernels, [f_out][f][window...], of the constant matrix.
+Result<std::vector<float>> kernels_of(const OnnxNode& node, const OnnxBuilder& builder, const Row& row,
+                                      const Linear& linear) {
+  const onnx::TensorProto* tensor = builder.constant(node.proto, matrix_input);
+  if (tensor == nullptr) return unsupported("its matrix is computed; only constants are supported");
+  const Result<std::int64_t> length = length_read(*tensor, row, linear);
+  if (!length) return length.error();
   Result<std::vector<float>> matrix = builder.floats_of(*tensor);
   if (!matrix) return matrix;
+  std::vector<std::size_t> places(static_cast<std::size_t>(*length));
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  if (row.is_flat) places = places_in_kernel(builder, node.proto.input(0));
+  const std::size_t rows = matrix->size() / places.size();
   std::vector<float> kernels(matrix->size());
-  const auto columns = static_cast<std::size_t>((*dims)[1]);
-  const auto rows = static_cast<std::size_t>((*dims)[0]);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const std::size_t to = linear.is_turned ? i : i % columns * rows + i / columns;
-    kernels[to] = linear.alpha * (*matrix)[i];
+    const std::size_t out = linear.is_turned ? i / places.size() : i % rows;
+    const std::size_t in = linear.is_turned ? i % places.size() : i / rows;
+    kernels[out * places.size() + places[in]] = linear.alpha * (*matrix)[i];
   }
   return kernels;
 }
@@ -79,13 +103,15 @@ Result<std::vector<float>> bias_of(const OnnxNode& node, const OnnxBuilder& buil
 }
 
 Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Linear& linear) {
-  if (builder.pooled_axes(node.proto.input(0)) != axes_of_matrix) {
-    return unsupported("of voxels is not supported; only of what is pooled of all voxels, as [N, C]");
+  const std::string& input = node.proto.input(0);
+  if (builder.pooled_axes(input) != axes_of_matrix && builder.flat(input) == nullptr) {
+    return unsupported("of voxels is not supported; only of what is pooled of all voxels, as [N, C], or flattened");
   }
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   NodeWeights weights;
-  Result<std::vector<float>> kernels = kernels_of(node, builder, builder.images(*value), linear);
+  const Row row = row_of(node.proto, builder, *value);
+  Result<std::vector<float>> kernels = kernels_of(node, builder, row, linear);
   if (!kernels) return kernels.error();
   const onnx::TensorProto& matrix = *builder.constant(node.proto, matrix_input);
   const std::int64_t f_out = matrix.dims(linear.is_turned ? 0 : 1);
@@ -93,7 +119,7 @@ Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Li
   if (!bias) return bias.error();
   weights.kernels = *std::move(kernels);
   weights.bias = *std::move(bias);
-  builder.append(node.proto, Convolution{f_out, Vec3::cube(1), Vec3::cube(1), {}}, {*value}, f_out, std::move(weights));
+  builder.append(node.proto, Convolution{f_out, row.window, Vec3::cube(1), {}}, {*value}, f_out, std::move(weights));
   builder.note_pooled(node.proto, axes_of_matrix);
   return {};
 }

@@ -1,12 +1,14 @@
-// ONNX linear layers over channels, Gemm and MatMul, of what is pooled of all voxels: [N][f].
+// ONNX linear layers, Gemm and MatMul: over the channels of what is pooled of all voxels, [N][f], or of a patch,
+// [N][f * voxels].
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 
-// Convert a linear layer to a convolution of one voxel. Its input is a pooled tensor of two axes
-// (proto/convert/onnx_pooled.hpp), its weights are a constant: [f][f_out], or with transB [f_out][f].
+// Convert a linear layer to a convolution: of one voxel, of a pooled tensor of two axes
+// (proto/convert/onnx_pooled.hpp), or of all voxels of a patch, of a flattened tensor
+// (proto/convert/onnx_flatten.hpp). Its weights are a constant: [f][f_out], or with transB [f_out][f].
 [[nodiscard]] Result<void> convert_gemm(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_mat_mul(const OnnxNode& node, OnnxBuilder& builder);
 

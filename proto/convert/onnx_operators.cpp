@@ -12,6 +12,7 @@
 #include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_global_pool.hpp"
 #include "proto/convert/onnx_join.hpp"
@@ -76,7 +77,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 49> operators = {{
+constexpr std::array<OnnxOperator, 50> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -91,6 +92,7 @@ constexpr std::array<OnnxOperator, 49> operators = {{
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
     {"Expand", 2, 2, {}, convert_expand},
+    {"Flatten", 1, 1, axis, convert_flatten_of_voxels},
     {"Gelu", 1, 1, approximate, convert_gelu},
     {"GlobalAveragePool", 1, 1, {}, convert_global_average_pool},
     {"GlobalMaxPool", 1, 1, {}, convert_global_max_pool},
@@ -161,6 +163,18 @@ Result<void> convert_pooled(const onnx::NodeProto& node, OnnxBuilder& builder) {
   return {};
 }
 
+// Converts a node that reads all numbers of a patch in one row.
+Result<void> convert_flat(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (const OnnxOperator* row = find_flat_operator(node)) return convert_with(*row, node, builder);
+  const OnnxOperator* row = find_onnx_operator(node);
+  if (row == nullptr) return unknown_operator();
+  if (Result<void> keeps = check_keeps_flat(node, builder); !keeps) return keeps;
+  const FlatTensor flat = *builder.flat(node.input(0));
+  if (Result<void> converted = convert_with(*row, node, builder); !converted) return converted;
+  builder.note_flat(node, flat);
+  return {};
+}
+
 }  // namespace
 
 std::span<const OnnxOperator> onnx_operators() { return operators; }
@@ -173,6 +187,7 @@ const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
 
 Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
   if (reads_pooled(node, builder)) return convert_pooled(node, builder);
+  if (reads_flat(node, builder)) return convert_flat(node, builder);
   const Result<bool> folded = fold_node(node, builder);
   if (!folded) return folded.error();
   if (*folded) return {};

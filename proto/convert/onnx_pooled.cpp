@@ -22,17 +22,23 @@ constexpr int sizes_of_resize = 3;
 constexpr std::array<Names, 1> axes_alone = {"axes"};
 constexpr std::array<Names, 1> axis_alone = {"axis"};
 constexpr std::array<Names, 4> gemm = {"alpha", "beta", "transA", "transB"};
-// Make each voxel of that voxel and of constants that are the same for all channels, or in the order of axis 1.
-constexpr std::array<Names, 17> each_by_itself = {
-    "BatchNormalization", "Cast", "Clip", "Dropout", "Elu",     "Gelu",     "HardSigmoid", "HardSwish", "Identity",
-    "LeakyRelu",          "Mish", "Relu", "Selu",    "Sigmoid", "Softplus", "Swish",       "Tanh"};
+constexpr std::array<Names, 16> each_by_itself = {"Cast",      "Clip",     "Dropout",   "Elu",  "Gelu", "HardSigmoid",
+                                                  "HardSwish", "Identity", "LeakyRelu", "Mish", "Relu", "Selu",
+                                                  "Sigmoid",   "Softplus", "Swish",     "Tanh"};
+// Make a voxel of the channels of that voxel: those of axis 1.
+constexpr std::array<Names, 2> of_one_voxel = {"BatchNormalization", "Softmax"};
 constexpr std::array<Names, 5> arithmetic = {"Add", "Div", "Mul", "PRelu", "Sub"};
 
 bool is_one_of(const onnx::NodeProto& node, std::span<const Names> names) {
   return std::any_of(names.begin(), names.end(), [&](Names name) { return is_operator(node, name); });
 }
 
-Error not_here() { return unsupported("its input is pooled of all voxels, which is not supported here"); }
+Error not_here(const onnx::NodeProto& node, const OnnxBuilder& builder) {
+  const bool is_of_patch = std::any_of(node.input().begin(), node.input().end(),
+                                       [&](const std::string& input) { return builder.is_of_patch(input); });
+  return unsupported(is_of_patch ? "its input is one voxel of each patch, which is not supported here"
+                                 : "its input is pooled of all voxels, which is not supported here");
+}
 
 // A pooled tensor.
 struct Pooled {
@@ -44,7 +50,7 @@ Result<Pooled> pooled_at_0(const OnnxNode& node, const OnnxBuilder& builder) {
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   const int axes = builder.pooled_axes(node.proto.input(0));
-  return axes > 0 ? Result<Pooled>(Pooled{*value, axes}) : not_here();
+  return axes > 0 ? Result<Pooled>(Pooled{*value, axes}) : not_here(node.proto, builder);
 }
 
 // Makes the node's output the value, with other axes.
@@ -185,7 +191,7 @@ Result<void> convert_resize_of_pooled(const OnnxNode& node, OnnxBuilder& builder
   const Result<std::string> coordinates = node.attributes.text("coordinate_transformation_mode", "half_pixel");
   if (!coordinates) return coordinates.error();
   const bool is_filled = *coordinates == "tf_crop_and_resize";  // beyond the voxel with another number
-  if (is_filled || node.attributes.find("axes") != nullptr) return not_here();
+  if (is_filled || node.attributes.find("axes") != nullptr) return not_here(node.proto, builder);
   const Result<Numbers> sizes = numbers_at(node, builder, sizes_of_resize);
   return sizes ? spread(node, builder, *pooled, *sizes) : sizes.error();
 }
@@ -202,30 +208,22 @@ constexpr std::array<OnnxOperator, 8> operators = {{
     {"Unsqueeze", 1, 2, axes_alone, convert_unsqueeze},
 }};
 
-// Returns whether the constant at input `index`, if it is one, is a single number.
-bool is_scalar_if_constant(const onnx::NodeProto& node, const OnnxBuilder& builder, int index) {
-  const onnx::TensorProto* constant = builder.constant(node, index);
-  if (constant == nullptr) return true;
-  const Result<std::int64_t> count = count_of(*constant);
-  return count && *count == 1;
-}
-
 // Returns the axes behind a sum or product: of two pooled tensors of the same axes, of one and a constant, or of one
 // and voxels. Axes are counted from the last, so that [N, C] goes together with neither voxels nor one number per
-// channel.
+// channel of a constant that has space.
 Result<int> axes_behind_arithmetic(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   const int whole = builder.rank() + axes_before_space;
   int axes = 0;
   bool has_voxels = false;
+  bool has_patch = false;
   for (const std::string& input : node.input()) {
     const int own = builder.pooled_axes(input);
-    if (own > 0 && axes > 0 && own != axes) return not_here();
+    if (own > 0 && axes > 0 && own != axes) return not_here(node, builder);
     axes = std::max(axes, own);
+    has_patch = has_patch || builder.is_of_patch(input);
     has_voxels = has_voxels || (own == 0 && builder.value_of(input) >= 0);
   }
-  for (int i = 0; i < node.input_size() && axes != whole; ++i) {
-    if (has_voxels || !is_scalar_if_constant(node, builder, i)) return not_here();
-  }
+  if (has_voxels && (axes != whole || has_patch)) return not_here(node, builder);
   return has_voxels ? 0 : axes;
 }
 
@@ -244,7 +242,7 @@ Result<int> axes_behind_convolution(const onnx::NodeProto& node, const OnnxBuild
     is_of_one = is_of_one && std::all_of(attribute.ints().begin(), attribute.ints().end(),
                                          [&](std::int64_t number) { return number == (is_pads ? 0 : 1); });
   }
-  return is_of_one ? Result<int>(whole) : not_here();
+  return is_of_one ? Result<int>(whole) : not_here(node, builder);
 }
 
 // Returns the axes behind a Concat, which must read pooled tensors of the same axes.
@@ -252,10 +250,12 @@ Result<int> axes_behind_concat(const onnx::NodeProto& node, const OnnxBuilder& b
   const int axes = builder.pooled_axes(node.input(0));
   const bool are_alike = std::all_of(node.input().begin(), node.input().end(),
                                      [&](const std::string& input) { return builder.pooled_axes(input) == axes; });
-  return are_alike && axes == builder.rank() + axes_before_space ? Result<int>(axes) : not_here();
+  return are_alike ? Result<int>(axes) : not_here(node, builder);
 }
 
 }  // namespace
+
+bool makes_each_of_itself(const onnx::NodeProto& node) { return is_one_of(node, each_by_itself); }
 
 bool reads_pooled(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   if (is_operator(node, "Shape")) return false;
@@ -274,7 +274,8 @@ Result<int> pooled_axes_behind(const onnx::NodeProto& node, const OnnxBuilder& b
   if (is_operator(node, "Conv")) return axes_behind_convolution(node, builder);
   if (is_operator(node, "Concat")) return axes_behind_concat(node, builder);
   const int axes = builder.pooled_axes(node.input(0));
-  return is_one_of(node, each_by_itself) && axes > 0 ? Result<int>(axes) : not_here();
+  const bool keeps_voxel = makes_each_of_itself(node) || is_one_of(node, of_one_voxel);
+  return keeps_voxel && axes > 0 ? Result<int>(axes) : not_here(node, builder);
 }
 
 }  // namespace znni

@@ -10,6 +10,9 @@
 
 namespace znni {
 
+// Returns whether the operator makes each number of its first input of that number alone, as activations do.
+[[nodiscard]] bool makes_each_of_itself(const onnx::NodeProto& node);
+
 // Returns whether the node reads a pooled tensor as one.
 [[nodiscard]] bool reads_pooled(const onnx::NodeProto& node, const OnnxBuilder& builder);
 

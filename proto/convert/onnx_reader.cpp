@@ -11,6 +11,7 @@
 #include "proto/convert/onnx_blockers.hpp"
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_gates.hpp"
 #include "proto/convert/onnx_inputs.hpp"
@@ -81,9 +82,10 @@ Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
   settle_outputs(graph, builder);
   if (builder.is_written(graph.output)) return corrupt("tensor " + in_quotes(graph.output) + " is written twice");
   const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](const std::string& output) {
-    return builder.value_of(output) >= 0 && builder.pooled_axes(output) == 0;
+    return builder.value_of(output) >= 0 && (builder.pooled_axes(output) == 0 || builder.is_of_patch(output));
   });
-  return are_values ? convert_node(*graph.join, builder) : Result<void>();
+  const bool can_join = are_values && check_axes_of_outputs(graph, builder).has_value();
+  return can_join ? convert_node(*graph.join, builder) : Result<void>();
 }
 
 // Converts a node, or what of an activation of several nodes it stands for: the last one for all.
@@ -94,6 +96,7 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates
   if (gate->last != &node) return {};
   builder.append(node, Activate{gate->activation}, {x}, builder.images(x));
   if (const int axes = builder.pooled_axes(gate->x); axes > 0) builder.note_pooled(node, axes);
+  if (const FlatTensor* flat = builder.flat(gate->x); flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
   return builder.check_limits();
 }
 
@@ -149,7 +152,7 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
       return unsupported("the output " + in_quotes(output) +
                          " is transposed or reshaped; only [N, C, Z, Y, X] and [N, Z, Y, X, C] are supported");
     }
-    if (builder.pooled_axes(output) > 0) {
+    if (builder.pooled_axes(output) > 0 && !builder.is_of_patch(output)) {
       return unsupported("the output " + in_quotes(output) +
                          " is pooled of all voxels, and has none of its own, which is not supported");
     }
@@ -157,7 +160,7 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
       return unsupported("the output " + in_quotes(output) + " is not the first output of a node");
     }
   }
-  return {};
+  return check_axes_of_outputs(graph, builder);
 }
 
 // Returns what to do if the error is of the node that joins the outputs, because they do not fit each other.

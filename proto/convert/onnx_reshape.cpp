@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_shuffle.hpp"
 #include "proto/convert/onnx_turned.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 using Extents = TensorExtents;
 using Numbers = std::vector<VolumeNumber>;
 
+constexpr std::size_t axes_of_flat = 2;
 constexpr std::size_t axes_of_groups = 3;
 constexpr std::string_view supported_form =
     " is not supported; only to [N, groups, -1] before an InstanceNormalization, which is how GroupNorm is exported, "
@@ -130,6 +132,7 @@ Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<bool> moved = reshape_turned(node, builder, *turned);
   if (!moved) return moved.error();
   if (*moved) return {};
+  if (target->size() == axes_of_flat) return flatten_to(node, builder, *turned, *target);
   if (is_in_order) return make_groups(node, builder, turned->value);
   return unsupported(
       "of transposed axes is not supported; only to other places of axes of one element, or joining "

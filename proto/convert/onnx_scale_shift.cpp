@@ -75,7 +75,7 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   const Result<std::vector<std::int64_t>> dims = dims_of(*constant);
   if (!dims) return dims.error();
   const std::int64_t f = builder.images(*value);
-  if (!is_per_image(*dims, f, builder.rank())) {
+  if (!is_per_image(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))) {
     return unsupported("constant " + in_quotes(node.proto.input(index)) + " is neither one number nor one per image (" +
                        std::to_string(f) + "), which is not supported");
   }

@@ -35,9 +35,10 @@ Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
     return convert_turned(node, builder, *turned, *axis);
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  if (!is_image_axis(*axis, builder.rank()) && !builder.is_guessed(*input)) return wrong_axis(*axis);
+  if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0))) && !builder.is_guessed(*input))
+    return wrong_axis(*axis);
   builder.append(node.proto, Softmax{}, {*input}, builder.images(*input));
-  if (flattens) builder.note_flattened(node.proto);
+  if (flattens && builder.pooled_axes(node.proto.input(0)) == 0) builder.note_flattened(node.proto);
   return {};
 }
 

@@ -192,8 +192,9 @@ Result<void> check_covered(const Network& network, const VolumeExtents& volumes)
   const VolumeExtents taken = taken_by(network);
   for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
     const bool declared = volumes.step[axis] == 0;
-    const bool among = (volumes.least[axis] - taken.least[axis]) % taken.step[axis] == 0;
-    const bool all = volumes.step[axis] == taken.step[axis] && volumes.least[axis] >= taken.least[axis];
+    const std::int64_t more = volumes.least[axis] - taken.least[axis];
+    const bool among = more % taken.step[axis] == 0 || (is_dense(network) && more >= 0);
+    const bool all = volumes.step[axis] == taken.step[axis] && more >= 0 && more % taken.step[axis] == 0;
     if (among && (declared || all)) continue;
     return unsupported("computes with extents of volumes of " + std::to_string(volumes.least[axis]) + " voxels along " +
                        std::string(1, "zyx"[axis]) + ", and takes others: " + std::to_string(taken.least[axis]) +

@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 import nets
@@ -143,6 +144,42 @@ FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_const
          padding_in_words, without_effect, softmax_between_transpositions, channels_last]
 
 
+PATCH = (11, 10, 13)  # of a patch classifier
+
+
+def a_patch_classifier(flat):
+    """Returns a net that flattens a patch by the nodes `flat`, for two linear layers."""
+    rng = np.random.default_rng(5)
+    weights = {"k": (4, 1, 4, 3, 4), "w": (6, 4 * 4 * 4 * 5), "b": (6,), "m": (6, 3), "n": (3,)}
+    numbers = {name: rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:])) for name, shape in weights.items()}
+    tensors = [numpy_helper.from_array(values.astype(np.float32), name) for name, values in numbers.items()]
+    tensors.append(numpy_helper.from_array(np.array([0, -1]), "row"))
+    window = {"kernel_shape": [2, 2, 2], "strides": [2, 2, 2]}
+    make = helper.make_node
+    nodes = [make("Conv", ["input", "k"], ["c"]), make("Relu", ["c"], ["r"]), make("MaxPool", ["r"], ["p"], **window),
+             *flat, make("Dropout", ["f"], ["d"]), make("Gemm", ["d", "w", "b"], ["g"], transB=1, alpha=0.5, beta=2.0),
+             make("Relu", ["g"], ["h"]), make("MatMul", ["h", "m"], ["l"]), make("Add", ["l", "n"], ["a"]),
+             make("Softmax", ["a"], ["classes"], axis=1)]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "patches", [value("input", TensorProto.FLOAT, ["n", 1, *PATCH])],
+                              [value("classes", TensorProto.FLOAT, ["n", 3])], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    return model
+
+
+CLASSIFIERS = {"flattened": [helper.make_node("Flatten", ["p"], ["f"])],
+               "reshaped": [helper.make_node("Reshape", ["p", "row"], ["f"])]}
+
+
+def classes_at_every_position(model, volume):
+    """Returns what ONNX Runtime makes of the patch at every position of the volume: [1,C,...]."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    extents = [v - n + 1 for v, n in zip(volume.shape[2:], PATCH)]
+    windows = np.lib.stride_tricks.sliding_window_view(volume[0, 0], PATCH).reshape(-1, 1, *PATCH)
+    return session.run(None, {"input": np.ascontiguousarray(windows)})[0].T.reshape(1, -1, *extents)
+
+
 class ExportsTest(unittest.TestCase):
     """Tests all forms in one daemon."""
 
@@ -185,6 +222,19 @@ class ExportsTest(unittest.TestCase):
             with Daemon(repository, mem="128M") as daemon, daemon.client() as client:
                 for name in ("double", "half"):
                     self.assert_same(infer(client, name, volume), reference, name)
+
+    def test_patch_classifiers_are_dense(self):
+        """A volume of the patch's extent has one voxel; of a larger one each voxel is that of the patch there."""
+        with tempfile.TemporaryDirectory() as repository:
+            for name, flat in CLASSIFIERS.items():
+                self.save(a_patch_classifier(flat), repository, name)
+            with Daemon(repository, mem="128M") as daemon, daemon.client() as client:
+                for name, flat in CLASSIFIERS.items():
+                    for more in ((0, 0, 0), (5, 4, 2)):
+                        volume = np.random.default_rng(6).standard_normal((1, 1, *np.add(PATCH, more)))
+                        volume = volume.astype(np.float32)
+                        reference = classes_at_every_position(a_patch_classifier(flat), volume)
+                        self.assert_same(infer(client, name, volume), reference, f"{name}, {more} more")
 
     @staticmethod
     def save(model, repository, name):

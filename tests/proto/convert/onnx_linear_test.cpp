@@ -69,6 +69,26 @@ TEST(OnnxLinear, MatMulHasNoBias) {
   EXPECT_THAT(weights.bias, IsEmpty());
 }
 
+TEST(OnnxLinear, OfAFlattenedPatch) {
+  OnnxModel model(2, 1);
+  onnx::TypeProto::Tensor* type = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type->mutable_shape()->mutable_dim(2)->set_dim_value(2);
+  model.node("Flatten", {"in"}, {"f"});
+  model.tensor("w", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  model.tensor("b", {2}, {1, 2});
+  onnx::NodeProto& node = model.node("Gemm", {"f", "w", "b"}, {"out"});
+  test::set_real(node, "alpha", 2);
+  test::set_real(node, "beta", 3);
+  const LoadedNetwork loaded = model.output("out").read();
+  EXPECT_EQ(loaded.network.nodes[0], (Node{"/out", Convolution{2, {1, 1, 2}, Vec3::cube(1), {}}, {0}}));
+  EXPECT_THAT(loaded.weights[0].kernels, ElementsAre(2, 6, 10, 14, 4, 8, 12, 16));
+  EXPECT_THAT(loaded.weights[0].bias, ElementsAre(3, 6));
+  test::set_integer(node, "transB", 1);
+  EXPECT_EQ(model.refusal(),
+            "corrupt_file: node '/out' (Gemm): weights 'w' are no matrix for the 4 numbers of the flattened input, "
+            "1x1x2 voxels");
+}
+
 TEST(OnnxLinear, WrongNumbersAreErrors) {
   const auto refusal = [](const test::Integers& matrix, const test::Integers& bias) {
     return model_of([&](OnnxModel& model) {

@@ -38,6 +38,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Dropout",
                                                "Elu",
                                                "Expand",
+                                               "Flatten",
                                                "Gelu",
                                                "GlobalAveragePool",
                                                "GlobalMaxPool",
@@ -81,7 +82,7 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   EXPECT_EQ(model.output("up").refusal(),
             "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
             "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
-            "Elu, Expand, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
+            "Elu, Expand, Flatten, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
             "Identity, If, InstanceNormalization, LeakyRelu, Loop, MaxPool, Mish, Mul, PRelu, Pad, ReduceMax, "
             "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
             "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");

@@ -100,7 +100,7 @@ TEST(OnnxPooled, OtherAxesAreRefused) {
   EXPECT_THAT(nodes_of(flattened), ElementsAre(HasSubstr("axis = 2 is not supported; only 1")));
 }
 
-// A tensor of two axes is added to its own last axis, not to that of the channels.
+// The last axis of a tensor of two axes is that of the channels.
 TEST(OnnxPooled, SumsAndProducts) {
   OnnxModel pooled = means();
   pooled.node("GlobalMaxPool", {"in"}, {"q"});
@@ -118,7 +118,11 @@ TEST(OnnxPooled, SumsAndProducts) {
     return nodes_of(model);
   };
   EXPECT_EQ(flat({1}).size(), 3U);
-  EXPECT_THAT(flat({4}), ElementsAre(HasSubstr("node '/a' (Add): its input is pooled of all voxels")));
+  EXPECT_EQ(flat({4}).size(), 3U);
+  EXPECT_EQ(flat({1, 4}).size(), 3U);
+  EXPECT_THAT(flat({4, 1}), ElementsAre(HasSubstr("constant 'c' is neither one number nor one per image (4)")));
+  EXPECT_THAT(flat({4, 1, 1, 1}), ElementsAre(HasSubstr("is neither one number nor one per image (4)")));
+  EXPECT_THAT(flat({2}), ElementsAre(HasSubstr("is neither one number nor one per image (4)")));
 }
 
 TEST(OnnxPooled, ConcatenationsOfPooledTensorsOnly) {
@@ -127,6 +131,15 @@ TEST(OnnxPooled, ConcatenationsOfPooledTensorsOnly) {
   test::set_integer(both.node("Concat", {"p", "q"}, {"c"}), "axis", 1);
   both.conv("c", "g", 8, 4, {1, 1, 1});
   EXPECT_EQ(nodes_of(both).size(), 5U);
+  OnnxModel flat = means();
+  flat.node("Flatten", {"p"}, {"f"});
+  flat.node("Softmax", {"f"}, {"s"});
+  test::set_integer(flat.node("Concat", {"f", "s"}, {"c"}), "axis", -1);
+  flat.tensor("w", {8, 4});
+  flat.node("MatMul", {"c", "w"}, {"m"});
+  flat.integers("axes", {2, 3, 4});
+  flat.node("Unsqueeze", {"m", "axes"}, {"g"});
+  EXPECT_EQ(nodes_of(flat).size(), 5U) << nodes_of(flat)[0];
   OnnxModel mixed = means();
   test::set_integer(mixed.node("Concat", {"p", "in"}, {"c"}), "axis", 1);
   mixed.conv("c", "g", 8, 4, {1, 1, 1});

@@ -137,10 +137,12 @@ TEST(OnnxReshape, ConstantTargetsOfOpenAxesAreRefused) {
 
 TEST(OnnxReshape, AnyOtherReshapeIsRefused) {
   const Integers extents = {1, 4, 8, 6, 4};
-  EXPECT_EQ(grouped_model(4, extents, {1, -1}, extents).refusal(),
-            "unsupported: node '/out.g' (Reshape): to [1, -1] is not supported; only to [N, groups, -1] before an "
+  EXPECT_EQ(grouped_model(4, extents, {-1}, extents).refusal(),
+            "unsupported: node '/out.g' (Reshape): to [-1] is not supported; only to [N, groups, -1] before an "
             "InstanceNormalization, which is how GroupNorm is exported, and back");
   const std::pair<Integers, const char*> wrong[] = {
+      {{1, -1}, "node '/out.n' (InstanceNormalization): its input is flattened, which is not supported here"},
+      {{2, -1}, "to [2, -1] is not supported; only to [1, 768], all numbers of a patch"},
       {{1, 3, -1}, "to [1, 3, -1] makes 3 groups of 4 images, which does not divide; a divisor is right"},
       {{1, 8, -1}, "to [1, 8, -1] makes 8 groups of 4 images"},
       {{1, -1, 384}, "to [1, -1, 384] is not supported"},

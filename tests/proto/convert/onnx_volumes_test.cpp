@@ -282,6 +282,13 @@ TEST(OnnxVolumes, OthersThanTheNetWasReadForAreRefused) {
   EXPECT_FALSE(check_covered(network, {Vec3::cube(4), Vec3::cube(8)}));
   EXPECT_THAT(check_covered(network, {Vec3::cube(33), {}}).error().message,
               HasSubstr("of volumes of 33 voxels along z, and takes others: 4 and steps of 4"));
+  const Network dense = test::rich_model().read().network;
+  const Vec3 fov = reaches(dense).back().fov;
+  const Vec3 step = reaches(dense).back().stride;
+  ASSERT_GT(step.x, 1);
+  EXPECT_TRUE(check_covered(dense, {fov + Vec3{0, 0, 1}, {}}));
+  EXPECT_FALSE(check_covered(dense, {fov - Vec3{0, 0, 1}, {}}));
+  EXPECT_FALSE(check_covered(dense, {fov + Vec3{0, 0, 1}, step}));
 }
 
 }  // namespace
