@@ -18,6 +18,7 @@ Border exchanged_border(const Border& border, int axis) {
 Network exchanged(Network network, int axis) {
   network.frame = exchanged_border(network.frame, axis);
   network.output_stride = exchanged(network.output_stride, axis);
+  for (NamedTensor& output : network.outputs) output.stride = exchanged(output.stride, axis);
   for (Node& node : network.nodes) {
     node.outside = exchanged_border(node.outside, axis);
     node.beyond = exchanged_border(node.beyond, axis);

@@ -32,8 +32,10 @@ std::vector<NamedTensor> named_inputs(const Network& network) {
 }
 
 std::vector<NamedTensor> named_outputs(const Network& network) {
-  if (!network.outputs.empty()) return network.outputs;
-  return {{network.output_name, images(network).back()}};
+  if (network.outputs.empty()) return {{network.output_name, images(network).back(), network.output_stride}};
+  std::vector<NamedTensor> outputs = network.outputs;
+  for (NamedTensor& output : outputs) output.stride = output.stride * network.output_stride;
+  return outputs;
 }
 
 Result<void> check_name(std::string_view what, std::string_view name) {

@@ -1,5 +1,6 @@
-// Networks with several inputs or outputs of one extent. They are computed as one value, in which the channels of one
-// input, or output, follow those of the other, so that plans and volumes know a single tensor.
+// Networks with several inputs or outputs of one extent, to which coarser outputs are repeated. They are computed as
+// one value, in which the channels of one input, or output, follow those of the other, so that plans and volumes know a
+// single tensor.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,7 @@ namespace znni {
 
 // Returns the inputs, also if there is only one.
 [[nodiscard]] std::vector<NamedTensor> named_inputs(const Network& network);
-// Returns the outputs, also if there is only one. Requires check(network).
+// Returns the outputs, also if there is only one, with all that their voxels are repeated. Requires check(network).
 [[nodiscard]] std::vector<NamedTensor> named_outputs(const Network& network);
 
 // Fails if a name, that of `what`, is empty or has control characters.

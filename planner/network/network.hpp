@@ -116,6 +116,9 @@ struct Node {
 struct NamedTensor {
   std::string name;
   std::int64_t channels = 0;
+  // Of an output: equal voxels along each axis for one that the file's network computes, where outputs differ in that.
+  // Those of Network::output_stride come on top.
+  Vec3 stride = Vec3::cube(1);
   bool operator==(const NamedTensor&) const = default;
 };
 
@@ -137,7 +140,7 @@ struct Network {
   std::vector<NamedTensor> outputs = {};
   // Likewise several inputs, whose channels are those of the network's input, `f_in` in all; empty if there is one.
   std::vector<NamedTensor> inputs = {};
-  // Equal voxels that the output has along each axis for one that the file's network computes
+  // Equal voxels that the output, or each of several, has along each axis for one that the file's network computes
   // (planner/network/padding.hpp).
   Vec3 output_stride = Vec3::cube(1);
   bool operator==(const Network&) const = default;

@@ -1,6 +1,7 @@
 #include "planner/network/padding.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "planner/network/output_stride.hpp"
 #include "planner/network/value_windows.hpp"
 
 namespace znni {
@@ -166,9 +168,10 @@ class Framing {
   // Returns the output's extent: where its voxels are repeated, the last one may stand for fewer than the others.
   [[nodiscard]] Vec3 output_extent(Vec3 written) const {
     const Vec3 volume = windows_.extents.front();
+    const Vec3 stride = least_output_stride(padded_.network);
     for (int axis = 0; axis < 3; ++axis) {
       const std::int64_t more = written[axis] - volume[axis];
-      if (more > 0 && more < padded_.network.output_stride[axis]) written[axis] = volume[axis];
+      if (more > 0 && more < stride[axis]) written[axis] = volume[axis];
     }
     return written;
   }
@@ -242,18 +245,51 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
   return {};
 }
 
-// Appends an upsampling that repeats each voxel of an output that has a stride.
+// Appends an upsampling that repeats each voxel of `value`, and returns the value that it writes.
+int append_repetition(LoadedNetwork& loaded, std::vector<Border>& pads, const std::string& output, int value,
+                      Vec3 stride) {
+  std::set<std::string> names{loaded.network.input_name};
+  for (const Node& node : loaded.network.nodes) names.insert(node.name);
+  loaded.network.nodes.push_back({free_name(names, output + " repeated"), Upsample{stride}, {value}});
+  if (!loaded.weights.empty()) loaded.weights.emplace_back();
+  pads.emplace_back();
+  return static_cast<int>(loaded.network.nodes.size());
+}
+
+// Repeats the output, if it has a stride.
 Result<void> repeat_output(LoadedNetwork& loaded, std::vector<Border>& pads) {
   const Result<Vec3> stride = find_output_stride(loaded.network, pads);
   if (!stride) return stride.error();
   if (*stride == Vec3::cube(1)) return {};
   loaded.network.output_stride = *stride;
-  std::set<std::string> names{loaded.network.input_name};
-  for (const Node& node : loaded.network.nodes) names.insert(node.name);
-  const int last = static_cast<int>(loaded.network.nodes.size());
-  loaded.network.nodes.push_back({free_name(names, "output repeated"), Upsample{*stride}, {last}});
+  append_repetition(loaded, pads, "output", static_cast<int>(loaded.network.nodes.size()), *stride);
+  return {};
+}
+
+// Repeats each of the outputs that the last node, a Concat, joins.
+void repeat_joined(LoadedNetwork& loaded, std::vector<Border>& pads, const std::vector<Vec3>& strides) {
+  Node join = std::move(loaded.network.nodes.back());
+  loaded.network.nodes.pop_back();
+  if (!loaded.weights.empty()) loaded.weights.pop_back();
+  pads.pop_back();
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    NamedTensor& output = loaded.network.outputs[i];
+    output.stride = strides[i];
+    if (output.stride == Vec3::cube(1)) continue;
+    join.inputs[i] = append_repetition(loaded, pads, output.name, join.inputs[i], output.stride);
+  }
+  loaded.network.nodes.push_back(std::move(join));
   if (!loaded.weights.empty()) loaded.weights.emplace_back();
   pads.emplace_back();
+}
+
+// Repeats the output, or several before they are joined, if these have different strides.
+Result<void> repeat_outputs(LoadedNetwork& loaded, std::vector<Border>& pads) {
+  const Result<std::vector<Vec3>> strides = find_joined_strides(loaded.network, pads);
+  if (!strides) return strides.error();
+  const bool differ = std::adjacent_find(strides->begin(), strides->end(), std::not_equal_to<>()) != strides->end();
+  if (!differ) return repeat_output(loaded, pads);
+  repeat_joined(loaded, pads, *strides);
   return {};
 }
 
@@ -269,7 +305,7 @@ Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> 
   for (Node& node : loaded.network.nodes) {
     if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;
   }
-  if (Result<void> repeated = repeat_output(loaded, pads); !repeated) return repeated.error();
+  if (Result<void> repeated = repeat_outputs(loaded, pads); !repeated) return repeated.error();
   const Result<ValueWindows> windows = find_windows(loaded.network, pads, declared);
   if (!windows) return windows.error();
   return Framing(std::move(loaded), pads, *windows).run();

@@ -10,7 +10,8 @@
 // Strides: a network that upsamples, or pads with strides, has voxels of several sizes. Its poolings keep the first
 // offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period.
 // Where the output itself is left with a stride, a last upsampling repeats each of its voxels
-// (Network::output_stride), so that the output belongs to the volume voxel by voxel.
+// (Network::output_stride), so that the output belongs to the volume voxel by voxel. Several outputs that a last Concat
+// joins and that have different strides are repeated each by its own (NamedTensor::stride), before they are joined.
 //
 // The window of every value is found from the output backwards: of what its readers ask, the hull. A reader that asks
 // for less reads through a Crop.

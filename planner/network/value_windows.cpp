@@ -104,6 +104,9 @@ class Finder {
     return strides_.back();
   }
 
+  // Returns a value's stride. Requires find_strides().
+  [[nodiscard]] Vec3 stride_of(int value) const { return strides_[index(value)]; }
+
   // Extents of every value for the first volume, of a large one, for which branches meet.
   Result<std::vector<Vec3>> find_extents(Vec3 declared) const {
     std::vector<Vec3> extents(network_.nodes.size() + 1);
@@ -227,6 +230,20 @@ ValueWindow ValueWindows::read_by(const Network& network, const std::vector<Bord
 
 Result<Vec3> find_output_stride(const Network& network, const std::vector<Border>& pads) {
   return Finder(network, pads).find_strides();
+}
+
+Result<std::vector<Vec3>> find_joined_strides(const Network& network, const std::vector<Border>& pads) {
+  const Node& join = network.nodes.back();
+  if (!std::holds_alternative<Concat>(join.operation) || join.inputs.size() != network.outputs.size()) {
+    return std::vector<Vec3>();
+  }
+  Network before = network;
+  before.nodes.pop_back();
+  Finder finder(before, pads);
+  if (const Result<Vec3> last = finder.find_strides(); !last) return last.error();
+  std::vector<Vec3> joined;
+  for (const int input : join.inputs) joined.push_back(finder.stride_of(input));
+  return joined;
 }
 
 Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared) {

@@ -6,6 +6,7 @@
 #include "planner/base/overloaded.hpp"
 #include "planner/base/text_table.hpp"
 #include "planner/network/named_tensors.hpp"
+#include "planner/network/output_stride.hpp"
 
 namespace znni {
 namespace {
@@ -62,31 +63,38 @@ std::string channels_text(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " channel" : " channels");
 }
 
-// Returns the names of several inputs or outputs with their channels.
-std::string names_text(const std::vector<NamedTensor>& tensors) {
+std::string repeats_text(const NetworkFacts& facts, Vec3 stride) {
+  return "each voxel of the net's own written as " + text_along(facts, stride) + " equal ones";
+}
+
+// Returns the names of several inputs or outputs with their channels, and how outputs that differ in it are repeated.
+std::string names_text(const NetworkFacts& facts, const std::vector<NamedTensor>& tensors) {
+  const bool differ = outputs_differ_in_stride(tensors);
   std::string text;
   for (const NamedTensor& tensor : tensors) {
     text += (text.empty() ? ": " : ", ") + tensor.name + " " + std::to_string(tensor.channels);
+    if (differ && tensor.stride != Vec3::cube(1)) text += " (" + repeats_text(facts, tensor.stride) + ")";
   }
   return tensors.size() > 1 ? text : "";
 }
 
-Json tensors_json(const std::vector<NamedTensor>& tensors) {
+// Returns their names and channels, and the strides of outputs that differ in it.
+Json tensors_json(const NetworkFacts& facts, const std::vector<NamedTensor>& tensors) {
+  const bool differ = outputs_differ_in_stride(tensors);
   Json json = Json::array();
-  for (const NamedTensor& tensor : tensors) json.push_back({{"name", tensor.name}, {"channels", tensor.channels}});
+  for (const NamedTensor& tensor : tensors) {
+    json.push_back({{"name", tensor.name}, {"channels", tensor.channels}});
+    if (differ) json.back()["stride"] = along_axes(facts, tensor.stride);
+  }
   return json;
-}
-
-std::string repeats_text(const NetworkFacts& facts) {
-  if (facts.output_stride == Vec3::cube(1)) return "";
-  return ", each voxel of the net's own written as " + text_along(facts, facts.output_stride) + " equal ones";
 }
 
 std::string output_text(const NetworkFacts& facts) {
   const bool is_whole = facts.lost == Vec3{};
-  return channels_text(facts.f_out) + names_text(facts.outputs) + ", " +
+  const bool repeats = facts.output_stride != Vec3::cube(1);
+  return channels_text(facts.f_out) + names_text(facts, facts.outputs) + ", " +
          (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input") +
-         repeats_text(facts);
+         (repeats ? ", " + repeats_text(facts, facts.output_stride) : "");
 }
 
 std::string field_text(const NetworkFacts& facts) {
@@ -198,7 +206,7 @@ NetworkFacts facts_of(const Network& network) {
 
 std::string check_text(const std::string& file, const NetworkFacts& facts) {
   std::vector<TextRow> rows = {
-      {"input", channels_text(facts.f_in) + names_text(facts.inputs) + ", " + axes_text(facts.spatial_rank)},
+      {"input", channels_text(facts.f_in) + names_text(facts, facts.inputs) + ", " + axes_text(facts.spatial_rank)},
       {"output", output_text(facts)},
       {"field of view", field_text(facts)},
       {"volumes", volumes_text(facts)},
@@ -214,8 +222,8 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
   all["output"] = {
       {"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}, {"stride", extents(facts.output_stride)}};
-  all["inputs"] = tensors_json(facts.inputs);
-  all["outputs"] = tensors_json(facts.outputs);
+  all["inputs"] = tensors_json(facts, facts.inputs);
+  all["outputs"] = tensors_json(facts, facts.outputs);
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
   all["tile_bound"] = facts.tile_bound;
   all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);

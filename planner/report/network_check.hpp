@@ -21,11 +21,12 @@ struct NetworkFacts {
   std::vector<NamedTensor> inputs;   // likewise
   Vec3 field_of_view;  // 0 where a net upsamples and it depends on the voxel, or where it is the whole window
   Vec3 lost;           // by which the output is smaller than the volume
-  Vec3 output_stride = Vec3::cube(1);  // equal voxels of the output for one that the net computes
-  Vec3 period;                         // extents of a volume, or of a window, are least + any multiple of this
-  Vec3 least;                          // smallest volume, or window
-  bool tile_bound = false;             // volumes are computed window by window, because a node reads all voxels
-  Vec3 window;                         // 0 where the file leaves it open, or the net needs none
+  // Equal voxels of the output for one that the net computes; 1 where several outputs differ in that.
+  Vec3 output_stride = Vec3::cube(1);
+  Vec3 period;              // extents of a volume, or of a window, are least + any multiple of this
+  Vec3 least;               // smallest volume, or window
+  bool tile_bound = false;  // volumes are computed window by window, because a node reads all voxels
+  Vec3 window;              // 0 where the file leaves it open, or the net needs none
   std::int64_t parameters = 0;
   std::vector<std::pair<std::string, std::int64_t>> layers;  // kind and number, in the order of their first layers
 };

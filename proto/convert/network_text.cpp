@@ -276,13 +276,25 @@ void add_inputs(text::Node* written, const Network& network, std::size_t number)
   }
 }
 
-void add_tensors(const std::vector<NamedTensor>& tensors,
+void add_tensors(const std::vector<NamedTensor>& tensors, int rank,
                  google::protobuf::RepeatedPtrField<text::NamedTensor>& written) {
   for (const NamedTensor& tensor : tensors) {
     text::NamedTensor* of_file = written.Add();
     of_file->set_name(tensor.name);
     of_file->set_channels(tensor.channels);
+    if (tensor.stride != Vec3::cube(1)) set_extent(of_file->mutable_stride(), tensor.stride, rank);
   }
+}
+
+// Returns the outputs, with their strides.
+Result<std::vector<NamedTensor>> outputs_of(const text::Network& written, int rank) {
+  std::vector<NamedTensor> outputs;
+  for (const text::NamedTensor& output : written.output()) {
+    const Result<Vec3> stride = extent_or("stride", output.stride(), rank, Vec3::cube(1));
+    if (!stride) return stride.error().within("output " + in_quotes(output.name()));
+    outputs.push_back({output.name(), output.channels(), *stride});
+  }
+  return outputs;
 }
 
 }  // namespace
@@ -302,8 +314,9 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Vec3> stride = extent_or("output_stride", written.output_stride(), rank, Vec3::cube(1));
   if (!stride) return stride.error();
   network.output_stride = *stride;
-  for (const text::NamedTensor& output : written.output())
-    network.outputs.push_back({output.name(), output.channels()});
+  Result<std::vector<NamedTensor>> outputs = outputs_of(written, rank);
+  if (!outputs) return outputs.error();
+  network.outputs = *std::move(outputs);
   for (const text::NamedTensor& input : written.input()) network.inputs.push_back({input.name(), input.channels()});
   NodeNames names(network.input_name);
   std::vector<Border> pads;
@@ -332,8 +345,8 @@ std::string network_text(const Network& network) {
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
   const Vec3 stride = network.output_stride;
   if (stride != Vec3::cube(1)) set_extent(written.mutable_output_stride(), stride, network.spatial_rank);
-  add_tensors(network.outputs, *written.mutable_output());
-  add_tensors(network.inputs, *written.mutable_input());
+  add_tensors(network.outputs, network.spatial_rank, *written.mutable_output());
+  add_tensors(network.inputs, network.spatial_rank, *written.mutable_input());
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     text::Node* node = written.add_node();
     node->set_name(network.nodes[i].name);

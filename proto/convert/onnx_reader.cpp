@@ -115,13 +115,22 @@ void convert_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& 
   }
 }
 
-// Reads all nodes; leaves those that the output needs. Returns the first blocker.
+// Returns the outputs with their channels, if there are several. Requires that they are joined.
+std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
+  std::vector<NamedTensor> outputs;
+  if (!graph.join) return outputs;
+  for (const std::string& name : graph.outputs) outputs.push_back({name, builder.images(builder.value_of(name))});
+  return outputs;
+}
+
+// Reads all nodes; leaves those that the output needs, and names the outputs. Returns the first blocker.
 Result<void> read_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& builder, std::int64_t most_numbers,
                         OnnxBlockers& blockers) {
   convert_nodes(graph, gates, builder, most_numbers, blockers);
   if (blockers.first()) return *blockers.first();
   settle_outputs(graph, builder);
   builder.drop_unread(graph.output);
+  if (builder.value_of(graph.output) >= 0) builder.network().outputs = outputs_of(graph, builder);
   return {};
 }
 
@@ -134,14 +143,6 @@ Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
     window[axis] = volumes.least[axis];
   }
   return window;
-}
-
-// Returns the outputs with their channels, if there are several.
-std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& builder) {
-  std::vector<NamedTensor> outputs;
-  if (!graph.join) return outputs;
-  for (const std::string& name : graph.outputs) outputs.push_back({name, builder.images(builder.value_of(name))});
-  return outputs;
 }
 
 // Fails if an output is no tensor as the net's values are.
@@ -185,7 +186,6 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   builder.network().name = model.graph().name();
   if (const Result<void> sound = check_outputs_are_values(graph, builder); !sound) return sound.error();
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
-  builder.network().outputs = outputs_of(graph, builder);
   const std::string last = builder.network().nodes.empty() ? "" : builder.network().nodes.back().name;
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);

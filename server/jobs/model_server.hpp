@@ -38,11 +38,12 @@ struct ModelInfo {
   Vec3 field_of_view;  // voxels by which the output is smaller than the volume, plus 1
   Border frame;        // zeros around the volume that the network pads with in all
   Vec3 padded;         // 1 along the axes along which a node pads, perhaps behind a crop, without a frame
-  Vec3 output_stride = Vec3::cube(1);  // equal voxels of the output for one that the network computes
-  Vec3 period = Vec3::cube(1);         // extents of volumes are least_input plus multiples of it
-  Vec3 least_input;                    // smallest extent of a volume
-  Vec3 window;                         // over which the network normalises, if it does so over all voxels; else zeros
-  WindowBlend blend;                   // of the windows that lie over volumes of another extent
+  // Equal voxels of the output for one that the network computes; 1 where `outputs` differ in it.
+  Vec3 output_stride = Vec3::cube(1);
+  Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
+  Vec3 least_input;             // smallest extent of a volume
+  Vec3 window;                  // over which the network normalises, if it does so over all voxels; else zeros
+  WindowBlend blend;            // of the windows that lie over volumes of another extent
   bool is_dense =
       true;  // neither pads nor normalises nor has strides of its own: any box of a volume stands for itself
   // Returns whether a stream may begin again at any plane.

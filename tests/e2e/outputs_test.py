@@ -27,7 +27,7 @@ def with_outputs(graph, *names):
     """The model that ends with these values."""
     model = graph.model(names[0])
     for name in names[1:]:
-        shape = ["n", graph.images[name], "pz", "py", "px"]
+        shape = ["n", graph.images[name], *(f"{name}.{axis}" for axis in "zyx")]
         model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return model
 
@@ -57,13 +57,27 @@ def coarse():
     return with_outputs(graph, graph.conv(trunk, 2, (1, 1, 1)), graph.add("Tanh", [trunk], 4))
 
 
-def supervised():
-    """A U-Net that also gives out what it has at half the resolution: period 2."""
+def supervised(normalises=False):
+    """A U-Net that first gives out what it has at half the resolution, and last at a quarter: period 4."""
     graph = Graph(13, 1)
-    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
-    low = graph.conv(graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3), 6)
-    both = graph.add("Concat", [graph.transposed(low, 4, (2, 2, 2), 2), skip], 8, axis=1)
-    return with_outputs(graph, graph.conv(both, 2), graph.conv(low, 2, (1, 1, 1)))
+    skips, value = [], "input"
+    for f in (4, 5):
+        skips.append(graph.add("Relu", [graph.conv(value, f)], f))
+        value = graph.add("MaxPool", [skips[-1]], f, kernel_shape=[2] * 3, strides=[2] * 3)
+    levels = [graph.conv(instance_norm(graph, value) if normalises else value, 6)]
+    for skip in skips[::-1]:
+        f = graph.images[skip]
+        both = graph.add("Concat", [graph.transposed(levels[-1], f, (2, 2, 2), 2), skip], 2 * f, axis=1)
+        levels.append(graph.conv(both, f))
+    quarter, half, full = (graph.conv(level, 2, (1, 1, 1)) for level in levels)
+    return with_outputs(graph, graph.add("Sigmoid", [half], 2), full, quarter)
+
+
+def uneven():
+    """A padded net of which one head is valid."""
+    graph = Graph(15, 1)
+    trunk = graph.add("Relu", [graph.conv("input", 4)], 4)
+    return with_outputs(graph, graph.conv(trunk, 2), graph.conv(trunk, 2, pads=[0] * 6))
 
 
 def bound():
@@ -92,24 +106,26 @@ def tensor_of(volume):
 
 
 class OutputsTest(unittest.TestCase):
-    """A daemon with such nets; of "chosen" its configuration names one output, of "supervised" none."""
+    """A daemon with such nets; of "chosen" its configuration names one output, of "uneven" none."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
         cls.models = {"heads": heads(), "valid": valid(), "coarse": coarse(), "supervised": supervised(),
-                      "chosen": supervised(), "bound": bound()}
+                      "deep": supervised(normalises=True), "uneven": uneven(), "chosen": uneven(),
+                      "bound": bound()}
         for name, model in cls.models.items():
             (cls.work / "models" / name / "1").mkdir(parents=True)
             onnx.save(model, cls.work / "models" / name / "1/model.onnx")
         first = cls.models["chosen"].graph.output[0].name
         (cls.work / "models/chosen/config.pbtxt").write_text(parameter("outputs", first))
         (cls.work / "models/bound/config.pbtxt").write_text(parameter("window", "10,12,14"))
+        (cls.work / "models/deep/config.pbtxt").write_text(parameter("window", "12,16,20"))
         cls.daemon = Daemon(cls.work / "models", mem="512M", ready=False).wait_listening()
         cls.client = cls.daemon.client()
         deadline = time.monotonic() + LONGEST_START
-        while not all(cls.client.is_model_ready(name) for name in ("heads", "valid", "coarse", "chosen", "bound")):
+        while not all(cls.client.is_model_ready(name) for name in cls.models if name != "uneven"):
             if time.monotonic() > deadline:
                 raise TimeoutError("\n".join(cls.daemon.log))
             time.sleep(0.05)
@@ -227,9 +243,45 @@ class OutputsTest(unittest.TestCase):
         for name, values in expected(self.models["coarse"], volume).items():
             self.assert_near(answer.as_numpy(name), np.kron(values, np.ones((2, 2, 2), np.float32)))
 
+    def assert_repeated(self, found, own):
+        """As many voxels as the input has, of which each of the network's own stands for several."""
+        stride = found.shape[-1] // own.shape[-1]
+        self.assert_near(found, np.kron(own, np.ones((stride,) * 3, np.float32)))
+
+    def test_deep_supervision(self):
+        """The coarse outputs have a voxel for each of the input, as the fine one has."""
+        properties = json.loads(self.daemon.page("/v2/models/supervised")[1])["properties"]
+        self.assertEqual(properties["output_strides"], "2,2,2;1,1,1;4,4,4")
+        self.assertNotIn("output_stride", properties)
+        checked = subprocess.run([PLANNER, "check", self.work / "models/supervised/1/model.onnx", "--json"],
+                                 check=True, capture_output=True)
+        self.assertEqual([output["stride"] for output in json.loads(checked.stdout)["outputs"]],
+                         [[2] * 3, [1] * 3, [4] * 3])
+        volume = self.volume(1, 1, 20, 24, 28)
+        answer = self.client.infer("supervised", [tensor_of(volume)])
+        exact = expected(self.models["supervised"], volume)
+        self.assertEqual([values.shape[-1] for values in exact.values()], [14, 28, 7])
+        for name, values in exact.items():
+            self.assert_repeated(answer.as_numpy(name), values)
+
+    def test_deep_supervision_in_a_stream(self):
+        volume = self.volume(60, 44, 52)
+        np.save(self.work / "in.npy", volume)
+        subprocess.run([ZNNI, "infer", "-m", "supervised", "-i", self.work / "in.npy", "-o", self.work / "deep.npy",
+                        "--server", self.daemon.url], check=True, capture_output=True)
+        exact = expected(self.models["supervised"], volume[None, None])
+        for found, values in zip(np.split(np.load(self.work / "deep.npy"), 3), exact.values()):
+            self.assert_repeated(found[None], values)
+
+    def test_deep_supervision_of_a_net_that_normalises(self):
+        volume = self.volume(1, 1, 12, 16, 20)
+        answer = self.client.infer("deep", [tensor_of(volume)])
+        for name, values in expected(self.models["deep"], volume).items():
+            self.assert_repeated(answer.as_numpy(name), values)
+
     def test_outputs_of_several_extents_are_chosen(self):
         self.daemon.logged("are computed together, for which they must have one extent")
-        self.assertFalse(self.client.is_model_ready("supervised"))
+        self.assertFalse(self.client.is_model_ready("uneven"))
         volume = self.volume(1, 1, 12, 14, 16)
         name, exact = next(iter(expected(self.models["chosen"], volume).items()))
         answer = self.client.infer("chosen", [tensor_of(volume)])

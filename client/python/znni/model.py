@@ -21,7 +21,8 @@ class Model:
     ``least_extent`` voxels and multiples of ``period`` more.
     ``window`` is what the network is bound to, if it normalises over all voxels, pools them or aligns corners, else
     None: the output of a volume of another extent is a blend of windows that overlap by the share ``window_overlap``.
-    ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes.
+    ``output_stride`` is how many equal voxels the output has along each axis for one that the network computes, of
+    several outputs each one; (1, 1, 1) where they differ in it. ``output_strides`` are those of each output.
     ``inputs`` are the channels of each input, which follow each other. ``outputs`` are those of each output, likewise;
     ``part`` cuts them out.
     """
@@ -42,6 +43,7 @@ class Model:
     padding: tuple[Triple, Triple] = ((0, 0, 0), (0, 0, 0))
     period: Triple = (1, 1, 1)
     least_extent: Triple = (1, 1, 1)
+    output_strides: Mapping[str, Triple] = dataclasses.field(default_factory=dict)
 
     @property
     def halo(self) -> tuple[Triple, Triple]:
@@ -64,14 +66,18 @@ class Model:
         n = self.shrunk(volume[1:] if pad == "none" else grown, "volume")
         return axes.output_shape((self.output_channels, *n), len(shape))
 
-    def part(self, found: Any, name: str) -> Any:
+    def part(self, found: Any, name: str, own: bool = False) -> Any:
         """Returns the channels of the output ``name`` of what ``predict`` returned for all outputs.
 
-        Raises InvalidError if the model has no output of this name.
+        An output that is coarser than the input repeats each voxel; if ``own`` is set, only the voxels that the network
+        itself computes are returned, each once. Then ``found`` must begin at the output's first voxel, or multiples of
+        ``output_strides[name]`` behind it. Raises InvalidError if the model has no output of this name.
         """
         if name not in self.outputs:
             known = ", ".join(f"'{output}'" for output in self.outputs)
             raise InvalidError(f"output: '{name}' found, expected one of {known}, which model '{self.name}' has")
+        if own:
+            found = found[(..., *(slice(None, None, stride) for stride in self.output_strides[name]))]
         channel_axis = found.ndim - 4
         return found if channel_axis < 0 else found[(slice(None),) * channel_axis + (self.outputs[name],)]
 
@@ -119,6 +125,13 @@ def _slices(tensors: Sequence[Any]) -> dict[str, slice]:
     return {tensor.name: slice(end - _channels([tensor]), end) for tensor, end in zip(tensors, ends)}
 
 
+def _strides(tensors: Sequence[Any], properties: Mapping[str, str]) -> dict[str, Triple]:
+    """Returns the stride of each output: "z,y,x;z,y,x" where they differ, else "z,y,x"."""
+    one = properties.get("output_stride", "1,1,1")
+    texts = properties["output_strides"].split(";") if "output_strides" in properties else [one] * len(tensors)
+    return {tensor.name: _triple(text) for tensor, text in zip(tensors, texts)}
+
+
 def model_of(metadata: Any, ready: bool, version: str) -> Model:
     """Returns the facts in a daemon's answer; ``version`` is the one that was asked for, "" for the newest."""
     properties = dict(metadata.properties)
@@ -133,4 +146,5 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
                  padding=(_triple(properties.get("padding_before", ""), 0),
                           _triple(properties.get("padding_after", ""), 0)),
                  period=_triple(properties.get("input_period", "")),
-                 least_extent=_triple(properties.get("least_input", "")))
+                 least_extent=_triple(properties.get("least_input", "")),
+                 output_strides=_strides(metadata.outputs, properties))

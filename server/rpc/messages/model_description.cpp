@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "planner/network/output_stride.hpp"
 #include "server/rpc/messages/datatypes.hpp"
 
 namespace znni::rpc {
@@ -33,6 +34,18 @@ std::string extent_text(Vec3 n, int spatial_rank) {
   std::string text;
   for (int axis = 3 - spatial_rank; axis < 3; ++axis) text += (text.empty() ? "" : ",") + std::to_string(n[axis]);
   return text;
+}
+
+// Tells how often voxels of the output are repeated: "z,y,x", or "z,y,x;z,y,x" in the order of outputs that differ.
+void describe_strides(const ModelInfo& model, google::protobuf::Map<std::string, std::string>& properties) {
+  if (model.output_stride != Vec3::cube(1)) {
+    properties["output_stride"] = extent_text(model.output_stride, model.spatial_rank);
+  }
+  if (!outputs_differ_in_stride(model.outputs)) return;
+  std::string& strides = properties["output_strides"];
+  for (const NamedTensor& output : model.outputs) {
+    strides += (strides.empty() ? "" : ";") + extent_text(output.stride, model.spatial_rank);
+  }
 }
 
 // Returns the shortest text that reads as this number.
@@ -85,8 +98,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   const bool has_period = model.period != Vec3::cube(1) && !has_window(model);
   if (has_period) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
-  const bool repeats = model.output_stride != Vec3::cube(1) && !has_window(model);  // blended voxels differ
-  if (repeats) properties["output_stride"] = extent_text(model.output_stride, model.spatial_rank);
+  if (!has_window(model)) describe_strides(model, properties);  // blended voxels differ
   if (model.is_dense) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);
     properties["halo_after"] = extent_text(halo - before, model.spatial_rank);

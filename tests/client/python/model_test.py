@@ -57,6 +57,24 @@ class ModelTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "output: 'masks' found, expected one of 'out', 'mask', which model"):
             model.part(found, "masks")
 
+    def test_coarse_outputs_have_their_own_voxels(self):
+        self.assertEqual(model_of(answer(), True, "").output_strides, {"out": (1, 1, 1)})
+        several = answer()
+        several.outputs.add(name="aux", shape=[-1, 2, -1, -1, -1])
+        several.properties["output_stride"] = "1,2,2"
+        self.assertEqual(model_of(several, True, "").output_strides, {"out": (1, 2, 2), "aux": (1, 2, 2)})
+        del several.properties["output_stride"]
+        several.properties["output_strides"] = "1,1,1;1,2,4"
+        model = model_of(several, True, "")
+        self.assertEqual(model.output_stride, (1, 1, 1))
+        self.assertEqual(model.output_strides, {"out": (1, 1, 1), "aux": (1, 2, 4)})
+        found = np.arange(5 * 24).reshape(5, 2, 3, 4)
+        np.testing.assert_array_equal(model.part(found, "out", own=True), found[:3])
+        np.testing.assert_array_equal(model.part(found, "aux", own=True), found[3:, :, ::2, ::4])
+        np.testing.assert_array_equal(model.part(found, "aux"), found[3:])
+        several.properties["output_strides"] = "1,1;2,4"
+        self.assertEqual(model_of(several, True, "").output_strides["aux"], (1, 2, 4), "of networks with fewer axes")
+
     def test_networks_with_fewer_axes(self):
         self.assertEqual(model_of(answer(field_of_view="4,5"), True, "").field_of_view, (1, 4, 5))
 

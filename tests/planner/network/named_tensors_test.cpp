@@ -26,6 +26,14 @@ TEST(PlannerNamedTensors, SeveralAreAsTheNetworkSays) {
   EXPECT_EQ(named_outputs(net(two)), two);
 }
 
+TEST(PlannerNamedTensors, StridesOfAllOutputsAndOfEachMultiply) {
+  Network network = net({{"b", 1}, {"a", 2, {1, 2, 3}}});
+  network.output_stride = {2, 2, 1};
+  EXPECT_EQ(named_outputs(network), (std::vector<NamedTensor>{{"b", 1, {2, 2, 1}}, {"a", 2, {2, 4, 3}}}));
+  network.outputs.clear();
+  EXPECT_EQ(named_outputs(network), (std::vector<NamedTensor>{{"output", 3, {2, 2, 1}}}));
+}
+
 TEST(PlannerNamedTensors, WhatIsRefusedOfOutputs) {
   const auto refusal = [](std::vector<NamedTensor> outputs) { return check(net(std::move(outputs))).error().message; };
   EXPECT_THAT(refusal({{"a", 3}}), HasSubstr("a list of outputs has one"));

@@ -146,6 +146,66 @@ TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
   EXPECT_EQ(period(valid->network), Vec3::cube(2));
 }
 
+// Heads of a padded net that pools twice, of which the coarsest is the first output.
+Network supervised() {
+  Network network = network_of({conv_node("fine", 3, 0),
+                                {"pool", Pooling{}, {1}},
+                                conv_node("half", 3, 2),
+                                {"pool2", Pooling{}, {3}},
+                                {"outputs", Concat{}, {4, 1, 3}}});
+  network.outputs = {{"aux2", 2}, {"seg", 2}, {"aux1", 2}};
+  return network;
+}
+
+TEST(PlannerPadding, OutputsOfSeveralStridesAreRepeatedBeforeTheyAreJoined) {
+  const Network network = supervised();
+  const Result<LoadedNetwork> valid =
+      without_padding({network, random_weights(network, 1)}, {same(1), {}, same(1), {}, {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_TRUE(check_weights(valid->network, valid->weights));
+  EXPECT_EQ(valid->network.output_stride, Vec3::cube(1));
+  EXPECT_EQ(valid->network.outputs,
+            (std::vector<NamedTensor>{{"aux2", 2, Vec3::cube(4)}, {"seg", 2}, {"aux1", 2, Vec3::cube(2)}}));
+  EXPECT_EQ(valid->network.nodes.back().name, "outputs");
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(1));
+  EXPECT_EQ(period(valid->network), Vec3::cube(4));
+  const LoadedNetwork fused = fold_and_fuse(*valid);
+  EXPECT_TRUE(check(fused.network)) << check(fused.network).error().message;
+}
+
+TEST(PlannerPadding, OutputsOfOneStrideAreRepeatedTogether) {
+  Network network = supervised();
+  network.nodes.erase(network.nodes.begin() + 3);
+  network.nodes.back().inputs = {3, 3, 2};
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1), {}, same(1), {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_EQ(valid->network.output_stride, Vec3::cube(2));
+  EXPECT_EQ(valid->network.outputs, network.outputs);
+  EXPECT_EQ(valid->network.nodes.back().name, "output repeated");
+}
+
+TEST(PlannerPadding, OutputsThatDifferInMoreThanTheirStrideDoNotMeet) {
+  Network network = supervised();
+  network.nodes[3] = conv_node("valid", 3, 3);
+  network.nodes.back().inputs = {4, 1};
+  network.outputs = {{"aux", 2}, {"seg", 2}};
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1), {}, same(1), {}, {}});
+  ASSERT_FALSE(valid);
+  EXPECT_THAT(valid.error().message, HasSubstr("node outputs: branches do not meet: of a volume of"));
+}
+
+TEST(PlannerPadding, OfOddVolumesTheLastVoxelsOfSeveralCoarseOutputsStandForLess) {
+  Network network = network_of({conv_node("half", 3, 0), conv_node("quarter", 3, 1), {"outputs", Concat{}, {1, 2}}});
+  for (std::size_t i : {0U, 1U}) std::get<Convolution>(network.nodes[i].operation).stride = Vec3::cube(2);
+  network.outputs = {{"half", 2}, {"quarter", 2}};
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1), same(1), {}}, Vec3::cube(15));
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(1));
+  EXPECT_TRUE(check_volume(valid->network, Vec3::cube(15)));
+}
+
 TEST(PlannerPadding, OfOddVolumesTheLastVoxelOfACoarseOutputStandsForLess) {
   Network network = network_of({conv_node("a", 3, 0)});
   std::get<Convolution>(network.nodes[0].operation).stride = Vec3::cube(2);

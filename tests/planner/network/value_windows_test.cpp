@@ -97,5 +97,15 @@ TEST(PlannerValueWindows, LinearUpsamplingsReadOneVoxelBeside) {
   EXPECT_EQ(found->values[1].end, (found->extents[1] + Vec3{1, 0, 1}));
 }
 
+TEST(PlannerValueWindows, JoinedValuesMayHaveSeveralStrides) {
+  Network network = network_of({conv_node("a", 3, 0), {"pool", Pooling{}, {1}}, {"join", Concat{}, {2, 0}}});
+  const std::vector<Border> pads = {same(1), {}, {}};
+  EXPECT_TRUE(find_joined_strides(network, pads).value().empty()) << "no outputs";
+  network.outputs = {{"low", 2}, {"in", 2}};
+  EXPECT_EQ(find_joined_strides(network, pads).value(), (std::vector<Vec3>{Vec3::cube(2), Vec3::cube(1)}));
+  network.outputs.push_back({"other", 1});
+  EXPECT_TRUE(find_joined_strides(network, pads).value().empty()) << "outputs that it does not join";
+}
+
 }  // namespace
 }  // namespace znni

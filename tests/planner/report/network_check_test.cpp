@@ -75,6 +75,17 @@ TEST(PlannerNetworkCheck, ARepeatedOutputSaysHowOften) {
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts))["output"]["stride"], Json::parse("[2, 4, 4]"));
 }
 
+TEST(PlannerNetworkCheck, OutputsOfSeveralStridesSayHowOftenEachIsRepeated) {
+  NetworkFacts facts = facts_of(chain(2));
+  facts.outputs = {{"aux", 2, {1, 2, 4}}, {"mask", 1}};
+  EXPECT_NE(check_text("net.onnx", facts)
+                .find("aux 2 (each voxel of the net's own written as 2x4 equal ones), mask 1, 5x5 voxels smaller"),
+            std::string::npos)
+      << check_text("net.onnx", facts);
+  EXPECT_EQ(Json::parse(check_json("net.onnx", facts))["outputs"], Json::parse(R"([
+              {"name": "aux", "channels": 2, "stride": [2, 4]}, {"name": "mask", "channels": 1, "stride": [1, 1]}])"));
+}
+
 TEST(PlannerNetworkCheck, SeveralInputsAreNamed) {
   Network network = chain(3);
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["inputs"],

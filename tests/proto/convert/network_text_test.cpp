@@ -88,6 +88,19 @@ TEST(NetworkText, AnOutputWithAStrideIsRepeated) {
   EXPECT_THAT(refusal("output_stride: 2 node { conv { f_out: 4 k: 3 } }"), HasSubstr("does not divide the factor"));
 }
 
+TEST(NetworkText, OutputsOfSeveralStridesAreRepeated) {
+  const std::string nodes =
+      "spatial_rank: 2 node { name: \"a\" conv { f_out: 3 k: 3 pad_begin: 1 pad_end: 1 } } "
+      "node { name: \"b\" max_pool { window: 2 } } node { concat {} inputs: \"b\" inputs: \"a\" } ";
+  const Network network = parsed(nodes + "output { name: \"b\" channels: 3 } output { name: \"a\" channels: 3 }");
+  EXPECT_EQ(network.outputs, (std::vector<NamedTensor>{{"b", 3, {1, 2, 2}}, {"a", 3}}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  const std::string chain = "node { conv { f_out: 4 k: 3 } } output { name: \"a\" channels: 3 } ";
+  EXPECT_THAT(refusal(chain + "output { name: \"b\" channels: 1 stride: 2 }"),
+              HasSubstr("output b: a stride of 2x2x2"));
+  EXPECT_THAT(refusal(chain + "output { name: \"b\" channels: 1 stride: [1, 2] }"), HasSubstr("output 'b': stride"));
+}
+
 TEST(NetworkText, SeveralInputs) {
   const Network network = parsed(
       "f_in: 3 node { conv { f_out: 1 k: 3 } } input { name: \"a\" channels: 2 } input { name: \"b\" channels: 1 }");

@@ -157,5 +157,30 @@ TEST(OnnxJoin, TheMaskMayNotBeRead) {
   EXPECT_THAT(model.output("mask").refusal(), HasSubstr("the output 'mask' is not the first output of a node"));
 }
 
+// Deep supervision: heads of which some are read by what follows, in any order.
+TEST(OnnxJoin, CoarseOutputsAreRepeatedToJoinFinerOnes) {
+  OnnxModel model(1);
+  test::set_integers(model.conv("in", "fine", 1, 2, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  onnx::NodeProto& pool = model.node("MaxPool", {"fine"}, {"low"});
+  test::set_integers(pool, "kernel_shape", {1, 2, 2});
+  test::set_integers(pool, "strides", {1, 2, 2});
+  model.conv("low", "aux", 2, 3, {1, 1, 1});
+  model.output("aux").output("fine").output("low");
+  const Network network = model.read().network;
+  EXPECT_EQ(network.outputs, (std::vector<NamedTensor>{{"aux", 3, {1, 2, 2}}, {"fine", 2}, {"low", 2, {1, 2, 2}}}));
+  EXPECT_EQ(describe(network).back(), "outputs: concat <- aux repeated, /fine, low repeated");
+  EXPECT_EQ(period(network), (Vec3{1, 2, 2}));
+}
+
+TEST(OnnxJoin, CoarseOutputsOfASmallerFieldAreToBeChosen) {
+  OnnxModel model(1);
+  test::set_integers(model.conv("in", "fine", 1, 2, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  onnx::NodeProto& pool = model.node("MaxPool", {"fine"}, {"low"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  test::set_integers(pool, "strides", {2, 2, 2});
+  model.conv("low", "aux", 2, 3, {3, 3, 3});
+  EXPECT_THAT(model.output("aux").output("fine").refusal(), HasSubstr("choose by --outputs"));
+}
+
 }  // namespace
 }  // namespace znni

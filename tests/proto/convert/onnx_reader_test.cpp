@@ -120,7 +120,10 @@ TEST(OnnxReader, OutputsOfANetThatReadsExtentsAreToBeChosen) {
   test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
   test::set_text(resize, "nearest_mode", "floor");
   EXPECT_EQ(OnnxModel(model).output("up").refusal(), "");
-  EXPECT_THAT(model.output("up").output("low").refusal(), HasSubstr("choose by --outputs"));
+  const Network both = OnnxModel(model).output("low").output("up").read().network;
+  EXPECT_EQ(both.outputs, (std::vector<NamedTensor>{{"low", 1, Vec3::cube(2)}, {"up", 1}}));
+  model.conv("low", "less", 1, 1, {2, 1, 1});
+  EXPECT_THAT(model.output("up").output("less").refusal(), HasSubstr("choose by --outputs"));
 }
 
 TEST(OnnxReader, AnOutputThatIsNoValueIsNamed) {

@@ -98,6 +98,17 @@ TEST(ModelDescription, ARepeatedOutputSaysHowOften) {
   EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride")) << "windows are blended";
 }
 
+TEST(ModelDescription, OutputsOfSeveralStridesSayHowOftenEachIsRepeated) {
+  ModelInfo model = twice_model();
+  model.outputs = {{"aux", 1, {1, 2, 4}}, {"mask", 2, {1, 2, 4}}};
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_strides"));
+  model.outputs[1].stride = Vec3::cube(1);
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("output_strides"), "1,2,4;1,1,1");
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride"));
+  model.window = {32, 64, 96};
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_strides")) << "windows are blended";
+}
+
 TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {
   ModelInfo model = twice_model();
   model.window = {32, 64, 96};
