@@ -20,14 +20,14 @@ def _entry(key: str, value: object) -> str:
     return f'parameters {{ key: "{key}" value {{ string_value: "{text}" }} }}\n'
 
 
-def _own_config(network: pathlib.Path) -> pathlib.Path | None:
+def own_config(network: pathlib.Path) -> pathlib.Path | None:
     """Returns the configuration of a network that lies in a repository: MODEL/VERSION/model.onnx."""
     beside = network.parent.parent / "config.pbtxt"
     return beside if network.name == "model.onnx" and network.parent.name.isdigit() and beside.is_file() else None
 
 
 def _name_of(network: pathlib.Path) -> str:
-    name = network.parent.parent.name if _own_config(network) else network.stem
+    name = network.parent.parent.name if own_config(network) else network.stem
     return name if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name) else "net"
 
 
@@ -40,7 +40,7 @@ def make_repository(folder: str | os.PathLike, network: str | os.PathLike, confi
     path = pathlib.Path(network).absolute()
     if path.suffix != ".onnx":
         raise InvalidError(f"{network}: this kind of network is not read: expected FILE.onnx")
-    config = _own_config(path) if config is None else config
+    config = own_config(path) if config is None else config
     files = [path] if config is None or isinstance(config, Mapping) else [path, pathlib.Path(config)]
     for file in files:
         if not file.is_file():

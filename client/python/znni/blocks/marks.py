@@ -27,7 +27,11 @@ class Marks:
 
     def is_done(self, number: int) -> bool:
         """Returns whether the block is marked as done."""
-        return self._path("done", number).is_file()
+        return self.facts(number) is not None
+
+    def facts(self, number: int) -> dict[str, Any] | None:
+        """Returns the facts of a block that is done; None if it is not, or if its mark was damaged since."""
+        return _read(self._path("done", number))
 
     def finish(self, number: int, facts: dict[str, Any]) -> None:
         """Marks a block as done, which lies on disk. It has failed no longer."""
@@ -42,13 +46,13 @@ class Marks:
         """Takes the mark of a block away, so that it is computed again."""
         self._path("done", number).unlink(missing_ok=True)
 
-    def done(self) -> dict[int, dict[str, Any]]:
-        """Returns the facts of all blocks that are done, by number."""
-        return dict(self._read("done"))
+    def done(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yields number and facts of all blocks that are done."""
+        return self._all("done")
 
     def failed(self) -> dict[int, str]:
         """Returns why blocks failed, by number."""
-        return {number: facts["reason"] for number, facts in self._read("failed")}
+        return {number: str(facts.get("reason")) for number, facts in self._all("failed")}
 
     def _path(self, kind: str, number: int) -> pathlib.Path:
         return self._folder / kind / f"{number // _IN_A_FOLDER:06d}" / f"{number:09d}.json"
@@ -61,11 +65,17 @@ class Marks:
         os.replace(new, path)
         sync(path.parent)
 
-    def _read(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        for path in sorted((self._folder / kind).glob("*/*.json")):
-            if path.name.startswith("."):
-                continue
-            try:
-                yield int(path.stem), json.loads(path.read_text())
-            except FileNotFoundError:  # it was taken away since
-                continue
+    def _all(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        for path in sorted((self._folder / kind).glob("*/[0-9]*.json")):
+            facts = _read(path)
+            if facts is not None:
+                yield int(path.stem), facts
+
+
+def _read(path: pathlib.Path) -> dict[str, Any] | None:
+    """Returns what a mark says; None if it is not there, or was damaged."""
+    try:
+        found = json.loads(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

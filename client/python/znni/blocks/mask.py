@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
 from znni.box import Box, Triple, text_of
 from znni.errors import InvalidError
-from znni.stores.opening import open_source
+from znni.stores.opening import open_raw
 from znni.stores.seam import Source
-from znni.stores.zarr_store import is_zarr_path, open_array
 
 
 class Mask:
@@ -22,9 +20,9 @@ class Mask:
     """
 
     def __init__(self, path: str | os.PathLike, extent: Triple) -> None:
-        self._array = _open(os.fspath(path))
+        self._array = open_raw(os.fspath(path))
         found = tuple(int(n) for n in self._array.shape[-3:])
-        self._factor = tuple(-(-whole // n) for whole, n in zip(extent, found))
+        self._factor = tuple(-(-whole // max(n, 1)) for whole, n in zip(extent, found))
         fits = len(found) == 3 and all(-(-whole // f) == n for whole, f, n in zip(extent, self._factor, found))
         if not fits or any(n != 1 for n in self._array.shape[:-3]):
             raise InvalidError(f"{path}: a mask of {text_of(self._array.shape)} voxels found, expected one channel of "
@@ -34,24 +32,6 @@ class Mask:
         """Returns whether a voxel of a box of the volume is of interest."""
         index = tuple(slice(a // f, -(-b // f)) for a, b, f in zip(box.start, box.stop, self._factor))
         return bool(np.any(self._array[(0,) * (len(self._array.shape) - 3) + index]))
-
-
-def _open(path: str) -> Any:
-    """Returns an array of any type of voxels: masks are often of type bool, which volumes are not."""
-    if path.endswith(".npy"):
-        return np.load(path, mmap_mode="r")
-    return open_array(path) if is_zarr_path(path) else _SourceArray(open_source(path))
-
-
-class _SourceArray:
-    """Is a Source with the slices of an array, all channels."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self.shape = source.shape
-
-    def __getitem__(self, index: tuple) -> np.ndarray:
-        return self._source.read(Box(*zip(*((one.start, one.stop) for one in index[-3:]))))  # type: ignore[arg-type]
 
 
 def is_empty(source: Source, box: Box) -> bool:

@@ -10,9 +10,10 @@ import uuid
 from typing import Any
 
 from znni.blocks.grid import Grid
+from znni.blocks.marks import sync
 from znni.blocks.mask import Mask
-from znni.blocks.serving import Serving, digest_of
-from znni.blocks.spec import JobSpec
+from znni.blocks.serving import Serving, digests_of, form_of
+from znni.blocks.spec import JobSpec, to_json
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
 from znni.errors import InvalidError
@@ -121,19 +122,37 @@ def plan(wishes: Wishes) -> JobSpec:
     """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
     if not wishes.output.rstrip("/").endswith(".zarr"):
         raise InvalidError(f"{wishes.output}: machines write one output together as FOLDER.zarr only")
+    _check_keeps_files(wishes)
     identity = uuid.uuid4().hex
-    with open_source(wishes.input) as source, serve(wishes) as serving:
-        client = serving.client()
-        model = client.model(serving.model)
-        job = plan_job(model, source, None, wishes.pad, wishes.dtype)
+    with open_source(wishes.input) as source:
         if wishes.mask:
             Mask(wishes.mask, source.shape[1:])
-        target = _make_target(wishes, job, identity)
-        spec = _spec(wishes, serving, client, job, target.chunk, identity)
-        shutil.rmtree(spec.folder, ignore_errors=True)  # of an output that is replaced
-        target.begin()
-        target.finish()
+        with serve(wishes) as serving:
+            client = serving.client()
+            job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
+            target = _make_target(wishes, job, identity)
+            spec = _spec(wishes, serving, client, job, target.chunk, identity)
+    _make_output(spec, target)
     return spec
+
+
+def _make_output(spec: JobSpec, target: ZarrTarget) -> None:
+    """Makes the output, and the folder in which the job keeps what is done, with a copy of the job."""
+    shutil.rmtree(spec.copy.parent, ignore_errors=True)  # of an output that is replaced
+    spec.copy.parent.mkdir(exist_ok=True)
+    spec.copy.write_text(to_json(spec))
+    sync(spec.copy)
+    target.begin()
+    target.finish()
+
+
+def _check_keeps_files(wishes: Wishes) -> None:
+    """Raises InvalidError if a file that is read would be replaced by the output."""
+    output = os.path.realpath(wishes.output)
+    for path in (wishes.input, wishes.mask, wishes.network, wishes.config):
+        read = os.path.realpath(path.partition(":")[0]) if path else ""
+        if read and os.path.commonpath([read, output]) in (read, output):
+            raise InvalidError(f"{path}: lies in the output {wishes.output}, or the output in it: name another output")
 
 
 def serve(wishes: Wishes) -> Serving:
@@ -160,8 +179,9 @@ def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Tri
     check_block(block, chunk, job.output)
     network = os.path.abspath(wishes.network) if wishes.network else ""
     return JobSpec(
-        identity=identity, network=network, network_sha256=digest_of(network) if network else "", mem=wishes.mem,
-        threads=wishes.threads, config=_config(wishes), model=serving.model, servers=wishes.servers,
+        identity=identity, network=network, digests=digests_of(network, _config(wishes)) if network else {},
+        mem=wishes.mem, threads=wishes.threads, config=_config(wishes), model=serving.model,
+        form=form_of(serving.facts), servers=wishes.servers,
         input=_absolute(wishes.input), output=os.path.abspath(wishes.output), pad=wishes.pad, dtype=job.dtype.name,
         mask=_absolute(wishes.mask) if wishes.mask else None, skip_empty=wishes.skip_empty, output_extent=job.output,
         origin=job.origin, block=block, nodes=wishes.nodes,

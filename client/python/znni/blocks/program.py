@@ -14,10 +14,10 @@ from znni import __version__
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
-from znni.blocks.serving import Serving, digest_of
+from znni.blocks.serving import LASTING, Serving, digests_of
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
-from znni.blocks.work import LASTING, Worker, open_output
+from znni.blocks.work import Worker, open_output
 from znni.box import Triple, text_of
 from znni.errors import Error, InvalidError
 from znni.padding import PADS
@@ -63,11 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify")
     _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))
     run = commands.add_parser("run", help="compute the blocks of a shard that are missing", epilog=_EXITS)
-    run.add_argument("job", help="file that 'plan' printed")
+    run.add_argument("job", help="file that 'plan' printed, or the output, beside which a copy lies")
     run.add_argument("--shard", help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the "
                                      "environment and the job's --nodes, if it is set, else all)")
     run.add_argument("--server", action="append", metavar="HOST:PORT",
                      help="daemon to use instead of the job's; several are taken in turns")
+    run.add_argument("--model", help="model of these servers (default: the name that the job has)")
     run.add_argument("--retries", type=_at_least(0), default=4,
                      help="how often a block that fails is tried again (default: 4)")
     status = commands.add_parser("status", help="how many blocks are done, failed, missing")
@@ -129,16 +130,23 @@ def _run(options: argparse.Namespace) -> int:
     shard = _shard(options, spec)
     servers = options.server or spec.servers
     network = "" if options.server else spec.network
-    if network and digest_of(network) != spec.network_sha256:
-        raise InvalidError(f"{network}: was changed after the job was made: make the job again with 'znni-job plan'")
+    _check_files(spec, network)
     open_output(spec)  # before a daemon is started
-    with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config, model=spec.model,
-                 servers=servers, turn=shard.index) as serving:
+    with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config,
+                 model=options.model or spec.model, servers=servers, turn=shard.index, form=spec.form) as serving:
         failed = Worker(spec, serving, options.retries, _say).run(shard)
     if not failed:
         return DONE
     _say(f"znni-job: {len(failed)} blocks failed: " + ", ".join(map(str, failed)))
     return WRONG if all(isinstance(error, LASTING) for error in failed.values()) else MAY_HELP
+
+
+def _check_files(spec: JobSpec, network: str) -> None:
+    """Raises InvalidError if the network or its configuration was changed."""
+    for name, digest in (digests_of(network, spec.config) if network else {}).items():
+        if spec.digests.get(name) != digest:
+            path = network if name == "network" else f"{network}: its configuration"
+            raise InvalidError(f"{path}: was changed after the job was made: make the job again with 'znni-job plan'")
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -157,7 +165,8 @@ def _status(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     missing, damaged = verify(read_spec(options.job), options.repair, _say)
-    print(f"{len(missing)} blocks missing, {len(damaged)} damaged")
+    hint = "; --repair lets the next run compute them again" if damaged and not options.repair else ""
+    print(f"{len(missing)} blocks missing, {len(damaged)} damaged{hint}")
     return MAY_HELP if missing or damaged else DONE
 
 
@@ -171,12 +180,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _end)  # what a scheduler sends before it takes the machine away
     try:
         return {"plan": _plan, "run": _run, "status": _status, "verify": _verify}[options.command](options)
-    except (Error, OSError) as error:
-        _say(f"znni-job: {error}")
-        return WRONG if isinstance(error, LASTING) else MAY_HELP
     except KeyboardInterrupt:
         _say("znni-job: interrupted; run it again to go on")
         return 130
+    except Exception as error:  # stores and codecs raise what they like
+        text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
+        _say(f"znni-job: {' '.join(text.split())}")
+        return WRONG if isinstance(error, LASTING) else MAY_HELP
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from znni.box import Box
 class Region:
     """Is the box ``box`` of ``array``, along its last three axes; writes go there.
 
-    Boxes that are whole multiples of the array's chunks may be written at once by several machines.
+    ``folder`` is where there is disk space for what is gathered. Boxes that are whole multiples of the array's chunks may be written at once by several machines.
     """
 
     def __init__(self, array: Any, box: Box) -> None:
@@ -26,6 +26,7 @@ class Region:
         self.shape = (*array.shape[:-3], *box.extent)
         self.dtype = np.dtype(array.dtype)
         self.chunks = array.shards or array.chunks
+        self.folder = os.path.dirname(os.fspath(array.store.root))
 
     def __setitem__(self, index: tuple, values: np.ndarray) -> None:
         moved = tuple(slice(a + one.start, a + one.stop) for a, one in zip(self._box.start, index[-3:]))

@@ -4,42 +4,70 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pathlib
 from typing import Any
 
 from znni.client import Client
-from znni.errors import Error, InvalidError, NotFoundError
+from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnsupportedError
+from znni.model import Model
 from znni.private_daemon import PrivateDaemon
+from znni.repository import own_config
 
+# Errors that come again whenever a block is tried.
+LASTING = (InvalidError, NotFoundError, UnsupportedError, AccessError)
 _PART = 1 << 20
 _ALONE_SECONDS = 600  # how long a daemon that runs already may be away
 _OTHERS_SECONDS = 10  # the same if there are others
 
 
-def digest_of(network: str | os.PathLike) -> str:
-    """Returns the SHA-256 of a file of a network. Raises NotFoundError if there is none."""
+def digests_of(network: str, config: str | None) -> dict[str, str]:
+    """Returns the SHA-256 of the files of a network: its own, and its configuration. Raises NotFoundError if one is
+    missing."""
+    files = {"network": network, "config": config or own_config(pathlib.Path(network))}
+    return {name: _digest_of(path) for name, path in files.items() if path}
+
+
+def _digest_of(path: str | os.PathLike) -> str:
     found = hashlib.sha256()
     try:
-        with open(network, "rb") as file:
+        with open(path, "rb") as file:
             while part := file.read(_PART):
                 found.update(part)
         return found.hexdigest()
     except OSError as error:
-        raise NotFoundError(f"{network}: {error.strerror}") from None
+        raise NotFoundError(f"{path}: {error.strerror}") from None
+
+
+def form_of(model: Model) -> dict[str, Any]:
+    """Returns what blocks of different daemons must have in common, as JSON has it."""
+    facts = {"channels": model.channels, "output_channels": model.output_channels, "period": model.period,
+             "field_of_view": model.field_of_view, "padding": model.padding, "window": model.window,
+             "window_overlap": model.window_overlap}
+    return {name: _listed(value) for name, value in facts.items()}
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value
 
 
 class Serving:
     """Is a context that serves ``network`` by a daemon of its own, or if ``servers`` are named the model ``model`` by
-    one of them, the ``turn``-th at first."""
+    one of them, the ``turn``-th at first. ``facts`` are those of the model once there is a client.
 
-    def __init__(self, *, network: str, mem: str | None, threads: int | None, config: Any, model: str,
-                 servers: list[str], turn: int = 0) -> None:
+    ``form`` is what form_of() must return for the model, if it is known.
+    """
+
+    def __init__(self, *, network: str, mem: str | None, threads: int | None, config: str | None, model: str,
+                 servers: list[str], turn: int = 0, form: dict[str, Any] | None = None) -> None:
         if bool(network) == bool(servers):
             raise InvalidError("--network and --server: one of them is needed, not both")
         self.model = model
+        self.facts: Model
         self._network = network
         self._limits = {"mem": mem, "threads": threads, "config": config}
         self._servers = servers
         self._turn = turn
+        self._form = form
         self._client: Client | None = None
         self._daemon: PrivateDaemon | None = None
 
@@ -50,10 +78,21 @@ class Serving:
         self.stop()
 
     def client(self) -> Client:
-        """Returns a client of the daemon, which is started unless it runs. Raises Error if it does not start."""
-        if self._client is None:
-            self._client = self._connect()
-        return self._client
+        """Returns a client of the daemon, which is started unless it runs, or of the first server that answers. Raises
+        Error if there is none."""
+        for tries_left in range(len(self._servers) - 1, -1, -1):
+            try:
+                return self._connected()
+            except Error as error:
+                if tries_left == 0:
+                    raise
+                self.drop(error)
+        return self._connected()
+
+    def is_lasting(self, error: Exception) -> bool:
+        """Returns whether ``error`` comes again, whoever is asked."""
+        others = len(self._servers) > 1 and isinstance(error, (NotFoundError, AccessError))
+        return isinstance(error, LASTING) and not others
 
     def drop(self, error: Error) -> Error:
         """Ends with the daemon in use, so that client() starts it again, or takes the next of ``servers``. Returns
@@ -70,6 +109,21 @@ class Serving:
         if self._daemon is not None:
             self._daemon.stop()
         self._client = self._daemon = None
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            self._client = self._connect()
+            self.facts = self._client.model(self.model)
+            self._check_form()
+        return self._client
+
+    def _check_form(self) -> None:
+        found = form_of(self.facts)
+        for name, value in (self._form or {}).items():
+            if found.get(name) != value:
+                self.stop()
+                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: it is another "
+                                   "than when the job was made")
 
     def _connect(self) -> Client:
         if self._servers:

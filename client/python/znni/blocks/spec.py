@@ -9,6 +9,7 @@ import pathlib
 from typing import Any
 
 from znni.blocks.grid import Grid
+from znni.blocks.marks import Marks
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
 
@@ -19,19 +20,21 @@ FORMAT = 1
 class JobSpec:
     """Describes a job. Extents are in voxels, along z, y and x; paths are absolute.
 
-    ``network`` is a file of ONNX, of which ``network_sha256`` is the digest, that each machine serves itself within
-    ``mem``; or else it is "", and ``servers`` are daemons that serve ``model``. ``output_extent`` is that of the output,
-    ``origin`` the position in the volume of its first voxel, ``block`` a multiple of its chunks. ``identity`` stands in
-    the output, too, so that neither is used with another. ``predicted`` is for people.
+    ``network`` is a file of ONNX that each machine serves itself within ``mem``, with ``config``; or else it is "", and
+    ``servers`` are daemons that serve ``model``. ``digests`` are those of the files, ``form`` is that of the model.
+    ``output_extent`` is that of the output, ``origin`` the position in the volume of its first voxel, ``block`` a
+    multiple of its chunks. ``identity`` stands in the output, too, so that neither is used with another. ``predicted``
+    is for people.
     """
 
     identity: str
     network: str
-    network_sha256: str
+    digests: dict[str, str]
     mem: str | None
     threads: int | None
-    config: dict[str, Any] | str | None
+    config: str | None
     model: str
+    form: dict[str, Any]
     servers: list[str]
     input: str
     output: str
@@ -51,9 +54,19 @@ class JobSpec:
         return Grid(self.output_extent, self.block)
 
     @property
-    def folder(self) -> pathlib.Path:
-        """Returns the folder beside the output in which the job keeps what is done."""
-        return pathlib.Path(self.output + ".job")
+    def copy(self) -> pathlib.Path:
+        """Returns where the job keeps a copy of this file."""
+        return folder_of(self.output) / "job.json"
+
+    @property
+    def marks(self) -> Marks:
+        """Returns the marks of this job, of those in the folder beside the output."""
+        return Marks(folder_of(self.output) / self.identity)
+
+
+def folder_of(output: str) -> pathlib.Path:
+    """Returns the folder beside an output in which its job keeps what is done."""
+    return pathlib.Path(output.rstrip("/") + ".job")
 
 
 def to_json(spec: JobSpec) -> str:
@@ -62,13 +75,17 @@ def to_json(spec: JobSpec) -> str:
 
 
 def read_spec(path: str | os.PathLike) -> JobSpec:
-    """Returns the job in a file. Raises NotFoundError if there is none, InvalidError if it does not hold one."""
+    """Returns the job in a file, or that of an output, FOLDER.zarr, of which a copy lies beside it. Raises
+    NotFoundError if there is none, InvalidError if it does not hold one."""
+    if os.path.isdir(path):
+        path = folder_of(os.fspath(path)) / "job.json"
     try:
         found = json.loads(pathlib.Path(path).read_bytes())
     except OSError as error:
         raise NotFoundError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise InvalidError(f"{path}: no JSON, or cut short ({error}): make it again with 'znni-job plan'") from None
+        raise InvalidError(f"{path}: no JSON, or cut short ({error}): name the job's output, which has a copy beside "
+                           "it") from None
     if not isinstance(found, dict) or found.pop("znni_job", None) != FORMAT:
         raise InvalidError(f"{path}: no job of format {FORMAT}: make it with 'znni-job plan'")
     return _checked(found, path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Callable
 
-from znni.blocks.marks import Marks
 from znni.blocks.region import Region
 from znni.blocks.spec import JobSpec
 from znni.blocks.work import open_output
@@ -35,29 +34,32 @@ class Status:
 
 
 def status_of(spec: JobSpec) -> Status:
-    """Returns how far the job is."""
-    marks = Marks(spec.folder)
-    done = marks.done()
-    skipped = [facts for facts in done.values() if facts["skipped"]]
-    seconds = sum(facts["seconds"] for facts in done.values() if not facts["skipped"])
-    failed = {number: reason for number, reason in marks.failed().items() if number not in done}
-    return Status(len(spec.grid), len(done), len(skipped), failed, seconds)
+    """Returns how far the job is. Raises InvalidError if its output is not there."""
+    open_output(spec)
+    done, skipped, seconds, failed = 0, 0, 0.0, spec.marks.failed()
+    for number, facts in spec.marks.done():
+        done += 1
+        failed.pop(number, None)
+        skipped += bool(facts["skipped"])
+        seconds += 0 if facts["skipped"] else facts["seconds"]
+    return Status(len(spec.grid), done, skipped, failed, seconds)
 
 
 def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[list[int], list[int]]:
     """Reads all blocks that are done. Returns the numbers of those that are missing, and of those whose voxels differ
     from what was computed; with ``repair`` the latter are missing from now on."""
-    marks, array, grid = Marks(spec.folder), open_output(spec), spec.grid
-    done = marks.done()
-    damaged = []
-    for number, facts in sorted(done.items()):
-        if _stored(Region(array, grid.box(number))) == facts["digest"]:
-            continue
-        damaged.append(number)
-        say(f"block {number}: its voxels are not those that were computed")
-        if repair:
-            marks.forget(number)
-    return [number for number in range(len(grid)) if number not in done], damaged
+    marks, array, grid = spec.marks, open_output(spec), spec.grid
+    missing, damaged = [], []
+    for number in range(len(grid)):
+        facts = marks.facts(number)
+        if facts is None:
+            missing.append(number)
+        elif _stored(Region(array, grid.box(number))) != facts["digest"]:
+            damaged.append(number)
+            say(f"block {number}: its voxels are not those that were computed")
+            if repair:
+                marks.forget(number)
+    return missing, damaged
 
 
 def _stored(region: Region) -> str:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import time
 from typing import Any, Callable
 
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard
-from znni.blocks.marks import Marks
 from znni.blocks.mask import Mask, is_empty
 from znni.blocks.region import Region
 from znni.blocks.serving import Serving
 from znni.blocks.spec import JobSpec
 from znni.box import Box
-from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnsupportedError
-from znni.job import roi_of
-from znni.padding import padded
+from znni.errors import Error, InvalidError
+from znni.job import plan_job, roi_of
 from znni.stores.opening import open_source
 from znni.stores.zarr_store import open_node, zarr_module
 
-# Errors that come again whenever the block is tried.
-LASTING = (InvalidError, NotFoundError, UnsupportedError, AccessError)
 _FIRST_DELAY = 1.0  # seconds between two tries
+_QUIET_SECONDS = 5.0  # between two lines that say how far a run is
 
 
 def open_output(spec: JobSpec) -> Any:
@@ -45,44 +43,55 @@ class Worker:
         self._serving = serving
         self._retries = retries
         self._say = say
-        self._marks = Marks(spec.folder)
+        self._marks = spec.marks
         self._array = open_output(spec)
         self._source = open_source(spec.input)
-        self._model = serving.client().model(serving.model)
         self._mask = Mask(spec.mask, self._source.shape[1:]) if spec.mask else None
+        serving.client()
         self._rate = [0, 0.0]  # output voxels, and the seconds that they took
+        self._said_at = -_QUIET_SECONDS
 
     def run(self, shard: Shard) -> dict[int, Exception]:
         """Computes what is missing of a shard. Returns the errors of blocks that failed, by number."""
-        missing = [number for number in shard.numbers(self._spec.grid) if not self._marks.is_done(number)]
-        self._say(f"{len(missing)} blocks to compute, {len(shard.numbers(self._spec.grid)) - len(missing)} are there")
+        numbers = shard.numbers(self._spec.grid)
+        missing = [number for number in numbers if not self._marks.is_done(number)]
+        self._say(f"{len(missing)} blocks to compute, {len(numbers) - len(missing)} are there")
         failed: dict[int, Exception] = {}
         for at, number in enumerate(missing):
             try:
-                self._finish(number)
-            except (Error, OSError) as error:
+                if not self._marks.is_done(number):  # by another run, since
+                    self._finish(number)
+            except Exception as error:  # stores and codecs raise what they like
                 failed[number] = error
-                self._marks.fail(number, str(error))
-                self._say(f"block {number} failed: {error}")
-            self._say_how_far(at + 1, missing)
+                self._fail(number, error)
+            self._say_how_far(number, at + 1, len(missing))
         return failed
+
+    def _fail(self, number: int, error: Exception) -> None:
+        reason = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        self._say(f"block {number} failed: {reason}")
+        try:
+            self._marks.fail(number, reason)
+        except OSError as full:
+            self._say(f"block {number}: this is not recorded: {full}")
 
     def _finish(self, number: int) -> None:
         """Computes a block, unless nothing in it is of interest, and marks it."""
         began = time.monotonic()
+        open_output(self._spec)  # another job may have replaced it
         box = self._spec.grid.box(number)
         reason = self._needless(box)
         region = Region(self._array, box)
         if not reason:
             self._compute(number, region, box)
             region.sync()
+            open_output(self._spec)
         seconds = time.monotonic() - began
         ended = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         self._marks.finish(number, {"digest": region.digest(), "skipped": reason, "seconds": round(seconds, 3),
                                     "host": os.uname().nodename, "ended": ended})
         if not reason:
-            extent = box.extent
-            self._rate[0] += extent[0] * extent[1] * extent[2]
+            self._rate[0] += math.prod(box.extent)
             self._rate[1] += seconds
 
     def _compute(self, number: int, region: Region, box: Box) -> None:
@@ -90,9 +99,9 @@ class Worker:
         for tries_left in range(self._retries, -1, -1):
             try:
                 return self._predict(region, box)
-            except LASTING:
-                raise
             except (Error, OSError) as error:
+                if self._serving.is_lasting(error):
+                    raise
                 reason = self._serving.drop(error) if isinstance(error, Error) else error
                 if tries_left == 0:
                     raise reason from None
@@ -101,26 +110,31 @@ class Worker:
             time.sleep(delay)
 
     def _predict(self, region: Region, box: Box) -> None:
-        roi = roi_of(box, self._model, self._spec.pad)
-        self._serving.client().predict(self._serving.model, self._spec.input, region, pad=self._spec.pad,
-                                     dtype=self._spec.dtype, roi=list(zip(roi.start, roi.stop)), progress=False)
+        client = self._serving.client()
+        client.predict(self._serving.model, self._spec.input, region, pad=self._spec.pad, dtype=self._spec.dtype,
+                       roi=self._roi(box), progress=False)
+
+    def _roi(self, box: Box) -> list[tuple[int, int]]:
+        """Returns the region of the volume whose output is a block."""
+        return list(zip(*roi_of(box, self._serving.facts, self._spec.pad)))
 
     def _needless(self, box: Box) -> str | None:
         """Returns why a block is skipped; None if it is not."""
         start, stop = (tuple(a + b for a, b in zip(side, self._spec.origin)) for side in box)
         if self._mask and not self._mask.covers(Box(start, stop)):  # type: ignore[arg-type]
             return "outside the mask"
-        read = padded(self._spec.pad, roi_of(box, self._model, self._spec.pad), self._model.field_of_view)
-        return "empty" if self._spec.skip_empty and is_empty(self._source, read) else None
+        if not self._spec.skip_empty:
+            return None
+        job = plan_job(self._serving.facts, self._source, self._roi(box), self._spec.pad, self._spec.dtype)
+        return "empty" if is_empty(self._source, job.window) else None
 
-    def _say_how_far(self, done: int, missing: list[int]) -> None:
+    def _say_how_far(self, number: int, done: int, of: int) -> None:
+        now = time.monotonic()
+        if done < of and now < self._said_at + _QUIET_SECONDS:
+            return
+        self._said_at = now
         voxels, seconds = self._rate
-        left = sum(_voxels(self._spec.grid.box(number)) for number in missing[done:])
+        left = (of - done) * math.prod(self._spec.grid.box(0).extent)  # those at the border have fewer
         rate = voxels / seconds if seconds else 0.0
         rest = f", {rate / 1e6:.3g} Mvoxel/s, {duration(left / rate)} left" if rate and left else ""
-        self._say(f"block {missing[done - 1]}: {done} of {len(missing)}{rest}")
-
-
-def _voxels(box: Box) -> int:
-    z, y, x = box.extent
-    return z * y * x
+        self._say(f"block {number}: {done} of {of}{rest}")

@@ -44,6 +44,7 @@ class ArrayTarget(Target):
         if np.dtype(array.dtype).name != facts.dtype.name:
             raise InvalidError(f"output: {array.dtype} found, expected {facts.dtype.name}: dtype= names another")
         self.depth, self.rows = axes.chunk_of(array, len(shape))
+        self.folder = getattr(array, "folder", None)
         self.array = array
 
     def begin(self) -> None:

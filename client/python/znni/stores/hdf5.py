@@ -32,27 +32,41 @@ def _volumes(file: Any) -> list[str]:
     return found
 
 
+def _chosen(file: Any, path: str, dataset: str) -> str:
+    """Returns the name of ``dataset``, or of the only volume if it is ""."""
+    there = _volumes(file)
+    if dataset and "/" + dataset.strip("/") in there:
+        return dataset
+    if not dataset and len(there) == 1:
+        return there[0]
+    what = f"no 3D or 4D dataset {dataset} found" if dataset else f"{len(there)} volumes found, expected a dataset"
+    raise NotFoundError(f"{path}: {what}; volumes in the file: {', '.join(there) or 'none'}")
+
+
+def open_dataset(path: str, dataset: str) -> Any:
+    """Returns a dataset of any type; the only volume of the file if ``dataset`` is "". Close its ``file``. Raises
+    NotFoundError if there is none."""
+    if not os.path.exists(path):
+        raise NotFoundError(f"{path}: there is no such file")
+    file = h5py_module().File(path, "r")
+    try:
+        return file[_chosen(file, path, dataset)]
+    except BaseException:
+        file.close()
+        raise
+
+
 class Hdf5Source(ArraySource):
     """Reads a dataset; the only volume of the file if ``dataset`` is ""."""
 
     def __init__(self, path: str, dataset: str) -> None:
-        if not os.path.exists(path):
-            raise NotFoundError(f"{path}: there is no such file")
-        self._file = h5py_module().File(path, "r")
+        array = open_dataset(path, dataset)
+        self._file = array.file
         try:
-            super().__init__(self._file[self._chosen(path, dataset)], f"{path}:{dataset}" if dataset else path)
+            super().__init__(array, f"{path}:{dataset}" if dataset else path)
         except BaseException:
             self._file.close()
             raise
-
-    def _chosen(self, path: str, dataset: str) -> str:
-        there = _volumes(self._file)
-        if dataset and "/" + dataset.strip("/") in there:
-            return dataset
-        if not dataset and len(there) == 1:
-            return there[0]
-        what = f"no 3D or 4D dataset {dataset} found" if dataset else f"{len(there)} volumes found, expected a dataset"
-        raise NotFoundError(f"{path}: {what}; volumes in the file: {', '.join(there) or 'none'}")
 
     def close(self) -> None:
         self._file.close()

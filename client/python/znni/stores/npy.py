@@ -16,13 +16,17 @@ from znni.stores.seam import OutputFacts, Source, Target
 
 def open_npy(path: str | os.PathLike) -> Source:
     """Returns the volume in a file. Raises NotFoundError if there is none, InvalidError if it holds no array."""
+    return MemmapSource(load_npy(path), str(path))
+
+
+def load_npy(path: str | os.PathLike) -> np.ndarray:
+    """Returns the array in a file, mapped. Raises as open_npy() does."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file") from None
     except ValueError as error:
         raise InvalidError(f"{path}: is no array of NumPy: {error}") from None
-    return MemmapSource(array, str(path))
 
 
 class NpyTarget(Target):

@@ -9,13 +9,13 @@ from typing import Any
 
 from znni.errors import InvalidError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.hdf5 import Hdf5Source, Hdf5Target, open_dataset
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
-from znni.stores.npy import NpyTarget, open_npy
+from znni.stores.npy import NpyTarget, load_npy, open_npy
 from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Source, Target
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, is_zarr_path, open_node
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, is_zarr_path, open_array, open_node
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
 _EXPECTED = "expected FILE.npy, FILE.h5:/dataset or FOLDER.zarr"
@@ -36,6 +36,18 @@ def open_source(volume: Any) -> Source:
     if type(volume).__module__.partition(".")[0] == "zarr":
         return ZarrSource(volume, "volume")
     return MemmapSource(volume, "volume") if shared_map_of(volume) else ArraySource(volume, "volume")
+
+
+def open_raw(path: str) -> Any:
+    """Returns the array that lies at a path, of voxels of any type: masks are often of types that volumes are not."""
+    if path.endswith(".npy"):
+        return load_npy(path)
+    hdf5 = _split_hdf5(path)
+    if hdf5:
+        return open_dataset(*hdf5)
+    if is_zarr_path(path):
+        return open_array(path)
+    raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
 
 
 def _open_joined(volumes: dict[str, Any]) -> Source:

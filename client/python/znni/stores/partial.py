@@ -37,11 +37,14 @@ class Partial:
         return self.partial
 
     def finish(self) -> None:
-        """Gives the output its name, in place of what had it."""
+        """Gives the output its name, in place of what had it, which whoever writes to it by name does no longer."""
+        replaced = self.path.with_name(self.path.name + ".replaced")
         if self.path.is_dir():
-            _remove(self.path)
+            _remove(replaced)
+            os.rename(self.path, replaced)
         os.replace(self.partial, self.path)
         self._has_begun = False
+        _remove(replaced)
 
     def discard(self) -> None:
         """Removes what was written since begin(), unless it is complete."""

@@ -14,13 +14,23 @@ class MarksTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "out.zarr.job"
         self.marks = Marks(self.folder)
 
+    def done(self):
+        return dict(self.marks.done())
+
+    def test_a_mark_that_was_damaged_is_none(self):
+        for number, text in enumerate(("", "{", "[]", '"done"')):
+            self.marks.finish(number, {"digest": "d"})
+            (self.folder / f"done/000000/00000000{number}.json").write_text(text)
+            self.assertFalse(self.marks.is_done(number))
+        self.assertEqual(self.done(), {})
+
     def test_a_block_is_done_until_it_is_forgotten(self):
-        self.assertEqual((self.marks.done(), self.marks.failed()), ({}, {}))
+        self.assertEqual((self.done(), self.marks.failed()), ({}, {}))
         self.marks.fail(1234567, "no memory")
         self.assertEqual(self.marks.failed(), {1234567: "no memory"})
         self.marks.finish(1234567, {"digest": "d"})
         self.marks.finish(0, {"digest": "e"})
-        self.assertEqual((self.marks.done(), self.marks.failed()), ({0: {"digest": "e"}, 1234567: {"digest": "d"}}, {}))
+        self.assertEqual((self.done(), self.marks.failed()), ({0: {"digest": "e"}, 1234567: {"digest": "d"}}, {}))
         self.assertTrue(self.marks.is_done(0))
         self.marks.forget(0)
         self.assertFalse(self.marks.is_done(0))
@@ -28,7 +38,7 @@ class MarksTest(unittest.TestCase):
     def test_a_mark_that_was_being_written_is_none(self):
         with mock.patch.object(module.os, "replace", side_effect=OSError("killed here")):
             self.assertRaises(OSError, self.marks.finish, 5, {"digest": "d"})
-        self.assertEqual((self.marks.done(), self.marks.is_done(5)), ({}, False))
+        self.assertEqual((self.done(), self.marks.is_done(5)), ({}, False))
 
     def test_a_mark_is_on_disk_before_it_has_its_name(self):
         steps = []

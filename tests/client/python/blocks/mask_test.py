@@ -9,7 +9,7 @@ import numpy as np
 import zarr
 from znni.blocks.mask import Mask, is_empty
 from znni.box import Box
-from znni.errors import InvalidError
+from znni.errors import InvalidError, NotFoundError
 from znni.stores.opening import open_source
 
 
@@ -24,7 +24,7 @@ class MaskTest(unittest.TestCase):
         zarr.save_array(str(self.folder / "m.zarr"), values)
         yield self.folder / "m.zarr"
         with h5py.File(self.folder / "m.h5", "w") as file:
-            file["mask"] = values.astype(np.uint8)
+            file["mask"] = values
         yield f"{self.folder}/m.h5:/mask"
 
     def test_a_box_with_one_voxel_is_covered(self):
@@ -47,6 +47,14 @@ class MaskTest(unittest.TestCase):
         self.assertTrue(mask.covers(Box((2, 5, 7), (3, 6, 9))))
         self.assertFalse(mask.covers(Box((2, 5, 8), (3, 6, 32))))
         self.assertFalse(mask.covers(Box((0, 0, 0), (2, 6, 32))))
+
+    def test_what_is_no_mask(self):
+        (self.folder / "m.npy").write_bytes(b"text")
+        np.save(self.folder / "empty.npy", np.zeros((0, 3, 3)))
+        for name, kind, words in (("m.npy", InvalidError, "is no array"), ("none.npy", NotFoundError, "no such file"),
+                                  ("m.tif", InvalidError, "this kind of file"), ("empty.npy", InvalidError, "a mask of")):
+            with self.assertRaisesRegex(kind, f"{name}: .*{words}|{name}: {words}"):
+                Mask(self.folder / name, (3, 3, 3))
 
     def test_other_extents_are_refused(self):
         for shape, extent in (((3, 3, 3), (4, 3, 3)), ((2, 3, 3, 3), (3, 3, 3)), ((3, 3), (3, 3, 3))):

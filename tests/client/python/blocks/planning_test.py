@@ -70,6 +70,14 @@ class PlanningTest(JobCase):
         self.assertEqual(zarr.open_group(self.output, mode="r").attrs["znni"]["job"], spec.identity)
         self.assertTrue(all(b % c == 0 for b, c in zip(spec.block, array.chunks)))
 
+    def test_what_is_read_is_not_replaced(self):
+        (self.folder / "mask.npy").touch()
+        for wishes in ({"output": self.input}, {"input": self.input + "/", "output": self.input},
+                       {"output": str(self.folder) + "/in.zarr/dense.zarr"}, {"mask": self.input + "/0"}):
+            with self.assertRaisesRegex(InvalidError, "in.zarr.*: lies in the output .*: name another"):
+                self.plan(**{"overwrite": True, "output": self.input, **wishes})
+        self.assertEqual(zarr.open_array(self.input, mode="r").shape, EXTENT)
+
     def test_an_output_that_is_there_is_kept(self):
         self.plan()
         with self.assertRaisesRegex(InvalidError, "out.zarr: is there already"):

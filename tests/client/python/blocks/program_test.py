@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import pathlib
 from unittest import mock
 
 import grpc
@@ -48,6 +49,11 @@ class ProgramTest(JobCase):
         self.assertEqual(json.loads(self.call("status", self.job, "--json")[1])["missing"], 2)
         self.assertEqual(self.call("run", self.job)[0], 0)
         self.assertEqual(self.call("verify", self.job)[:2], (0, "0 blocks missing, 0 damaged\n"))
+        next(path for path in pathlib.Path(self.output, "0").rglob("*") if path.stat().st_size > 5000).write_bytes(b"")
+        self.assertRegex(self.call("verify", self.job)[1], "^0 blocks missing, 1 damaged; --repair lets")
+        self.assertEqual(self.call("verify", self.job, "--repair")[1], "0 blocks missing, 1 damaged\n")
+        self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertEqual(self.call("verify", self.job)[0], 0)
         np.testing.assert_array_equal(self.found(), self.volume)
 
     def test_exit_codes_say_whether_running_again_helps(self):
@@ -88,13 +94,25 @@ class ProgramTest(JobCase):
         network.write_bytes(b"old")
         with open(self.job, encoding="utf-8") as file:
             fields = json.load(file)
-        fields.update(network=str(network), network_sha256=program.digest_of(network), servers=[])
+        fields.update(network=str(network), digests=program.digests_of(str(network), None), servers=[])
         network.write_bytes(b"new")
         with open(self.job, "w", encoding="utf-8") as file:
             json.dump(fields, file)
         code, _, err = self.call("run", self.job)
         self.assertEqual(code, 2)
         self.assertIn("net.onnx: was changed after the job was made", err)
+
+    def test_whatever_is_raised_is_one_line(self):
+        self.plan()
+        with mock.patch.object(program, "status_of", side_effect=RuntimeError("two\nlines")):
+            self.assertEqual(self.call("status", self.job), (1, "", "znni-job: RuntimeError: two lines\n"))
+
+    def test_a_run_takes_the_output_for_the_job_and_another_name_of_the_model(self):
+        self.plan()
+        found = self.call("run", self.output, "--server", self.address, "--model", "other")
+        self.assertEqual(found[0], 2)
+        self.assertIn("unknown model: 'other'", found[2])
+        self.assertEqual(self.call("run", self.output, "--server", self.address)[0], 0)
 
 
 if __name__ == "__main__":

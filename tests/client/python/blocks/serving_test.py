@@ -1,10 +1,13 @@
 """Daemons that compute blocks."""
 
 import hashlib
+import json
 import os
 from unittest import mock
 
-from znni.blocks.serving import Serving, digest_of
+from znni.blocks import serving as module
+from znni.blocks.serving import Serving, digests_of, form_of
+from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 
 from fake_daemon import FakeDaemon
@@ -29,7 +32,7 @@ class ServingTest(JobCase):
         serving = self.serving(servers=[self.address, self.enterContext(other.served())], turn=1)
         for asked in (other, self.daemon, other):
             before = len(asked.metadata)
-            serving.client().model("same")
+            serving.client()
             self.assertEqual(len(asked.metadata), before + 1)
             error = Error("gone")
             self.assertIs(serving.drop(error), error)
@@ -49,10 +52,43 @@ class ServingTest(JobCase):
             with self.assertRaisesRegex(InvalidError, "one of them is needed"):
                 self.serving(**options)
 
-    def test_digest(self):
-        (self.folder / "n.onnx").write_bytes(b"x" * 3000000)
-        self.assertEqual(digest_of(self.folder / "n.onnx"), hashlib.sha256(b"x" * 3000000).hexdigest())
-        self.assertRaises(NotFoundError, digest_of, self.folder / "none.onnx")
+    def test_a_server_that_is_gone_is_passed_over(self):
+        self.enterContext(mock.patch.object(module, "_OTHERS_SECONDS", 0))
+        for turn in range(3):
+            serving = self.serving(servers=["127.0.0.1:1", self.address, "127.0.0.1:2"], turn=turn)
+            self.assertEqual(serving.client().model("same").name, "same")
+        with self.assertRaises(UnavailableError):
+            self.serving(servers=["127.0.0.1:1", "127.0.0.1:2"]).client()
+
+    def test_a_server_with_another_model_is_passed_over(self):
+        form = form_of(Connection(self.address).model("same"))
+        self.assertEqual(json.loads(json.dumps(form)), form)
+        other = self.enterContext(FakeDaemon(properties={"field_of_view": "3,1,1"}).served())
+        serving = self.serving(servers=[other, self.address], form=form)
+        serving.client()
+        self.assertEqual(serving.facts.field_of_view, (1, 1, 1))
+        with self.assertRaisesRegex(InvalidError, r"model 'same': field_of_view \[3, 1, 1\] found, expected \[1, 1, 1\]"):
+            self.serving(servers=[other], form=form).client()
+
+    def test_whether_an_error_comes_again(self):
+        one, two = self.serving(servers=["a:1"]), self.serving(servers=["a:1", "b:1"])
+        for error, lasts in ((InvalidError("a NaN"), (True, True)), (NotFoundError("no model"), (True, False)),
+                             (UnavailableError("gone"), (False, False)), (OSError("full"), (False, False))):
+            self.assertEqual((one.is_lasting(error), two.is_lasting(error)), lasts)
+
+    def test_digests(self):
+        network, config = self.folder / "net/1/model.onnx", self.folder / "net/config.pbtxt"
+        network.parent.mkdir(parents=True)
+        network.write_bytes(b"x" * 3000000)
+        of_network = hashlib.sha256(b"x" * 3000000).hexdigest()
+        self.assertEqual(digests_of(str(network), None), {"network": of_network})
+        config.write_bytes(b"scale")
+        both = {"network": of_network, "config": hashlib.sha256(b"scale").hexdigest()}
+        self.assertEqual(digests_of(str(network), None), both)
+        self.assertEqual(digests_of(str(network), str(config)), both)
+        for files in ((str(self.folder / "none.onnx"), None), (str(network), "none.pbtxt")):
+            with self.assertRaises(NotFoundError):
+                digests_of(*files)
 
 
 if __name__ == "__main__":

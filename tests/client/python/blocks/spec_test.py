@@ -18,6 +18,10 @@ class SpecTest(JobCase):
         self.path.write_text(to_json(self.spec))
         self.assertEqual(read_spec(self.path), self.spec)
 
+    def test_a_copy_lies_beside_the_output(self):
+        for path in (self.spec.output, self.spec.output + "/", self.spec.copy):
+            self.assertEqual(read_spec(path), self.spec)
+
     def refuse(self, words, text):
         self.path.write_text(text)
         with self.assertRaisesRegex(InvalidError, f"job.json: .*{words}"):

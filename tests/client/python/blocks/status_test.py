@@ -1,10 +1,11 @@
 """Status and verification."""
 
 import pathlib
+import shutil
 
 from znni.blocks.grid import Shard
-from znni.blocks.marks import Marks
 from znni.blocks.status import status_of, verify
+from znni.errors import NotFoundError
 
 from job_case import JobCase
 
@@ -15,7 +16,7 @@ class StatusTest(JobCase):
         before = status_of(spec)
         self.assertEqual((before.blocks, before.done, before.missing, before.seconds_left), (6, 0, 6, None))
         self.run_shard(spec, Shard(0, 2))
-        Marks(spec.folder).fail(5, "no turn")
+        spec.marks.fail(5, "no turn")
         after = status_of(spec)
         self.assertEqual((after.done, after.missing, after.skipped, after.failed), (3, 3, 0, {5: "no turn"}))
         self.assertAlmostEqual(after.seconds_left, after.seconds)
@@ -27,7 +28,7 @@ class StatusTest(JobCase):
         spec = self.plan()
         self.run_shard(spec, Shard(0, 1))
         self.assertEqual(self.verify(spec), ([], []))
-        Marks(spec.folder).forget(3)
+        spec.marks.forget(3)
         chunks = sorted(path for path in pathlib.Path(self.output, "0").rglob("*")
                         if path.is_file() and path.name not in (".zarray", ".zattrs", "zarr.json"))
         self.assertEqual(len(chunks), 6)
@@ -39,6 +40,13 @@ class StatusTest(JobCase):
         self.run_shard(spec, Shard(0, 1))
         self.assertEqual(self.verify(spec), ([], []))
         self.assertTrue((self.found() == self.volume).all())
+
+    def test_an_output_that_is_gone(self):
+        spec = self.plan()
+        shutil.rmtree(self.output)
+        for look in (lambda: status_of(spec), lambda: self.verify(spec)):
+            with self.assertRaisesRegex(NotFoundError, "out.zarr: there is no zarr array or group"):
+                look()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Shards, computed by a fake daemon."""
 
-import itertools
+import pathlib
+from unittest import mock
 
 import grpc
 import numpy as np
 import zarr
+from znni.blocks import work
 from znni.blocks.grid import Shard
 from znni.blocks.marks import Marks
 from znni.blocks.work import open_output
@@ -28,7 +30,7 @@ class WorkTest(JobCase):
         spec = self.plan()
         self.run_shard(spec, Shard(1, 3))
         self.daemon.headers.clear()
-        Marks(spec.folder).forget(4)
+        spec.marks.forget(4)
         self.run_shard(spec, ALL)
         self.assertEqual(len(self.daemon.headers), 5)
         self.run_shard(spec, ALL)
@@ -46,10 +48,10 @@ class WorkTest(JobCase):
         spec = self.plan()
         failed = self.run_shard(spec, ALL, retries=1)
         self.assertEqual({number: str(error) for number, error in failed.items()}, {1: "no turn for it"})
-        self.assertEqual(Marks(spec.folder).failed(), {1: "no turn for it"})
-        self.assertEqual(len(Marks(spec.folder).done()), 5)
+        self.assertEqual(spec.marks.failed(), {1: "no turn for it"})
+        self.assertEqual(len(dict(spec.marks.done())), 5)
         self.assertEqual(self.run_shard(spec, ALL), {})
-        self.assertEqual(Marks(spec.folder).failed(), {})
+        self.assertEqual(spec.marks.failed(), {})
 
     def test_what_fails_whenever_it_is_tried_is_tried_once(self):
         self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
@@ -66,7 +68,7 @@ class WorkTest(JobCase):
         expected = np.zeros_like(self.volume)
         expected[64:, 64:128] = self.volume[64:, 64:128]
         np.testing.assert_array_equal(self.found(), expected)
-        self.assertEqual([facts["skipped"] for _, facts in sorted(Marks(spec.folder).done().items())],
+        self.assertEqual([facts["skipped"] for _, facts in sorted(spec.marks.done())],
                          ["outside the mask"] * 4 + [None] + ["outside the mask"])
 
     def test_empty_blocks_are_skipped(self):
@@ -76,11 +78,72 @@ class WorkTest(JobCase):
         self.assertEqual(len(self.daemon.headers), 4)
         np.testing.assert_array_equal(self.found(), self.volume)
 
+    def test_what_a_network_that_pads_depends_on_is_not_empty(self):
+        """Blocks of planes from 64 on have voxels; those before them read 3 planes more."""
+        self.volume[:64] = 0
+        zarr.open_array(self.input)[:] = self.volume
+        self.daemon.properties = {"padding_before": "0,0,0", "padding_after": "3,0,0"}
+        self.run_shard(self.plan(skip_empty=True), ALL)
+        self.assertEqual(len(self.daemon.headers), 6)
+        self.daemon.headers.clear()
+        self.daemon.properties = {}
+        self.run_shard(self.plan(skip_empty=True, overwrite=True), ALL)
+        self.assertEqual(len(self.daemon.headers), 3)
+
+    def test_input_that_cannot_be_read_fails_its_blocks_alone(self):
+        self.input = str(self.folder / "chunks.zarr")
+        zarr.create_array(self.input, data=self.volume, chunks=(64, 64, 20))
+        chunk = pathlib.Path(self.input, "c/1/0/0")
+        chunk.write_bytes(chunk.read_bytes()[:50])
+        spec = self.plan()
+        self.assertEqual(list(self.run_shard(spec, ALL)), [3])
+        self.assertEqual((set(spec.marks.failed()), len(dict(spec.marks.done()))), ({3}, 5))
+
+    def test_an_output_that_another_job_replaces_is_left_alone(self):
+        spec = self.plan()
+        say, later = self.said.append, []
+
+        def replace(line):
+            say(line)
+            if not later and line.startswith("block 0"):
+                later.append(self.plan(overwrite=True))
+
+        self.said = mock.Mock(append=replace)
+        failed = self.run_shard(spec, ALL)
+        self.assertEqual(sorted(failed), [1, 2, 3, 4, 5])
+        self.assertIn("was not made for this job", str(failed[1]))
+        self.assertEqual((dict(later[0].marks.done()), self.found().max()), ({}, 0))
+
+    def test_what_another_run_computed_meanwhile_is_kept(self):
+        spec = self.plan()
+        say = self.said.append
+
+        def compute_all(line):
+            say(line)
+            if line.startswith("block 0:"):
+                self.said = []
+                self.run_shard(spec, ALL)
+
+        self.said = mock.Mock(append=compute_all)
+        self.assertEqual(self.run_shard(spec, ALL), {})
+        self.assertEqual(len(self.daemon.headers), 6)
+
+    def test_a_failure_that_cannot_be_recorded_is_said(self):
+        self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
+        with mock.patch.object(Marks, "fail", side_effect=OSError("disk full")):
+            self.assertEqual(list(self.run_shard(self.plan(), ALL)), [0])
+        self.assertIn("block 0: this is not recorded: disk full", self.said)
+
     def test_says_how_far_it_is(self):
-        self.run_shard(self.plan(), ALL)
+        with mock.patch.object(work, "_QUIET_SECONDS", 0):
+            self.run_shard(self.plan(), ALL)
         self.assertEqual(self.said[0], "6 blocks to compute, 0 are there")
-        for number, line in itertools.islice(enumerate(self.said[1:]), 5):
+        for number, line in enumerate(self.said[1:-1]):
             self.assertRegex(line, rf"^block {number}: {number + 1} of 6, .* Mvoxel/s, [\d.e-]+ s left$")
+        self.assertEqual(self.said[-1], "block 5: 6 of 6")
+        self.said.clear()
+        self.run_shard(self.plan(overwrite=True), ALL)  # faster than there is something to say
+        self.assertEqual(len(self.said), 3)
 
     def test_the_output_of_another_job_is_refused(self):
         spec = self.plan()
@@ -92,7 +155,7 @@ class WorkTest(JobCase):
         self.daemon.streams = [Broken(1000, grpc.StatusCode.ABORTED)]
         spec = self.plan()
         failed = self.run_shard(spec, Shard(0, 6))
-        self.assertEqual((list(failed), Marks(spec.folder).done()), ([0], {}))
+        self.assertEqual((list(failed), dict(spec.marks.done())), ([0], {}))
         self.assertNotIsInstance(failed[0], UnavailableError)
 
 

@@ -32,6 +32,7 @@ class PartialTest(unittest.TestCase):
         (self.folder / "o.partial/new").touch()
         partial.finish()
         self.assertEqual([path.name for path in (self.folder / "o").iterdir()], ["new"])
+        self.assertEqual(self.names(), ["o"])
 
     def test_discarded(self):
         (self.folder / "o").write_text("old")
