@@ -34,8 +34,7 @@ class BlocksTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
         nets.save(nets.small_net(7, f_out=3), cls.work / "models", "net")
-        (cls.work / "models/unet/1").mkdir(parents=True)
-        onnx.save(unet(), cls.work / "models/unet/1/model.onnx")
+        onnx.save(unet(), cls.work / "unet.onnx")
         cls.volume = np.random.default_rng(3).random(EXTENT, np.float32)
         zarr.create_array(str(cls.work / "in.zarr"), data=cls.volume, chunks=(32, 32, 32))
         # Plans are kept there for the next daemon.
@@ -82,7 +81,7 @@ class BlocksTest(unittest.TestCase):
         np.testing.assert_array_equal(self.voxels(output), self.voxels(reference))
 
     def test_shards_of_which_one_is_killed(self):
-        network = self.work / "models/unet/1/model.onnx"
+        network = self.work / "unet.onnx"
         options = ("-m", network, "--mem", MEM, "--threads", "1")
         self.call("run", self.plan("one", *options))
         job = self.plan("many", *options, "--nodes", "3")

@@ -14,7 +14,7 @@ using test::gibibyte;
 class PlannerSplitSession : public testing::Test {
  protected:
   PlannerSplitSession() {
-    options_.most_extent = 24;
+    options_.most_extent = 16;
     options_.most_S = 2;
   }
   SplitSession session(SplitStrategy strategy) {
