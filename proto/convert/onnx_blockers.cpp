@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
@@ -70,7 +71,8 @@ std::string OnnxBlockers::add_part(const onnx::NodeProto& node, const Error& err
     if (is_new) count(module->words, std::string(not_supported), on_one_line(name_of(*module->first)));
     return module->input;
   }
-  const bool is_known = find_onnx_operator(node) != nullptr;
+  const bool is_linear = find_flat_operator(node) != nullptr && !error.message.starts_with(not_an_operator);
+  const bool is_known = find_onnx_operator(node) != nullptr || is_linear;
   const OnnxWords words = words_of(node, is_known, error);
   count(words, is_known ? error.message : std::string(not_supported), on_one_line(name_of(node)));
   return words.keeps_form && node.input_size() > 0 ? node.input(0) : "";

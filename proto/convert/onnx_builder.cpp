@@ -196,6 +196,11 @@ int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, i
   return add_node(node, operation, {input}, images, std::move(weights), pads);
 }
 
+int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
+                             std::int64_t images) {
+  return add_node(node, operation, std::move(inputs), images, {}, {});
+}
+
 bool OnnxBuilder::is_padded() const {
   return std::any_of(pads_.begin(), pads_.end(), [](const Border& pads) { return pads != Border{}; });
 }

@@ -127,6 +127,7 @@ class OnnxBuilder {
   // Appends a part of the node, one of several that compute it together, and returns its value.
   int append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t images,
                   NodeWeights weights = {}, const Border& pads = {});
+  int append_part(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images);
   // Returns the padding around the first input of each node.
   [[nodiscard]] const std::vector<Border>& pads() const { return pads_; }
   [[nodiscard]] bool is_padded() const;

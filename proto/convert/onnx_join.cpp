@@ -49,11 +49,7 @@ Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder) {
   if (has_constant(node, builder)) return convert_sub_of_constant(node, builder);
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
-  const std::int64_t images = builder.images(inputs->back());
-  NodeWeights negative;
-  negative.scale.assign(static_cast<std::size_t>(images), -1.0F);
-  negative.shift.assign(static_cast<std::size_t>(images), 0.0F);
-  inputs->back() = builder.append_part(node.proto, ScaleShift{}, inputs->back(), images, std::move(negative));
+  inputs->back() = append_negative(node, builder, inputs->back());
   const std::int64_t sum_images = builder.images(inputs->front());
   builder.append(node.proto, Add{}, *std::move(inputs), sum_images);
   return {};

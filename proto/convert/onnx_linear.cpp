@@ -1,6 +1,7 @@
 #include "proto/convert/onnx_linear.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "proto/convert/errors.hpp"
@@ -102,6 +103,12 @@ Result<std::vector<float>> bias_of(const OnnxNode& node, const OnnxBuilder& buil
   return bias;
 }
 
+// Fails if a number that the file's constants make is not finite.
+Result<void> check_finite(const std::vector<float>& numbers) {
+  const bool are = std::all_of(numbers.begin(), numbers.end(), [](float one) { return std::isfinite(one); });
+  return are ? Result<void>() : corrupt("its weights times alpha, or its bias times beta, are not finite");
+}
+
 Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Linear& linear) {
   const std::string& input = node.proto.input(0);
   if (builder.pooled_axes(input) != axes_of_matrix && builder.flat(input) == nullptr) {
@@ -119,6 +126,8 @@ Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Li
   if (!bias) return bias.error();
   weights.kernels = *std::move(kernels);
   weights.bias = *std::move(bias);
+  if (Result<void> sound = check_finite(weights.kernels); !sound) return sound;
+  if (Result<void> sound = check_finite(weights.bias); !sound) return sound;
   builder.append(node.proto, Convolution{f_out, row.window, Vec3::cube(1), {}}, {*value}, f_out, std::move(weights));
   builder.note_pooled(node.proto, axes_of_matrix);
   return {};

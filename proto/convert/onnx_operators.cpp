@@ -12,6 +12,7 @@
 #include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
+#include "proto/convert/onnx_extremes.hpp"
 #include "proto/convert/onnx_flatten.hpp"
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_global_pool.hpp"
@@ -77,7 +78,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 50> operators = {{
+constexpr std::array<OnnxOperator, 52> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -104,7 +105,9 @@ constexpr std::array<OnnxOperator, 50> operators = {{
     {"InstanceNormalization", 3, 3, epsilon, convert_instance_normalization},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"Loop", 2, any, body, convert_loop},
+    {"Max", 1, any, {}, convert_max},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
+    {"Min", 1, any, {}, convert_min},
     {"Mish", 1, 1, {}, convert_mish},
     {"Mul", 2, 2, {}, convert_mul},
     {"PRelu", 2, 2, {}, convert_prelu},
@@ -149,7 +152,7 @@ Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, 
   return builder.check_limits();
 }
 
-Error unknown_operator() { return unsupported("operator is not supported; supported are: " + supported()); }
+Error unknown_operator() { return unsupported(std::string(not_an_operator) + "; supported are: " + supported()); }
 
 // Converts a node that reads what is pooled of all voxels.
 Result<void> convert_pooled(const onnx::NodeProto& node, OnnxBuilder& builder) {
@@ -165,14 +168,25 @@ Result<void> convert_pooled(const onnx::NodeProto& node, OnnxBuilder& builder) {
 
 // Converts a node that reads all numbers of a patch in one row.
 Result<void> convert_flat(const onnx::NodeProto& node, OnnxBuilder& builder) {
-  if (const OnnxOperator* row = find_flat_operator(node)) return convert_with(*row, node, builder);
+  const bool is_first = builder.flat(node.input(0)) != nullptr;
+  if (const OnnxOperator* row = find_flat_operator(node); row != nullptr && is_first)
+    return convert_with(*row, node, builder);
   const OnnxOperator* row = find_onnx_operator(node);
-  if (row == nullptr) return unknown_operator();
+  if (row == nullptr && is_first) return unknown_operator();
   if (Result<void> keeps = check_keeps_flat(node, builder); !keeps) return keeps;
   const FlatTensor flat = *builder.flat(node.input(0));
   if (Result<void> converted = convert_with(*row, node, builder); !converted) return converted;
   builder.note_flat(node, flat);
   return {};
+}
+
+// Guesses what a linear layer behind a refused node writes: that could have flattened its input. Returns whether the
+// node is one.
+bool convert_linear_of_guess(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  const int input = node.input_size() == 0 ? -1 : builder.value_of(node.input(0));
+  const bool is_linear = find_flat_operator(node) != nullptr && input >= 0 && builder.is_guessed(input);
+  if (is_linear) builder.guess(node);
+  return is_linear;
 }
 
 }  // namespace
@@ -186,13 +200,13 @@ const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
 }
 
 Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
-  if (reads_pooled(node, builder)) return convert_pooled(node, builder);
   if (reads_flat(node, builder)) return convert_flat(node, builder);
+  if (reads_pooled(node, builder)) return convert_pooled(node, builder);
   const Result<bool> folded = fold_node(node, builder);
   if (!folded) return folded.error();
   if (*folded) return {};
   if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
-  return unknown_operator();
+  return convert_linear_of_guess(node, builder) ? Result<void>() : unknown_operator();
 }
 
 }  // namespace znni

@@ -22,6 +22,9 @@ struct OnnxOperator {
   Result<void> (*convert)(const OnnxNode& node, OnnxBuilder& builder);
 };
 
+// How the refusal of an operator that is not supported begins.
+inline constexpr std::string_view not_an_operator = "operator is not supported";
+
 // Returns the table, sorted by name.
 [[nodiscard]] std::span<const OnnxOperator> onnx_operators();
 

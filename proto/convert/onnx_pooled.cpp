@@ -145,9 +145,7 @@ Result<void> convert_reshape_of_pooled(const OnnxNode& node, OnnxBuilder& builde
   if ((fits && open <= 1) || is_guessed) {
     return with_axes(node, builder, pooled->value, fits ? static_cast<int>(target->size()) : pooled->axes);
   }
-  return unsupported(
-      "of what is pooled of all voxels is not supported to these extents; only to [N, C] and [N, C, 1, "
-      "...]");
+  return unsupported("of [N, C] is not supported to these extents; only to [N, C] and [N, C, 1, ...]");
 }
 
 // Makes the node's output voxels of the extents that the numbers give: those of what was pooled, or one voxel.

@@ -162,4 +162,12 @@ Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder)
   return {};
 }
 
+int append_negative(const OnnxNode& node, OnnxBuilder& builder, int value) {
+  const std::int64_t images = builder.images(value);
+  NodeWeights weights;
+  weights.scale.assign(static_cast<std::size_t>(images), -1.0F);
+  weights.shift.assign(static_cast<std::size_t>(images), 0.0F);
+  return builder.append_part(node.proto, ScaleShift{}, value, images, std::move(weights));
+}
+
 }  // namespace znni

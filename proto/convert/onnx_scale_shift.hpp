@@ -19,4 +19,7 @@ namespace znni {
 [[nodiscard]] Result<void> convert_sub_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 
+// Appends the value times -1, a part of the node. Returns it.
+int append_negative(const OnnxNode& node, OnnxBuilder& builder, int value);
+
 }  // namespace znni

@@ -203,6 +203,7 @@ def gated():
     gate = graph.add("Sigmoid", [graph.conv(both, 1)], 1)
     seen = graph.add("Mul", [gate, skip], 4)
     change = graph.add("Sub", [seen, graph.add("Mul", [up, skip], 4)], 4)
+    change = graph.add("Min", [graph.add("Max", [change, up, seen], 4), skip], 4)
     return graph.model(graph.conv(graph.add("Concat", [seen, change], 8, axis=1), 2))
 
 

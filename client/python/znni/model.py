@@ -71,11 +71,15 @@ class Model:
 
         An output that is coarser than the input repeats each voxel; if ``own`` is set, only the voxels that the network
         itself computes are returned, each once. Then ``found`` must begin at the output's first voxel, or multiples of
-        ``output_strides[name]`` behind it. Raises InvalidError if the model has no output of this name.
+        ``output_strides[name]`` behind it. Raises InvalidError if the model has no output of this name, or if it is bound
+        to its window, of which blends have no voxels of their own.
         """
         if name not in self.outputs:
             known = ", ".join(f"'{output}'" for output in self.outputs)
             raise InvalidError(f"output: '{name}' found, expected one of {known}, which model '{self.name}' has")
+        if own and self.window is not None:
+            raise InvalidError(f"own: True found, but model '{self.name}' blends windows: its outputs have no voxels of "
+                               "their own")
         if own:
             found = found[(..., *(slice(None, None, stride) for stride in self.output_strides[name]))]
         channel_axis = found.ndim - 4

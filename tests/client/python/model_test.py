@@ -72,6 +72,10 @@ class ModelTest(unittest.TestCase):
         np.testing.assert_array_equal(model.part(found, "out", own=True), found[:3])
         np.testing.assert_array_equal(model.part(found, "aux", own=True), found[3:, :, ::2, ::4])
         np.testing.assert_array_equal(model.part(found, "aux"), found[3:])
+        several.properties["window"] = "9,9,9"
+        with self.assertRaisesRegex(InvalidError, "own: True found, but model 'net' blends windows"):
+            model_of(several, True, "").part(found, "aux", own=True)
+        del several.properties["window"]
         several.properties["output_strides"] = "1,1;2,4"
         self.assertEqual(model_of(several, True, "").output_strides["aux"], (1, 2, 4), "of networks with fewer axes")
 

@@ -224,10 +224,12 @@ TEST(OnnxFlatten, NetsThatDifferFromPositionToPositionAreRefused) {
       model.node("Flatten", {"y"}, {"f"});
     });
   };
-  EXPECT_THAT(behind([](OnnxModel& model) {
-                test::set_integers(model.conv("p", "x", 3, 3, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
-              }),
-              HasSubstr("node '/f' (Flatten): flattens voxels of a net that pads, which is not supported: within"));
+  EXPECT_THAT(
+      behind([](OnnxModel& model) {
+        test::set_integers(model.conv("p", "x", 3, 3, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+      }),
+      HasSubstr(
+          "node '/f' (Flatten): flattens voxels of a net that pads (or rounds extents up, ceil_mode), which is not"));
   EXPECT_THAT(behind([](OnnxModel& model) {
                 model.tensor("scales", {5}, {1, 1, 1, 2, 1});
                 model.node("Upsample", {"p", "scales"}, {"x"});
@@ -239,6 +241,46 @@ TEST(OnnxFlatten, NetsThatDifferFromPositionToPositionAreRefused) {
                 model.node("InstanceNormalization", {"p", "s", "s"}, {"x"});
               }),
               HasSubstr("flattens voxels of a net that normalises or pools over all voxels of its patch"));
+}
+
+// Of two inputs the second alone is flattened, or one is pooled.
+TEST(OnnxFlatten, OtherReadersOfAFlattenedInputAreRefused) {
+  const auto with = [](const std::string& name, const Names& inputs) {
+    OnnxModel model = patches();
+    model.tensor("constant", {1, row});
+    model.node("Flatten", {"p"}, {"flat"});
+    model.node("GlobalAveragePool", {"p"}, {"pooled"});
+    model.node(name, inputs, {"out"});
+    return model.output("out").refusal();
+  };
+  for (const char* first : {"in", "constant", "pooled"}) {
+    EXPECT_THAT(with("Reshape", {first, "flat"}), HasSubstr("its input is flattened, which is not supported here"));
+  }
+  for (const char* name : {"Mul", "Add", "Sub", "PRelu", "Gemm", "MatMul"}) {
+    EXPECT_THAT(with(name, {"pooled", "flat"}), HasSubstr("node '/out'")) << name;
+    EXPECT_THAT(with(name, {"flat", "pooled"}), HasSubstr("node '/out'")) << name;
+  }
+}
+
+TEST(OnnxFlatten, ALinearLayerBehindARefusedNodeIsNoBlocker) {
+  OnnxModel model = patches();
+  test::set_integers(model.conv("p", "x", 3, 3, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  model.node("Flatten", {"x"}, {"f"});
+  linear(model, "f", "a", row, 2);
+  linear(model, "a", "out", 2, 2);
+  const Blockers blockers = model.output("out").blockers();
+  EXPECT_EQ(blockers.count, 1);
+  ASSERT_EQ(blockers.kinds.size(), 1U);
+  EXPECT_EQ(blockers.kinds[0].first, "/f");
+}
+
+TEST(OnnxFlatten, ABlockerSaysWhatIsWrongWithALinearLayer) {
+  OnnxModel model = patches();
+  model.node("Flatten", {"p"}, {"f"});
+  linear(model, "f", "out", row - 1, 2);
+  const Blockers blockers = model.output("out").blockers();
+  ASSERT_EQ(blockers.kinds.size(), 1U);
+  EXPECT_THAT(blockers.kinds[0].reason, HasSubstr("no matrix for the 36 numbers of the flattened input"));
 }
 
 TEST(OnnxFlatten, OtherFormsAreRefused) {

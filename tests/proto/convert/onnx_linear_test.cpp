@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "tests/proto/convert/onnx_model.hpp"
 
@@ -44,6 +45,19 @@ TEST(OnnxLinear, GemmIsAConvolutionOfOneVoxel) {
                                      2);
   EXPECT_THAT(weights.kernels, ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(weights.bias, ElementsAre(5, 6));
+}
+
+TEST(OnnxLinear, FactorsThatMakeNumbersInfiniteAreRefused) {
+  for (const float factor : {1e38F, std::numeric_limits<float>::infinity()}) {
+    for (const char* name : {"alpha", "beta"}) {
+      const OnnxModel model = model_of([&](OnnxModel& of) {
+        of.tensor("w", {2, 2}, {1, 2, 3, 40});
+        of.tensor("b", {2}, {5, 60});
+        test::set_real(of.node("Gemm", {"f", "w", "b"}, {"g"}), name, factor);
+      });
+      EXPECT_THAT(model.refusal(), HasSubstr("its weights times alpha, or its bias times beta, are not finite"));
+    }
+  }
 }
 
 TEST(OnnxLinear, MatricesOfOtherOrderFactorsAndABiasOfOneNumber) {
