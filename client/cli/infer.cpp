@@ -68,7 +68,7 @@ class Run {
       sum.nonfinite_voxels += one->nonfinite_voxels;
     }
     progress_.end();
-    if (job_.parts.count() > 1) sum.voxels_per_second = voxels_left() / std::max(sum.seconds, 1e-9);
+    if (job_.parts.count() > 1 || job_.is_cut()) sum.voxels_per_second = voxels_left() / std::max(sum.seconds, 1e-9);
     if (Result<void> finished = writer_->finish(); !finished) return leave_partial(finished.error());
     return sum;
   }

@@ -33,6 +33,28 @@ Result<void> check_extent(const Job& job, Vec3 n, Vec3 least, const std::string&
                                                 (would_do ? "; try --padding reflect" : "")};
 }
 
+// Fails if no box of the volume, `whole` with its padding, has an output.
+Result<void> check_box(const Job& job, Vec3 whole) {
+  const ModelFacts& model = job.model;
+  if (job.input.box == Box{{0, 0, 0}, job.input.source.facts.n}) return {};
+  if (model.needs_whole && !job.options.scale) {
+    return Error{ErrorCode::invalid_argument,
+                 "--bbox: model '" + model.name +
+                     "' takes mean and deviation of all of the volume, which a box by itself does not have: leave "
+                     "--bbox out, or give --scale and --offset"};
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t rest = (whole[axis] - model.least_extent[axis]) % model.period[axis];
+    if (model.window != Vec3{} || rest <= 0) continue;
+    const std::int64_t below = whole[axis] - rest;
+    return Error{ErrorCode::invalid_argument,
+                 job.options.input + ": has " + std::to_string(whole[axis]) + " voxels along " + "zyx"[axis] +
+                     "; the strides of model '" + model.name + "' need steps of " + std::to_string(model.period[axis]) +
+                     ", here " + std::to_string(below) + " or " + std::to_string(below + model.period[axis])};
+  }
+  return {};
+}
+
 // Fails unless the model takes the volume, `whole` with its padding, and the box, `read` with its padding.
 Result<void> check_model(const Job& job, Vec3 whole, Vec3 read) {
   const std::int64_t channels = job.input.source.facts.channels;
@@ -43,7 +65,8 @@ Result<void> check_model(const Job& job, Vec3 whole, Vec3 read) {
   }
   const std::string what = job.model.window == Vec3{} ? "the field of view" : "the window along an axis,";
   if (Result<void> fits = check_extent(job, whole, least_input(job.model), what); !fits) return fits;
-  return check_extent(job, read, job.model.field_of_view, "the field of view");
+  if (Result<void> fits = check_extent(job, read, job.model.field_of_view, "the field of view"); !fits) return fits;
+  return check_box(job, whole);
 }
 
 // Chooses what the model is given for the box: `read` is the box with its padding, `whole` the volume with its own.

@@ -8,6 +8,8 @@
 namespace znni {
 namespace {
 
+constexpr int most_tensors = 64;  // each is several layers: a small file must not make very many
+
 // Returns the two tensors whose sum is the extreme of `a` and `b`.
 std::vector<int> terms_of(const OnnxNode& node, OnnxBuilder& builder, int a, int b, bool is_max) {
   const std::int64_t images = builder.images(a);
@@ -18,6 +20,10 @@ std::vector<int> terms_of(const OnnxNode& node, OnnxBuilder& builder, int a, int
 }
 
 Result<void> convert_extreme(const OnnxNode& node, OnnxBuilder& builder, bool is_max) {
+  if (node.proto.input_size() > most_tensors) {
+    return unsupported("of " + std::to_string(node.proto.input_size()) + " tensors is not supported; at most " +
+                       std::to_string(most_tensors) + " are");
+  }
   std::vector<int> inputs;
   for (int i = 0; i < node.proto.input_size(); ++i) {
     if (builder.constant(node.proto, i) != nullptr) return unsupported("of a constant is not supported; Clip is");
@@ -33,6 +39,7 @@ Result<void> convert_extreme(const OnnxNode& node, OnnxBuilder& builder, bool is
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
     const std::int64_t images = builder.images(extreme);
     extreme = builder.append_part(node.proto, Add{}, terms_of(node, builder, extreme, inputs[i], is_max), images);
+    if (Result<void> fits = builder.check_limits(); !fits) return fits;
   }
   const std::int64_t images = builder.images(extreme);
   builder.append(node.proto, Add{}, terms_of(node, builder, extreme, inputs.back(), is_max), images);

@@ -168,8 +168,8 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
 std::optional<Error> outputs_differ(const OnnxGraph& graph, const std::string& join, const Error& error) {
   if (!graph.join || error.message.find("node " + join + ": ") == std::string::npos) return std::nullopt;
   return unsupported("its outputs " + names_in_quotes(graph.outputs) +
-                     " are computed together, for which they must have one extent (" + error.message +
-                     "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
+                     " are computed together, for which they must have one extent, but for their strides (" +
+                     error.message + "): choose by --outputs, or by the parameter 'outputs' of config.pbtxt");
 }
 
 // Returns the same if the error is of branches that do not meet, of which one is an input.

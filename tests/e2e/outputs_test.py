@@ -280,7 +280,7 @@ class OutputsTest(unittest.TestCase):
             self.assert_repeated(answer.as_numpy(name), values)
 
     def test_outputs_of_several_extents_are_chosen(self):
-        self.daemon.logged("are computed together, for which they must have one extent")
+        self.daemon.logged("are computed together, for which they must have one extent, but for their strides")
         self.assertFalse(self.client.is_model_ready("uneven"))
         volume = self.volume(1, 1, 12, 14, 16)
         name, exact = next(iter(expected(self.models["chosen"], volume).items()))

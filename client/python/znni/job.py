@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from znni import wire
-from znni.box import Box, Roi, Triple, parse_roi, text_of
+from znni.box import Box, Roi, Triple, parse_roi
 from znni.errors import InvalidError
 from znni.model import Model
 from znni.padding import check_pad, padded
@@ -19,14 +19,14 @@ from znni.voxel_type import output_type, wire_name
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """Describes one run. ``window`` is the box of the volume that is read, padded where it leaves the volume; ``streamed``
-    is the extent of its output, of which ``kept`` is the output."""
+    """Describes one run. ``given`` is the box of the volume that the model is given, padded where it leaves the volume;
+    ``streamed`` is the extent of its output, of which ``kept`` is the output."""
 
     model: Model
     source: Source
     pad: str
     roi: Box
-    window: Box
+    given: Box
     dtype: np.dtype
     streamed: Triple
     kept: Box
@@ -44,8 +44,8 @@ class Job:
 
     def input_of(self, part: Box) -> Box:
         """Returns the box of the volume that a part of what is streamed is computed from."""
-        start = tuple(a + b for a, b in zip(self.window.start, part.start))
-        stop = tuple(a + b + n - 1 for a, b, n in zip(self.window.start, part.stop, self.model.field_of_view))
+        start = tuple(a + b for a, b in zip(self.given.start, part.start))
+        stop = tuple(a + b + n - 1 for a, b, n in zip(self.given.start, part.stop, self.model.field_of_view))
         return Box(start, stop)  # type: ignore[arg-type]
 
     def header(self, part: Box, first_plane: int = 0, resume_token: str = "") -> Any:
@@ -57,15 +57,28 @@ class Job:
             first_plane=first_plane, resume_token=resume_token)
 
 
-def _given_for(window: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box]:
-    """Returns what the model is given so that its output of ``window`` is that of ``whole``, and the box of the output
-    of what is given that is the output of ``window``. All in positions of the volume, but the last."""
-    start = tuple(a - b for a, b in zip(window.start, whole.start))
-    region = Box(start, tuple(a + n for a, n in zip(start, model.region(window.extent, name))))  # type: ignore[arg-type]
+def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box]:
+    """Returns what the model is given so that its output of ``read`` is that of ``whole``, and the box of the output of
+    what is given that is the output of ``read``. All in positions of the volume, but the last."""
+    start = tuple(a - b for a, b in zip(read.start, whole.start))
+    stop = tuple(a + n for a, n in zip(start, model.region(read.extent, name)))
+    region = Box(start, stop)  # type: ignore[arg-type]
     found = read_for(region, whole.extent, model)
     given = (tuple(a + b for a, b in zip(side, whole.start)) for side in found)
     kept = (tuple(a - b for a, b in zip(side, found.start)) for side in region)
     return Box(*given), Box(*kept)  # type: ignore[arg-type]
+
+
+def _check_region(model: Model, extent: Triple, name: str) -> None:
+    """Raises InvalidError if no region of a volume of this extent, its padding included, has an output."""
+    if model.needs_whole:
+        raise InvalidError(f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
+                           "by itself does not have: leave roi out, or pass the region as a volume of its own")
+    for axis, n, period, least in zip("zyx", extent, model.period, model.least_extent):
+        if model.window is None and n >= least and (n - least) % period:
+            below = n - (n - least) % period
+            raise InvalidError(f"{name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
+                               f"strides of model '{model.name}' need steps of {period}")
 
 
 def roi_of(box: Box, model: Model, pad: str) -> Box:
@@ -84,5 +97,7 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     roi = parse_roi(roi, volume)
     whole = padded(pad, Box((0, 0, 0), volume), model.field_of_view)
     model.shrunk(whole.extent, source.name)  # what the volume is too small for is said of the volume
-    window, kept = _given_for(padded(pad, roi, model.field_of_view), whole, model, source.name)
-    return Job(model, source, pad, roi, window, output_type(dtype), model.shrunk(window.extent, source.name), kept)
+    if roi.extent != volume:
+        _check_region(model, whole.extent, source.name)
+    given, kept = _given_for(padded(pad, roi, model.field_of_view), whole, model, source.name)
+    return Job(model, source, pad, roi, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)

@@ -46,6 +46,11 @@ class Model:
     output_strides: Mapping[str, Triple] = dataclasses.field(default_factory=dict)
 
     @property
+    def needs_whole(self) -> bool:
+        """Returns whether the model takes mean and deviation of all of a volume before it begins."""
+        return self.properties.get("input_zscore") == "volume"
+
+    @property
     def halo(self) -> tuple[Triple, Triple]:
         """Returns the voxels before and behind an output voxel that it depends on, along z, y and x.
 
@@ -71,15 +76,15 @@ class Model:
 
         An output that is coarser than the input repeats each voxel; if ``own`` is set, only the voxels that the network
         itself computes are returned, each once. Then ``found`` must begin at the output's first voxel, or multiples of
-        ``output_strides[name]`` behind it. Raises InvalidError if the model has no output of this name, or if it is bound
-        to its window, of which blends have no voxels of their own.
+        ``output_strides[name]`` behind it. Raises InvalidError if the model has no output of this name, or if it is
+        bound to its window, of which blends have no voxels of their own.
         """
         if name not in self.outputs:
             known = ", ".join(f"'{output}'" for output in self.outputs)
             raise InvalidError(f"output: '{name}' found, expected one of {known}, which model '{self.name}' has")
         if own and self.window is not None:
-            raise InvalidError(f"own: True found, but model '{self.name}' blends windows: its outputs have no voxels of "
-                               "their own")
+            raise InvalidError(f"own: True found, but model '{self.name}' blends windows: its outputs have no voxels "
+                               "of their own")
         if own:
             found = found[(..., *(slice(None, None, stride) for stride in self.output_strides[name]))]
         channel_axis = found.ndim - 4
@@ -111,7 +116,8 @@ class Model:
     def least_input(self) -> Triple:
         """Returns the smallest extent: the window along axes along which voxels are lost, if there is one."""
         window = self.window or (1, 1, 1)
-        return tuple(max(a, b) if a > 1 else 1 for a, b in zip(self.field_of_view, window))  # type: ignore[return-value]
+        least = (max(a, b) if a > 1 else 1 for a, b in zip(self.field_of_view, window))
+        return tuple(least)  # type: ignore[return-value]
 
 
 def _triple(text: str, missing: int = 1) -> Triple:

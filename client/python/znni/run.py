@@ -106,9 +106,11 @@ class Run:
                 self._follow(part, message, download)
             if download.done is None:
                 raise UnavailableError("the daemon ended the stream before the output was complete")
-        except grpc.RpcError as error:
-            if upload.error:
+        except (grpc.RpcError, Error) as error:
+            if upload.error:  # then the daemon may have taken what came for all
                 raise upload.error from None
+            if isinstance(error, Error):
+                raise
             raise self._explained(from_rpc(error, self._connection.address), source) from None
         finally:
             call.cancel()

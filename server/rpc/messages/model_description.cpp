@@ -106,6 +106,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
     properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
     properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
   }
+  if (model.whole_input) properties["input_zscore"] = "volume";  // of which no box by itself has the mean
   properties["patch"] = extent_text(model.patch, model.spatial_rank);
   properties["predicted_voxels_per_second"] = std::to_string(std::llround(model.predicted_voxels_per_second));
   properties["plan"] = model.plan_summary;

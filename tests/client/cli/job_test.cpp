@@ -94,7 +94,7 @@ TEST(Job, ABoxOfAModelThatNormalisesIsThatOfTheVolume) {
 TEST(Job, ABoxOfAModelThatPadsIsThatOfTheVolume) {
   const Habits habits = {.properties = {{"padding_before", "2,1,0"},
                                         {"padding_after", "1,1,1"},
-                                        {"input_period", "3,1,2"},
+                                        {"input_period", "2,1,2"},
                                         {"least_input", "3,3,4"}}};
   const FakeDaemon daemon(Behaviour::sound, habits);
   const Scratch scratch;
@@ -109,6 +109,35 @@ TEST(Job, ABoxOfAModelThatPadsIsThatOfTheVolume) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   expect_middle(options.output, {{5, 2, 3}, {6, 3, 7}});
   EXPECT_NE(outcome->json.find("\"extent\":[1,1,4]"), std::string::npos) << outcome->json;
+}
+
+TEST(Job, ABoxOfAVolumeThatSuitsNoStrideIsRefusedWithTheVolume) {
+  const FakeDaemon daemon(Behaviour::sound, {.properties = {{"input_period", "4,1,1"}, {"least_input", "3,3,3"}}});
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.bbox = "1:8,1:5,1:7";
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message,
+            options.input + ": has 9 voxels along z; the strides of model 'crop' need steps of 4, here 7 or 11");
+  EXPECT_EQ(daemon.streams(), 0);
+}
+
+TEST(Job, ABoxOfAModelThatNeedsTheWholeVolumeIsRefused) {
+  const FakeDaemon daemon(Behaviour::sound, {.properties = {{"input_zscore", "volume"}}});
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  ASSERT_TRUE(run_infer(options, {}));
+  options.output = scratch.file("box.npy");
+  options.bbox = "1:8,1:5,1:7";
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message,
+            "--bbox: model 'crop' takes mean and deviation of all of the volume, which a box by itself does not have: "
+            "leave --bbox out, or give --scale and --offset");
+  options.scale = 1.0F;
+  options.offset = 0.0F;
+  EXPECT_TRUE(run_infer(options, {})) << "the client normalises";
 }
 
 // What is left of an output that a daemon without resume tokens began cannot be gone on with.

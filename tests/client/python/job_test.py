@@ -21,7 +21,7 @@ class JobTest(unittest.TestCase):
     def test_without_padding(self):
         found = job(roi="5:30,:,10:50")
         self.assertEqual((found.output, found.origin), ((16, 40, 36), (9, 0, 12)))
-        self.assertEqual(found.window, found.roi)
+        self.assertEqual(found.given, found.roi)
 
     def test_with_padding(self):
         found = job(roi="5:30,:,10:50", pad="zero")
@@ -49,10 +49,10 @@ class JobTest(unittest.TestCase):
         pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), padding=((3, 0, 2), (5, 1, 2)),
                                    period=(4, 1, 2), least_extent=(6, 1, 2))
         found = job(roi="13:15,:,20:30", model=pads)
-        self.assertEqual(found.window, Box((8, 0, 18), (26, 40, 32)))  # 18 planes, 30 but for multiples of 4
+        self.assertEqual(found.given, Box((8, 0, 18), (26, 40, 32)))  # 18 planes, 30 but for multiples of 4
         self.assertEqual((found.streamed, found.kept), ((18, 40, 14), Box((5, 0, 2), (7, 40, 12))))
         self.assertEqual((found.output, found.origin), ((2, 40, 10), (13, 0, 20)))
-        self.assertEqual(job(roi="13:15,:,20:30", model=pads, pad="reflect").window, found.window)
+        self.assertEqual(job(roi="13:15,:,20:30", model=pads, pad="reflect").given, found.given)
         whole = job(roi="0:30,:,:", model=pads)
         self.assertEqual((whole.streamed, whole.kept), ((30, 40, 50), Box((0, 0, 0), (30, 40, 50))))
 
@@ -60,10 +60,22 @@ class JobTest(unittest.TestCase):
         """The volume has its padding before the network pads."""
         pads = dataclasses.replace(MODEL, pads=True, field_of_view=(3, 1, 1), padding=((2, 0, 0), (4, 0, 0)))
         found = job(roi="0:9,:,:", model=pads, pad="zero")
-        self.assertEqual((found.window, found.output), (Box((-1, 0, 0), (14, 40, 50)), (9, 40, 50)))
+        self.assertEqual((found.given, found.output), (Box((-1, 0, 0), (14, 40, 50)), (9, 40, 50)))
         self.assertEqual(found.kept, Box((0, 0, 0), (9, 40, 50)))
         found = job(roi="0:9,:,:", model=pads)
-        self.assertEqual((found.window, found.output), (Box((0, 0, 0), (13, 40, 50)), (7, 40, 50)))
+        self.assertEqual((found.given, found.output), (Box((0, 0, 0), (13, 40, 50)), (7, 40, 50)))
+
+    def test_a_volume_that_suits_no_stride_is_named_whatever_the_region(self):
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), period=(1, 8, 1), least_extent=(1, 16, 1))
+        with self.assertRaisesRegex(InvalidError, "volume: 44 voxels along y found, expected 40 or 48: the strides of mod"):
+            job((30, 44, 50), roi="0:9,3:6,:", model=pads)
+        self.assertEqual(job(roi="0:9,3:6,:", model=pads).output, (9, 3, 50))
+
+    def test_a_model_that_needs_the_whole_volume(self):
+        whole = dataclasses.replace(MODEL, properties={"input_zscore": "volume"})
+        self.assertEqual(job(model=whole).output, (21, 40, 46))
+        with self.assertRaisesRegex(InvalidError, "^roi: model 'net' takes mean and deviation of all of the volume"):
+            job(roi="0:29,:,:", model=whole)
 
     def test_the_region_of_a_box_of_the_output(self):
         box = Box((1, 2, 3), (4, 5, 6))
@@ -76,9 +88,9 @@ class JobTest(unittest.TestCase):
         self.assertEqual(job(model=bound).output, (21, 40, 46))
         self.assertEqual(job(pad="zero", model=bound).output, (30, 40, 50))
         found = job(roi="0:14,:,:", model=bound)  # output planes 0 to 4; windows have 11 and begin at 0, 5, 10
-        self.assertEqual((found.output, found.window), ((5, 40, 46), Box((0, 0, 0), (20, 40, 50))))
+        self.assertEqual((found.output, found.given), ((5, 40, 46), Box((0, 0, 0), (20, 40, 50))))
         found = job(roi="15:25,:,:", model=bound)
-        self.assertEqual((found.output, found.window), ((1, 40, 46), Box((5, 0, 0), (30, 40, 50))))
+        self.assertEqual((found.output, found.given), ((1, 40, 46), Box((5, 0, 0), (30, 40, 50))))
         self.assertEqual(found.kept, Box((10, 0, 0), (11, 40, 46)))
         with self.assertRaisesRegex(InvalidError, "volume: 19x40x50 voxels found, expected at least the window"):
             job((19, 40, 50), roi="5:15,:,:", model=bound)

@@ -3,6 +3,7 @@
 import logging
 import unittest
 import warnings
+from unittest import mock
 
 import grpc
 import numpy as np
@@ -138,6 +139,21 @@ class RunTest(unittest.TestCase):
         source.read = read
         with self.assertRaisesRegex(OSError, "^disk$"):
             self.run_with(FakeDaemon(), source=source)
+
+    def test_an_error_of_reading_that_the_daemon_takes_for_the_end(self):
+        """As it may before the call is cancelled."""
+        class Uncancelled:
+            def __init__(self, call):
+                self.call, self.cancel = call, lambda: None
+
+            def __iter__(self):
+                return iter(self.call)
+
+        source, stream = ArraySource(VOLUME, "volume"), Connection.stream
+        source.read = mock.Mock(side_effect=OSError("disk"))
+        with mock.patch.object(Connection, "stream", lambda *ours: Uncancelled(stream(*ours))):
+            with self.assertRaisesRegex(OSError, "^disk$"):
+                self.run_with(FakeDaemon(), source=source)
 
     def test_names_the_voxel_that_is_not_finite(self):
         volume = np.zeros((4, 5, 6), np.float32)

@@ -65,7 +65,15 @@ TEST(OnnxExtremes, WhatDoesNotFitIsRefused) {
   OnnxModel channels(2);
   channels.conv("in", "a", 2, 3, {1, 1, 1});
   channels.node("Min", {"in", "a"}, {"out"});
-  EXPECT_THAT(channels.output("out").refusal(), HasSubstr("/out"));
+  EXPECT_THAT(channels.output("out").refusal(), HasSubstr("adds 2 images of in to 3 of /out"));
+}
+
+// A small file must not take much memory.
+TEST(OnnxExtremes, VeryManyTensorsAreRefused) {
+  OnnxModel model(2);
+  onnx::NodeProto& node = model.node("Max", {"in"}, {"out"});
+  for (int i = 0; i < 200000; ++i) node.add_input("in");
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("of 200001 tensors is not supported; at most 64 are"));
 }
 
 }  // namespace

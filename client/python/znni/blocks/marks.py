@@ -8,6 +8,7 @@ import pathlib
 from typing import Any, Iterator
 
 _IN_A_FOLDER = 1000
+_FACTS = {"done": {"digest", "seconds", "skipped"}, "failed": {"reason"}}
 
 
 def sync(path: str | os.PathLike) -> None:
@@ -31,7 +32,7 @@ class Marks:
 
     def facts(self, number: int) -> dict[str, Any] | None:
         """Returns the facts of a block that is done; None if it is not, or if its mark was damaged since."""
-        return _read(self._path("done", number))
+        return _read(self._path("done", number), _FACTS["done"])
 
     def finish(self, number: int, facts: dict[str, Any]) -> None:
         """Marks a block as done, which lies on disk. It has failed no longer."""
@@ -52,7 +53,7 @@ class Marks:
 
     def failed(self) -> dict[int, str]:
         """Returns why blocks failed, by number."""
-        return {number: str(facts.get("reason")) for number, facts in self._all("failed")}
+        return {number: str(facts["reason"]) for number, facts in self._all("failed")}
 
     def _path(self, kind: str, number: int) -> pathlib.Path:
         return self._folder / kind / f"{number // _IN_A_FOLDER:06d}" / f"{number:09d}.json"
@@ -67,15 +68,15 @@ class Marks:
 
     def _all(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
         for path in sorted((self._folder / kind).glob("*/[0-9]*.json")):
-            facts = _read(path)
+            facts = _read(path, _FACTS[kind])
             if facts is not None:
                 yield int(path.stem), facts
 
 
-def _read(path: pathlib.Path) -> dict[str, Any] | None:
-    """Returns what a mark says; None if it is not there, or was damaged."""
+def _read(path: pathlib.Path, facts: set[str]) -> dict[str, Any] | None:
+    """Returns what a mark says; None if it is not there, or was damaged: then it does not have all ``facts``."""
     try:
         found = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and facts <= found.keys() else None

@@ -28,6 +28,12 @@ class Mask:
             raise InvalidError(f"{path}: a mask of {text_of(self._array.shape)} voxels found, expected one channel of "
                                f"{text_of(extent)}, or of these by a whole number along each axis")
 
+    def close(self) -> None:
+        """Closes the file, if it is one of HDF5."""
+        file = getattr(self._array, "file", None)
+        if file is not None:
+            file.close()
+
     def covers(self, box: Box) -> bool:
         """Returns whether a voxel of a box of the volume is of interest."""
         index = tuple(slice(a // f, -(-b // f)) for a, b, f in zip(box.start, box.stop, self._factor))

@@ -16,8 +16,9 @@ from znni.blocks.serving import Serving, digests_of, form_of
 from znni.blocks.spec import JobSpec, to_json
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
-from znni.errors import InvalidError
+from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
+from znni.model import Model
 from znni.stores.opening import open_source
 from znni.stores.zarr_store import ZarrTarget
 
@@ -78,7 +79,7 @@ class Pricing:
 
     def voxels_read(self, extent: Triple) -> int:
         """Returns the voxels of the volume that a block of so many output voxels is computed from, at most."""
-        return math.prod(min(n, m) for n, m in zip(self.job(extent).window.extent, self._whole.source.shape[1:]))
+        return math.prod(min(n, m) for n, m in zip(self.job(extent).given.extent, self._whole.source.shape[1:]))
 
     def total(self, grid: Grid) -> float:
         """Returns the predicted seconds of all blocks on one machine."""
@@ -126,9 +127,10 @@ def plan(wishes: Wishes) -> JobSpec:
     identity = uuid.uuid4().hex
     with open_source(wishes.input) as source:
         if wishes.mask:
-            Mask(wishes.mask, source.shape[1:])
+            Mask(wishes.mask, source.shape[1:]).close()
         with serve(wishes) as serving:
             client = serving.client()
+            _check_has_no_seams(serving.facts)
             job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
             target = _make_target(wishes, job, identity)
             spec = _spec(wishes, serving, client, job, target.chunk, identity)
@@ -136,13 +138,20 @@ def plan(wishes: Wishes) -> JobSpec:
     return spec
 
 
+def _check_has_no_seams(model: Model) -> None:
+    """Raises UnsupportedError if blocks of a model's output differ from those of the whole output."""
+    if model.needs_whole:
+        raise UnsupportedError(f"model '{model.name}' takes mean and deviation of all of the volume, which a block by "
+                               "itself does not have: scale by input_scale and input_offset")
+
+
 def _make_output(spec: JobSpec, target: ZarrTarget) -> None:
     """Makes the output, and the folder in which the job keeps what is done, with a copy of the job."""
+    target.begin()
     shutil.rmtree(spec.copy.parent, ignore_errors=True)  # of an output that is replaced
     spec.copy.parent.mkdir(exist_ok=True)
     spec.copy.write_text(to_json(spec))
     sync(spec.copy)
-    target.begin()
     target.finish()
 
 
@@ -158,8 +167,8 @@ def _check_keeps_files(wishes: Wishes) -> None:
 def serve(wishes: Wishes) -> Serving:
     """Returns who computes for the wishes."""
     network = os.path.abspath(wishes.network) if wishes.network else ""
-    return Serving(network=network, mem=wishes.mem, threads=wishes.threads, config=_config(wishes), model=wishes.model,
-                   servers=wishes.servers)
+    return Serving(network=network, mem=wishes.mem, threads=wishes.threads, config=_config(wishes),
+                   model=wishes.model, servers=wishes.servers)
 
 
 def _config(wishes: Wishes) -> str | None:
@@ -168,8 +177,8 @@ def _config(wishes: Wishes) -> str | None:
 
 def _make_target(wishes: Wishes, job: Job, identity: str) -> ZarrTarget:
     facts = facts_of(job)
-    return ZarrTarget(os.path.abspath(wishes.output), dataclasses.replace(facts, notes={**facts.notes, "job": identity}),
-                      wishes.overwrite)
+    facts = dataclasses.replace(facts, notes={**facts.notes, "job": identity})
+    return ZarrTarget(os.path.abspath(wishes.output), facts, wishes.overwrite)
 
 
 def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Triple, identity: str) -> JobSpec:
@@ -190,7 +199,8 @@ def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Tri
 
 def _absolute(path: str) -> str:
     """Returns the path from the root on; what stands behind a colon, as in FILE.h5:/dataset, stays as it is."""
-    return os.path.abspath(path) if ":" not in path else os.path.abspath(path.partition(":")[0]) + path[path.index(":"):]
+    file, colon, dataset = path.partition(":")
+    return os.path.abspath(file) + colon + dataset
 
 
 def check_block(block: Triple, chunk: Triple, output: Triple) -> None:
@@ -206,7 +216,8 @@ def _predicted(wishes: Wishes, pricing: Pricing, job: Job, grid: Grid) -> dict[s
     hours = pricing.longest(grid, wishes.nodes) / 3600
     read = sum(count * pricing.voxels_read(extent) for extent, count in grid.shapes().items())
     price = wishes.price_per_hour
-    return {"blocks": len(grid), "seconds_of_a_block": pricing.seconds(_within(grid.block, grid.output)), "hours": hours,
+    of_a_block = pricing.seconds(_within(grid.block, grid.output))
+    return {"blocks": len(grid), "seconds_of_a_block": of_a_block, "hours": hours,
             "bytes_read": read * job.source.shape[0] * job.source.dtype.itemsize,
             "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
             "price": price * hours * wishes.nodes if price is not None else None}

@@ -72,10 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--retries", type=_at_least(0), default=4,
                      help="how often a block that fails is tried again (default: 4)")
     status = commands.add_parser("status", help="how many blocks are done, failed, missing")
-    status.add_argument("job")
+    status.add_argument("job", help="file that 'plan' printed, or the output")
     status.add_argument("--json", action="store_true", help="print JSON")
     check = commands.add_parser("verify", help="read the output and compare it with what was computed", epilog=_EXITS)
-    check.add_argument("job")
+    check.add_argument("job", help="file that 'plan' printed, or the output")
     check.add_argument("--repair", action="store_true", help="let the next run compute damaged blocks again")
     return parser
 
@@ -83,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-m", "--network", default="", help="file of ONNX that each machine serves itself")
-    add("--server", action="append", default=[], metavar="HOST:PORT", help="daemon that serves --model; may be repeated")
+    add("--server", action="append", default=[], metavar="HOST:PORT",
+        help="daemon that serves --model; may be repeated")
     add("--model", default="", help="model of the servers")
     add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FILE.h5:/dataset or FILE.npy")
     add("-o", "--output", required=True, help="FOLDER.zarr, which is made now")
@@ -135,10 +136,11 @@ def _run(options: argparse.Namespace) -> int:
     with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config,
                  model=options.model or spec.model, servers=servers, turn=shard.index, form=spec.form) as serving:
         failed = Worker(spec, serving, options.retries, _say).run(shard)
+        may_help = any(not serving.is_lasting(error) for error in failed.values())
     if not failed:
         return DONE
     _say(f"znni-job: {len(failed)} blocks failed: " + ", ".join(map(str, failed)))
-    return WRONG if all(isinstance(error, LASTING) for error in failed.values()) else MAY_HELP
+    return MAY_HELP if may_help else WRONG
 
 
 def _check_files(spec: JobSpec, network: str) -> None:

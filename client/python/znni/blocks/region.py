@@ -17,7 +17,9 @@ from znni.box import Box
 class Region:
     """Is the box ``box`` of ``array``, along its last three axes; writes go there.
 
-    ``folder`` is where there is disk space for what is gathered. Boxes that are whole multiples of the array's chunks may be written at once by several machines.
+    ``folder`` is where there is disk space for what is gathered.
+
+    Boxes that are whole multiples of the array's chunks may be written at once by several machines.
     """
 
     def __init__(self, array: Any, box: Box) -> None:

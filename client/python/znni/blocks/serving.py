@@ -80,14 +80,13 @@ class Serving:
     def client(self) -> Client:
         """Returns a client of the daemon, which is started unless it runs, or of the first server that answers. Raises
         Error if there is none."""
-        for tries_left in range(len(self._servers) - 1, -1, -1):
+        errors: list[Error] = []
+        for _ in self._servers or [""]:
             try:
                 return self._connected()
             except Error as error:
-                if tries_left == 0:
-                    raise
-                self.drop(error)
-        return self._connected()
+                errors.append(self.drop(error))
+        raise next((error for error in errors if not isinstance(error, LASTING)), errors[0])
 
     def is_lasting(self, error: Exception) -> bool:
         """Returns whether ``error`` comes again, whoever is asked."""
@@ -122,8 +121,8 @@ class Serving:
         for name, value in (self._form or {}).items():
             if found.get(name) != value:
                 self.stop()
-                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: it is another "
-                                   "than when the job was made")
+                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: it is "
+                                   "another than when the job was made")
 
     def _connect(self) -> Client:
         if self._servers:

@@ -99,8 +99,8 @@ def _checked(found: dict[str, Any], path: str | os.PathLike) -> JobSpec:
     for name in ("output_extent", "origin", "block"):
         least = 0 if name == "origin" else 1
         if not _is_triple(found[name], least):
-            raise InvalidError(f"{path}: field '{name}': {found[name]!r} found, expected three whole numbers of at least "
-                               f"{least}")
+            raise InvalidError(f"{path}: field '{name}': {found[name]!r} found, expected three whole numbers of at "
+                               f"least {least}")
         found[name] = tuple(found[name])
     for name in ("identity", "network", "model", "input", "output", "pad", "dtype"):
         if not isinstance(found[name], str):

@@ -126,7 +126,7 @@ class Worker:
         if not self._spec.skip_empty:
             return None
         job = plan_job(self._serving.facts, self._source, self._roi(box), self._spec.pad, self._spec.dtype)
-        return "empty" if is_empty(self._source, job.window) else None
+        return "empty" if is_empty(self._source, job.given) else None
 
     def _say_how_far(self, number: int, done: int, of: int) -> None:
         now = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import tempfile
 
 from znni.errors import InvalidError
 
@@ -37,14 +38,19 @@ class Partial:
         return self.partial
 
     def finish(self) -> None:
-        """Gives the output its name, in place of what had it, which whoever writes to it by name does no longer."""
-        replaced = self.path.with_name(self.path.name + ".replaced")
-        if self.path.is_dir():
-            _remove(replaced)
-            os.rename(self.path, replaced)
+        """Gives the output its name, in place of what had it."""
+        old = self._move_away() if self.path.is_dir() else None
         os.replace(self.partial, self.path)
         self._has_begun = False
-        _remove(replaced)
+        if old is not None:
+            _remove(old)
+
+    def _move_away(self) -> pathlib.Path:
+        """Renames the folder that has the output's name, so that what is still written to it by name does not keep it
+        from being removed. Returns its new name."""
+        old = pathlib.Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.absolute().parent))
+        os.rename(self.path, old / self.path.name)
+        return old
 
     def discard(self) -> None:
         """Removes what was written since begin(), unless it is complete."""

@@ -9,6 +9,9 @@ from znni.blocks import marks as module
 from znni.blocks.marks import Marks
 
 
+FACTS = {"digest": "d", "seconds": 1.5, "skipped": None}
+
+
 class MarksTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "out.zarr.job"
@@ -18,8 +21,8 @@ class MarksTest(unittest.TestCase):
         return dict(self.marks.done())
 
     def test_a_mark_that_was_damaged_is_none(self):
-        for number, text in enumerate(("", "{", "[]", '"done"')):
-            self.marks.finish(number, {"digest": "d"})
+        for number, text in enumerate(("", "{", "[]", '"done"', '{"digest": "d"}')):
+            self.marks.finish(number, FACTS)
             (self.folder / f"done/000000/00000000{number}.json").write_text(text)
             self.assertFalse(self.marks.is_done(number))
         self.assertEqual(self.done(), {})
@@ -28,16 +31,16 @@ class MarksTest(unittest.TestCase):
         self.assertEqual((self.done(), self.marks.failed()), ({}, {}))
         self.marks.fail(1234567, "no memory")
         self.assertEqual(self.marks.failed(), {1234567: "no memory"})
-        self.marks.finish(1234567, {"digest": "d"})
-        self.marks.finish(0, {"digest": "e"})
-        self.assertEqual((self.done(), self.marks.failed()), ({0: {"digest": "e"}, 1234567: {"digest": "d"}}, {}))
+        self.marks.finish(1234567, FACTS)
+        self.marks.finish(0, {**FACTS, "digest": "e"})
+        self.assertEqual((self.done(), self.marks.failed()), ({0: {**FACTS, "digest": "e"}, 1234567: FACTS}, {}))
         self.assertTrue(self.marks.is_done(0))
         self.marks.forget(0)
         self.assertFalse(self.marks.is_done(0))
 
     def test_a_mark_that_was_being_written_is_none(self):
         with mock.patch.object(module.os, "replace", side_effect=OSError("killed here")):
-            self.assertRaises(OSError, self.marks.finish, 5, {"digest": "d"})
+            self.assertRaises(OSError, self.marks.finish, 5, FACTS)
         self.assertEqual((self.done(), self.marks.is_done(5)), ({}, False))
 
     def test_a_mark_is_on_disk_before_it_has_its_name(self):

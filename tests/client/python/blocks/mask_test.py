@@ -32,6 +32,7 @@ class MaskTest(unittest.TestCase):
         values[3, 4, 5] = True
         for path in self.paths(values):
             mask = Mask(path, (6, 7, 8))
+            self.addCleanup(mask.close)
             self.assertTrue(mask.covers(Box((3, 4, 5), (4, 5, 6))))
             self.assertTrue(mask.covers(Box((0, 0, 0), (6, 7, 8))))
             for axis in range(3):

@@ -6,7 +6,7 @@ import numpy as np
 import zarr
 from znni.blocks.grid import Grid
 from znni.blocks.planning import Pricing, check_block, choose_block
-from znni.errors import Error, InvalidError
+from znni.errors import Error, InvalidError, UnsupportedError
 
 from job_case import EXTENT, JobCase
 
@@ -69,6 +69,12 @@ class PlanningTest(JobCase):
         self.assertEqual((array.shape, array.dtype, array[:].max()), (EXTENT, np.uint8, 0))
         self.assertEqual(zarr.open_group(self.output, mode="r").attrs["znni"]["job"], spec.identity)
         self.assertTrue(all(b % c == 0 for b, c in zip(spec.block, array.chunks)))
+
+    def test_a_model_that_needs_the_whole_volume_is_refused(self):
+        self.daemon.properties = {"input_zscore": "volume"}
+        with self.assertRaisesRegex(UnsupportedError, "model 'same' takes mean and deviation of all of the volume"):
+            self.plan()
+        self.assertFalse(pathlib.Path(self.output).exists())
 
     def test_what_is_read_is_not_replaced(self):
         (self.folder / "mask.npy").touch()

@@ -70,6 +70,13 @@ class ServingTest(JobCase):
         with self.assertRaisesRegex(InvalidError, r"model 'same': field_of_view \[3, 1, 1\] found, expected \[1, 1, 1\]"):
             self.serving(servers=[other], form=form).client()
 
+    def test_the_error_that_may_pass_is_told(self):
+        """One of two servers is away, the other has another model."""
+        self.enterContext(mock.patch.object(module, "_OTHERS_SECONDS", 0))
+        for servers in (["127.0.0.1:1", self.address], [self.address, "127.0.0.1:1"]):
+            with self.assertRaises(UnavailableError):
+                self.serving(servers=servers, form={"channels": 7}).client()
+
     def test_whether_an_error_comes_again(self):
         one, two = self.serving(servers=["a:1"]), self.serving(servers=["a:1", "b:1"])
         for error, lasts in ((InvalidError("a NaN"), (True, True)), (NotFoundError("no model"), (True, False)),

@@ -34,6 +34,15 @@ class PartialTest(unittest.TestCase):
         self.assertEqual([path.name for path in (self.folder / "o").iterdir()], ["new"])
         self.assertEqual(self.names(), ["o"])
 
+    def test_what_lies_beside_is_kept(self):
+        for name in ("o.replaced", ".o", "o.old"):
+            (self.folder / name).touch()
+        for overwrite in (False, True):
+            partial = Partial(self.folder / "o", overwrite)
+            partial.begin().mkdir()
+            partial.finish()
+        self.assertEqual(self.names(), [".o", "o", "o.old", "o.replaced"])
+
     def test_discarded(self):
         (self.folder / "o").write_text("old")
         partial = Partial(self.folder / "o", True)

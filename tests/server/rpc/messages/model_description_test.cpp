@@ -89,6 +89,13 @@ TEST(ModelDescription, PaddingIsToldAlsoWhereItFollowsACrop) {
   EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("padding_after"), "0,2,1");
 }
 
+TEST(ModelDescription, AModelThatNeedsTheWholeVolumeSaysSo) {
+  ModelInfo model = twice_model();
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("input_zscore"));
+  model.whole_input = true;
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("input_zscore"), "volume");
+}
+
 TEST(ModelDescription, ARepeatedOutputSaysHowOften) {
   ModelInfo model = twice_model();
   EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride"));
