@@ -33,7 +33,7 @@ Result<void> check_extent(const Job& job, Vec3 n, Vec3 least, const std::string&
                                                 (would_do ? "; try --padding reflect" : "")};
 }
 
-// Fails if no box of the volume, `whole` with its padding, has an output.
+// Fails if no box of the volume, `whole` with its padding, has an output. Extents are told without padding.
 Result<void> check_box(const Job& job, Vec3 whole) {
   const ModelFacts& model = job.model;
   if (job.input.box == Box{{0, 0, 0}, job.input.source.facts.n}) return {};
@@ -46,9 +46,10 @@ Result<void> check_box(const Job& job, Vec3 whole) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t rest = (whole[axis] - model.least_extent[axis]) % model.period[axis];
     if (model.window != Vec3{} || rest <= 0) continue;
-    const std::int64_t below = whole[axis] - rest;
+    const std::int64_t n = job.input.source.facts.n[axis];
+    const std::int64_t below = n - rest;
     return Error{ErrorCode::invalid_argument,
-                 job.options.input + ": has " + std::to_string(whole[axis]) + " voxels along " + "zyx"[axis] +
+                 job.options.input + ": has " + std::to_string(n) + " voxels along " + "zyx"[axis] +
                      "; the strides of model '" + model.name + "' need steps of " + std::to_string(model.period[axis]) +
                      ", here " + std::to_string(below) + " or " + std::to_string(below + model.period[axis])};
   }

@@ -116,8 +116,8 @@ struct Node {
 struct NamedTensor {
   std::string name;
   std::int64_t channels = 0;
-  // Of an output: equal voxels along each axis for one that the file's network computes, where outputs differ in that.
-  // Those of Network::output_stride come on top.
+  // Equal voxels along each axis for one that the file's network computes, if this is an output and outputs differ in
+  // that. They are repeated Network::output_stride times more.
   Vec3 stride = Vec3::cube(1);
   bool operator==(const NamedTensor&) const = default;
 };

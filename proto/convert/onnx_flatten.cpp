@@ -24,8 +24,8 @@ Result<void> check_means_the_same_everywhere(const OnnxBuilder& builder, int val
   if (way.pads) {
     return unsupported(
         "flattens voxels of a net that pads (or rounds extents up, ceil_mode), which is not supported: within a larger "
-        "volume it would see voxels where "
-        "the patch has its padding; train it without padding, or export the layers before");
+        "volume it would see voxels where the patch has its padding; train it without padding, or export the layers "
+        "before");
   }
   if (way.reads_all) {
     return unsupported(

@@ -244,7 +244,7 @@ class OutputsTest(unittest.TestCase):
             self.assert_near(answer.as_numpy(name), np.kron(values, np.ones((2, 2, 2), np.float32)))
 
     def assert_repeated(self, found, own):
-        """As many voxels as the input has, of which each of the network's own stands for several."""
+        """Each has as many voxels as the input: one of the network's own stands for several."""
         stride = found.shape[-1] // own.shape[-1]
         self.assert_near(found, np.kron(own, np.ones((stride,) * 3, np.float32)))
 

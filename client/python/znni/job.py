@@ -69,14 +69,14 @@ def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box
     return Box(*given), Box(*kept)  # type: ignore[arg-type]
 
 
-def _check_region(model: Model, extent: Triple, name: str) -> None:
-    """Raises InvalidError if no region of a volume of this extent, its padding included, has an output."""
+def _check_region(model: Model, volume: Triple, padded_extent: Triple, name: str) -> None:
+    """Raises InvalidError if no region of a volume of this extent, ``padded_extent`` with its padding, has an output."""
     if model.needs_whole:
         raise InvalidError(f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
                            "by itself does not have: leave roi out, or pass the region as a volume of its own")
-    for axis, n, period, least in zip("zyx", extent, model.period, model.least_extent):
-        if model.window is None and n >= least and (n - least) % period:
-            below = n - (n - least) % period
+    for axis, n, grown, period, least in zip("zyx", volume, padded_extent, model.period, model.least_extent):
+        if model.window is None and grown >= least and (grown - least) % period:
+            below = n - (grown - least) % period
             raise InvalidError(f"{name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
                                f"strides of model '{model.name}' need steps of {period}")
 
@@ -98,6 +98,6 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     whole = padded(pad, Box((0, 0, 0), volume), model.field_of_view)
     model.shrunk(whole.extent, source.name)  # what the volume is too small for is said of the volume
     if roi.extent != volume:
-        _check_region(model, whole.extent, source.name)
+        _check_region(model, volume, whole.extent, source.name)
     given, kept = _given_for(padded(pad, roi, model.field_of_view), whole, model, source.name)
     return Job(model, source, pad, roi, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)

@@ -121,6 +121,8 @@ TEST(Job, ABoxOfAVolumeThatSuitsNoStrideIsRefusedWithTheVolume) {
   EXPECT_EQ(outcome.error().message,
             options.input + ": has 9 voxels along z; the strides of model 'crop' need steps of 4, here 7 or 11");
   EXPECT_EQ(daemon.streams(), 0);
+  options.padding = Padding::reflect;  // which makes it 11
+  EXPECT_TRUE(run_infer(options, {}));
 }
 
 TEST(Job, ABoxOfAModelThatNeedsTheWholeVolumeIsRefused) {

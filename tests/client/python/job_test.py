@@ -70,6 +70,9 @@ class JobTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "volume: 44 voxels along y found, expected 40 or 48: the strides of mod"):
             job((30, 44, 50), roi="0:9,3:6,:", model=pads)
         self.assertEqual(job(roi="0:9,3:6,:", model=pads).output, (9, 3, 50))
+        shrinks = dataclasses.replace(pads, field_of_view=(1, 3, 1))  # 46 with padding
+        with self.assertRaisesRegex(InvalidError, "volume: 44 voxels along y found, expected 38 or 46: the strides of mod"):
+            job((30, 44, 50), roi="0:9,3:6,:", model=shrinks, pad="zero")
 
     def test_a_model_that_needs_the_whole_volume(self):
         whole = dataclasses.replace(MODEL, properties={"input_zscore": "volume"})

@@ -141,7 +141,7 @@ class RunTest(unittest.TestCase):
             self.run_with(FakeDaemon(), source=source)
 
     def test_an_error_of_reading_that_the_daemon_takes_for_the_end(self):
-        """As it may before the call is cancelled."""
+        """It may do so before the call is cancelled."""
         class Uncancelled:
             def __init__(self, call):
                 self.call, self.cancel = call, lambda: None

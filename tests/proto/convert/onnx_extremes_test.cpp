@@ -31,7 +31,7 @@ std::vector<float> computed(const LoadedNetwork& loaded, const std::vector<float
   return values.back();
 }
 
-// Of x, -x and x + 3.
+// Returns the net of the extreme of x, -x and x + 3.
 LoadedNetwork of_three(const std::string& name) {
   OnnxModel model(2);
   model.tensor("minus", {1}, {-1});

@@ -93,7 +93,7 @@ TEST(OnnxFlatten, ReshapesToOneRow) {
   }
 }
 
-// As PyTorch exports x.view(x.size(0), -1) with an open batch.
+// PyTorch exports x.view(x.size(0), -1) so, with an open batch.
 TEST(OnnxFlatten, ReshapesToAComputedBatch) {
   OnnxModel model = patches();
   model.node("Shape", {"p"}, {"extents"});
@@ -157,7 +157,7 @@ TEST(OnnxFlatten, FewerAxes) {
   EXPECT_THAT(nodes_of(line), ElementsAre("/out: conv 2 -> 2, k 1x1x7 <- in"));
 }
 
-// As tf2onnx writes Keras' Flatten: the matrix has its rows in the order of y, x and channels.
+// tf2onnx writes Keras' Flatten so: the matrix has its rows in the order of y, x and channels.
 TEST(OnnxFlatten, RowsWhoseChannelsAreLast) {
   OnnxModel model(2, 2);
   declare(model, {1, 2, 2, 3});
@@ -243,7 +243,7 @@ TEST(OnnxFlatten, NetsThatDifferFromPositionToPositionAreRefused) {
               HasSubstr("flattens voxels of a net that normalises or pools over all voxels of its patch"));
 }
 
-// Of two inputs the second alone is flattened, or one is pooled.
+// Either the second input alone is flattened, or the other one is pooled.
 TEST(OnnxFlatten, OtherReadersOfAFlattenedInputAreRefused) {
   const auto with = [](const std::string& name, const Names& inputs) {
     OnnxModel model = patches();

@@ -89,7 +89,7 @@ class Pricing:
         """Returns the predicted seconds until the last of so many machines is done, each with every ``nodes``-th
         block."""
         share = -(-len(grid) // nodes)
-        return max(self.total(grid) / nodes, share * self.total(grid) / len(grid))
+        return share * self.total(grid) / len(grid)
 
 
 def choose_block(pricing: Pricing, output: Triple, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:

@@ -89,7 +89,7 @@ class Serving:
         raise next((error for error in errors if not isinstance(error, LASTING)), errors[0])
 
     def is_lasting(self, error: Exception) -> bool:
-        """Returns whether ``error`` comes again, whoever is asked."""
+        """Returns whether ``error`` comes again, whichever server is asked."""
         others = len(self._servers) > 1 and isinstance(error, (NotFoundError, AccessError))
         return isinstance(error, LASTING) and not others
 

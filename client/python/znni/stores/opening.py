@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Callable
 
 from znni.errors import InvalidError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
@@ -40,14 +40,7 @@ def open_source(volume: Any) -> Source:
 
 def open_raw(path: str) -> Any:
     """Returns the array that lies at a path, of voxels of any type: masks are often of types that volumes are not."""
-    if path.endswith(".npy"):
-        return load_npy(path)
-    hdf5 = _split_hdf5(path)
-    if hdf5:
-        return open_dataset(*hdf5)
-    if is_zarr_path(path):
-        return open_array(path)
-    raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
+    return _open_kind(path, load_npy, open_dataset, open_array)
 
 
 def _open_joined(volumes: dict[str, Any]) -> Source:
@@ -58,13 +51,18 @@ def _open_joined(volumes: dict[str, Any]) -> Source:
 
 
 def _open_path(path: str) -> Source:
+    return _open_kind(path, open_npy, Hdf5Source, lambda zarr_path: ZarrSource(open_node(zarr_path), zarr_path))
+
+
+def _open_kind(path: str, npy: Callable, hdf5: Callable, zarr: Callable) -> Any:
+    """Returns what the function for files of this kind returns. Raises InvalidError for another kind."""
     if path.endswith(".npy"):
-        return open_npy(path)
-    hdf5 = _split_hdf5(path)
-    if hdf5:
-        return Hdf5Source(*hdf5)
+        return npy(path)
+    parts = _split_hdf5(path)
+    if parts:
+        return hdf5(*parts)
     if is_zarr_path(path):
-        return ZarrSource(open_node(path), path)
+        return zarr(path)
     raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
 
 
