@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any
+from typing import Any, Mapping
 
 from znni.connection import Connection
 from znni.errors import Error, NotFoundError, UnavailableError
@@ -127,7 +127,13 @@ class PrivateDaemon:
         """Returns the last error of the log, without its time, or else the last line."""
         errors = [line for line in self._lines if " error " in line]
         last = (errors or list(self._lines) or ["it said nothing"])[-1]
-        return last.partition(" error ")[2] or last
+        return self._of_user(last.partition(" error ")[2] or last)
+
+    def _of_user(self, text: str) -> str:
+        """Returns what the daemon says with the paths of the user's files, which it reads in its own folder."""
+        text = text.replace(f"{self._folder.name}/{self.model}/1/model.onnx", os.fspath(self._network))
+        given = "config" if self._config is None or isinstance(self._config, Mapping) else os.fspath(self._config)
+        return text.replace(f"{self._folder.name}/{self.model}/config.pbtxt", given)
 
     def _wait_until_ready(self) -> None:
         notice = Notice(self._progress)
@@ -138,7 +144,7 @@ class PrivateDaemon:
                 if state == "ready":
                     return
                 if state.startswith("UNAVAILABLE"):
-                    raise UnavailableError(state.partition(" ")[2] or state)
+                    raise UnavailableError(self._of_user(state.partition(" ")[2] or state))
                 notice.show(f"{self.model}: {state}")
                 time.sleep(_POLL_SECONDS)
         finally:

@@ -65,6 +65,17 @@ class PrivateDaemonTest(unittest.TestCase):
             PrivateDaemon(self.network, progress=False).__enter__()
         self.assertEqual(self.left(), [])
 
+    def test_names_the_file_of_the_user(self):
+        self.program('echo "2026-01-01 error $2/same/1/model.onnx: cut off" >&2', "exit 1")
+        with self.assertRaisesRegex(UnavailableError, f": {self.network}: cut off$"):
+            PrivateDaemon(self.network, progress=False).__enter__()
+        self.program('echo "1 error $2/same/config.pbtxt: wrong" >&2', "exit 1")
+        config = self.folder / "own.pbtxt"
+        config.touch()
+        for given, name in ((config, str(config)), ({"input_scale": 2}, "config")):
+            with self.assertRaisesRegex(UnavailableError, f": {name}: wrong$"):
+                PrivateDaemon(self.network, config=given, progress=False).__enter__()
+
     def test_ends_without_an_error(self):
         for lines, words in ((['echo "a line" >&2'], "a line"), ([], "it said nothing")):
             self.program(*lines, "exit 1")
