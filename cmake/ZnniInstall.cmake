@@ -11,6 +11,7 @@ function(znni_install_library name)
     file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.hpp")
     list(APPEND headers ${found})
   endforeach()
+  list(FILTER headers EXCLUDE REGEX "/planner/report/json.hpp$")  # of a library that programs need not have
   if(headers)
     target_sources(znni_${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
     set(header_set FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/znni" COMPONENT development)

@@ -1,26 +1,21 @@
 #include "planner/report/curve_text.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "planner/base/text_table.hpp"
+#include "planner/report/json.hpp"
 
 namespace znni {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 bool fits(const CurveSample& sample) { return sample.voxels_per_second > 0; }
 
-TextRow row_of(const std::string& strategy, const CurveSample& sample) {
+TextRow sample_row(const std::string& strategy, const CurveSample& sample) {
   const std::string limit = bytes_text(sample.limit);
   if (!fits(sample)) return {strategy, limit, "", "", "nothing fits"};
   return {strategy, limit, count_text(sample.voxels_per_second), bytes_text(sample.bytes),
           to_string(sample.patch_input)};
 }
 
-Json json_of(Vec3 n) { return {n.z, n.y, n.x}; }
-
-Json json_of(const CurveSample& sample) {
+Json sample_json(const CurveSample& sample) {
   const bool own = fits(sample);
   return {{"memory_limit", sample.limit},
           {"voxels_per_second", own ? Json(sample.voxels_per_second) : Json(nullptr)},
@@ -33,7 +28,7 @@ Json json_of(const CurveSample& sample) {
 std::string curves_table(const CurveSubject& subject, const std::vector<StrategyCurves>& curves) {
   std::vector<TextRow> rows = {{"strategy", "memory limit", "voxels/s", "takes", "patch"}};
   for (const StrategyCurves& own : curves) {
-    for (const CurveSample& sample : own.memory) rows.push_back(row_of(own.strategy, sample));
+    for (const CurveSample& sample : own.memory) rows.push_back(sample_row(own.strategy, sample));
   }
   const std::string volume = subject.volume ? "a volume of " + to_string(*subject.volume) : "an endless volume";
   return subject.network + " on " + subject.device + ", predicted in " + volume + "\n" + text_table(rows);
@@ -46,7 +41,7 @@ std::string curves_json(const CurveSubject& subject, const std::vector<StrategyC
   all["curves"] = Json::array();
   for (const StrategyCurves& own : curves) {
     Json samples = Json::array();
-    for (const CurveSample& sample : own.memory) samples.push_back(json_of(sample));
+    for (const CurveSample& sample : own.memory) samples.push_back(sample_json(sample));
     all["curves"].push_back({{"strategy", own.strategy}, {"samples", std::move(samples)}});
   }
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

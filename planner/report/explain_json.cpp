@@ -1,34 +1,30 @@
 #include "planner/report/explain_json.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "planner/network/exchange.hpp"
+#include "planner/report/json.hpp"
 
 namespace znni {
 namespace {
 
-using Json = nlohmann::ordered_json;
+Json shape_json(const Shape5& shape) { return {shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}; }
 
-Json extents(Vec3 n) { return {n.z, n.y, n.x}; }
-Json shape(const Shape5& shape) { return {shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}; }
-
-Json mode(const std::optional<PoolingMode>& mode) {
+Json mode_json(const std::optional<PoolingMode>& mode) {
   if (!mode) return nullptr;
   return mode->mode == PoolMode::plain ? "plain" : "mpf";
 }
 
-Json groups(const std::optional<PoolingMode>& mode) {
+Json groups_json(const std::optional<PoolingMode>& mode) {
   if (!mode || mode->groups == Vec3::cube(1)) return nullptr;
-  return {{"count", extents(mode->groups)}, {"input", mode->holds() ? "held" : "anew"}};
+  return {{"count", json_of(mode->groups)}, {"input", mode->holds() ? "held" : "anew"}};
 }
 
-Json division(const Step& step) {
+Json division_json(const Step& step) {
   if (step.division.empty()) return nullptr;
   const Division& own = step.division.front();
   return {{"S", own.S}, {"f", own.f}, {"f_out", own.f_out}, {"slab", own.slab}};
 }
 
-Json variant(const Variant& settings) {
+Json variant_json(const Variant& settings) {
   Json object = Json::object();
   for (const Setting& setting : settings) object[setting.name] = setting.value;
   return object;
@@ -37,40 +33,40 @@ Json variant(const Variant& settings) {
 // Returns null if the error is unknown.
 Json error_bar(double error) { return error > 0 ? Json(error) : Json(nullptr); }
 
-Json node(const NodeReport& report) {
+Json node_json(const NodeReport& report) {
   const Step& step = *report.step;
   return {{"index", report.node},
           {"name", report.name},
           {"place", std::string(to_string(report.place))},
           {"primitive", step.primitive},
           {"version", step.version},
-          {"variant", variant(step.variant)},
-          {"pooling_mode", mode(report.mode)},
-          {"pooling_groups", groups(report.mode)},
+          {"variant", variant_json(step.variant)},
+          {"pooling_mode", mode_json(report.mode)},
+          {"pooling_groups", groups_json(report.mode)},
           {"in", to_string(step.in)},
           {"native", to_string(step.native)},
           {"out", to_string(step.out)},
           {"reorder", step.reorder.empty() ? Json(nullptr) : Json(step.reorder)},
-          {"shape", shape(report.shape)},
-          {"division", division(step)},
+          {"shape", shape_json(report.shape)},
+          {"division", division_json(step)},
           {"predicted_seconds", step.seconds},
           {"runs", report.runs},
-          {"spread", extents(report.spread)},
+          {"spread", json_of(report.spread)},
           {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
           {"basis", std::string(to_string(step.basis))},
           {"error", error_bar(step.error)}};
 }
 
-Json segment(const Segment& own) {
+Json segment_json(const Segment& own) {
   return {{"nodes", {own.first, own.last}},
           {"place", std::string(to_string(own.place))},
           {"group", {{"inputs", own.group.inputs}}}};
 }
 
-Json rung(const Rung& own) {
+Json rung_json(const Rung& own) {
   Json modes = Json::array();
   for (const PoolingMode& each : own.geometry.modes) modes.push_back(to_string(each));
-  return {{"pass_input", extents(own.geometry.pass_input)},
+  return {{"pass_input", json_of(own.geometry.pass_input)},
           {"S", own.geometry.S},
           {"modes", std::move(modes)},
           {"head_slab", own.geometry.head_slab},
@@ -80,7 +76,7 @@ Json rung(const Rung& own) {
           {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
 }
 
-Json stream(const PlanReport& report) {
+Json stream_json(const PlanReport& report) {
   if (!report.geometry.choice.streamed) return nullptr;
   return {{"axis", std::string(axis_name(report.geometry.choice.axis))},
           {"planes", report.geometry.choice.pass_input.z},
@@ -88,22 +84,15 @@ Json stream(const PlanReport& report) {
           {"history_bytes", report.history_bytes}};
 }
 
-Json rounding(const RoundingReach& reach) {
-  return {{"voxels", extents(reach.voxels())}, {"field_of_view", extents(reach.field_of_view)}};
-}
-
-template <class Items, class Function>
-Json list(const Items& items, Function one) {
-  Json array = Json::array();
-  for (const auto& item : items) array.push_back(one(item));
-  return array;
+Json rounding_json(const RoundingReach& reach) {
+  return {{"voxels", json_of(reach.voxels())}, {"field_of_view", json_of(reach.field_of_view)}};
 }
 
 Json space(std::int64_t persistent, std::int64_t transient) {
   return {{"persistent", persistent}, {"transient", transient}, {"peak", add(persistent, transient)}};
 }
 
-Json memory(const Plan& plan, const PlanReport& report) {
+Json memory_json(const Plan& plan, const PlanReport& report) {
   const std::int64_t persistent = add(plan.memory.weights, plan.memory.persistent);
   PlacesReport places{0, {plan.memory.total(), 0, 0}, {persistent, 0, 0}, 0, 0};
   if (report.places) places = *report.places;
@@ -116,10 +105,10 @@ Json memory(const Plan& plan, const PlanReport& report) {
           {"device", space(kept.device, bytes.device - kept.device)}};
 }
 
-Json predicted(const Plan& plan) {
+Json predicted_json(const Plan& plan) {
   const Prediction& prediction = plan.predicted;
   return {{"voxels_per_second", prediction.voxels_per_second},
-          {"volume", plan.key.volume ? extents(*plan.key.volume) : Json(nullptr)},
+          {"volume", plan.key.volume ? json_of(*plan.key.volume) : Json(nullptr)},
           {"endless_voxels_per_second", endless_rate(prediction)},
           {"seconds", prediction.seconds},
           {"border_cost", prediction.border_cost},
@@ -127,7 +116,7 @@ Json predicted(const Plan& plan) {
           {"error", error_bar(prediction.error)}};
 }
 
-Json machine(const DeviceSpec& spec) {
+Json machine_json(const DeviceSpec& spec) {
   return {{"name", spec.name},       {"kind", spec.kind == DeviceKind::cpu ? "cpu" : "gpu"},
           {"threads", spec.threads}, {"flops_per_second", spec.flops_per_second},
           {"hertz", spec.hertz},     {"bytes_per_second", spec.bytes_per_second}};
@@ -141,20 +130,20 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["strategy"] = plan.key.strategy;
   all["precision"] = std::string(to_string(plan.key.precision));
   all["pins"] = plan.key.pins.empty() ? Json(nullptr) : Json(plan.key.pins);
-  all["input"] = shape(report.input);
-  all["output"] = shape(report.output);
+  all["input"] = shape_json(report.input);
+  all["output"] = shape_json(report.output);
   all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);
   all["passes"] = pass_count(report.geometry);
-  all["stream"] = stream(report);
-  all["rounding_reach"] = rounding(report.rounding);
-  all["nodes"] = list(report.nodes, node);
-  all["segments"] = list(plan.ladder.front().segments, segment);
-  all["ladder"] = list(plan.ladder, rung);
+  all["stream"] = stream_json(report);
+  all["rounding_reach"] = rounding_json(report.rounding);
+  all["nodes"] = json_list(report.nodes, node_json);
+  all["segments"] = json_list(plan.ladder.front().segments, segment_json);
+  all["ladder"] = json_list(plan.ladder, rung_json);
   all["sockets"] = plan.sockets;
-  all["predicted"] = predicted(plan);
-  all["memory"] = memory(plan, report);
-  all["machine"] = machine(spec);
-  all["gpu"] = gpu == nullptr ? Json(nullptr) : machine(*gpu);
+  all["predicted"] = predicted_json(plan);
+  all["memory"] = memory_json(plan, report);
+  all["machine"] = machine_json(spec);
+  all["gpu"] = gpu == nullptr ? Json(nullptr) : machine_json(*gpu);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,17 +1,15 @@
 #include "planner/report/network_check.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "planner/base/overloaded.hpp"
 #include "planner/base/text_table.hpp"
 #include "planner/network/named_tensors.hpp"
 #include "planner/network/output_stride.hpp"
+#include "planner/report/json.hpp"
 
 namespace znni {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string kind_of(const Operation& operation) {
   return std::visit(
@@ -54,7 +52,7 @@ std::string text_along(const NetworkFacts& facts, Vec3 n) {
   return text;
 }
 
-std::string axes_text(int spatial_rank) {
+std::string tensor_axes(int spatial_rank) {
   constexpr std::string_view names = "Z, Y, X";
   return "[N, C, " + std::string(names.substr(names.size() - static_cast<std::size_t>(3 * spatial_rank - 2))) + "]";
 }
@@ -152,7 +150,7 @@ std::string line_of(const Blocker& blocker) {
   return line + "\n";
 }
 
-Json json_of(const Blocker& blocker) {
+Json blocker_json(const Blocker& blocker) {
   const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   return {{"kind", blocker.what},
           {"count", blocker.count},
@@ -206,7 +204,7 @@ NetworkFacts facts_of(const Network& network) {
 
 std::string check_text(const std::string& file, const NetworkFacts& facts) {
   std::vector<TextRow> rows = {
-      {"input", channels_text(facts.f_in) + names_text(facts, facts.inputs) + ", " + axes_text(facts.spatial_rank)},
+      {"input", channels_text(facts.f_in) + names_text(facts, facts.inputs) + ", " + tensor_axes(facts.spatial_rank)},
       {"output", output_text(facts)},
       {"field of view", field_text(facts)},
       {"volumes", volumes_text(facts)},
@@ -247,7 +245,7 @@ std::string check_text(const std::string& file, const Blockers& blockers) {
 std::string check_json(const std::string& file, const Blockers& blockers) {
   Json all = {{"file", file}, {"runs", false}, {"blockers", blockers.count}};
   all["kinds"] = Json::array();
-  for (const Blocker& blocker : blockers.kinds) all["kinds"].push_back(json_of(blocker));
+  for (const Blocker& blocker : blockers.kinds) all["kinds"].push_back(blocker_json(blocker));
   all["unlisted"] = blockers.unlisted;
   all["whole_file"] = blockers.is_whole;
   return dumped(all);

@@ -1,14 +1,11 @@
 #include "planner/report/price_list.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "planner/base/text_table.hpp"
 #include "planner/plan/summary.hpp"
+#include "planner/report/json.hpp"
 
 namespace znni {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr Seconds hour = 3600;
 
@@ -34,7 +31,7 @@ std::string duration_text(Seconds seconds) {
 
 std::string dollars_text(double dollars) { return fixed_text(dollars, dollars < 1 ? 4 : 2); }
 
-std::string name_of(const PricedPlan& plan) { return plan.machine.empty() ? plan.file : plan.machine; }
+std::string price_name(const PricedPlan& plan) { return plan.machine.empty() ? plan.file : plan.machine; }
 
 TextRow head_of(const PriceList& list) {
   TextRow row = {"machine", "dollars/h", "strategy", "voxels/s"};
@@ -44,8 +41,8 @@ TextRow head_of(const PriceList& list) {
   return row;
 }
 
-TextRow row_of(const PriceList& list, const PricedPlan& plan) {
-  TextRow row = {name_of(plan), dollars_text(plan.dollars_per_hour)};
+TextRow price_row(const PriceList& list, const PricedPlan& plan) {
+  TextRow row = {price_name(plan), dollars_text(plan.dollars_per_hour)};
   if (!is_planned(plan)) {
     row.resize(list.volume ? 8 : 5);
     row.push_back(plan.refused);
@@ -71,7 +68,7 @@ std::string soonest_text(const PriceList& list) {
     if (is_sooner) soonest = &plan;
   }
   if (soonest == nullptr) return "none has a plan";
-  return "none ends within " + duration_text(*list.within) + "; the soonest is " + name_of(*soonest) + ", in " +
+  return "none ends within " + duration_text(*list.within) + "; the soonest is " + price_name(*soonest) + ", in " +
          duration_text(seconds_of_volume(list, *soonest));
 }
 
@@ -79,8 +76,8 @@ std::string cheapest_text(const PriceList& list) {
   const std::optional<std::size_t> found = cheapest(list);
   if (!found) return soonest_text(list);
   const PricedPlan& plan = list.plans[*found];
-  if (!list.volume) return name_of(plan) + ", " + count_text(voxels_per_dollar(plan)) + " voxels a dollar";
-  return name_of(plan) + ", " + dollars_text(dollars_of_volume(list, plan)) + " dollars in " +
+  if (!list.volume) return price_name(plan) + ", " + count_text(voxels_per_dollar(plan)) + " voxels a dollar";
+  return price_name(plan) + ", " + dollars_text(dollars_of_volume(list, plan)) + " dollars in " +
          duration_text(seconds_of_volume(list, plan)) + (list.within ? ", within " + duration_text(*list.within) : "");
 }
 
@@ -135,7 +132,7 @@ std::optional<std::size_t> cheapest(const PriceList& list) {
 
 std::string price_table(const PriceList& list) {
   std::vector<TextRow> rows = {head_of(list)};
-  for (const PricedPlan& plan : list.plans) rows.push_back(row_of(list, plan));
+  for (const PricedPlan& plan : list.plans) rows.push_back(price_row(list, plan));
   return title_of(list) + "\n" + text_table(rows) + "cheapest   " + cheapest_text(list) + "\n";
 }
 

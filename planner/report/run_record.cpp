@@ -7,8 +7,6 @@
 namespace znni {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double milliseconds = 1e-3;
 
 Error not_a_run(const std::string& what) {
@@ -16,31 +14,31 @@ Error not_a_run(const std::string& what) {
           what + ": expected the object that 'znni-bench net --json' or 'znni infer --json' prints"};
 }
 
-std::optional<double> positive(const Json& object, const char* key) {
+std::optional<double> positive(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   const auto number = found->get<double>();
   return std::isfinite(number) && number > 0 ? std::optional(number) : std::nullopt;
 }
 
-std::optional<std::string> word(const Json& object, const char* key) {
+std::optional<std::string> word(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? std::optional(found->get<std::string>()) : std::nullopt;
 }
 
-std::optional<Vec3> extents(const Json& object, const char* key) {
+std::optional<Vec3> extent_of(const nlohmann::json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array() || found->size() != 3) return std::nullopt;
-  const auto is_extent = [](const Json& n) { return n.is_number_integer() && n.get<std::int64_t>() > 0; };
+  const auto is_extent = [](const nlohmann::json& n) { return n.is_number_integer() && n.get<std::int64_t>() > 0; };
   if (!std::all_of(found->begin(), found->end(), is_extent)) return std::nullopt;
   return Vec3{(*found)[0].get<std::int64_t>(), (*found)[1].get<std::int64_t>(), (*found)[2].get<std::int64_t>()};
 }
 
 // Takes the median of the warm runs; of none the cold one.
-std::optional<double> rate_of(const Json& runs) {
+std::optional<double> rate_of(const nlohmann::json& runs) {
   std::vector<double> warm;
   std::vector<double> cold;
-  for (const Json& run : runs) {
+  for (const nlohmann::json& run : runs) {
     if (!run.is_object()) return std::nullopt;
     const std::optional<double> rate = positive(run, "voxels_per_second");
     if (!rate) return std::nullopt;
@@ -53,11 +51,11 @@ std::optional<double> rate_of(const Json& runs) {
   return *middle;
 }
 
-Result<std::vector<NodeRecord>> nodes_of(const Json& bench) {
+Result<std::vector<NodeRecord>> nodes_of(const nlohmann::json& bench) {
   const auto found = bench.find("nodes");
   if (found == bench.end() || !found->is_array()) return not_a_run("no array 'nodes'");
   std::vector<NodeRecord> nodes;
-  for (const Json& each : *found) {
+  for (const nlohmann::json& each : *found) {
     const std::optional<std::string> name = each.is_object() ? word(each, "name") : std::nullopt;
     const std::optional<std::string> primitive = name ? word(each, "primitive") : std::nullopt;
     if (!primitive) return not_a_run("a node without 'name' and 'primitive'");
@@ -67,12 +65,12 @@ Result<std::vector<NodeRecord>> nodes_of(const Json& bench) {
   return nodes;
 }
 
-Result<RunRecord> bench_run(const Json& bench) {
+Result<RunRecord> bench_run(const nlohmann::json& bench) {
   RunRecord run;
   run.label = "znni-bench net";
   run.network = word(bench, "network");
   if (!run.network) return not_a_run("no 'network'");
-  run.patch = extents(bench, "patch");
+  run.patch = extent_of(bench, "patch");
   if (!run.patch) return not_a_run("no extents 'patch'");
   const std::optional<double> rate = rate_of(bench["runs"]);
   if (!rate) return not_a_run("no 'voxels_per_second' above 0 in 'runs'");
@@ -86,10 +84,10 @@ Result<RunRecord> bench_run(const Json& bench) {
   return run;
 }
 
-Result<RunRecord> infer_run(const Json& infer) {
+Result<RunRecord> infer_run(const nlohmann::json& infer) {
   const std::optional<double> rate = positive(infer, "voxels_per_second");
   if (!rate) return not_a_run("no 'voxels_per_second' above 0, and no 'runs'");
-  const std::optional<Vec3> extent = extents(infer, "extent");
+  const std::optional<Vec3> extent = extent_of(infer, "extent");
   if (!extent) return not_a_run("no 'extent'");
   RunRecord run;
   run.label = "znni infer, " + to_string(*extent) + " voxels out";
@@ -101,7 +99,7 @@ Result<RunRecord> infer_run(const Json& infer) {
 }  // namespace
 
 Result<RunRecord> parse_run(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return not_a_run("not JSON");
   if (!json.is_object()) return not_a_run("JSON, but no object");
   const auto runs = json.find("runs");

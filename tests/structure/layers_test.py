@@ -58,10 +58,8 @@ TABLE = {
 MAINS = ("planner/program/main.cpp", "planner/program/check_command.cpp", "planner/program/draw_command.cpp", "planner/program/plan_output.cpp", "planner/program/session.cpp", "server/main.cpp",
          "client/cli/main.cpp")
 COMMAND_LINE = {"planner/program/answer_options.cpp": ("CLI/",), "planner/program/bound_options.cpp": ("CLI/",),
-                "planner/report/chart_json.cpp": ("nlohmann/",), "planner/report/curve_text.cpp": ("nlohmann/",),
-                "planner/report/explain_json.cpp": ("nlohmann/",), "planner/program/options.cpp": ("CLI/",),
-                "planner/report/network_check.cpp": ("nlohmann/",), "planner/report/price_list.cpp": ("nlohmann/",), "planner/program/report_options.cpp": ("CLI/",),
-                "planner/report/run_record.cpp": ("nlohmann/",)}
+                "planner/program/options.cpp": ("CLI/",), "planner/program/report_options.cpp": ("CLI/",),
+                "planner/report/json.hpp": ("nlohmann/",), "planner/report/run_record.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
 SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
                     r"(netinet|arpa|linux)/[a-z]+\.h|ext/[a-z_]+\.h)$")
