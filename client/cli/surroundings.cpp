@@ -14,7 +14,7 @@ struct Span {
 std::int64_t phase_of(std::int64_t number, std::int64_t period) { return (number % period + period) % period; }
 
 // Returns the next multiple of `period` from `number` on.
-std::int64_t round_up(std::int64_t number, std::int64_t period) { return number + phase_of(-number, period); }
+std::int64_t up_to_period(std::int64_t number, std::int64_t period) { return number + phase_of(-number, period); }
 
 // Returns what is given along one axis to a network that pads or has strides, or does neither.
 Span span_along(int axis, const Box& region, std::int64_t n, const ModelFacts& model) {
@@ -25,8 +25,8 @@ Span span_along(int axis, const Box& region, std::int64_t n, const ModelFacts& m
   const std::int64_t aligned = first - phase_of(first, period);
   const std::int64_t end = region.stop[axis] + phase_of(n - reach - region.stop[axis], period);
   const std::int64_t lacking = std::max<std::int64_t>(aligned + least - (end + reach), 0);
-  const std::int64_t stop = end + round_up(lacking, period) + reach + model.padding_after[axis];
-  return {std::max<std::int64_t>(aligned - round_up(model.padding_before[axis], period), 0),
+  const std::int64_t stop = end + up_to_period(lacking, period) + reach + model.padding_after[axis];
+  return {std::max<std::int64_t>(aligned - up_to_period(model.padding_before[axis], period), 0),
           std::min(stop + phase_of(n - stop, period), n)};
 }
 
@@ -39,9 +39,9 @@ Span windows_along(int axis, const Box& region, std::int64_t n, const ModelFacts
   if (final <= 0) return {0, n};
   const double apart = static_cast<double>(window) * (1.0 - model.window_overlap);
   const std::int64_t step = std::max<std::int64_t>(static_cast<std::int64_t>(apart), 1);
-  const std::int64_t reaching = std::max<std::int64_t>(round_up(region.start[axis] - window + 1, step), 0);
+  const std::int64_t reaching = std::max<std::int64_t>(up_to_period(region.start[axis] - window + 1, step), 0);
   const std::int64_t stop = region.stop[axis];
-  const std::int64_t last = final < stop ? final : round_up(stop, step) - step;
+  const std::int64_t last = final < stop ? final : up_to_period(stop, step) - step;
   return {std::min(reaching, final), last + window + reach};
 }
 

@@ -14,7 +14,7 @@ namespace znni::client {
 namespace {
 
 constexpr std::int64_t chunk_bytes = 1 << 20;
-constexpr std::chrono::seconds answer_time{10};
+constexpr std::chrono::seconds reply_time{10};
 using Stream = grpc::ClientReaderWriter<v1::VolumeRequest, v1::VolumeResponse>;
 
 Vec3 to_vec3(const v1::Extent& extent) { return {extent.z(), extent.y(), extent.x()}; }
@@ -218,7 +218,7 @@ Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& r
 Result<StreamOutlook> outlook(const Connection& connection, const VolumeRequest& request) {
   grpc::ClientContext context;
   connection.identify(context);
-  context.set_deadline(std::chrono::system_clock::now() + answer_time);
+  context.set_deadline(std::chrono::system_clock::now() + reply_time);
   v1::VolumeOutlook answer;
   const auto stub = v1::Volumes::NewStub(connection.channel());
   const grpc::Status status = stub->Outlook(&context, header_of(request), &answer);

@@ -17,7 +17,7 @@
 namespace znni {
 namespace {
 
-bool stopped(const std::function<bool()>& stop) { return stop && stop(); }
+bool is_stopped(const std::function<bool()>& stop) { return stop && stop(); }
 
 CurveSample sample(const CurveSetting& setting, SearchSession& searches, std::int64_t limit) {
   const Result<Plan> plan = searches.within(limit);
@@ -50,9 +50,9 @@ std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<s
                                    const std::function<bool()>& stop) {
   std::vector<CurveSample> samples;
   for (const std::int64_t limit : limits) {
-    if (stopped(stop)) break;
+    if (is_stopped(stop)) break;
     const CurveSample found = within(limit);
-    if (stopped(stop)) break;  // it was not searched to its end
+    if (is_stopped(stop)) break;  // it was not searched to its end
     samples.push_back(found);
   }
   return samples;
@@ -81,7 +81,7 @@ std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count)
   query.volume = setting.options.volume;
   std::vector<CurveSample> samples;
   for (const std::int64_t edge : thinned(edges, count)) {
-    if (stopped(setting.options.stop)) break;
+    if (is_stopped(setting.options.stop)) break;
     const std::optional<FoundRung> best = geometries.best(of_edge.at(edge), query);
     const Vec3 patch = cube_of(edge, setting.network.spatial_rank);
     samples.push_back({setting.options.memory_limit, best ? best->geometry.patch_input : patch,
@@ -95,7 +95,7 @@ std::string next_better(const PlanWithin& within, std::int64_t limit, double vox
                         const std::string& memory, const std::function<bool()>& stop) {
   constexpr std::array factors = {1.25, 1.6, 2.5, 4.0};
   for (const double factor : factors) {
-    if (stopped(stop)) return "";
+    if (is_stopped(stop)) return "";
     const double wanted = std::min(9e18, static_cast<double>(limit) * factor);
     const CurveSample more = within(static_cast<std::int64_t>(wanted));
     if (more.voxels_per_second < worth_telling * voxels_per_second) continue;
@@ -103,7 +103,7 @@ std::string next_better(const PlanWithin& within, std::int64_t limit, double vox
            fixed_text(more.voxels_per_second / voxels_per_second, 2) + " x (patches of " + to_string(more.patch_input) +
            ")";
   }
-  if (stopped(stop)) return "";
+  if (is_stopped(stop)) return "";
   return "four times the " + memory + " would not make it 5 % faster";
 }
 

@@ -10,14 +10,14 @@ namespace {
 
 constexpr int vector_bytes = 16;
 
-bool planar(const TensorView& view) { return view.format.layout == Layout::planar; }
+bool has_planar_layout(const TensorView& view) { return view.format.layout == Layout::planar; }
 
 // Strides that are walked, and by how many: an axis of extent 1 has none.
 bool strides_divide(const TensorView& view, int width) {
   const Shape5& shape = view.shape;
   const std::array<std::pair<std::int64_t, std::int64_t>, 4> walked = {
       std::pair{shape.S, view.strides.S}, std::pair{shape.n.z, view.strides.z}, std::pair{shape.n.y, view.strides.y},
-      planar(view) ? std::pair{shape.f, view.strides.f} : std::pair{shape.n.x, view.strides.x}};
+      has_planar_layout(view) ? std::pair{shape.f, view.strides.f} : std::pair{shape.n.x, view.strides.x}};
   for (const auto& [extent, stride] : walked) {
     if (extent > 1 && stride % width != 0) return false;
   }
@@ -25,8 +25,8 @@ bool strides_divide(const TensorView& view, int width) {
 }
 
 bool takes_vectors(const TensorView& view, int width) {
-  const std::int64_t contiguous = planar(view) ? view.shape.n.x : view.shape.f;
-  const std::int64_t step = planar(view) ? view.strides.x : view.strides.f;
+  const std::int64_t contiguous = has_planar_layout(view) ? view.shape.n.x : view.shape.f;
+  const std::int64_t step = has_planar_layout(view) ? view.strides.x : view.strides.f;
   return contiguous % width == 0 && step == 1 && strides_divide(view, width) &&
          reinterpret_cast<std::uintptr_t>(view.data) % vector_bytes == 0;
 }
@@ -53,7 +53,7 @@ Steps steps_of(const Strides& strides) { return {strides.S, strides.f, strides.z
 
 Steps steps_of(const TensorView& view, int width) {
   const Strides& strides = view.strides;
-  const bool is_planar = planar(view);
+  const bool is_planar = has_planar_layout(view);
   return {strides.S / width, is_planar ? strides.f / width : strides.f, strides.z / width, strides.y / width,
           is_planar ? strides.x : strides.x / width};
 }
@@ -68,13 +68,13 @@ int vector_width(std::span<const TensorView> views) {
 
 RowShape rows_of(const TensorView& view, int width) {
   const Shape5& shape = view.shape;
-  if (planar(view)) return {shape.S, shape.f, shape.n.z, shape.n.y, 1, static_cast<int>(shape.n.x / width)};
+  if (has_planar_layout(view)) return {shape.S, shape.f, shape.n.z, shape.n.y, 1, static_cast<int>(shape.n.x / width)};
   return {shape.S, 1, shape.n.z, shape.n.y, static_cast<int>(shape.n.x), static_cast<int>(shape.f / width)};
 }
 
 RowSteps row_steps_of(const TensorView& view, int width) {
   const Steps steps = steps_of(view, width);
-  if (planar(view)) return {steps.S, steps.f, steps.z, steps.y, 0, steps.x};
+  if (has_planar_layout(view)) return {steps.S, steps.f, steps.z, steps.y, 0, steps.x};
   return {steps.S, 0, steps.z, steps.y, steps.x, steps.f};
 }
 
@@ -84,7 +84,7 @@ ElementwiseArg elementwise_arg(std::span<const TensorView> inputs, const TensorV
   const int width = std::min(vector_width(inputs), vector_width(outputs));
   ElementwiseArg arg;
   arg.rows = rows_of(out, width);
-  arg.planar = planar(out);
+  arg.planar = has_planar_layout(out);
   arg.width = width;
   arg.inputs = static_cast<int>(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -7,12 +7,13 @@
 namespace znni {
 namespace {
 
-std::string called(std::string_view name) { return "attribute " + in_quotes(name); }
+std::string attribute_text(std::string_view name) { return "attribute " + in_quotes(name); }
 
 Result<void> check_type(const onnx::AttributeProto& attribute, onnx::AttributeProto::AttributeType type) {
   if (attribute.type() == type) return {};
-  return corrupt(called(attribute.name()) + " has type " + onnx::AttributeProto::AttributeType_Name(attribute.type()) +
-                 "; " + onnx::AttributeProto::AttributeType_Name(type) + " is right");
+  return corrupt(attribute_text(attribute.name()) + " has type " +
+                 onnx::AttributeProto::AttributeType_Name(attribute.type()) + "; " +
+                 onnx::AttributeProto::AttributeType_Name(type) + " is right");
 }
 
 std::string list(std::span<const std::string_view> names) {
@@ -27,10 +28,10 @@ Result<OnnxAttributes> OnnxAttributes::make(const onnx::NodeProto& node, std::sp
   OnnxAttributes result;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     if (std::find(known.begin(), known.end(), attribute.name()) == known.end()) {
-      return unsupported(called(attribute.name()) + " is not supported; supported are: " + list(known));
+      return unsupported(attribute_text(attribute.name()) + " is not supported; supported are: " + list(known));
     }
     if (!result.attributes_.emplace(attribute.name(), &attribute).second) {
-      return corrupt(called(attribute.name()) + " stands twice");
+      return corrupt(attribute_text(attribute.name()) + " stands twice");
     }
   }
   return result;
@@ -75,14 +76,14 @@ Result<Vec3> OnnxAttributes::extent(std::string_view name, int rank, Vec3 otherw
   if (!values) return values.error();
   if (values->empty()) return otherwise;
   if (values->size() != static_cast<std::size_t>(rank)) {
-    return corrupt(called(name) + " has " + std::to_string(values->size()) + " values; the net has " +
+    return corrupt(attribute_text(name) + " has " + std::to_string(values->size()) + " values; the net has " +
                    std::to_string(rank) + " spatial axes");
   }
   Vec3 extent = Vec3::cube(1);
   for (int i = 0; i < rank; ++i) {
     const std::int64_t value = (*values)[static_cast<std::size_t>(i)];
     if (value < 1 || value > most)
-      return corrupt(called(name) + " holds " + std::to_string(value) + "; 1 to 2^20 is right");
+      return corrupt(attribute_text(name) + " holds " + std::to_string(value) + "; 1 to 2^20 is right");
     extent[3 - rank + i] = value;
   }
   return extent;

@@ -11,7 +11,7 @@ namespace {
 constexpr int most_tensors = 64;  // each is several layers: a small file must not make very many
 
 // Returns the two tensors whose sum is the extreme of `a` and `b`.
-std::vector<int> terms_of(const OnnxNode& node, OnnxBuilder& builder, int a, int b, bool is_max) {
+std::vector<int> extreme_terms(const OnnxNode& node, OnnxBuilder& builder, int a, int b, bool is_max) {
   const std::int64_t images = builder.images(a);
   const int difference = builder.append_part(node.proto, Add{}, {a, append_negative(node, builder, b)}, images);
   const int above = builder.append_part(node.proto, Activate{{ActivationKind::relu}}, difference, images);
@@ -38,11 +38,11 @@ Result<void> convert_extreme(const OnnxNode& node, OnnxBuilder& builder, bool is
   int extreme = inputs.front();
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
     const std::int64_t images = builder.images(extreme);
-    extreme = builder.append_part(node.proto, Add{}, terms_of(node, builder, extreme, inputs[i], is_max), images);
+    extreme = builder.append_part(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs[i], is_max), images);
     if (Result<void> fits = builder.check_limits(); !fits) return fits;
   }
   const std::int64_t images = builder.images(extreme);
-  builder.append(node.proto, Add{}, terms_of(node, builder, extreme, inputs.back(), is_max), images);
+  builder.append(node.proto, Add{}, extreme_terms(node, builder, extreme, inputs.back(), is_max), images);
   return {};
 }
 

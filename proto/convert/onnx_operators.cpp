@@ -36,7 +36,7 @@ using Names = std::string_view;
 constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> alpha = {"alpha"};
 constexpr std::array<Names, 1> approximate = {"approximate"};
-constexpr std::array<Names, 1> axis = {"axis"};
+constexpr std::array<Names, 1> axis_names = {"axis"};
 constexpr std::array<Names, 1> body = {"body"};
 constexpr std::array<Names, 2> bounds = {"max", "min"};  // up to operator set 10
 constexpr std::array<Names, 2> branches = {"else_branch", "then_branch"};
@@ -84,7 +84,7 @@ constexpr std::array<OnnxOperator, 52> operators = {{
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
     {"Cast", 1, 1, cast, convert_cast},
     {"Clip", 1, 3, bounds, convert_clip},
-    {"Concat", 1, any, axis, convert_concat},
+    {"Concat", 1, any, axis_names, convert_concat},
     {"Constant", 0, 0, {}, convert_constant},
     {"Conv", 2, 3, convolution, convert_conv},
     {"ConvTranspose", 2, 3, conv_transpose, convert_conv_transpose},
@@ -93,7 +93,7 @@ constexpr std::array<OnnxOperator, 52> operators = {{
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
     {"Expand", 2, 2, {}, convert_expand},
-    {"Flatten", 1, 1, axis, convert_flatten_of_voxels},
+    {"Flatten", 1, 1, axis_names, convert_flatten_of_voxels},
     {"Gelu", 1, 1, approximate, convert_gelu},
     {"GlobalAveragePool", 1, 1, {}, convert_global_average_pool},
     {"GlobalMaxPool", 1, 1, {}, convert_global_max_pool},
@@ -120,7 +120,7 @@ constexpr std::array<OnnxOperator, 52> operators = {{
     {"Selu", 1, 1, selu, convert_selu},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
     {"Slice", 1, 5, slice, convert_slice},
-    {"Softmax", 1, 1, axis, convert_softmax},
+    {"Softmax", 1, 1, axis_names, convert_softmax},
     {"Softplus", 1, 1, {}, convert_softplus},
     {"Split", 1, 2, split, convert_split},
     {"Squeeze", 1, 2, squeeze, convert_squeeze},

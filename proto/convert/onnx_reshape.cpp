@@ -12,7 +12,7 @@ namespace znni {
 namespace {
 
 using Extents = TensorExtents;
-using Numbers = std::vector<VolumeNumber>;
+using VolumeNumbers = std::vector<VolumeNumber>;
 
 constexpr std::size_t axes_of_flat = 2;
 constexpr std::size_t axes_of_groups = 3;
@@ -23,7 +23,7 @@ constexpr std::string_view supported_form =
 // Returns whether the file leaves the extent to follow from the others.
 bool is_open(const VolumeNumber& extent) { return extent == VolumeNumber{-1, {}}; }
 
-std::string text_of(const Numbers& target) { return text_of(Extents(target.begin(), target.end())); }
+std::string text_of(const VolumeNumbers& target) { return text_of(Extents(target.begin(), target.end())); }
 
 // Returns the extents of a tensor of these extents with its channels in groups: [N, groups, the rest].
 Extents grouped(const Extents& extents, std::int64_t groups) {
@@ -36,7 +36,7 @@ Extents grouped(const Extents& extents, std::int64_t groups) {
 
 Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) {
   const Extents from = extents_of(builder, value);
-  const Result<Numbers> target = target_of(node, builder, from);
+  const Result<VolumeNumbers> target = target_of(node, builder, from);
   if (!target) return target.error();
   if (static_cast<int>(target->size()) == 2 + 2 * builder.rank()) return split_channels(node, builder, value, *target);
   const bool has_groups = target->size() == axes_of_groups && is_constant((*target)[1]) && (*target)[1].least > 0;
@@ -55,7 +55,7 @@ Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) 
 
 Result<void> undo_groups(const OnnxNode& node, OnnxBuilder& builder, const GroupedValue& from) {
   const Extents before = extents_of(builder, from.value);
-  const Result<Numbers> target = target_of(node, builder, grouped(before, from.groups));
+  const Result<VolumeNumbers> target = target_of(node, builder, grouped(before, from.groups));
   if (!target) return target.error();
   if (asks_for(*target, before)) {
     builder.alias(node.proto, from.value);
@@ -96,7 +96,7 @@ Result<std::vector<VolumeNumber>> target_of(const OnnxNode& node, const OnnxBuil
     return unsupported("its shape " + in_quotes(node.proto.input(1)) +
                        " is computed of something else than constants and shapes, which is not supported");
   }
-  Result<Numbers> target = numbers_of(*tensor);
+  Result<VolumeNumbers> target = numbers_of(*tensor);
   if (!target) return target.error().within("its shape " + in_quotes(node.proto.input(1)));
   const Result<std::int64_t> allows_zero = node.attributes.integer("allowzero", 0);
   if (!allows_zero) return allows_zero.error();
@@ -123,7 +123,7 @@ Result<void> convert_reshape(const OnnxNode& node, OnnxBuilder& builder) {
     builder.guess(node.proto);
     return {};
   }
-  const Result<Numbers> target = target_of(node, builder, extents_of(builder, *turned));
+  const Result<VolumeNumbers> target = target_of(node, builder, extents_of(builder, *turned));
   if (!target) return target.error();
   const bool is_in_order = turned->axes == axes_in_order(builder.rank());
   if (is_in_order && builder.rank() > 1 && target->size() == axes_of_groups) {

@@ -22,7 +22,7 @@ constexpr Text resize = "upsample by nearest neighbours, by ConvTranspose, or li
 constexpr Text whole_factors = "upsample by whole factors";
 constexpr Text pooled = "export the layers before the global pooling";
 constexpr Text linear = "write a linear layer over channels as a Conv of kernel 1";
-constexpr Text floats = "export the network before it is quantised";
+constexpr Text float_text = "export the network before it is quantised";
 constexpr Text control = "control flow (If, Loop, sequences)";
 constexpr Text unrolled = "export with static axes and dynamo=True, which resolves it";
 
@@ -35,9 +35,9 @@ struct OperatorRow {
 };
 constexpr std::array<OperatorRow, 22> operators = {{
     {"Celu", "CELU", activate, true},
-    {"ConvInteger", "quantised Conv", floats},
-    {"DequantizeLinear", "quantisation (DequantizeLinear)", floats, true},
-    {"DynamicQuantizeLinear", "quantisation (DynamicQuantizeLinear)", floats},
+    {"ConvInteger", "quantised Conv", float_text},
+    {"DequantizeLinear", "quantisation (DequantizeLinear)", float_text, true},
+    {"DynamicQuantizeLinear", "quantisation (DynamicQuantizeLinear)", float_text},
     {"Gelu", "GELU", own_module, true},
     {"Gemm", "linear layer (Gemm)", linear},
     {"HardSwish", "Hardswish", own_module, true},
@@ -45,8 +45,8 @@ constexpr std::array<OperatorRow, 22> operators = {{
     {"LayerNormalization", "LayerNorm", normalise, true},
     {"MatMul", "linear layer (MatMul)", linear},
     {"Mish", "", own_module, true},
-    {"QLinearConv", "quantised Conv", floats},
-    {"QuantizeLinear", "quantisation (QuantizeLinear)", floats, true},
+    {"QLinearConv", "quantised Conv", float_text},
+    {"QuantizeLinear", "quantisation (QuantizeLinear)", float_text, true},
     {"RMSNormalization", "RMSNorm", normalise, true},
     {"SequenceAt", control, unrolled},
     {"SequenceConstruct", control, unrolled},

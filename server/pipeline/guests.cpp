@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-std::int64_t patches(const PatchGrid& grid) { return static_cast<std::int64_t>(grid.patches.size()); }
+std::int64_t patch_total(const PatchGrid& grid) { return static_cast<std::int64_t>(grid.patches.size()); }
 
 }  // namespace
 
@@ -55,14 +55,14 @@ void Guests::give_back(Visit& visit) {
 
 std::int64_t Guests::places() const {
   std::int64_t count = 0;
-  for (const Visit& visit : visits_) count += patches(visit.grid);
+  for (const Visit& visit : visits_) count += patch_total(visit.grid);
   return count;
 }
 
 void Guests::aim(std::span<StitchTarget> targets) {
   auto target = targets.begin();
   for (Visit& visit : visits_) {
-    for (std::int64_t patch = 0; patch < patches(visit.grid); ++patch, ++target) {
+    for (std::int64_t patch = 0; patch < patch_total(visit.grid); ++patch, ++target) {
       target->place = visit.grid.patches[static_cast<std::size_t>(patch)];
       const Result<OutputSlab> slab = visit.ran ? visit.slabs.open_for(patch) : Result<OutputSlab>(visit.ran.error());
       if (slab) target->slab = *slab;
@@ -77,16 +77,16 @@ void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
   for (const Visit& visit : visits_) {
     std::vector<Vec3> starts;
     for (const PatchPlace& place : visit.grid.patches) starts.push_back(place.start + begin);
-    read_windows(visit.source, visit.job.normalisation, starts, places_of(in, first, patches(visit.grid)), executor,
+    read_windows(visit.source, visit.job.normalisation, starts, places_of(in, first, patch_total(visit.grid)), executor,
                  geometry_.choice.axis);
-    first += patches(visit.grid);
+    first += patch_total(visit.grid);
   }
 }
 
 void Guests::deliver() {
   delivered_ = true;
   for (Visit& visit : visits_) {
-    const std::int64_t count = patches(visit.grid);
+    const std::int64_t count = patch_total(visit.grid);
     if (visit.ran) GainMeter(visit.job, visit.grid, 1).tell(count, {});
     if (visit.ran) visit.ran = visit.slabs.deliver(count);
     if (!visit.ran) give_back(visit);
@@ -98,7 +98,7 @@ void Guests::deliver() {
 void Guests::tell(Visit& visit) const {
   JobStatistics statistics;
   statistics.is_guest = true;
-  statistics.patches = patches(visit.grid);
+  statistics.patches = patch_total(visit.grid);
   statistics.seconds = std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start_).count();
   statistics.voxels_per_second =
       static_cast<double>(voxels(visit.slabs.output().n)) / std::max(statistics.seconds, 1e-9);

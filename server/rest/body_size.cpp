@@ -14,7 +14,7 @@ namespace {
 constexpr const char* length_header = "Content-Length";
 constexpr const char* json_header = "Inference-Header-Content-Length";
 
-Error invalid(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
+Error invalid_size(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
 
 // Returns the number of a text of digits alone; nothing for other texts.
 std::optional<std::int64_t> whole_number(const std::string& text) {
@@ -28,11 +28,11 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
 Result<std::optional<std::int64_t>> read_length(const HttpRequest& request, const char* name) {
   const std::vector<std::string> values = request.header(name);
   if (values.empty()) return std::optional<std::int64_t>();
-  if (values.size() > 1) return invalid(std::string("the header ") + name + " found twice, expected once");
+  if (values.size() > 1) return invalid_size(std::string("the header ") + name + " found twice, expected once");
   const std::optional<std::int64_t> length = whole_number(values.front());
   if (length) return length;
-  return invalid(std::string("the header ") + name + ": found " + rpc::in_quotes(values.front()) +
-                 ", expected a number of bytes");
+  return invalid_size(std::string("the header ") + name + ": found " + rpc::in_quotes(values.front()) +
+                      ", expected a number of bytes");
 }
 
 bool is_in_parts(const HttpRequest& request) {
@@ -66,7 +66,7 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
   if (is_in_parts(request)) return unsupported("a body of several parts found");
   const Result<std::optional<std::int64_t>> length = read_length(request, length_header);
   if (!length) return length.error();
-  if (!*length) return invalid("no Content-Length found, expected that of the body");
+  if (!*length) return invalid_size("no Content-Length found, expected that of the body");
   const std::int64_t most_beside = most_beside_voxels(most_voxel_bytes);
   const std::int64_t most = add(most_voxel_bytes, most_beside);
   if (**length > most) return too_large(**length, most, "a body");
@@ -74,8 +74,8 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
   if (!json) return json.error();
   if (!*json) return BodySize{**length, 0};
   if (**json > **length) {
-    return invalid(std::string(json_header) + " is " + std::to_string(**json) +
-                   ", expected at most the length of the body, " + std::to_string(**length));
+    return invalid_size(std::string(json_header) + " is " + std::to_string(**json) +
+                        ", expected at most the length of the body, " + std::to_string(**length));
   }
   if (**json > most_beside) return too_large(**json, most_beside, "JSON before binary data");
   return BodySize{**json, **length - **json};

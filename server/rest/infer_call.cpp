@@ -52,13 +52,13 @@ class HttpCaller final : public rpc::Caller {
 };
 
 // Holds the body, as far as it came.
-struct Received {
+struct ReceivedRequest {
   InferBody body;
   bool all = false;
 };
 
-Received read_body(const HttpRequest& request, const BodySize& size) {
-  Received received;
+ReceivedRequest read_body(const HttpRequest& request, const BodySize& size) {
+  ReceivedRequest received;
   InferBody& body = received.body;
   const auto json = static_cast<std::size_t>(size.json);
   const auto binary = static_cast<std::size_t>(size.binary);
@@ -127,7 +127,7 @@ class InferCall final : public HttpBody {
     const Result<rpc::ReceiveTurns::Turn> turn =
         door_.receiving.wait(call.token(), rpc::client_of_peer(caller_.peer()));
     if (!turn) return call.reason(turn.error());
-    Received received;
+    ReceivedRequest received;
     {
       const rpc::Stall::Wait wait(stall);
       received = read_body(request, *size);

@@ -16,11 +16,11 @@ namespace znni::rest {
 namespace {
 
 using inference::ModelInferRequest;
-using Input = ModelInferRequest::InferInputTensor;
+using InputTensor = ModelInferRequest::InferInputTensor;
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error invalid_message(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-std::string named(const Input& input) { return "input " + rpc::in_quotes(input.name()); }
+std::string named(const InputTensor& input) { return "input " + rpc::in_quotes(input.name()); }
 
 // Checks that all bytes behind the JSON belong to inputs.
 Result<void> check_binary(const RequestText& text, std::int64_t found) {
@@ -28,19 +28,19 @@ Result<void> check_binary(const RequestText& text, std::int64_t found) {
   for (std::size_t i = 0; i < text.inputs.size(); ++i) {
     const InputPlace& place = text.inputs[i];
     if (place.has_data && place.binary_bytes) {
-      return invalid(named(text.message.inputs(static_cast<int>(i))) +
-                     ": both data and binary_data_size found, expected "
-                     "one of them");
+      return invalid_message(named(text.message.inputs(static_cast<int>(i))) +
+                             ": both data and binary_data_size found, expected "
+                             "one of them");
     }
     expected = add(expected, place.binary_bytes.value_or(0));
   }
   if (expected == found) return {};
-  return invalid(std::to_string(found) + " bytes found behind the JSON, expected " + std::to_string(expected) +
-                 ": binary_data_size of all inputs; Inference-Header-Content-Length is the length of the JSON");
+  return invalid_message(std::to_string(found) + " bytes found behind the JSON, expected " + std::to_string(expected) +
+                         ": binary_data_size of all inputs; Inference-Header-Content-Length is the length of the JSON");
 }
 
 // Returns how many values the shape has; 0 if an extent is below 1, saturated.
-std::int64_t values_of(const Input& input) {
+std::int64_t values_of(const InputTensor& input) {
   return std::accumulate(
       input.shape().begin(), input.shape().end(), std::int64_t{1},
       [](std::int64_t product, std::int64_t extent) { return extent < 1 ? 0 : mul(product, extent); });
@@ -48,16 +48,17 @@ std::int64_t values_of(const Input& input) {
 
 // Reads the numbers of an input, which take `room` bytes at most. Returns nothing for a type that no model takes: the
 // checks of the request refuse it.
-Result<std::optional<std::string>> read_data(const Input& input, const InputPlace& place, std::string_view json,
+Result<std::optional<std::string>> read_data(const InputTensor& input, const InputPlace& place, std::string_view json,
                                              std::int64_t room, std::int64_t most_voxel_bytes) {
   const std::optional<ElementType> type = rpc::element_type(input.datatype());
   if (!type) return std::optional<std::string>();
   if (!has_text(*type)) {
-    return invalid(named(input) + ": numbers found, expected binary data: " + input.datatype() + " has no other form");
+    return invalid_message(named(input) + ": numbers found, expected binary data: " + input.datatype() +
+                           " has no other form");
   }
   if (place.values != values_of(input)) {
-    return invalid(named(input) + ": " + std::to_string(place.values) + " values found, expected " +
-                   std::to_string(values_of(input)) + " for its shape");
+    return invalid_message(named(input) + ": " + std::to_string(place.values) + " values found, expected " +
+                           std::to_string(values_of(input)) + " for its shape");
   }
   const std::int64_t bytes = mul(place.values, element_bytes(*type));
   if (bytes > room) {
@@ -92,9 +93,9 @@ Result<void> check_complete(const RequestText& text) {
   const auto has_voxels = [](const InputPlace& place) { return place.binary_bytes || place.has_data; };
   if (std::none_of(text.inputs.begin(), text.inputs.end(), has_voxels)) return {};
   for (std::size_t i = 0; i < text.inputs.size(); ++i) {
-    const Input& input = text.message.inputs(static_cast<int>(i));
+    const InputTensor& input = text.message.inputs(static_cast<int>(i));
     if (has_voxels(text.inputs[i]) || input.parameters().contains("shared_memory_region")) continue;
-    return invalid(named(input) + ": no data found, expected data or binary_data_size");
+    return invalid_message(named(input) + ": no data found, expected data or binary_data_size");
   }
   return {};
 }
@@ -108,7 +109,7 @@ Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_vo
     const InputPlace& place = text.inputs[i];
     if (place.binary_bytes) *text.message.add_raw_input_contents() = std::move(binary[i]);
     if (!place.has_data) continue;
-    const Input& input = text.message.inputs(static_cast<int>(i));
+    const InputTensor& input = text.message.inputs(static_cast<int>(i));
     Result<std::optional<std::string>> voxels = read_data(input, place, body.json, room, most_voxel_bytes);
     if (!voxels) return voxels.error();
     if (!*voxels) continue;
@@ -124,7 +125,7 @@ Result<bool> wants_binary(const RequestText& text) {
   const bool first = text.outputs_binary.front().value_or(text.binary_output);
   for (const std::optional<bool>& binary : text.outputs_binary) {
     if (binary.value_or(text.binary_output) == first) continue;
-    return invalid("binary_data is true for some outputs and false for others; one for all is right");
+    return invalid_message("binary_data is true for some outputs and false for others; one for all is right");
   }
   return first;
 }
@@ -134,9 +135,9 @@ Result<void> check_output(const ModelInferRequest& request, bool binary) {
   if (binary || type == request.parameters().end()) return {};
   const std::optional<ElementType> element = rpc::element_type(type->second.string_param());
   if (!element || has_text(*element)) return {};
-  return invalid("output_datatype is " + type->second.string_param() +
-                 ", which is sent as binary data alone: add the "
-                 "parameter binary_data_output");
+  return invalid_message("output_datatype is " + type->second.string_param() +
+                         ", which is sent as binary data alone: add the "
+                         "parameter binary_data_output");
 }
 
 }  // namespace

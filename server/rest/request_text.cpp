@@ -15,7 +15,7 @@ namespace {
 
 using Parameters = google::protobuf::Map<std::string, inference::InferParameter>;
 
-enum class Place {
+enum class JsonPlace {
   none,
   request,
   id,
@@ -38,62 +38,65 @@ enum class Place {
 
 // Says which value a key of an object names.
 struct Key {
-  Place object;
+  JsonPlace object;
   std::string_view name;
-  Place value;
+  JsonPlace value;
 };
 
 constexpr std::array<Key, 11> keys = {{
-    {Place::request, "id", Place::id},
-    {Place::request, "parameters", Place::parameters},
-    {Place::request, "inputs", Place::inputs},
-    {Place::request, "outputs", Place::outputs},
-    {Place::input, "name", Place::input_name},
-    {Place::input, "datatype", Place::datatype},
-    {Place::input, "shape", Place::shape},
-    {Place::input, "parameters", Place::input_parameters},
-    {Place::input, "data", Place::data},
-    {Place::output, "name", Place::output_name},
-    {Place::output, "parameters", Place::output_parameters},
+    {JsonPlace::request, "id", JsonPlace::id},
+    {JsonPlace::request, "parameters", JsonPlace::parameters},
+    {JsonPlace::request, "inputs", JsonPlace::inputs},
+    {JsonPlace::request, "outputs", JsonPlace::outputs},
+    {JsonPlace::input, "name", JsonPlace::input_name},
+    {JsonPlace::input, "datatype", JsonPlace::datatype},
+    {JsonPlace::input, "shape", JsonPlace::shape},
+    {JsonPlace::input, "parameters", JsonPlace::input_parameters},
+    {JsonPlace::input, "data", JsonPlace::data},
+    {JsonPlace::output, "name", JsonPlace::output_name},
+    {JsonPlace::output, "parameters", JsonPlace::output_parameters},
 }};
 
-bool holds_parameters(Place place) {
-  return place == Place::parameters || place == Place::input_parameters || place == Place::output_parameters;
+bool holds_parameters(JsonPlace place) {
+  return place == JsonPlace::parameters || place == JsonPlace::input_parameters ||
+         place == JsonPlace::output_parameters;
 }
 
-bool is_array(Place place) {
-  return place == Place::inputs || place == Place::outputs || place == Place::shape || place == Place::data;
+bool is_array(JsonPlace place) {
+  return place == JsonPlace::inputs || place == JsonPlace::outputs || place == JsonPlace::shape ||
+         place == JsonPlace::data;
 }
 
-bool is_object(Place place) {
-  return place == Place::request || place == Place::input || place == Place::output || holds_parameters(place);
+bool is_object(JsonPlace place) {
+  return place == JsonPlace::request || place == JsonPlace::input || place == JsonPlace::output ||
+         holds_parameters(place);
 }
 
 // Returns what the elements of an array are.
-Place element_of(Place array) {
+JsonPlace element_of(JsonPlace array) {
   switch (array) {
-    case Place::inputs: return Place::input;
-    case Place::outputs: return Place::output;
-    case Place::shape: return Place::extent;
-    case Place::data: return Place::data;
-    default: return Place::other;
+    case JsonPlace::inputs: return JsonPlace::input;
+    case JsonPlace::outputs: return JsonPlace::output;
+    case JsonPlace::shape: return JsonPlace::extent;
+    case JsonPlace::data: return JsonPlace::data;
+    default: return JsonPlace::other;
   }
 }
 
-std::string_view expected_at(Place place) {
+std::string_view expected_at(JsonPlace place) {
   switch (place) {
-    case Place::id:
-    case Place::input_name:
-    case Place::datatype:
-    case Place::output_name: return "a string";
-    case Place::extent: return "whole numbers";
-    case Place::data: return "an array of numbers";
-    case Place::parameter: return "a string, a number, true or false";
+    case JsonPlace::id:
+    case JsonPlace::input_name:
+    case JsonPlace::datatype:
+    case JsonPlace::output_name: return "a string";
+    case JsonPlace::extent: return "whole numbers";
+    case JsonPlace::data: return "an array of numbers";
+    case JsonPlace::parameter: return "a string, a number, true or false";
     default: return is_array(place) ? "an array" : "an object";
   }
 }
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error invalid_text(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::optional<std::int64_t> whole_number(const JsonValue& value) {
   if (const auto* negative = std::get_if<std::int64_t>(&value)) return *negative;
@@ -123,46 +126,47 @@ bool set_parameter(const JsonValue& value, inference::InferParameter& parameter)
 class Reader final : public JsonEvents {
  public:
   Result<void> open(JsonKind kind, std::size_t position) override {
-    const Place place = coming();
-    if (place != Place::other && !(kind == JsonKind::object ? is_object(place) : is_array(place))) return wrong(place);
+    const JsonPlace place = coming();
+    if (place != JsonPlace::other && !(kind == JsonKind::object ? is_object(place) : is_array(place)))
+      return wrong(place);
     if (Result<void> begun = begin(place, position); !begun) return begun;
     open_.push_back(place);
     return {};
   }
 
   Result<void> close(std::size_t position) override {
-    const Place place = open_.back();
+    const JsonPlace place = open_.back();
     open_.pop_back();
-    if (place == Place::data && open_.back() == Place::input) text_.inputs.back().end = position;
+    if (place == JsonPlace::data && open_.back() == JsonPlace::input) text_.inputs.back().end = position;
     return {};
   }
 
   Result<void> key(std::string_view name) override {
-    const Place object = open_.back();
+    const JsonPlace object = open_.back();
     key_ = rpc::one_line(name, 80);
     if (holds_parameters(object)) {
       parameter_ = name;
-      next_ = Place::parameter;
+      next_ = JsonPlace::parameter;
       return {};
     }
     const auto* const known = std::find_if(keys.begin(), keys.end(),
                                            [&](const Key& key) { return key.object == object && key.name == name; });
-    next_ = known == keys.end() ? Place::other : known->value;
-    if (next_ == Place::other || seen_.insert({object, next_}).second) return {};
-    return invalid("'" + key_ + "' found twice, expected once");
+    next_ = known == keys.end() ? JsonPlace::other : known->value;
+    if (next_ == JsonPlace::other || seen_.insert({object, next_}).second) return {};
+    return invalid_text("'" + key_ + "' found twice, expected once");
   }
 
   Result<void> value(const JsonValue& value) override {
-    const Place place = coming();
+    const JsonPlace place = coming();
     switch (place) {
-      case Place::other: return {};
-      case Place::id: return take_text(value, *text_.message.mutable_id());
-      case Place::input_name: return take_text(value, *input().mutable_name());
-      case Place::datatype: return take_text(value, *input().mutable_datatype());
-      case Place::output_name: return take_text(value, *output().mutable_name());
-      case Place::extent: return take_extent(value);
-      case Place::data: return take_datum(value);
-      case Place::parameter: return take_parameter(value);
+      case JsonPlace::other: return {};
+      case JsonPlace::id: return take_text(value, *text_.message.mutable_id());
+      case JsonPlace::input_name: return take_text(value, *input().mutable_name());
+      case JsonPlace::datatype: return take_text(value, *input().mutable_datatype());
+      case JsonPlace::output_name: return take_text(value, *output().mutable_name());
+      case JsonPlace::extent: return take_extent(value);
+      case JsonPlace::data: return take_datum(value);
+      case JsonPlace::parameter: return take_parameter(value);
       default: return wrong(place);
     }
   }
@@ -174,32 +178,34 @@ class Reader final : public JsonEvents {
   using Output = inference::ModelInferRequest::InferRequestedOutputTensor;
 
   // Returns what comes next, by the place where it stands.
-  [[nodiscard]] Place coming() const {
-    if (open_.empty()) return Place::request;
-    return is_array(open_.back()) ? element_of(open_.back()) : open_.back() == Place::other ? Place::other : next_;
+  [[nodiscard]] JsonPlace coming() const {
+    if (open_.empty()) return JsonPlace::request;
+    return is_array(open_.back())             ? element_of(open_.back())
+           : open_.back() == JsonPlace::other ? JsonPlace::other
+                                              : next_;
   }
 
-  [[nodiscard]] Error wrong(Place place) const {
-    return invalid((key_.empty() ? std::string("the request") : "'" + key_ + "'") +
-                   ": found something else, expected " + std::string(expected_at(place)));
+  [[nodiscard]] Error wrong(JsonPlace place) const {
+    return invalid_text((key_.empty() ? std::string("the request") : "'" + key_ + "'") +
+                        ": found something else, expected " + std::string(expected_at(place)));
   }
 
-  Result<void> begin(Place place, std::size_t position) {
-    if (place == Place::input || place == Place::output) {
+  Result<void> begin(JsonPlace place, std::size_t position) {
+    if (place == JsonPlace::input || place == JsonPlace::output) {
       if (Result<void> fits =
-              one_more(place == Place::input ? text_.message.inputs_size() : text_.message.outputs_size());
+              one_more(place == JsonPlace::input ? text_.message.inputs_size() : text_.message.outputs_size());
           !fits) {
         return fits;
       }
       std::erase_if(seen_, [place](const auto& entry) { return entry.first == place; });
     }
-    if (place == Place::input) {
+    if (place == JsonPlace::input) {
       text_.message.add_inputs();
       text_.inputs.emplace_back();
-    } else if (place == Place::output) {
+    } else if (place == JsonPlace::output) {
       text_.message.add_outputs();
       text_.outputs_binary.emplace_back();
-    } else if (place == Place::data && open_.back() == Place::input) {
+    } else if (place == JsonPlace::data && open_.back() == JsonPlace::input) {
       text_.inputs.back().has_data = true;
       text_.inputs.back().begin = position - 1;
     }
@@ -209,7 +215,7 @@ class Reader final : public JsonEvents {
   // Checks that a list of `listed` may get one more.
   [[nodiscard]] Result<void> one_more(int listed) const {
     if (listed < most_listed) return {};
-    return invalid("'" + key_ + "': more than " + std::to_string(most_listed) + " found in one list");
+    return invalid_text("'" + key_ + "': more than " + std::to_string(most_listed) + " found in one list");
   }
 
   [[nodiscard]] Input& input() { return *text_.message.mutable_inputs(text_.message.inputs_size() - 1); }
@@ -224,7 +230,7 @@ class Reader final : public JsonEvents {
 
   Result<void> take_extent(const JsonValue& value) {
     const std::optional<std::int64_t> extent = whole_number(value);
-    if (!extent) return wrong(Place::extent);
+    if (!extent) return wrong(JsonPlace::extent);
     if (Result<void> fits = one_more(input().shape_size()); !fits) return fits;
     input().add_shape(*extent);
     return {};
@@ -234,17 +240,17 @@ class Reader final : public JsonEvents {
   Result<void> take_datum(const JsonValue& value) {
     const bool is_number = std::holds_alternative<std::int64_t>(value) ||
                            std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
-    if (!is_number || open_.back() != Place::data) return wrong(Place::data);
+    if (!is_number || open_.back() != JsonPlace::data) return wrong(JsonPlace::data);
     ++text_.inputs.back().values;
     return {};
   }
 
   Result<void> take_parameter(const JsonValue& value) {
     switch (open_.back()) {
-      case Place::parameters:
+      case JsonPlace::parameters:
         if (parameter_ == "binary_data_output") return take_truth(value, text_.binary_output);
         return add_parameter(value, *text_.message.mutable_parameters());
-      case Place::input_parameters:
+      case JsonPlace::input_parameters:
         if (parameter_ == "binary_data_size") return take_size(value);
         return add_parameter(value, *input().mutable_parameters());
       default:
@@ -255,31 +261,31 @@ class Reader final : public JsonEvents {
 
   Result<void> take_truth(const JsonValue& value, bool& to) const {
     const auto* const truth = std::get_if<bool>(&value);
-    if (truth == nullptr) return invalid("'" + key_ + "': expected true or false");
+    if (truth == nullptr) return invalid_text("'" + key_ + "': expected true or false");
     to = *truth;
     return {};
   }
 
   Result<void> take_size(const JsonValue& value) {
     const std::optional<std::int64_t> size = whole_number(value);
-    if (!size || *size < 0) return invalid("'" + key_ + "': expected a whole number of at least 0");
+    if (!size || *size < 0) return invalid_text("'" + key_ + "': expected a whole number of at least 0");
     text_.inputs.back().binary_bytes = *size;
     return {};
   }
 
   Result<void> add_parameter(const JsonValue& value, Parameters& to) const {
     if (Result<void> fits = one_more(static_cast<int>(to.size())); !fits) return fits;
-    if (to.contains(parameter_)) return invalid("parameter '" + key_ + "' found twice, expected once");
-    if (!set_parameter(value, to[parameter_])) return wrong(Place::parameter);
+    if (to.contains(parameter_)) return invalid_text("parameter '" + key_ + "' found twice, expected once");
+    if (!set_parameter(value, to[parameter_])) return wrong(JsonPlace::parameter);
     return {};
   }
 
   RequestText text_;
-  std::vector<Place> open_;                 // objects and arrays that have not ended
-  Place next_ = Place::none;                // what the last key names
-  std::string key_;                         // the last one, for errors
-  std::string parameter_;                   // the last one's name
-  std::set<std::pair<Place, Place>> seen_;  // object and key, until the next object of its kind
+  std::vector<JsonPlace> open_;                     // objects and arrays that have not ended
+  JsonPlace next_ = JsonPlace::none;                // what the last key names
+  std::string key_;                                 // the last one, for errors
+  std::string parameter_;                           // the last one's name
+  std::set<std::pair<JsonPlace, JsonPlace>> seen_;  // object and key, until the next object of its kind
 };
 
 }  // namespace

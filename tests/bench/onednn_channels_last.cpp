@@ -11,7 +11,7 @@ namespace {
 
 using cpu::OnednnConvolution;
 
-constexpr std::string_view name = "bench.conv.onednn_channels_last";
+constexpr std::string_view own_name = "bench.conv.onednn_channels_last";
 constexpr Format channels_last{ElementType::f32, Layout::channels_last};
 constexpr std::string_view weights_name = "reordered weights";
 constexpr std::string_view bias_name = "bias";
@@ -34,9 +34,9 @@ class ChannelsLastLayer final : public PreparedLayer {
   std::span<const float> bias_;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return cpu::refusal(name, "convolutions", problem);
+  if (conv == nullptr) return cpu::refusal(own_name, "convolutions", problem);
   const Result<OnednnConvolution> made = OnednnConvolution::describe(*conv, channels_last, channels_last, spec.threads);
   if (!made) return made.error();
   const Seconds seconds = cpu::modelled_time(spec, direct_flops(*conv), 1.0, 0.0);  // the only way, so never ranked
@@ -67,6 +67,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-constinit const Primitive onednn_channels_last{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive onednn_channels_last{own_name, 1, DeviceKind::cpu, &describe_conv, &prepare};
 
 }  // namespace znni::bench

@@ -16,11 +16,11 @@
 namespace znni::test {
 namespace {
 
-using Floats = std::vector<float>;
+using FloatVector = std::vector<float>;
 
 // Returns values of deviation 1, with some blocks of voxels, in all channels, of 1e6 to 1e12.
-Floats uneven(const Shape5& shape, Random& random) {
-  Floats values = random.normals(elements(shape));
+FloatVector uneven(const Shape5& shape, Random& random) {
+  FloatVector values = random.normals(elements(shape));
   for (std::int64_t blocks = random.integer(1, 3); blocks > 0; --blocks) {
     const float magnitude = std::pow(10.0F, static_cast<float>(random.integer(6, 12)));
     const std::int64_t s = random.integer(0, shape.S - 1);
@@ -66,7 +66,7 @@ LayerProblem any_problem(Random& random) {
 // A problem with its data and its exact result.
 struct Layer {
   LayerProblem problem;
-  std::vector<Floats> inputs;
+  std::vector<FloatVector> inputs;
   Weights weights;
   std::vector<oracle::Values> exact_inputs;
   oracle::Values exact;
@@ -79,12 +79,12 @@ struct Layer {
     exact = oracle::oracle_run(problem, exact_inputs, weights.view());
   }
 
-  [[nodiscard]] Floats run(const Primitive& primitive, const Estimate& estimate, Device& device) const {
+  [[nodiscard]] FloatVector run(const Primitive& primitive, const Estimate& estimate, Device& device) const {
     return run_once(primitive, problem, estimate, weights.view(), inputs, device).values;
   }
 
   // Returns how many outputs are further off than `spread` allows.
-  [[nodiscard]] int beyond(const Floats& found, Vec3 spread) const {
+  [[nodiscard]] int beyond(const FloatVector& found, Vec3 spread) const {
     const Shape5 out = output_shape(problem);
     const std::int64_t count = voxels(out.n);
     const oracle::Values allowed = oracle::local_tolerance(problem, exact_inputs, weights.view(), spread);

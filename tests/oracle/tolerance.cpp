@@ -10,13 +10,13 @@ namespace {
 
 constexpr double eps = 0x1p-24;
 
-double largest(const Values& values) {
+double largest_of(const Values& values) {
   double most = 0.0;
   for (const double value : values) most = std::max(most, std::abs(value));
   return most;
 }
 
-double largest(std::span<const float> values) { return largest(widened(values)); }
+double largest_of(std::span<const float> values) { return largest_of(widened(values)); }
 
 // Returns the largest sum of absolute kernel values over the output channels.
 double kernel_norm(std::span<const float> kernels, std::int64_t terms) {
@@ -64,12 +64,12 @@ using Largest = std::span<const double>;
 // Returns the largest value that the sum can take.
 double most_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const double residual = conv.residual ? inputs[1] : 0.0;
-  return inputs[0] * kernel_norm(weights.kernels, terms_of(conv)) + largest(weights.bias) + residual;
+  return inputs[0] * kernel_norm(weights.kernels, terms_of(conv)) + largest_of(weights.bias) + residual;
 }
 
 double bound(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const std::int64_t terms = terms_of(conv);
-  const double bias = largest(weights.bias);
+  const double bias = largest_of(weights.bias);
   const double most = most_of(conv, inputs, weights);
   const double steps =
       4.0 + std::sqrt(static_cast<double>(terms)) / 4.0 + 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
@@ -98,14 +98,14 @@ double bound(const SoftmaxProblem& problem, Largest inputs, const LayerWeights&)
 }
 
 double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weights) {
-  return 2.0 * eps * (inputs[0] * largest(weights.scale) + largest(weights.shift));
+  return 2.0 * eps * (inputs[0] * largest_of(weights.scale) + largest_of(weights.shift));
 }
 
 // Returns the bound where the smallest deviation of a group, epsilon counted, is `deviation`. A mean, a difference, a
 // quotient that is the same for all voxels, a product and a sum are rounded; the deviation's own error is relative.
 double norm_bound(const NormProblem& problem, double most, double deviation, const LayerWeights& weights) {
-  const double scaled = 2.0 * most / deviation * largest(weights.scale);
-  const double shift = largest(weights.shift);
+  const double scaled = 2.0 * most / deviation * largest_of(weights.scale);
+  const double shift = largest_of(weights.shift);
   return through(problem.activation, eps * (8.0 * scaled + 2.0 * shift), scaled + shift);
 }
 
@@ -153,8 +153,8 @@ double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; 
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
   if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
   if (std::holds_alternative<MultiplyProblem>(problem)) return inputs[0] * inputs[1];
-  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
-  return largest(weights.shift) + scale * sum_of(inputs);
+  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest_of(weights.scale) : 1.0;
+  return largest_of(weights.shift) + scale * sum_of(inputs);
 }
 
 double slope_of(const LayerProblem& problem) {
@@ -174,7 +174,7 @@ double tolerance_within(const LayerProblem& problem, std::span<const double> lar
 double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                  Precision precision) {
   std::vector<double> most;
-  for (const Values& input : inputs) most.push_back(largest(input));
+  for (const Values& input : inputs) most.push_back(largest_of(input));
   const auto* norm = std::get_if<NormProblem>(&problem);
   const double strict = norm == nullptr ? tolerance_within(problem, most, weights)
                                         : norm_bound(*norm, most[0], least_deviation(*norm, inputs[0]), weights);
@@ -194,10 +194,10 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
   // number.
   if (const auto* norm = std::get_if<NormProblem>(&problem)) {
     const auto count = static_cast<double>(norm->in.f / norm->groups * voxels(norm->in.n));
-    const double steepest = largest(weights.scale) / std::sqrt(static_cast<double>(norm->epsilon));
+    const double steepest = largest_of(weights.scale) / std::sqrt(static_cast<double>(norm->epsilon));
     return slope_of(problem) * (2.0 + std::sqrt(count)) * steepest * errors[0];
   }
-  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
+  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest_of(weights.scale) : 1.0;
   return slope_of(problem) * scale * *std::max_element(errors.begin(), errors.end());
 }
 

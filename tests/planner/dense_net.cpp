@@ -37,7 +37,7 @@ void for_each_voxel(Vec3 n, const Body& body) {
   }
 }
 
-void add(const Grid& from, Grid& to) {
+void add_grid(const Grid& from, Grid& to) {
   ASSERT_EQ(from.values.size(), to.values.size());
   std::transform(to.values.begin(), to.values.end(), from.values.begin(), to.values.begin(), std::plus<>());
 }
@@ -65,7 +65,7 @@ Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const std::
       out.values[out.at(j, v)] = sum;
     });
   }
-  if (inputs.size() > 1) add(*inputs[1], out);
+  if (inputs.size() > 1) add_grid(*inputs[1], out);
   activate(conv.activation, out);
   return out;
 }
@@ -113,7 +113,7 @@ Grid dense_scale_shift(const NodeWeights& weights, Grid grid) {
 
 Grid dense_add(const Add& sum, const std::vector<const Grid*>& inputs) {
   Grid out = *inputs[0];
-  for (std::size_t i = 1; i < inputs.size(); ++i) add(*inputs[i], out);
+  for (std::size_t i = 1; i < inputs.size(); ++i) add_grid(*inputs[i], out);
   activate(sum.activation, out);
   return out;
 }
@@ -197,7 +197,7 @@ Values run_head(const NetworkWeights& weights, const Geometry& geometry, const V
 }
 
 // What lies `begin` further, as far as there is something.
-Values shifted(const Values& values, const Shape5& shape, Vec3 begin) {
+Values shifted_values(const Values& values, const Shape5& shape, Vec3 begin) {
   Values moved;
   for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
     for_each_voxel(shape.n, [&](Vec3 v) {
@@ -262,8 +262,8 @@ Values run_passes(const Network& network, const NetworkWeights& weights, const G
       for (const int value : network.nodes[i].inputs) inputs.push_back(values[static_cast<std::size_t>(value)]);
       const auto held = std::find(geometry.held.begin(), geometry.held.end(), static_cast<int>(i));
       if (held != geometry.held.end()) {
-        inputs[0] = shifted(inputs[0], std::get<PoolProblem>(geometry.problems[i]).in,
-                            now.begins[static_cast<std::size_t>(held - geometry.held.begin())]);
+        inputs[0] = shifted_values(inputs[0], std::get<PoolProblem>(geometry.problems[i]).in,
+                                   now.begins[static_cast<std::size_t>(held - geometry.held.begin())]);
       }
       values.push_back(oracle::oracle_run(geometry.problems[i], inputs, weights[i].view()));
     }

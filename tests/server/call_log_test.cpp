@@ -20,7 +20,7 @@ rpc::CallRecord call(std::string_view method, std::string_view code) {
   return record;
 }
 
-std::int64_t count(const Lines& lines, const std::string& words) {
+std::int64_t count_lines(const Lines& lines, const std::string& words) {
   return std::count_if(lines.begin(), lines.end(),
                        [&](const std::string& line) { return line.find(words) != std::string::npos; });
 }
@@ -96,8 +96,8 @@ TEST_F(CallLogTest, ManyThreadsMayAdd) {
       });
     }
   });
-  EXPECT_EQ(count(lines, R"("message":"call")"), 10);
-  EXPECT_EQ(count(lines, R"("count":390)"), 1);
+  EXPECT_EQ(count_lines(lines, R"("message":"call")"), 10);
+  EXPECT_EQ(count_lines(lines, R"("count":390)"), 1);
 }
 
 }  // namespace

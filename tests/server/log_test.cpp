@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // The lines of a log that has ended.
-std::vector<std::string> lines_of(LogFormat format, const std::function<void(const Log&)>& use) {
+std::vector<std::string> log_lines(LogFormat format, const std::function<void(const Log&)>& use) {
   std::vector<std::string> lines;
   {
     const Log log(format, [&lines](std::string_view line) { lines.emplace_back(line); });
@@ -68,7 +68,7 @@ TEST(Log, NumbersThatJsonHasNotAreNull) {
 }
 
 TEST(Log, TextHasTimeAndLevel) {
-  const std::vector<std::string> lines = lines_of(LogFormat::text, [](const Log& log) {
+  const std::vector<std::string> lines = log_lines(LogFormat::text, [](const Log& log) {
     log.info("one", {{"k", "v"}});
     log.warning("two");
     log.error("three");
@@ -81,14 +81,14 @@ TEST(Log, TextHasTimeAndLevel) {
 }
 
 TEST(Log, JsonIsTheWholeLine) {
-  const std::vector<std::string> lines = lines_of(LogFormat::json, [](const Log& log) { log.info("one"); });
+  const std::vector<std::string> lines = log_lines(LogFormat::json, [](const Log& log) { log.info("one"); });
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], StartsWith(R"({"time":"20)"));
   EXPECT_THAT(lines[0], EndsWith(R"(Z","level":"info","message":"one"})"));
 }
 
 TEST(Log, BracesAreNoFormat) {
-  EXPECT_THAT(lines_of(LogFormat::text, [](const Log& log) { log.info("{} {0:x} %v"); })[0], EndsWith("{} {0:x} %v"));
+  EXPECT_THAT(log_lines(LogFormat::text, [](const Log& log) { log.info("{} {0:x} %v"); })[0], EndsWith("{} {0:x} %v"));
 }
 
 // A pipe that nothing more fits into; what reads it has stopped.
@@ -147,7 +147,7 @@ TEST(Log, SaysHowManyLinesWereDropped) {
 }
 
 TEST(Log, ManyThreadsMayWrite) {
-  const std::vector<std::string> lines = lines_of(LogFormat::text, [](const Log& log) {
+  const std::vector<std::string> lines = log_lines(LogFormat::text, [](const Log& log) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&log] {

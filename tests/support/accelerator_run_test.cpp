@@ -8,16 +8,16 @@
 namespace znni::test {
 namespace {
 
-const ConvProblem conv{.in = {1, 2, {4, 4, 4}}, .f_out = 2, .k = {2, 2, 2}, .activation = {}};
+const ConvProblem small_conv{.in = {1, 2, {4, 4, 4}}, .f_out = 2, .k = {2, 2, 2}, .activation = {}};
 
 TEST(AcceleratorRun, ReservesWhatTheEstimateDeclaresAndGivesItBack) {
   HostSim gpu;
   {
-    const Estimate estimate = sim_conv().describe(conv, gpu.spec()).value().front();
+    const Estimate estimate = sim_conv().describe(small_conv, gpu.spec()).value().front();
     const std::vector<float> kernels(2 * 2 * 8, 1.0F);
     const LayerWeights weights{kernels, {}, {}, {}};
-    const auto run = AcceleratorRun::make(conv, estimate, gpu, [&](Arena& persistent) {
-      return sim_conv().prepare(conv, estimate, weights, persistent, gpu);
+    const auto run = AcceleratorRun::make(small_conv, estimate, gpu, [&](Arena& persistent) {
+      return sim_conv().prepare(small_conv, estimate, weights, persistent, gpu);
     });
     ASSERT_TRUE(run) << run.error().message;
     const std::vector<std::vector<float>> ones = {std::vector<float>(128, 1.0F)};
@@ -32,10 +32,11 @@ TEST(AcceleratorRun, ReportsWhatCannotBeReserved) {
   HostSimOptions options;
   options.device_budget = 512;
   HostSim gpu(options);
-  const Estimate estimate = sim_conv().describe(conv, gpu.spec()).value().front();
-  const auto run = AcceleratorRun::make(conv, estimate, gpu, [&](Arena&) -> Result<std::unique_ptr<PreparedLayer>> {
-    return Error{ErrorCode::internal, "not reached"};
-  });
+  const Estimate estimate = sim_conv().describe(small_conv, gpu.spec()).value().front();
+  const auto run =
+      AcceleratorRun::make(small_conv, estimate, gpu, [&](Arena&) -> Result<std::unique_ptr<PreparedLayer>> {
+        return Error{ErrorCode::internal, "not reached"};
+      });
   ASSERT_FALSE(run);
   EXPECT_EQ(run.error().code, ErrorCode::over_budget);
 }

@@ -43,7 +43,7 @@ class HostDevice final : public Device {
 constexpr Format blocked{ElementType::f32, Layout::blocked8};
 
 // Describes relu on blocked tensors in two stages: the input is copied to scratch, then scratch to the output.
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec&) {
+Result<std::vector<Estimate>> describe_relu(const LayerProblem& problem, const DeviceSpec&) {
   const std::int64_t bytes = tensor_bytes(input_shape(problem, 0), blocked);
   Estimate estimate;
   estimate.in = blocked;
@@ -83,15 +83,15 @@ class Faulty final : public PreparedLayer {
 };
 
 template <Fault fault>
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                               Device&) {
+Result<std::unique_ptr<PreparedLayer>> prepare_layer(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
+                                                     Device&) {
   return std::unique_ptr<PreparedLayer>(std::make_unique<Faulty<fault>>());
 }
 
 // Returns all failure messages of check_primitive() on a relu of 5 channels.
 template <Fault fault>
 std::string failures() {
-  const Primitive primitive{"test.faulty", 1, DeviceKind::cpu, &describe, &prepare<fault>};
+  const Primitive primitive{"test.faulty", 1, DeviceKind::cpu, &describe_relu, &prepare_layer<fault>};
   HostDevice device;
   ::testing::TestPartResultArray results;
   {

@@ -5,7 +5,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_average(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
   if (pool == nullptr || pool->kind != PoolKind::average || pool->mode != PoolMode::plain) {
     return refusal("cpu.pool.average", "plain average poolings", problem);
@@ -15,6 +15,6 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 }  // namespace
 
-extern constinit const Primitive pool_average{"cpu.pool.average", 3, DeviceKind::cpu, &describe, &prepare_pool};
+extern constinit const Primitive pool_average{"cpu.pool.average", 3, DeviceKind::cpu, &describe_average, &prepare_pool};
 
 }  // namespace znni::cpu

@@ -6,7 +6,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_mpf(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
   if (pool == nullptr || pool->mode != PoolMode::fragments) {
     return refusal("cpu.pool.mpf", "poolings into fragments", problem);
@@ -16,6 +16,6 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 }  // namespace
 
-extern constinit const Primitive pool_mpf{"cpu.pool.mpf", 4, DeviceKind::cpu, &describe, &prepare_pool};
+extern constinit const Primitive pool_mpf{"cpu.pool.mpf", 4, DeviceKind::cpu, &describe_mpf, &prepare_pool};
 
 }  // namespace znni::cpu

@@ -18,8 +18,8 @@ std::int64_t as_signed(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(saturated)));
 }
 
-void describe(const std::string& name, const SharedRegion& region,
-              inference::SystemSharedMemoryStatusResponse& response) {
+void describe_region(const std::string& name, const SharedRegion& region,
+                     inference::SystemSharedMemoryStatusResponse& response) {
   auto& status = (*response.mutable_regions())[name];
   status.set_name(name);
   status.set_key(region.key());
@@ -49,10 +49,10 @@ grpc::Status describe_regions(const inference::SystemSharedMemoryStatusRequest& 
   if (!request.name().empty()) {
     const Result<RegionHandle> region = regions.find(request.name());
     if (!region) return to_status(region.error());
-    describe(request.name(), **region, response);
+    describe_region(request.name(), **region, response);
     return grpc::Status::OK;
   }
-  for (const auto& [name, region] : regions.all()) describe(name, *region, response);
+  for (const auto& [name, region] : regions.all()) describe_region(name, *region, response);
   return grpc::Status::OK;
 }
 

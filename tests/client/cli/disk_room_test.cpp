@@ -6,7 +6,7 @@ namespace znni::client {
 namespace {
 
 const VolumeFacts facts{1, {6, 30, 40}, VoxelType::f32};
-constexpr std::int64_t whole = 6 * 30 * 40 * 4;
+constexpr std::int64_t whole_bytes = 6 * 30 * 40 * 4;
 const Parts one{facts.n, facts.n};
 const Parts four{facts.n, {6, 20, 25}};
 
@@ -16,18 +16,18 @@ SpaceOf space(std::int64_t total, std::int64_t free) {
 
 TEST(DiskRoom, OfAnOutputThatGoesOnTheRestIsMissing) {
   const FileName npy{"out.npy", ""};
-  EXPECT_EQ(bytes_missing(npy, {facts, one}), whole);
-  EXPECT_EQ(bytes_missing(npy, {facts, one, 0, 2}), whole / 6 * 4);
-  EXPECT_EQ(bytes_missing(npy, {facts, four, 1, 0}), whole - 6 * 20 * 25 * 4);
-  EXPECT_EQ(bytes_missing(npy, {facts, four, 1, 3}), whole - 6 * 20 * 25 * 4 - 3 * 20 * 15 * 4);
+  EXPECT_EQ(bytes_missing(npy, {facts, one}), whole_bytes);
+  EXPECT_EQ(bytes_missing(npy, {facts, one, 0, 2}), whole_bytes / 6 * 4);
+  EXPECT_EQ(bytes_missing(npy, {facts, four, 1, 0}), whole_bytes - 6 * 20 * 25 * 4);
+  EXPECT_EQ(bytes_missing(npy, {facts, four, 1, 3}), whole_bytes - 6 * 20 * 25 * 4 - 3 * 20 * 15 * 4);
   EXPECT_EQ(bytes_missing(npy, {facts, four, 4, 0}), 0);
 }
 
 TEST(DiskRoom, ATiffInPartsIsCopiedAtItsEnd) {
   const FileName tiff{"out.tif", ""};
-  EXPECT_EQ(bytes_missing(tiff, {facts, one}), whole);
-  EXPECT_EQ(bytes_missing(tiff, {facts, four}), 2 * whole);
-  EXPECT_EQ(bytes_missing(tiff, {facts, four, 4, 0}), whole);
+  EXPECT_EQ(bytes_missing(tiff, {facts, one}), whole_bytes);
+  EXPECT_EQ(bytes_missing(tiff, {facts, four}), 2 * whole_bytes);
+  EXPECT_EQ(bytes_missing(tiff, {facts, four, 4, 0}), whole_bytes);
 }
 
 TEST(DiskRoom, Hdf5HasWholeChunks) {
@@ -42,8 +42,8 @@ TEST(DiskRoom, Hdf5HasWholeChunks) {
 TEST(DiskRoom, TooLittleIsRefusedWithTheBytes) {
   const FileName npy{"/data/out.npy", ""};
   const OutputShare share{facts, one};
-  EXPECT_TRUE(check_room(npy, share, space(1 << 20, whole)));
-  const Result<void> refused = check_room(npy, share, space(1 << 20, whole - 1));
+  EXPECT_TRUE(check_room(npy, share, space(1 << 20, whole_bytes)));
+  const Result<void> refused = check_room(npy, share, space(1 << 20, whole_bytes - 1));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("/data/out.npy: needs 28800 bytes"), std::string::npos);
@@ -62,7 +62,7 @@ TEST(DiskRoom, WhatBeginsAnewHasTheRoomOfThePartialOutput) {
   for (const FileName& name : {FileName{scratch.file("out.npy"), ""}, FileName{scratch.file("out.h5"), "/prob"}}) {
     write_unfinished(name, facts, facts.n.z);
     const std::int64_t there = bytes_of_partial(name);
-    EXPECT_GE(there, whole) << to_string(name);
+    EXPECT_GE(there, whole_bytes) << to_string(name);
     EXPECT_TRUE(check_room(name, {facts, one}, space(1 << 20, 0))) << to_string(name);
     EXPECT_FALSE(check_room(name, {facts, one, 0, 1}, space(1 << 20, 0))) << "what is there is kept";
   }

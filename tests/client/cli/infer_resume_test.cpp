@@ -14,7 +14,7 @@ namespace znni::client {
 namespace {
 
 // Four parts of the output of 7x4x6 voxels; all but the first are smaller.
-constexpr Vec3 part{1, 3, 4};
+constexpr Vec3 resumed_part{1, 3, 4};
 
 void remove_by_hand(const FileName& name) {
   if (name.dataset.empty()) {
@@ -52,7 +52,7 @@ TEST(InferResume, InterruptedPartsGoOn) {
   const Scratch scratch;
   for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
     {
-      const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+      const FakeDaemon dying(Behaviour::dies_in_the_middle, {resumed_part, "model", 2});
       const auto outcome = run_infer(options_for(dying, scratch, name), {});
       ASSERT_FALSE(outcome);
       EXPECT_NE(outcome.error().message.find("2 of 4 parts and 3 of 7 planes are kept"), std::string::npos)
@@ -76,14 +76,14 @@ TEST(InferResume, InterruptedPartsGoOn) {
 
 TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   const Scratch scratch;
-  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 2});
+  const FakeDaemon refusing(Behaviour::refuses, {resumed_part, "model", 2});
   Options options = options_for(refusing, scratch, "out.npy");
   options.wait_seconds = 0;
   const auto refused = run_infer(options, {});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("2 of 4 parts and 0 of 7 planes are kept"), std::string::npos);
   options.resume = true;
-  const FakeDaemon retrained(Behaviour::sound, {part, "another"});
+  const FakeDaemon retrained(Behaviour::sound, {resumed_part, "another"});
   options.server = retrained.address();
   const auto other = run_infer(options, {});
   ASSERT_FALSE(other);
@@ -94,7 +94,7 @@ TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   state.parts_done = 1;
   state.planes_done = 7;
   ASSERT_TRUE(write_resume(parse_file_name(options.output), state));
-  const FakeDaemon daemon(Behaviour::sound, {part});
+  const FakeDaemon daemon(Behaviour::sound, {resumed_part});
   options.server = daemon.address();
   ASSERT_TRUE(run_infer(options, {}));
   EXPECT_EQ(daemon.streams(), 2);
@@ -104,7 +104,7 @@ TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
 // The daemon refuses twice after the second part, and once before the rest of an interrupted run.
 TEST(InferResume, ARefusalBetweenPartsPasses) {
   const Scratch scratch;
-  const FakeDaemon busy(Behaviour::refuses, {part, "model", 2, 2});
+  const FakeDaemon busy(Behaviour::refuses, {resumed_part, "model", 2, 2});
   Options options = options_for(busy, scratch, "out.npy");
   options.progress = true;
   testing::internal::CaptureStderr();
@@ -114,10 +114,10 @@ TEST(InferResume, ARefusalBetweenPartsPasses) {
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(busy.streams(), 6);
   expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+  const FakeDaemon dying(Behaviour::dies_in_the_middle, {resumed_part, "model", 2});
   Options broken = options_for(dying, scratch, "broken.npy");
   ASSERT_FALSE(run_infer(broken, {})) << "what broke in the middle of a part is not tried again";
-  const FakeDaemon filled(Behaviour::refuses, {part, "model", 0, 2});
+  const FakeDaemon filled(Behaviour::refuses, {resumed_part, "model", 0, 2});
   broken.server = filled.address();
   broken.resume = true;
   testing::internal::CaptureStderr();
@@ -131,7 +131,7 @@ TEST(InferResume, ARefusalBetweenPartsPasses) {
 
 TEST(InferResume, AWaitBetweenPartsEndsWhenInterrupted) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::refuses, {part, "model", 2});
+  const FakeDaemon daemon(Behaviour::refuses, {resumed_part, "model", 2});
   std::stop_source stop;
   const std::jthread canceller([&] {
     while (daemon.streams() < 3) std::this_thread::yield();
@@ -145,7 +145,7 @@ TEST(InferResume, AWaitBetweenPartsEndsWhenInterrupted) {
 
 TEST(InferResume, ANewModelBetweenPartsIsNothingToGoOnWith) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::is_retrained, {part, "model", 2});
+  const FakeDaemon daemon(Behaviour::is_retrained, {resumed_part, "model", 2});
   const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), {});
   ASSERT_FALSE(outcome);
   EXPECT_EQ(daemon.streams(), 3);
@@ -156,7 +156,7 @@ TEST(InferResume, ANewModelBetweenPartsIsNothingToGoOnWith) {
 // All is computed, but finish() fails, as on a full disk.
 TEST(InferResume, AnOutputThatCannotBeFinishedIsFinishedLater) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
+  const FakeDaemon daemon(Behaviour::sound, {resumed_part});
   const FakeDaemon whole;
   for (const auto& [name, from] : {std::pair{"out.npy", &whole}, {"parts.npy", &daemon}, {"parts.tif", &daemon}}) {
     Options options = options_for(*from, scratch, name);
@@ -181,9 +181,9 @@ TEST(InferResume, AnOutputThatCannotBeFinishedIsFinishedLater) {
 // The run was killed before it removed the record.
 TEST(InferResume, AFinishedOutputWithItsRecordIsDone) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
+  const FakeDaemon daemon(Behaviour::sound, {resumed_part});
   for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
-    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+    const FakeDaemon dying(Behaviour::dies_in_the_middle, {resumed_part, "model", 2});
     Options options = options_for(dying, scratch, name);
     ASSERT_FALSE(run_infer(options, {}));
     const FileName output = parse_file_name(options.output);
@@ -206,14 +206,14 @@ TEST(InferResume, AFinishedOutputWithItsRecordIsDone) {
 // one.
 TEST(InferResume, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
+  const FakeDaemon daemon(Behaviour::sound, {resumed_part});
   for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
     Options options = options_for(daemon, scratch, name);
     ASSERT_TRUE(run_infer(options, {}));
     const FileName output = parse_file_name(options.output);
     const FileName partial = partial_name(output);
     options.overwrite = true;
-    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+    const FakeDaemon dying(Behaviour::dies_in_the_middle, {resumed_part, "model", 2});
     options.server = dying.address();
     ASSERT_FALSE(run_infer(options, {}));
     ResumeState state = **read_resume(output);
@@ -242,7 +242,7 @@ TEST(InferResume, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
 // All parts exist, but the stack is not yet made of them.
 TEST(InferResume, ARunThatDiedBeforeItsEndHasNothingToCompute) {
   const Scratch scratch;
-  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 3});
+  const FakeDaemon refusing(Behaviour::refuses, {resumed_part, "model", 3});
   Options options = options_for(refusing, scratch, "out.tif");
   options.wait_seconds = 0;
   ASSERT_FALSE(run_infer(options, {}));
@@ -271,7 +271,7 @@ TEST(InferResume, ARunThatDiedBeforeItsEndHasNothingToCompute) {
 
 TEST(InferResume, ACancelInALaterPartKeepsTheEarlierOnes) {
   const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::never_answers, {part, "model", 1});
+  const FakeDaemon daemon(Behaviour::never_answers, {resumed_part, "model", 1});
   std::stop_source stop;
   std::jthread canceller([&] {
     while (daemon.streams() < 2) std::this_thread::yield();

@@ -8,13 +8,13 @@
 namespace znni::client {
 namespace {
 
-const VolumeFacts facts{2, {4, 6, 7}, VoxelType::u8};
+const VolumeFacts own_facts{2, {4, 6, 7}, VoxelType::u8};
 
 // Returns a source of the test volume that stores each box read in `read`.
 VolumeSource test_source(Box& read) {
-  return {facts, [&read](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
+  return {own_facts, [&read](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
             read = box;
-            const std::vector<std::byte> window = test_window(facts, z, box);
+            const std::vector<std::byte> window = test_window(own_facts, z, box);
             EXPECT_EQ(window.size(), out.size());
             std::copy(window.begin(), window.end(), out.begin());
             return {};
@@ -47,7 +47,7 @@ std::vector<Box> tiling(Vec3 n, const IsCut& is_cut) {
 // Returns a padded plane, computed voxel by voxel.
 std::vector<std::byte> padded(const PaddedExtent& extent, std::int64_t plane, const Box& window) {
   std::vector<std::byte> voxels;
-  for (std::int64_t c = 0; c < facts.channels; ++c) {
+  for (std::int64_t c = 0; c < own_facts.channels; ++c) {
     for (std::int64_t y = window.start.y; y < window.stop.y; ++y) {
       for (std::int64_t x = window.start.x; x < window.stop.x; ++x) {
         const auto from_z = source_position(extent, 0, plane);
@@ -56,7 +56,8 @@ std::vector<std::byte> padded(const PaddedExtent& extent, std::int64_t plane, co
         voxels.push_back(std::byte{0});
         if (!from_z || !from_y || !from_x) continue;
         const Vec3 at{*from_z, *from_y, *from_x};
-        voxels.back() = test_plane(facts, at.z)[static_cast<std::size_t>((c * facts.n.y + at.y) * facts.n.x + at.x)];
+        voxels.back() =
+            test_plane(own_facts, at.z)[static_cast<std::size_t>((c * own_facts.n.y + at.y) * own_facts.n.x + at.x)];
       }
     }
   }
@@ -71,8 +72,8 @@ TEST(PaddedReader, AnyWindowOfAnyPadding) {
   for (int i = 0; i < 200; ++i) {
     const Padding padding = static_cast<Padding>(integer(0, 2));
     const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
-    const Box box{{integer(0, 3), integer(0, 5), integer(0, 6)}, facts.n};
-    const PaddedExtent extent = pad(padding, facts.n, box, fov);
+    const Box box{{integer(0, 3), integer(0, 5), integer(0, 6)}, own_facts.n};
+    const PaddedExtent extent = pad(padding, own_facts.n, box, fov);
     const Vec3 start = {0, integer(0, extent.outer.y - 1), integer(0, extent.outer.x - 1)};
     const Box window{start, {1, integer(start.y + 1, extent.outer.y), integer(start.x + 1, extent.outer.x)}};
     Box read;
@@ -91,7 +92,7 @@ std::vector<std::byte> all_planes(const PaddedVolume& volume) {
   PaddedReader reader(volume, {{0, 0, 0}, volume.extent.outer});
   std::vector<std::byte> found;
   std::vector<std::byte> plane(
-      static_cast<std::size_t>(facts.channels * volume.extent.outer.y * volume.extent.outer.x));
+      static_cast<std::size_t>(own_facts.channels * volume.extent.outer.y * volume.extent.outer.x));
   for (std::int64_t z = 0; z < volume.extent.outer.z; ++z) {
     EXPECT_TRUE(reader.read(z, plane));
     found.insert(found.end(), plane.begin(), plane.end());
@@ -100,10 +101,10 @@ std::vector<std::byte> all_planes(const PaddedVolume& volume) {
 }
 
 // Returns rows and columns of `box` from [z][channels][y][x] voxels of extent `n`.
-std::vector<std::byte> crop(const std::vector<std::byte>& from, Vec3 n, const Box& box) {
+std::vector<std::byte> crop_of(const std::vector<std::byte>& from, Vec3 n, const Box& box) {
   std::vector<std::byte> found;
-  for (std::int64_t row = 0; row < n.z * facts.channels * n.y; ++row) {
-    const std::int64_t z = row / (facts.channels * n.y);
+  for (std::int64_t row = 0; row < n.z * own_facts.channels * n.y; ++row) {
+    const std::int64_t z = row / (own_facts.channels * n.y);
     const bool is_in = z >= box.start.z && z < box.stop.z && row % n.y >= box.start.y && row % n.y < box.stop.y;
     const auto begin = from.begin() + row * n.x;
     if (is_in) found.insert(found.end(), begin + box.start.x, begin + box.stop.x);
@@ -123,12 +124,12 @@ TEST(PaddedReader, AnyTilingByBoxesSendsWhatTheWholeDoes) {
     const Padding padding = static_cast<Padding>(i % 3);
     const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
     const Vec3 border = padding == Padding::none ? Vec3::cube(0) : fov - Vec3::cube(1);
-    const Box all{{0, 0, 0}, facts.n};
-    const PaddedVolume whole{test_source(ignored), all, pad(padding, facts.n, all, fov), {}, {}};
+    const Box all{{0, 0, 0}, own_facts.n};
+    const PaddedVolume whole{test_source(ignored), all, pad(padding, own_facts.n, all, fov), {}, {}};
     const std::vector<std::byte> sent = all_planes(whole);
-    for (const Box& box : tiling(facts.n, is_cut)) {
-      const PaddedVolume one{test_source(ignored), box, pad(padding, facts.n, box, fov), {}, {}};
-      ASSERT_EQ(all_planes(one), crop(sent, whole.extent.outer, {box.start, box.stop + border}))
+    for (const Box& box : tiling(own_facts.n, is_cut)) {
+      const PaddedVolume one{test_source(ignored), box, pad(padding, own_facts.n, box, fov), {}, {}};
+      ASSERT_EQ(all_planes(one), crop_of(sent, whole.extent.outer, {box.start, box.stop + border}))
           << to_string(padding) << " fov " << to_string(fov) << " box " << to_string(box);
     }
   }
@@ -136,8 +137,8 @@ TEST(PaddedReader, AnyTilingByBoxesSendsWhatTheWholeDoes) {
 
 TEST(PaddedReader, NoMoreOfTheFileIsReadThanAWindowNeeds) {
   Box read;
-  const Box box{{0, 1, 0}, facts.n};
-  const PaddedVolume volume{test_source(read), box, pad(Padding::none, facts.n, box, {1, 1, 1}), {}, {}};
+  const Box box{{0, 1, 0}, own_facts.n};
+  const PaddedVolume volume{test_source(read), box, pad(Padding::none, own_facts.n, box, {1, 1, 1}), {}, {}};
   PaddedReader reader(volume, {{0, 2, 3}, {1, 4, 5}});
   std::vector<std::byte> plane(2 * 2 * 2);
   ASSERT_TRUE(reader.read(0, plane));
@@ -149,14 +150,14 @@ TEST(PaddedReader, NoMoreOfTheFileIsReadThanAWindowNeeds) {
 
 TEST(PaddedReader, ScaleIsAppliedToPaddingToo) {
   Box read;
-  const Box whole{{0, 0, 0}, facts.n};
-  const PaddedVolume volume{test_source(read), whole, pad(Padding::zero, facts.n, whole, {3, 3, 3}), 2.0F, 1.5F};
+  const Box whole{{0, 0, 0}, own_facts.n};
+  const PaddedVolume volume{test_source(read), whole, pad(Padding::zero, own_facts.n, whole, {3, 3, 3}), 2.0F, 1.5F};
   PaddedReader reader(volume, {{0, 0, 0}, volume.extent.outer});
   std::vector<float> plane(static_cast<std::size_t>(2 * 8 * 9));
   ASSERT_TRUE(reader.read(0, std::as_writable_bytes(std::span(plane))));
   EXPECT_EQ(plane, std::vector<float>(plane.size(), 1.5F));
   ASSERT_TRUE(reader.read(1, std::as_writable_bytes(std::span(plane))));
-  EXPECT_EQ(plane[10], 2.0F * static_cast<float>(std::to_integer<int>(test_plane(facts, 0)[0])) + 1.5F);
+  EXPECT_EQ(plane[10], 2.0F * static_cast<float>(std::to_integer<int>(test_plane(own_facts, 0)[0])) + 1.5F);
 }
 
 }  // namespace

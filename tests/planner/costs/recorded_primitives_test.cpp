@@ -57,7 +57,7 @@ RecordedPrimitives made() {
   return *std::move(made);
 }
 
-const Primitive& find(const RecordedPrimitives& recorded, std::string_view name) {
+const Primitive& find_recorded(const RecordedPrimitives& recorded, std::string_view name) {
   for (const Primitive* primitive : recorded.backend().primitives) {
     if (primitive->name == name) return *primitive;
   }
@@ -67,9 +67,9 @@ const Primitive& find(const RecordedPrimitives& recorded, std::string_view name)
 
 TEST(PlannerRecordedPrimitives, DescribeWhatLiesBetweenRows) {
   const RecordedPrimitives recorded = made();
-  const Primitive& primitive = find(recorded, "there.conv");
+  const Primitive& primitive = find_recorded(recorded, "there.conv");
   EXPECT_EQ(primitive.device, DeviceKind::cpu);
-  EXPECT_EQ(find(recorded, "card.conv").device, DeviceKind::gpu);
+  EXPECT_EQ(find_recorded(recorded, "card.conv").device, DeviceKind::gpu);
   const Result<std::vector<Estimate>> estimates = primitive.describe(conv_problem(10), machine().devices[0].spec);
   ASSERT_TRUE(estimates) << estimates.error().message;
   ASSERT_EQ(estimates->size(), 1U);
@@ -78,13 +78,13 @@ TEST(PlannerRecordedPrimitives, DescribeWhatLiesBetweenRows) {
   EXPECT_GE(persistent_bytes(estimates->front().memory), 100);
   EXPECT_GE(peak(estimates->front().memory), tensor_bytes(input_shape(conv_problem(10), 0), {}) + 1000);
   EXPECT_GE(peak(estimates->front().memory, MemorySpace::device), 5000);
-  const auto card = find(recorded, "card.conv").describe(conv_problem(10), machine().devices[1].spec);
+  const auto card = find_recorded(recorded, "card.conv").describe(conv_problem(10), machine().devices[1].spec);
   EXPECT_GE(peak(card->front().memory, MemorySpace::device), tensor_bytes(input_shape(conv_problem(10), 0), {}) + 5000);
 }
 
 TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
   const RecordedPrimitives recorded = made();
-  const Primitive& primitive = find(recorded, "there.conv");
+  const Primitive& primitive = find_recorded(recorded, "there.conv");
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   const auto cost = [&](const LayerProblem& problem) {
     const auto estimates = primitive.describe(problem, machine().devices[0].spec);
@@ -107,7 +107,7 @@ TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
 TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
   const RecordedPrimitives recorded = made();
   const LayerProblem other = ConvProblem{{1, 2, Vec3::cube(9)}, 3, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
-  const auto refused = find(recorded, "there.conv").describe(other, machine().devices[0].spec);
+  const auto refused = find_recorded(recorded, "there.conv").describe(other, machine().devices[0].spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "no record of conv 2 -> 3, k 3x3x3, nor of another conv k 3x3x3");
 }
@@ -120,14 +120,14 @@ TEST(PlannerRecordedPrimitives, RefuseSizesThatAreRecordedToBeTooLarge) {
   all.insert(limit);
   const RecordedPrimitives recorded = RecordedPrimitives::make(all, machine(), {}).value();
   const DeviceSpec card = machine().devices[1].spec;
-  EXPECT_TRUE(find(recorded, "card.conv").describe(conv_problem(27), card));
+  EXPECT_TRUE(find_recorded(recorded, "card.conv").describe(conv_problem(27), card));
   for (const std::int64_t edge : {28, 29, 64}) {
-    const auto refused = find(recorded, "card.conv").describe(conv_problem(edge), card);
+    const auto refused = find_recorded(recorded, "card.conv").describe(conv_problem(edge), card);
     ASSERT_FALSE(refused) << edge;
     EXPECT_EQ(refused.error().message, "recorded to refuse layers of this size");
   }
-  EXPECT_TRUE(find(recorded, "card.conv").describe(conv_problem(64, 4, 4), card)) << "another kind of layer";
-  EXPECT_TRUE(find(recorded, "there.conv").describe(conv_problem(64), machine().devices[0].spec));
+  EXPECT_TRUE(find_recorded(recorded, "card.conv").describe(conv_problem(64, 4, 4), card)) << "another kind of layer";
+  EXPECT_TRUE(find_recorded(recorded, "there.conv").describe(conv_problem(64), machine().devices[0].spec));
 }
 
 TEST(PlannerRecordedPrimitives, TakePartInASearch) {

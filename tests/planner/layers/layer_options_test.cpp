@@ -11,10 +11,10 @@
 namespace znni {
 namespace {
 
-const LayerProblem conv = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
+const LayerProblem small_conv = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 const LayerProblem sum = AddProblem{{1, 2, Vec3::cube(8)}, 2, {}};
 
-MemoryPlan memory() {
+MemoryPlan memory_plan() {
   return {{"input 0", MemorySpace::host, 100, Lifetime::stages(0, 0)},
           {"input 1", MemorySpace::host, 1000, Lifetime::stages(0, 1)},
           {"output", MemorySpace::host, 640, Lifetime::stages(1, 1)},
@@ -26,10 +26,10 @@ MemoryPlan memory() {
 
 TEST(PlannerLayerOptions, PeakOfACallCountsWholeBuffersStageByStage) {
   // Stage 0: 128 + 1024 + 64; stage 1: 1024 + 640; stage 2: the output lives on, 640 + 6400.
-  EXPECT_EQ(call_peak(memory(), {{0, true}, {1, true}}), 7040);
+  EXPECT_EQ(call_peak(memory_plan(), {{0, true}, {1, true}}), 7040);
   // An input that lives on is alive to the end.
-  EXPECT_EQ(call_peak(memory(), {{0, true}, {1, false}}), 7040 + 1024);
-  EXPECT_EQ(call_peak(memory(), {{0, false}, {1, false}}), 7040 + 1024 + 128);
+  EXPECT_EQ(call_peak(memory_plan(), {{0, true}, {1, false}}), 7040 + 1024);
+  EXPECT_EQ(call_peak(memory_plan(), {{0, false}, {1, false}}), 7040 + 1024 + 128);
 }
 
 TEST(PlannerLayerOptions, TheSameTensorTwiceCountsOnceUpToItsLastUse) {
@@ -52,7 +52,7 @@ class PlannerOptionTable : public testing::Test {
 };
 
 TEST_F(PlannerOptionTable, NothingKeptIsBeatenByAnother) {
-  for (const LayerProblem& problem : {conv, sum}) {
+  for (const LayerProblem& problem : {small_conv, sum}) {
     const std::vector<InputUse> uses(static_cast<std::size_t>(input_count(problem)), InputUse{});
     const LayerOptions& options = table_.get(problem, uses);
     ASSERT_FALSE(options.empty());
@@ -72,15 +72,15 @@ TEST_F(PlannerOptionTable, OfEqualsTheFirstByNameStays) {
   const std::array<const Backend*, 1> backends = {&backend};
   const Catalogue catalogue = Catalogue::make(backends).value();
   OptionTable table(catalogue, spec_, *costs_);
-  const LayerOptions& options = table.get(conv, {InputUse{}});
+  const LayerOptions& options = table.get(small_conv, {InputUse{}});
   ASSERT_FALSE(options.empty());
   for (const LayerOption& option : options) EXPECT_EQ(option.primitive->name, "twin.a");
 }
 
 TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
-  const LayerOptions& options = table_.get(conv, {InputUse{}});
+  const LayerOptions& options = table_.get(small_conv, {InputUse{}});
   for (const Primitive* primitive : catalogue_.primitives()) {
-    const Result<std::vector<Estimate>> estimates = primitive->describe(conv, spec_);
+    const Result<std::vector<Estimate>> estimates = primitive->describe(small_conv, spec_);
     if (!estimates) continue;
     for (const Estimate& estimate : *estimates) {
       const bool as_fast = std::any_of(options.begin(), options.end(), [&](const LayerOption& option) {
@@ -93,11 +93,11 @@ TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
 
 // What stands before the planes that a call reads and writes is counted as long as its tensors.
 TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
-  const Estimate estimate = drawn::describe_conv(conv, spec_)->front();
-  const MemoryPlan longer = with_whole_tensors(conv, estimate, {{0, true, {3, 0, 0}}}, {2, 0, 0});
-  Shape5 before = input_shape(conv, 0);
+  const Estimate estimate = drawn::describe_conv(small_conv, spec_)->front();
+  const MemoryPlan longer = with_whole_tensors(small_conv, estimate, {{0, true, {3, 0, 0}}}, {2, 0, 0});
+  Shape5 before = input_shape(small_conv, 0);
   before.n.z = 3;
-  Shape5 behind = output_shape(conv);
+  Shape5 behind = output_shape(small_conv);
   behind.n.z = 2;
   for (std::size_t i = 0; i < longer.size(); ++i) {
     std::int64_t more = 0;
@@ -105,8 +105,8 @@ TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
     if (longer[i].name == output_name) more = tensor_bytes(behind, estimate.out);
     EXPECT_EQ(longer[i].bytes, estimate.memory[i].bytes + more) << longer[i].name;
   }
-  const LayerOptions& alone = table_.get(conv, {InputUse{}});
-  const LayerOptions& kept = table_.get(conv, {InputUse{}}, nullptr, {2, 0, 0});
+  const LayerOptions& alone = table_.get(small_conv, {InputUse{}});
+  const LayerOptions& kept = table_.get(small_conv, {InputUse{}}, nullptr, {2, 0, 0});
   EXPECT_NE(&alone, &kept);
   for (const LayerOption& option : alone) EXPECT_EQ(option.peak, option.reordered_peak);
   for (const LayerOption& option : kept) EXPECT_GE(option.peak, option.reordered_peak);
@@ -167,10 +167,10 @@ TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
 }
 
 TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
-  const LayerOptions& first = table_.get(conv, {InputUse{}});
-  EXPECT_EQ(&table_.get(conv, {InputUse{}}), &first);
-  EXPECT_NE(&table_.get(conv, {{0, false}}), &first);
-  const LayerOptions& forced = table_.get(conv, {InputUse{}}, &drawn::other_conv);
+  const LayerOptions& first = table_.get(small_conv, {InputUse{}});
+  EXPECT_EQ(&table_.get(small_conv, {InputUse{}}), &first);
+  EXPECT_NE(&table_.get(small_conv, {{0, false}}), &first);
+  const LayerOptions& forced = table_.get(small_conv, {InputUse{}}, &drawn::other_conv);
   for (const LayerOption& option : forced) EXPECT_EQ(option.primitive, &drawn::other_conv);
   EXPECT_FALSE(forced.empty());
 }
@@ -196,7 +196,7 @@ TEST_F(PlannerOptionTable, OtherKindsOfDevicesTakeNoPart) {
   DeviceSpec gpu;
   gpu.kind = DeviceKind::gpu;
   OptionTable table(catalogue_, gpu, *costs_);
-  EXPECT_TRUE(table.get(conv, {InputUse{}}).empty());
+  EXPECT_TRUE(table.get(small_conv, {InputUse{}}).empty());
 }
 
 }  // namespace

@@ -10,9 +10,11 @@ namespace {
 
 using testing::ElementsAre;
 
-Convolution conv(std::int64_t f_out, Vec3 k, Vec3 dilation = Vec3::cube(1)) { return {f_out, k, dilation, {}}; }
+Convolution convolution_of(std::int64_t f_out, Vec3 k, Vec3 dilation = Vec3::cube(1)) {
+  return {f_out, k, dilation, {}};
+}
 
-Convolution conv(std::int64_t f_out, std::int64_t k) { return conv(f_out, Vec3::cube(k)); }
+Convolution convolution_of(std::int64_t f_out, std::int64_t k) { return convolution_of(f_out, Vec3::cube(k)); }
 
 LoadedNetwork loaded_of(std::vector<Node> nodes) {
   LoadedNetwork loaded;
@@ -30,36 +32,39 @@ std::vector<std::string> passed(std::vector<Node> nodes) {
 const Crop border{Vec3::cube(1), Vec3::cube(1)};
 
 TEST(PlannerGraphSums, KernelsOfOneExtentBecomeOne) {
-  EXPECT_THAT(passed({{"a", conv(3, 2), {0}}, {"b", conv(3, 2), {0}}, {"c", conv(3, 2), {0}}, {"s", Add{}, {1, 2, 3}}}),
+  EXPECT_THAT(passed({{"a", convolution_of(3, 2), {0}},
+                      {"b", convolution_of(3, 2), {0}},
+                      {"c", convolution_of(3, 2), {0}},
+                      {"s", Add{}, {1, 2, 3}}}),
               ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input"));
 }
 
 // As a net is trained: three branches, each with a normalisation, of which one kernel is left.
 TEST(PlannerGraphSums, SmallerKernelsNormalisationsAndTheTensorItselfGoIntoTheConvolution) {
-  EXPECT_THAT(passed({{"a", conv(2, 3), {0}},
+  EXPECT_THAT(passed({{"a", convolution_of(2, 3), {0}},
                       {"norm_a", ScaleShift{}, {1}},
                       {"crop", border, {0}},
-                      {"b", conv(2, 1), {3}},
+                      {"b", convolution_of(2, 1), {3}},
                       {"norm_b", ScaleShift{}, {4}},
                       {"norm_c", ScaleShift{}, {3}},
                       {"sum_ab", Add{}, {2, 5}},
                       {"sum", Add{}, {7, 6}},
                       {"relu", Activate{{ActivationKind::relu, 0}}, {8}}}),
               ElementsAre("a: conv 2 -> 2, k 3x3x3, relu <- input"));
-  EXPECT_THAT(passed({{"crop", border, {0}}, {"a", conv(2, 3), {0}}, {"sum", Add{}, {1, 2}}}),
+  EXPECT_THAT(passed({{"crop", border, {0}}, {"a", convolution_of(2, 3), {0}}, {"sum", Add{}, {1, 2}}}),
               ElementsAre("a: conv 2 -> 2, k 3x3x3 <- input"));
   // Cropped behind, and the larger one cropped, too.
-  EXPECT_THAT(passed({{"b", conv(3, 1), {0}},
+  EXPECT_THAT(passed({{"b", convolution_of(3, 1), {0}},
                       {"crop_b", Crop{{2, 1, 1}, {1, 2, 2}}, {1}},
-                      {"a", conv(3, 3), {0}},
+                      {"a", convolution_of(3, 3), {0}},
                       {"crop_a", Crop{{1, 0, 0}, {0, 1, 1}}, {3}},
                       {"sum", Add{}, {2, 4}}}),
               ElementsAre("a: conv 2 -> 3, k 3x3x3 <- input", "crop_a: crop 3, begin 1x0x0, end 0x1x1 <- a"));
 }
 
 TEST(PlannerGraphSums, OthersStillReadWhatGoesIntoAConvolution) {
-  EXPECT_THAT(passed({{"a", conv(2, 1), {0}},
-                      {"b", conv(2, 1), {0}},
+  EXPECT_THAT(passed({{"a", convolution_of(2, 1), {0}},
+                      {"b", convolution_of(2, 1), {0}},
                       {"sum", Add{}, {1, 2}},
                       {"soft", Softmax{}, {3}},
                       {"all", Concat{}, {4, 1}}}),
@@ -73,14 +78,14 @@ std::size_t left_of(const Operation& a, const Operation& b) {
 }
 
 TEST(PlannerGraphSums, EveryTapMustFallOntoOne) {
-  EXPECT_EQ(left_of(conv(2, {3, 3, 1}), conv(2, {3, 3, 1})), 2U);
-  EXPECT_EQ(left_of(conv(2, 3), conv(2, {2, 3, 3}, {2, 1, 1})), 2U);
-  EXPECT_EQ(left_of(conv(2, 5), conv(2, {3, 3, 3}, {2, 2, 2})), 2U);
-  EXPECT_EQ(left_of(conv(2, {3, 1, 1}, {2, 1, 1}), conv(2, {2, 1, 1}, {4, 1, 1})), 2U);
-  EXPECT_EQ(left_of(conv(2, {3, 1, 1}, {2, 1, 1}), Crop{{2, 0, 0}, {2, 0, 0}}), 2U);
+  EXPECT_EQ(left_of(convolution_of(2, {3, 3, 1}), convolution_of(2, {3, 3, 1})), 2U);
+  EXPECT_EQ(left_of(convolution_of(2, 3), convolution_of(2, {2, 3, 3}, {2, 1, 1})), 2U);
+  EXPECT_EQ(left_of(convolution_of(2, 5), convolution_of(2, {3, 3, 3}, {2, 2, 2})), 2U);
+  EXPECT_EQ(left_of(convolution_of(2, {3, 1, 1}, {2, 1, 1}), convolution_of(2, {2, 1, 1}, {4, 1, 1})), 2U);
+  EXPECT_EQ(left_of(convolution_of(2, {3, 1, 1}, {2, 1, 1}), Crop{{2, 0, 0}, {2, 0, 0}}), 2U);
   // Between taps; more taps either way; the ends alone.
-  EXPECT_EQ(left_of(conv(2, {3, 1, 1}, {2, 1, 1}), Crop{{1, 0, 0}, {3, 0, 0}}), 3U);
-  EXPECT_EQ(left_of(conv(2, {4, 1, 1}, {2, 1, 1}), conv(2, {3, 1, 1}, {3, 1, 1})), 3U);
+  EXPECT_EQ(left_of(convolution_of(2, {3, 1, 1}, {2, 1, 1}), Crop{{1, 0, 0}, {3, 0, 0}}), 3U);
+  EXPECT_EQ(left_of(convolution_of(2, {4, 1, 1}, {2, 1, 1}), convolution_of(2, {3, 1, 1}, {3, 1, 1})), 3U);
 }
 
 TEST(PlannerGraphSums, AddendsStayWhereTheyDifferInMoreThanTaps) {
@@ -92,10 +97,13 @@ TEST(PlannerGraphSums, AddendsStayWhereTheyDifferInMoreThanTaps) {
   };
   const Convolution active{2, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0}};
   // An activation between; another tensor; a residual; the same one twice; no convolution.
-  EXPECT_TRUE(stay({{"a", active, {0}}, {"b", conv(2, 1), {0}}, {"sum", Add{}, {1, 2}}}));
-  EXPECT_TRUE(stay({{"n", Softmax{}, {0}}, {"a", conv(2, 1), {1}}, {"b", conv(2, 1), {0}}, {"sum", Add{}, {2, 3}}}));
-  EXPECT_TRUE(stay({{"a", conv(2, 1), {0, 0}}, {"b", conv(2, 1), {0, 0}}, {"sum", Add{}, {1, 2}}}));
-  EXPECT_TRUE(stay({{"a", conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}}));
+  EXPECT_TRUE(stay({{"a", active, {0}}, {"b", convolution_of(2, 1), {0}}, {"sum", Add{}, {1, 2}}}));
+  EXPECT_TRUE(stay({{"n", Softmax{}, {0}},
+                    {"a", convolution_of(2, 1), {1}},
+                    {"b", convolution_of(2, 1), {0}},
+                    {"sum", Add{}, {2, 3}}}));
+  EXPECT_TRUE(stay({{"a", convolution_of(2, 1), {0, 0}}, {"b", convolution_of(2, 1), {0, 0}}, {"sum", Add{}, {1, 2}}}));
+  EXPECT_TRUE(stay({{"a", convolution_of(2, 1), {0}}, {"sum", Add{}, {1, 1}}}));
   EXPECT_TRUE(stay({{"a", ScaleShift{}, {0}}, {"b", ScaleShift{}, {0}}, {"sum", Add{}, {0, 1, 2}}}));
 }
 
@@ -104,7 +112,7 @@ TEST(PlannerGraphSums, SumsOfVeryManyStay) {
   std::vector<Node> nodes;
   Node sum{"sum", Add{}, {}};
   for (int i = 0; i < 17; ++i) {
-    nodes.push_back({"map" + std::to_string(i), conv(2, 1), {0}});
+    nodes.push_back({"map" + std::to_string(i), convolution_of(2, 1), {0}});
     sum.inputs.push_back(i + 1);
   }
   nodes.push_back(sum);
@@ -115,8 +123,8 @@ TEST(PlannerGraphSums, SumsOfVeryManyStay) {
 }
 
 TEST(PlannerGraphSums, WeightsAreThoseOfBothWhereTheirTapsFall) {
-  LoadedNetwork loaded = loaded_of({{"a", conv(2, {1, 1, 3}), {0}},
-                                    {"b", conv(2, {1, 1, 2}), {0}},
+  LoadedNetwork loaded = loaded_of({{"a", convolution_of(2, {1, 1, 3}), {0}},
+                                    {"b", convolution_of(2, {1, 1, 2}), {0}},
                                     {"crop_b", Crop{{0, 0, 1}, {}}, {2}},
                                     {"crop", Crop{{}, {0, 0, 2}}, {0}},
                                     {"norm", ScaleShift{}, {4}},

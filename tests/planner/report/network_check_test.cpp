@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 // A convolution, a pooling, a convolution: 2 channels in, 3 out.
-Network chain(int rank) {
+Network chain_of_rank(int rank) {
   const auto window = [rank](std::int64_t edge) { return Vec3{rank == 3 ? edge : 1, edge, edge}; };
   Network network;
   network.name = "chain";
@@ -33,7 +33,7 @@ Network strided() {
 }
 
 TEST(PlannerNetworkCheck, FactsOfADenseNetwork) {
-  const NetworkFacts facts = facts_of(chain(3));
+  const NetworkFacts facts = facts_of(chain_of_rank(3));
   EXPECT_EQ(facts.f_in, 2);
   EXPECT_EQ(facts.f_out, 3);
   EXPECT_EQ(facts.field_of_view, Vec3::cube(6));
@@ -55,7 +55,7 @@ TEST(PlannerNetworkCheck, FactsOfAStridedNetworkAreOfTheVolumeWithoutItsFrame) {
 }
 
 TEST(PlannerNetworkCheck, SeveralOutputsAreNamed) {
-  Network network = chain(3);
+  Network network = chain_of_rank(3);
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["outputs"],
             Json::parse(R"([{"name": "output", "channels": 3}])"));
   network.outputs = {{"mask", 1}, {"flow", 2}};
@@ -76,7 +76,7 @@ TEST(PlannerNetworkCheck, ARepeatedOutputSaysHowOften) {
 }
 
 TEST(PlannerNetworkCheck, OutputsOfSeveralStridesSayHowOftenEachIsRepeated) {
-  NetworkFacts facts = facts_of(chain(2));
+  NetworkFacts facts = facts_of(chain_of_rank(2));
   facts.outputs = {{"aux", 2, {1, 2, 4}}, {"mask", 1}};
   EXPECT_NE(check_text("net.onnx", facts)
                 .find("aux 2 (each voxel of the net's own written as 2x4 equal ones), mask 1, 5x5 voxels smaller"),
@@ -87,7 +87,7 @@ TEST(PlannerNetworkCheck, OutputsOfSeveralStridesSayHowOftenEachIsRepeated) {
 }
 
 TEST(PlannerNetworkCheck, SeveralInputsAreNamed) {
-  Network network = chain(3);
+  Network network = chain_of_rank(3);
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["inputs"],
             Json::parse(R"([{"name": "input", "channels": 2}])"));
   network.inputs = {{"raw", 1}, {"mask", 1}};
@@ -98,7 +98,7 @@ TEST(PlannerNetworkCheck, SeveralInputsAreNamed) {
 }
 
 TEST(PlannerNetworkCheck, LinesForPeople) {
-  EXPECT_EQ(check_text("net.onnx", facts_of(chain(3))),
+  EXPECT_EQ(check_text("net.onnx", facts_of(chain_of_rank(3))),
             "net.onnx runs here\n"
             "  input          2 channels, [N, C, Z, Y, X]\n"
             "  output         3 channels, 5x5x5 voxels smaller than the input\n"
@@ -106,7 +106,7 @@ TEST(PlannerNetworkCheck, LinesForPeople) {
             "  volumes        at least 6x6x6\n"
             "  parameters     319 as computed here, batch normalisations folded in\n"
             "  layers         2 convolution, 1 max pooling\n");
-  const std::string flat = check_text("net.onnx", facts_of(chain(2)));
+  const std::string flat = check_text("net.onnx", facts_of(chain_of_rank(2)));
   EXPECT_NE(flat.find("[N, C, Y, X]\n"), std::string::npos) << flat;
   EXPECT_NE(flat.find("at least 6x6\n"), std::string::npos) << flat;
   Network network = strided();
@@ -118,7 +118,7 @@ TEST(PlannerNetworkCheck, LinesForPeople) {
 }
 
 TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
-  const Json json = Json::parse(check_json("net.onnx", facts_of(chain(2))));
+  const Json json = Json::parse(check_json("net.onnx", facts_of(chain_of_rank(2))));
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5], "stride": [1, 1]},
       "inputs": [{"name": "input", "channels": 2}], "outputs": [{"name": "output", "channels": 3}],

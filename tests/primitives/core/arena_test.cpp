@@ -24,14 +24,14 @@ struct Fixture {
   Arena arena;
 };
 
-Buffer buffer(std::string name, std::int64_t bytes, Lifetime lifetime) {
+Buffer named_buffer(std::string name, std::int64_t bytes, Lifetime lifetime) {
   return {std::move(name), MemorySpace::host, bytes, lifetime};
 }
 
-const MemoryPlan three_stages = {buffer("input 0", 100, Lifetime::stages(0, 1)),
-                                 buffer("early", 40, Lifetime::stages(0, 0)),
-                                 buffer("late", 80, Lifetime::stages(1, 2)),
-                                 buffer("output", 60, Lifetime::stages(2, 2)), buffer("weights", 16, Lifetime::plan())};
+const MemoryPlan three_stages = {
+    named_buffer("input 0", 100, Lifetime::stages(0, 1)), named_buffer("early", 40, Lifetime::stages(0, 0)),
+    named_buffer("late", 80, Lifetime::stages(1, 2)), named_buffer("output", 60, Lifetime::stages(2, 2)),
+    named_buffer("weights", 16, Lifetime::plan())};
 
 TEST(Arena, GrantsTheDeclaredBytesWhereTheyLie) {
   Fixture fixture(three_stages);
@@ -134,7 +134,7 @@ TEST(ArenaDeathTest, StagesOnlyGoForward) {
 }
 
 TEST(ArenaDeathTest, GrantsWholeElementsOnly) {
-  Fixture fixture({buffer("odd", 7, Lifetime::stages(0, 0))});
+  Fixture fixture({named_buffer("odd", 7, Lifetime::stages(0, 0))});
   EXPECT_DEATH(static_cast<void>(fixture.arena.grant_as<float>("odd")), "whole number of elements");
 }
 

@@ -9,14 +9,14 @@
 namespace znni {
 namespace {
 
-constexpr Format planar{ElementType::f32, Layout::planar};
+constexpr Format planar_format{ElementType::f32, Layout::planar};
 constexpr Format blocked8{ElementType::f32, Layout::blocked8};
 constexpr Format blocked16{ElementType::f32, Layout::blocked16};
 constexpr Format channels_last{ElementType::f32, Layout::channels_last};
 
 TEST(Tensor, BytesCountWholeBlocks) {
   const Shape5 shape{2, 17, {3, 4, 5}};
-  EXPECT_EQ(tensor_bytes(shape, planar), 2 * 17 * 60 * 4);
+  EXPECT_EQ(tensor_bytes(shape, planar_format), 2 * 17 * 60 * 4);
   EXPECT_EQ(tensor_bytes(shape, channels_last), 2 * 17 * 60 * 4);
   EXPECT_EQ(tensor_bytes(shape, blocked8), 2 * 24 * 60 * 4);
   EXPECT_EQ(tensor_bytes(shape, blocked16), 2 * 32 * 60 * 4);
@@ -29,7 +29,7 @@ TEST(Tensor, BytesSaturate) { EXPECT_EQ(tensor_bytes({1 << 20, 1 << 20, Vec3::cu
 
 TEST(Tensor, DenseStrides) {
   const Shape5 shape{2, 17, {3, 4, 5}};
-  EXPECT_EQ(dense_strides(shape, planar), (Strides{17 * 60, 60, 20, 5, 1}));
+  EXPECT_EQ(dense_strides(shape, planar_format), (Strides{17 * 60, 60, 20, 5, 1}));
   EXPECT_EQ(dense_strides(shape, blocked16), (Strides{2 * 960, 960, 320, 80, 16}));
   EXPECT_EQ(dense_strides(shape, channels_last), (Strides{1020, 1, 340, 85, 17}));
 }
@@ -37,7 +37,7 @@ TEST(Tensor, DenseStrides) {
 // Every element of a dense tensor has its own place within the tensor's bytes.
 TEST(Tensor, DenseViewsPlaceEveryElementOnce) {
   const Shape5 shape{2, 19, {2, 3, 4}};
-  for (const Format format : {planar, blocked8, blocked16, channels_last}) {
+  for (const Format format : {planar_format, blocked8, blocked16, channels_last}) {
     std::vector<float> memory(static_cast<std::size_t>(tensor_bytes(shape, format) / 4));
     const TensorView view = dense_view(memory.data(), shape, format);
     EXPECT_TRUE(view.is_dense());
@@ -71,7 +71,7 @@ TEST(Tensor, AWindowIsNotDense) {
 }
 
 TEST(Tensor, Text) {
-  EXPECT_EQ(to_string(planar), "f32:planar");
+  EXPECT_EQ(to_string(planar_format), "f32:planar");
   EXPECT_EQ(to_string(blocked16), "f32:blocked16");
   EXPECT_EQ(to_string(Format{ElementType::u8, Layout::channels_last}), "u8:channels_last");
   EXPECT_EQ(to_string(Format{ElementType::bf16, Layout::channels_last}), "bf16:channels_last");

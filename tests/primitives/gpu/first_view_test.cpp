@@ -27,7 +27,7 @@ void run_rows(const ConvProblem& conv, const TensorView& in, const std::vector<f
   }
 }
 
-void check_convolution(const ConvProblem& conv, Format format, bool window, std::uint64_t seed) {
+void check_first_convolution(const ConvProblem& conv, Format format, bool window, std::uint64_t seed) {
   SCOPED_TRACE(to_string(LayerProblem(conv)) + " to " + to_string(format) + (window ? ", windows" : ", dense"));
   test::Random random(seed);
   const test::Weights weights = test::random_weights(conv, random);
@@ -59,15 +59,16 @@ TEST(FirstView, RandomConvolutionsOfFewImagesEqualTheOracle) {
     conv.in.f = std::min<std::int64_t>(conv.in.f, 3);
     conv.residual = false;
     for (const Format format : {planar_f32, last_f32, last_bf16}) {
-      check_convolution(conv, format, random.chance(0.5), seed);
+      check_first_convolution(conv, format, random.chance(0.5), seed);
     }
   }
 }
 
 TEST(FirstView, LongRowsAreCoveredByPairsOfVoxels) {
   for (const std::int64_t n : {1, 31, 32, 33, 64, 65, 96, 130}) {
-    check_convolution({{1, 1, {2, 2, n + 1}}, 17, {2, 1, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false},
-                      last_bf16, true, static_cast<std::uint64_t>(n));
+    check_first_convolution(
+        {{1, 1, {2, 2, n + 1}}, 17, {2, 1, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false}, last_bf16,
+        true, static_cast<std::uint64_t>(n));
   }
   EXPECT_EQ(first_row_lanes(1), 32);
   EXPECT_EQ(first_row_lanes(64), 32);

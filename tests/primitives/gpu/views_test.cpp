@@ -24,7 +24,7 @@ void run_rows(const ElementwiseArg& arg) {
   }
 }
 
-void run(const ElementwiseArg& arg, ElementType type) {
+void run_elementwise(const ElementwiseArg& arg, ElementType type) {
   if (type == ElementType::f32 && arg.width == 4) return run_rows<float, 4>(arg);
   if (type == ElementType::f32) return run_rows<float, 1>(arg);
   if (arg.width == 8) return run_rows<Bfloat, 8>(arg);
@@ -48,7 +48,7 @@ void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t se
   ElementwiseArg arg = elementwise_arg(inputs, out.view(), {ActivationKind::elu, 0.5F});
   arg.scale = scale.data();
   arg.shift = shift.data();
-  run(arg, format.type);
+  run_elementwise(arg, format.type);
   const std::vector<float> found = out.load();
   const std::vector<float> a = tensors[0].load();
   const std::vector<float> b = tensors[1].load();
@@ -79,7 +79,7 @@ TEST(Views, WorksInPlace) {
   tensor.store(random.normals(elements(shape)));
   const std::vector<float> before = tensor.load();
   const std::vector<TensorView> inputs = {tensor.view()};
-  run(elementwise_arg(inputs, tensor.view(), {ActivationKind::relu, 0.0F}), ElementType::f32);
+  run_elementwise(elementwise_arg(inputs, tensor.view(), {ActivationKind::relu, 0.0F}), ElementType::f32);
   const std::vector<float> after = tensor.load();
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], std::max(before[i], 0.0F));
 }

@@ -124,18 +124,18 @@ TEST(DividedLayer, RowsOfAnyLengthAreStaged) {
   }
 }
 
-const ConvProblem conv{
+const ConvProblem layer_conv{
     .in = {4, 4, {20, 8, 8}}, .f_out = 4, .k = {3, 3, 3}, .activation = {ActivationKind::relu, 0}, .residual = true};
 
 TEST(DividedLayer, SendsItsInputOnceAndItsHalosAgain) {
-  Example example(1, conv);
+  Example example(1, layer_conv);
   example.conv.residual = false;
   HostSim gpu;
   const DividedChoice choice{&test::sim_conv(), {}, {}, {}, {1, 0, 2, 6}, true};
   ASSERT_TRUE(run_divided(example, choice, gpu));
   EXPECT_EQ(gpu.uploads(), (test::LinkCount{4 * 3, 4 * 3 * std::int64_t{4 * 8 * 64 * 4}}));
   EXPECT_EQ(gpu.downloads().copies, 4 * 3 * 2);
-  EXPECT_EQ(gpu.downloads().bytes, tensor_bytes(output_shape(conv), {}));
+  EXPECT_EQ(gpu.downloads().bytes, tensor_bytes(output_shape(layer_conv), {}));
 }
 
 // The simulation runs the streams piece by piece; the formula must give the same time.
@@ -153,7 +153,7 @@ TEST(DividedLayer, TakesTheTimeThatIsDeclared) {
       options.spec.accelerator.down.bytes_per_second = rates.link * 0.8;
       options.spec.accelerator.duplex_bytes_per_second = rates.link * 4;
       HostSim gpu(options);
-      const Example example(1, conv);
+      const Example example(1, layer_conv);
       DividedChoice choice{&test::sim_conv(), {}, {}, {}, division, false};
       if (division.slab > 0 && division.f_out == 0) {
         choice.in = choice.out = last_f32;
@@ -171,7 +171,7 @@ TEST(DividedLayer, TakesTheTimeThatIsDeclared) {
 }
 
 TEST(DividedLayer, ReportsWantOfMemoryAtEveryAllocationAndLeaksNothing) {
-  const Example example(1, conv);
+  const Example example(1, layer_conv);
   const DividedChoice choice{&test::sim_conv(), {}, {}, {}, {1, 2, 2, 6}, true};
   HostSim gpu;
   ASSERT_TRUE(run_divided(example, choice, gpu));
@@ -189,7 +189,7 @@ TEST(DividedLayer, ReportsWantOfMemoryAtEveryAllocationAndLeaksNothing) {
 }
 
 TEST(DividedLayer, ReportsFailedWorkWhereverItHappens) {
-  const Example example(1, conv);
+  const Example example(1, layer_conv);
   const DividedChoice choice{&test::sim_conv(), {}, {}, {}, {2, 2, 0, 6}, true};
   std::int64_t pieces = 0;
   {

@@ -25,7 +25,7 @@ ModelSettings parsed(std::string_view text) {
   return settings ? *std::move(settings) : ModelSettings{};
 }
 
-std::string refusal(std::string_view text) {
+std::string config_refusal(std::string_view text) {
   const Result<ModelSettings> settings = parse_model_config(text);
   return settings ? "" : settings.error().message;
 }
@@ -70,28 +70,29 @@ TEST(ModelConfig, OurParameters) {
 }
 
 TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
-  EXPECT_EQ(refusal(parameter("input_scale", "1,5")), "parameter 'input_scale' is '1,5'; a finite number is right");
-  EXPECT_THAT(refusal(parameter("input_offset", "inf")), HasSubstr("a finite number is right"));
-  EXPECT_THAT(refusal(parameter("input_offset", "")), HasSubstr("parameter 'input_offset' is ''"));
-  EXPECT_EQ(refusal(parameter("input_nonfinite", "nan")),
+  EXPECT_EQ(config_refusal(parameter("input_scale", "1,5")),
+            "parameter 'input_scale' is '1,5'; a finite number is right");
+  EXPECT_THAT(config_refusal(parameter("input_offset", "inf")), HasSubstr("a finite number is right"));
+  EXPECT_THAT(config_refusal(parameter("input_offset", "")), HasSubstr("parameter 'input_offset' is ''"));
+  EXPECT_EQ(config_refusal(parameter("input_nonfinite", "nan")),
             "parameter 'input_nonfinite' is 'nan'; a finite number is right");
-  EXPECT_EQ(refusal(parameter("input_zscore", "both")),
+  EXPECT_EQ(config_refusal(parameter("input_zscore", "both")),
             "parameter 'input_zscore' is 'both'; none or patch or volume is right");
-  EXPECT_EQ(refusal(parameter("output_grid", "Dense")),
+  EXPECT_EQ(config_refusal(parameter("output_grid", "Dense")),
             "parameter 'output_grid' is 'Dense'; dense or network is right");
-  EXPECT_EQ(refusal(parameter("output_activation", "relu")),
+  EXPECT_EQ(config_refusal(parameter("output_activation", "relu")),
             "parameter 'output_activation' is 'relu'; none or sigmoid or tanh or softmax is right");
 }
 
 TEST(ModelConfig, AWindowHasOneToThreeNumbers) {
   EXPECT_THAT(parsed(parameter("window", "128")).window, ElementsAre(128));
   EXPECT_THAT(parsed(parameter("window", "64x96")).window, ElementsAre(64, 96));
-  EXPECT_EQ(refusal(parameter("window", "64,0,64")),
+  EXPECT_EQ(config_refusal(parameter("window", "64,0,64")),
             "parameter 'window' is '64,0,64'; a number of voxels for each axis, such as 64,128,128, or one for all, "
             "128, is right");
   for (const char* wrong :
        {"", "64,", "64,64,64,64", "64,64,64,", "64 64", "-8", "8.5", "cube", "99999999999999999999", "9999999999"}) {
-    EXPECT_THAT(refusal(parameter("window", wrong)), StartsWith("parameter 'window' is '")) << wrong;
+    EXPECT_THAT(config_refusal(parameter("window", wrong)), StartsWith("parameter 'window' is '")) << wrong;
   }
 }
 
@@ -99,20 +100,22 @@ TEST(ModelConfig, OutputsAreNamesWithCommas) {
   EXPECT_THAT(parsed(parameter("outputs", "prob")).outputs, ElementsAre("prob"));
   EXPECT_THAT(parsed(parameter("outputs", "b,a 2,c")).outputs, ElementsAre("b", "a 2", "c"));
   for (const char* wrong : {"", ",", "a,", ",a", "a,,b", "a,a"}) {
-    EXPECT_THAT(refusal(parameter("outputs", wrong)), HasSubstr("a list of different names, such as a,b, is right"));
+    EXPECT_THAT(config_refusal(parameter("outputs", wrong)),
+                HasSubstr("a list of different names, such as a,b, is right"));
   }
 }
 
 TEST(ModelConfig, WindowsOverlapByAShare) {
   EXPECT_EQ(parsed(parameter("window_overlap", "0")).window_overlap, 0.0);
   EXPECT_EQ(parsed(parameter("window_overlap", "0.75")).window_overlap, 0.75);
-  EXPECT_EQ(refusal(parameter("window_overlap", "1")),
+  EXPECT_EQ(config_refusal(parameter("window_overlap", "1")),
             "parameter 'window_overlap' is '1'; a share of the window, from 0 to below 1, is right");
   for (const char* wrong : {"", "-0.5", "1.5", "50%", "nan", "inf", "0,5", "half"}) {
-    EXPECT_THAT(refusal(parameter("window_overlap", wrong)), StartsWith("parameter 'window_overlap' is '")) << wrong;
+    EXPECT_THAT(config_refusal(parameter("window_overlap", wrong)), StartsWith("parameter 'window_overlap' is '"))
+        << wrong;
   }
   EXPECT_EQ(parsed(parameter("window_weight", "gaussian")).window_weight, WindowFalloff::gaussian);
-  EXPECT_EQ(refusal(parameter("window_weight", "linear")),
+  EXPECT_EQ(config_refusal(parameter("window_weight", "linear")),
             "parameter 'window_weight' is 'linear'; gaussian or constant is right");
 }
 
@@ -149,12 +152,12 @@ backend: "onnxruntime"
 }
 
 TEST(ModelConfig, FieldsNobodyKnowsAreErrors) {
-  EXPECT_THAT(refusal("name: \"m\"\nnonsense: 3"),
+  EXPECT_THAT(config_refusal("name: \"m\"\nnonsense: 3"),
               StartsWith("line 2: inference.ModelConfig has no field 'nonsense'; it has: name,"));
-  EXPECT_THAT(refusal("input { name: \"x\" colour: 3 }"),
+  EXPECT_THAT(config_refusal("input { name: \"x\" colour: 3 }"),
               StartsWith("line 1: inference.ModelInput has no field 'colour'"));
-  EXPECT_THAT(refusal("input { data_type: FP32 }"), StartsWith("line 1: "));
-  EXPECT_THAT(refusal("dynamic_batching {"), StartsWith("line 1: "));
+  EXPECT_THAT(config_refusal("input { data_type: FP32 }"), StartsWith("line 1: "));
+  EXPECT_THAT(config_refusal("dynamic_batching {"), StartsWith("line 1: "));
 }
 
 TEST(ModelConfig, FilesAndTheirPaths) {

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string refusal(std::string_view text) {
+std::string format_refusal(std::string_view text) {
   text::Plan message;
   const Result<void> parsed = parse_text(text, message);
   return parsed ? "" : parsed.error().message;
@@ -27,25 +27,25 @@ TEST(TextFormat, ParsesAndPrints) {
 }
 
 TEST(TextFormat, UnknownFieldsAreErrorsThatListTheKnown) {
-  EXPECT_EQ(refusal("key {\n  networks: \"n\"\n}"),
+  EXPECT_EQ(format_refusal("key {\n  networks: \"n\"\n}"),
             "line 2: znni.text.Plan.Key has no field 'networks'; it has: network, node, device, threads, "
             "memory_limit, strategy, search_space, precision, pins, volume, endless");
 }
 
 TEST(TextFormat, OtherErrorsNameTheLine) {
-  EXPECT_THAT(refusal("\n\nkey {"), StartsWith("line 3: "));
-  EXPECT_THAT(refusal("memory { weights: 99999999999999999999 }"), StartsWith("line 1: "));
-  EXPECT_THAT(refusal("memory { weights: 1 weights: 2 }"), HasSubstr("weights"));
-  EXPECT_THAT(refusal("\x01\x02"), StartsWith("line 1: "));
+  EXPECT_THAT(format_refusal("\n\nkey {"), StartsWith("line 3: "));
+  EXPECT_THAT(format_refusal("memory { weights: 99999999999999999999 }"), StartsWith("line 1: "));
+  EXPECT_THAT(format_refusal("memory { weights: 1 weights: 2 }"), HasSubstr("weights"));
+  EXPECT_THAT(format_refusal("\x01\x02"), StartsWith("line 1: "));
 }
 
 TEST(TextFormat, DeepNestingDoesNotRecurseWithoutEnd) {
   std::string text;
   for (int i = 0; i < 100000; ++i) text += "a {";
-  EXPECT_NE(refusal(text), "");
+  EXPECT_NE(format_refusal(text), "");
   std::string known = "rung { segment { step { ";
   for (int i = 0; i < 100000; ++i) known += "setting { ";
-  EXPECT_NE(refusal(known), "");
+  EXPECT_NE(format_refusal(known), "");
 }
 
 TEST(TextFormat, SkipsWhatItMay) {

@@ -25,7 +25,7 @@ TimingRecord record_for(const std::string& problem) {
   return record;
 }
 
-std::string refusal(std::string_view text) {
+std::string timings_refusal(std::string_view text) {
   const Result<ReadTimings> read = parse_timings(text);
   return read ? "" : read.error().message;
 }
@@ -168,17 +168,17 @@ TEST(TimingsText, MeasuringGoesOnAfterACrash) {
 
 TEST(TimingsText, AnythingElseIsAnError) {
   const std::string good = timing_text(test::full_record());
-  EXPECT_THAT(refusal(good + "other: 3\n"), HasSubstr("has no field 'other'; it has: record, machine"));
-  EXPECT_THAT(refusal("record {\n  colour: 3\n}\n"),
+  EXPECT_THAT(timings_refusal(good + "other: 3\n"), HasSubstr("has no field 'other'; it has: record, machine"));
+  EXPECT_THAT(timings_refusal("record {\n  colour: 3\n}\n"),
               StartsWith("line 2: znni.text.Timings.Record has no field 'colour'"));
-  EXPECT_THAT(refusal("record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"x\" }"),
+  EXPECT_THAT(timings_refusal("record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"x\" }"),
               StartsWith("record 0: out is 'x'"));
-  EXPECT_THAT(refusal("record { in: \"f32:planar\" out: \"f32:planar\" }"),
+  EXPECT_THAT(timings_refusal("record { in: \"f32:planar\" out: \"f32:planar\" }"),
               HasSubstr("primitive or problem is missing"));
   const std::string start = "record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"f32:planar\" samples: ";
-  EXPECT_THAT(refusal(start + "-1 }"), HasSubstr("samples hold -1"));
-  EXPECT_THAT(refusal(start + "nan }"), HasSubstr("samples hold nan"));
-  EXPECT_EQ(refusal(start + "1 }"), "");
+  EXPECT_THAT(timings_refusal(start + "-1 }"), HasSubstr("samples hold -1"));
+  EXPECT_THAT(timings_refusal(start + "nan }"), HasSubstr("samples hold nan"));
+  EXPECT_EQ(timings_refusal(start + "1 }"), "");
 }
 
 TEST(TimingsText, RefusedSizesComeBackAndHaveNoSamples) {
@@ -207,7 +207,8 @@ TEST(TimingsText, AMachineMakesSenseOrIsRefused) {
   EXPECT_EQ(read->machine->devices[0].bytes[0], 1000);
   ASSERT_EQ(read->machine->links.size(), 1U);
   EXPECT_EQ(read->machine->links[0].latency, 1);
-  EXPECT_THAT(refusal(machine + "link { from: host to: device bytes_per_second: 5 } }"), HasSubstr("device memory"));
+  EXPECT_THAT(timings_refusal(machine + "link { from: host to: device bytes_per_second: 5 } }"),
+              HasSubstr("device memory"));
   EXPECT_FALSE(parse_timings(timing_text(test::full_record()))->machine);
 }
 
@@ -224,8 +225,8 @@ TEST(TimingsText, AGpuMayHaveMatrixUnits) {
   ASSERT_TRUE(both) << both.error().message;
   EXPECT_EQ(both->machine->devices[0].spec.accelerator.tf32_flops_per_second, 2e12);
   EXPECT_EQ(both->machine->devices[0].spec.accelerator.bf16_flops_per_second, 4e12);
-  EXPECT_THAT(refusal(machine("tf32_flops_per_second: -1")), HasSubstr("tf32_flops_per_second is -1"));
-  EXPECT_THAT(refusal(machine("bf16_flops_per_second: nan")), HasSubstr("bf16_flops_per_second is nan"));
+  EXPECT_THAT(timings_refusal(machine("tf32_flops_per_second: -1")), HasSubstr("tf32_flops_per_second is -1"));
+  EXPECT_THAT(timings_refusal(machine("bf16_flops_per_second: nan")), HasSubstr("bf16_flops_per_second is nan"));
 }
 
 TEST(TimingsText, RecordsOfStrangers) {
@@ -233,7 +234,7 @@ TEST(TimingsText, RecordsOfStrangers) {
   const Result<ReadTimings> read = parse_timings(start + "}");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->timings.records().at(0).in, Format{});
-  EXPECT_THAT(refusal(start + "bytes { space: device transient: -1 } }"), HasSubstr("bytes holds -1"));
+  EXPECT_THAT(timings_refusal(start + "bytes { space: device transient: -1 } }"), HasSubstr("bytes holds -1"));
 }
 
 TEST(TimingsText, FilesThatCannotBeWritten) {

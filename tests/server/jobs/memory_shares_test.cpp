@@ -8,13 +8,14 @@
 
 #include "planner/report/k8s_resources.hpp"
 #include "server/jobs/model_server.hpp"
+#include "tests/server/jobs/model_server_fixture.hpp"
 
 namespace znni {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
+using test::mib;
 constexpr std::int64_t gib = std::int64_t{1} << 30;
 constexpr std::nullopt_t not_given = std::nullopt;
 

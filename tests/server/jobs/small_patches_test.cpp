@@ -11,6 +11,7 @@
 #include "planner/search/search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/model_files.hpp"
+#include "tests/server/jobs/model_server_fixture.hpp"
 #include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -23,7 +24,7 @@ using test::JobOutcome;
 using test::RandomVolume;
 using test::wait_until;
 
-constexpr std::int64_t mib = std::int64_t{1} << 20;
+using test::mib;
 
 class SmallPatchesTest : public test::ServedRepository {
  protected:

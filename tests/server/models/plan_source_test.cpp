@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-constexpr std::int64_t plenty = std::int64_t{1} << 20;
+constexpr std::int64_t plenty_of_bytes = std::int64_t{1} << 20;
 
 class PlanSourceTest : public testing::Test {
  protected:
@@ -35,11 +35,11 @@ class PlanSourceTest : public testing::Test {
     };
     return {catalogue_, spec_, costs_, plan_directory, log, directory_.path() / "temporary"};
   }
-  Result<Plan> find(const std::string& plan_directory = "", std::int64_t memory = plenty) {
+  Result<Plan> find(const std::string& plan_directory = "", std::int64_t memory = plenty_of_bytes) {
     log_.clear();
     return find_or_make_plan(entry_, network_, memory, context(plan_directory), {});
   }
-  Plan searched(const Network& network, std::int64_t memory = plenty) {
+  Plan searched(const Network& network, std::int64_t memory = plenty_of_bytes) {
     SearchOptions options;
     options.memory_limit = memory;
     return search(network, spec_, catalogue_, *costs_(spec_), options).value();
@@ -58,8 +58,8 @@ class PlanSourceTest : public testing::Test {
 TEST_F(PlanSourceTest, MakesAPlanAndKeepsItForTheNextStart) {
   const Result<Plan> made = find(plans());
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_LE(made->memory.total(), plenty);
-  const std::string file = kept_plan_file(plans(), network_, spec_, plenty).string();
+  EXPECT_LE(made->memory.total(), plenty_of_bytes);
+  const std::string file = kept_plan_file(plans(), network_, spec_, plenty_of_bytes).string();
   EXPECT_THAT(log_, HasSubstr("info: plan written to " + file));
   const Result<Plan> again = find(plans());
   ASSERT_TRUE(again);
@@ -75,14 +75,14 @@ TEST_F(PlanSourceTest, PlansThatNoStartUsesAnyMoreMakeRoomForNewOnes) {
     const auto old = std::filesystem::file_time_type::clock::now() - 2 * longest_unused;
     std::filesystem::last_write_time(file(memory), old);
   };
-  age(plenty);
+  age(plenty_of_bytes);
   ASSERT_TRUE(find(plans())) << "which uses it";
   const std::string stale = directory_.write(std::filesystem::relative(file(7), directory_.path()), "").string();
   age(7);
   ASSERT_TRUE(find(plans(), large - 1));
   EXPECT_THAT(log_, HasSubstr("info: plan " + stale + " is removed: for 30 days it was not used"));
   EXPECT_FALSE(std::filesystem::exists(stale));
-  EXPECT_TRUE(std::filesystem::exists(file(plenty)));
+  EXPECT_TRUE(std::filesystem::exists(file(plenty_of_bytes)));
 }
 
 TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
@@ -94,7 +94,7 @@ TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
 TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
   ASSERT_TRUE(find(plans()));
   const Network other = test::simple_network(2);
-  ASSERT_TRUE(find_or_make_plan(entry_, other, plenty, context(plans()), {}));
+  ASSERT_TRUE(find_or_make_plan(entry_, other, plenty_of_bytes, context(plans()), {}));
   for (int start = 0; start < 2; ++start) {
     const Result<Plan> own = find(plans());
     ASSERT_TRUE(own);
@@ -103,7 +103,7 @@ TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
     EXPECT_THAT(log_, Not(HasSubstr("planning")));
     EXPECT_THAT(log_, Not(HasSubstr("warning")));
     log_.clear();
-    ASSERT_TRUE(find_or_make_plan(entry_, other, plenty, context(plans()), {}));
+    ASSERT_TRUE(find_or_make_plan(entry_, other, plenty_of_bytes, context(plans()), {}));
     EXPECT_THAT(log_, Not(HasSubstr("planning")));
   }
 }
@@ -111,8 +111,8 @@ TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
 TEST_F(PlanSourceTest, APlanIsKeptForEachMemory) {
   const Plan large = *find(plans());
   const Plan small = *find(plans(), large.memory.total() - 1);
-  EXPECT_THAT(log_,
-              HasSubstr("info: plan " + kept_plan_file(plans(), network_, spec_, plenty).string() + " is not used: "));
+  EXPECT_THAT(log_, HasSubstr("info: plan " + kept_plan_file(plans(), network_, spec_, plenty_of_bytes).string() +
+                              " is not used: "));
   EXPECT_THAT(log_, Not(HasSubstr("warning")));
   EXPECT_EQ(*find(plans(), large.memory.total() - 1), small);
   EXPECT_THAT(log_, Not(HasSubstr("planning")));
@@ -122,9 +122,10 @@ TEST_F(PlanSourceTest, APlanIsKeptForEachMemory) {
 
 TEST_F(PlanSourceTest, APlanForOtherMemoryThatRunsIsUsedAndTheLogSaysSo) {
   const Plan made = *find(plans());
-  EXPECT_EQ(*find(plans(), plenty + plenty / 2), made);
+  EXPECT_EQ(*find(plans(), plenty_of_bytes + plenty_of_bytes / 2), made);
   EXPECT_THAT(log_, HasSubstr(" is used; it was made for 1.00 MiB, 1.50 MiB may be used"));
-  EXPECT_EQ(find(plans(), 3 * plenty)->key.memory_limit, 3 * plenty) << "twice as much is worth a search";
+  EXPECT_EQ(find(plans(), 3 * plenty_of_bytes)->key.memory_limit, 3 * plenty_of_bytes)
+      << "twice as much is worth a search";
 }
 
 TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
@@ -137,12 +138,12 @@ TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
   directory_.write("plans/net/3.plan.pbtxt", other);
   ASSERT_TRUE(find(plans()));
   EXPECT_THAT(log_, HasSubstr("warning: plan " + file.string() + " is not used: "));
-  EXPECT_THAT(log_, HasSubstr("plan written to " + kept_plan_file(plans(), network_, spec_, plenty).string()));
+  EXPECT_THAT(log_, HasSubstr("plan written to " + kept_plan_file(plans(), network_, spec_, plenty_of_bytes).string()));
   EXPECT_EQ(test::read_text(file), other);
 }
 
 TEST_F(PlanSourceTest, ThePlanBesideTheModelComesFirst) {
-  Plan beside = searched(network_, plenty / 2);
+  Plan beside = searched(network_, plenty_of_bytes / 2);
   directory_.write("net/3/plan.pbtxt", plan_text(beside));
   ASSERT_TRUE(write_plan(directory_.write("plans/net/3.plan.pbtxt", "").string(), searched(network_)));
   const Result<Plan> found = find(plans());
@@ -181,11 +182,11 @@ TEST_F(PlanSourceTest, APlanOverTheLimitIsReplacedByOneThatFits) {
 }
 
 TEST_F(PlanSourceTest, APlanMadeForMuchLessMemoryIsReplacedUnlessItWasMeasured) {
-  Plan small = searched(network_, plenty / 8);
+  Plan small = searched(network_, plenty_of_bytes / 8);
   directory_.write("net/3/plan.pbtxt", plan_text(small));
   const Result<Plan> found = find();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->key.memory_limit, plenty);
+  EXPECT_EQ(found->key.memory_limit, plenty_of_bytes);
   EXPECT_THAT(log_, HasSubstr("is not used: it was made for 128.00 KiB, 1.00 MiB may be used now"));
   small.predicted.basis = Basis::measured;
   directory_.write("net/3/plan.pbtxt", plan_text(small));
@@ -232,7 +233,7 @@ TEST_F(PlanSourceTest, SaysWhatItWouldTakeWhenNothingFits) {
 TEST_F(PlanSourceTest, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();
-  const Result<Plan> found = find_or_make_plan(entry_, network_, plenty, context(plans()), stop.get_token());
+  const Result<Plan> found = find_or_make_plan(entry_, network_, plenty_of_bytes, context(plans()), stop.get_token());
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::cancelled);
   EXPECT_FALSE(std::filesystem::exists(plans()));
@@ -242,7 +243,7 @@ TEST_F(PlanSourceTest, TellsHowFarPlanningIs) {
   LoadingProgress progress;
   PlanContext told = context("");
   told.progress = &progress;
-  ASSERT_TRUE(find_or_make_plan(entry_, network_, plenty, told, {}));
+  ASSERT_TRUE(find_or_make_plan(entry_, network_, plenty_of_bytes, told, {}));
   EXPECT_THAT(progress.text(), MatchesRegex("planning within 1.00 MiB for [0-9]+ s: [0-9]+ of [0-9]+ smaller patches "
                                             "looked at, .* voxels/s so far"));
 }

@@ -10,11 +10,11 @@
 namespace znni {
 namespace {
 
-std::size_t at(Vec3 n, std::int64_t image, Vec3 v) {
+std::size_t index_at(Vec3 n, std::int64_t image, Vec3 v) {
   return static_cast<std::size_t>(((image * n.z + v.z) * n.y + v.y) * n.x + v.x);
 }
 
-Vec3 voxel(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
+Vec3 voxel_numbered(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
 
 // Windows of random voxels over an output, their weighted mean by definition, and by a Blender.
 class Blended {
@@ -27,11 +27,11 @@ class Blended {
     for (const PatchPlace& place : grid_.patches) {
       windows_.push_back(random.normals(output.f * voxels(window)));
       for (std::int64_t i = 0; i < output.f * voxels(window); ++i) {
-        const Vec3 v = voxel(window, i % voxels(window));
+        const Vec3 v = voxel_numbered(window, i % voxels(window));
         const Vec3 to = place.start + v;
         if (!covers(to, {}) || !covers(output.n, to + Vec3::cube(1))) continue;
         const double weight = weights.of(v);
-        const std::size_t index = at(output.n, i / voxels(window), to);
+        const std::size_t index = index_at(output.n, i / voxels(window), to);
         sums[index] += weight * static_cast<double>(windows_.back()[static_cast<std::size_t>(i)]);
         all[index] += weight;
       }
@@ -64,9 +64,9 @@ class Blended {
     blender.write({row.first_plane, reinterpret_cast<std::byte*>(planes.data()), shape}, executor);
     for (std::int64_t image = 0; image < output_.f; ++image) {
       for (std::int64_t i = 0; i < voxels(n); ++i) {
-        const Vec3 v = voxel(n, i);
+        const Vec3 v = voxel_numbered(n, i);
         const std::int64_t from = image * image_stride(shape) + v.z * plane_stride(shape) + v.y * n.x + v.x;
-        found[at(output_.n, image, v + Vec3{row.first_plane, 0, 0})] = planes[static_cast<std::size_t>(from)];
+        found[index_at(output_.n, image, v + Vec3{row.first_plane, 0, 0})] = planes[static_cast<std::size_t>(from)];
       }
     }
   }
@@ -88,7 +88,7 @@ TEST(Blender, WritesTheWeightedMean) {
     Blended blended({1, random.integer(1, 3), random.vec3(1, 14)}, random.vec3(1, 9), blend, random);
     const VolumeOrder order = random.chance(0.5) ? VolumeOrder::image_major : VolumeOrder::plane_major;
     const std::vector<float> found = blended.blend(weight, order);
-    for (std::size_t at = 0; at < found.size(); ++at) ASSERT_NEAR(found[at], blended.exact()[at], 5e-5) << at;
+    for (std::size_t v = 0; v < found.size(); ++v) ASSERT_NEAR(found[v], blended.exact()[v], 5e-5) << v;
   }
 }
 

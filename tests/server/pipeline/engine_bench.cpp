@@ -13,7 +13,7 @@
 namespace znni::test {
 namespace {
 
-std::string planes(const char* what, std::int64_t first, std::int64_t count) {
+std::string planes_text(const char* what, std::int64_t first, std::int64_t count) {
   return std::string(what) + " " + std::to_string(first) + "+" + std::to_string(count);
 }
 
@@ -70,7 +70,7 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
   VolumeJob job;
   job.input = volume;
   job.slab = [&outcome, slabs](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
-    outcome.calls.push_back(planes("slab", first_plane, count));
+    outcome.calls.push_back(planes_text("slab", first_plane, count));
     OutputSlab slab{first_plane, nullptr, outcome.shape};
     slab.shape.n.z = count;
     slabs->push_back(std::make_unique<std::vector<std::byte>>(static_cast<std::size_t>(volume_bytes(slab.shape))));
@@ -78,7 +78,7 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
     return slab;
   };
   job.deliver = [&outcome](const OutputSlab& slab) -> Result<void> {
-    outcome.calls.push_back(planes("deliver", slab.first_plane, slab.shape.n.z));
+    outcome.calls.push_back(planes_text("deliver", slab.first_plane, slab.shape.n.z));
     keep(slab, outcome);
     return {};
   };

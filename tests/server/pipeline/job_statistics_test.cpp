@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 // Powers of two: sums are exact, and each tells what it was made of.
-JobStatistics job(double scale) {
+JobStatistics scaled_job(double scale) {
   JobStatistics made;
   made.seconds = scale;
   made.voxels_per_second = 1000 * scale;
@@ -23,8 +23,8 @@ JobStatistics job(double scale) {
 }
 
 TEST(JobStatistics, EveryTimeAndThePatchesAddUp) {
-  JobStatistics all = job(1);
-  all += job(4);
+  JobStatistics all = scaled_job(1);
+  all += scaled_job(4);
   EXPECT_EQ(all.seconds, 5);
   EXPECT_EQ(all.voxels_per_second, 1000) << "a rate is no sum";
   EXPECT_EQ(all.patches, 5 * 2);

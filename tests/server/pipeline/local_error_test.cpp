@@ -96,7 +96,7 @@ class LocalError : public testing::Test {
   int beyond_view_ = 0;  // outputs that a sliding window would have computed better
 };
 
-std::string in_words(std::uint64_t seed, const Network& network) {
+std::string case_words(std::uint64_t seed, const Network& network) {
   std::string text = "ZNNI_TEST_SEED=" + std::to_string(seed);
   for (const std::string& line : describe(network)) text += "\n" + line;
   return text;
@@ -116,7 +116,7 @@ TEST_F(LocalError, OfSearchedPlansStaysWithinTheirReach) {
     Random random(seed);
     const Network network =
         i % 2 == 0 ? test::random_network(random, 18) : test::simple_network(1, Vec3::cube(random.integer(3, 5)), 16);
-    SCOPED_TRACE(in_words(seed, network));
+    SCOPED_TRACE(case_words(seed, network));
     const std::int64_t memory = std::int64_t{1} << random.integer(20, 26);
     const Result<Plan> plan = search(network, device_->spec(), catalogue_, *costs, options_of(memory));
     if (plan) expect_local(network, *plan, random);
@@ -133,7 +133,7 @@ TEST_F(LocalError, OfDrawnPlansStaysWithinTheirReach) {
                                                        options_of(std::int64_t{1} << 27), {.count = 3, .seed = seed});
     ASSERT_TRUE(plans) << plans.error().message;
     for (const Plan& plan : *plans) {
-      SCOPED_TRACE(in_words(seed, network));
+      SCOPED_TRACE(case_words(seed, network));
       expect_local(network, plan, random);
     }
   }
@@ -146,7 +146,7 @@ TEST_F(LocalError, OfAnyPlanarPrimitivesStaysWithinTheirReach) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
     const Network network = test::random_network(random, 14);
-    SCOPED_TRACE(in_words(seed, network));
+    SCOPED_TRACE(case_words(seed, network));
     GeometryChoice choice = test::random_choice(network, random, random.integer(1, 2));
     if (i % 2 == 0) choice = test::random_stream(network, random).value_or(choice);
     const Result<Plan> plan = test::hand_plan(network, {choice}, catalogue_, device_->spec(), random);

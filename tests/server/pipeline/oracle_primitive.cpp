@@ -136,14 +136,14 @@ class HostDevice final : public Device {
 
 std::vector<DeviceSpec> probe() { return {}; }
 
-Result<std::unique_ptr<Device>> open(const DeviceSpec&, std::int64_t host_budget, std::int64_t, std::int64_t) {
+Result<std::unique_ptr<Device>> open_oracle(const DeviceSpec&, std::int64_t host_budget, std::int64_t, std::int64_t) {
   return host_device(host_budget);
 }
 
 constexpr std::array<const Primitive*, 1> oracle_table = {&oracle_primitive};
 constexpr std::array<const Primitive*, 1> failing_table = {&failing_primitive};
-const Backend oracle_row{"test", probe, open, oracle_table};
-const Backend failing_row{"failing", probe, open, failing_table};
+const Backend oracle_row{"test", probe, open_oracle, oracle_table};
+const Backend failing_row{"failing", probe, open_oracle, failing_table};
 
 }  // namespace
 

@@ -24,7 +24,7 @@ using test::Random;
 using testing::HasSubstr;
 
 // An epsilon that keeps the deviation of few voxels from making rounding errors large.
-Norm random_norm(std::int64_t f, Random& random) {
+Norm drawn_norm(std::int64_t f, Random& random) {
   const std::int64_t groups = f % 2 == 0 && random.chance(0.3) ? f / 2 : random.chance(0.3) ? 1 : f;
   return {groups, 0.25F, random.chance(0.3) ? test::random_activation(random) : Activation{}};
 }
@@ -59,7 +59,7 @@ PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
     if (excites) add_excitation(bound, f[i + 1], random);
     if (!excites && (i == 0 || random.chance(0.3))) {
       const int value = static_cast<int>(bound.network.nodes.size());
-      bound.network.nodes.push_back({"norm" + std::to_string(i), random_norm(f[i + 1], random), {value}});
+      bound.network.nodes.push_back({"norm" + std::to_string(i), drawn_norm(f[i + 1], random), {value}});
       bound.pads.emplace_back();
     }
     values.push_back(static_cast<int>(bound.network.nodes.size()));
@@ -102,14 +102,14 @@ GeometryChoice window_choice(const Network& network, Vec3 window) {
 std::size_t at(Vec3 n, std::int64_t image, Vec3 v) {
   return static_cast<std::size_t>(((image * n.z + v.z) * n.y + v.y) * n.x + v.x);
 }
-Vec3 voxel(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
+Vec3 voxel_at(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
 
 // Calls body(image, voxel of the window, voxel of the volume) where a window of extent `n` that begins at `begin` lies
 // within the volume.
 template <class Body>
 void for_each_inside(std::int64_t f, Vec3 n, Vec3 begin, Vec3 volume, const Body& body) {
   for (std::int64_t i = 0; i < f * voxels(n); ++i) {
-    const Vec3 v = voxel(n, i % voxels(n));
+    const Vec3 v = voxel_at(n, i % voxels(n));
     if (covers(begin + v, {}) && covers(volume, begin + v + Vec3::cube(1))) body(i / voxels(n), v, begin + v);
   }
 }

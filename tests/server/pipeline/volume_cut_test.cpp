@@ -146,7 +146,7 @@ TEST(VolumeCut, NoOtherIsMuchSooner) {
 }
 
 // Field of view 8; steps of 4 planes of the smallest cross-section. A step takes a second.
-EngineBench narrow_bench(bool in_turns) {
+EngineBench thin_bench(bool in_turns) {
   const Network network = test::simple_network(1);
   GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 0);
   if (in_turns) choice.modes.front() = {{1, 2, 2}, false};
@@ -205,7 +205,7 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
 // voxels are the same to the last bit, since parts begin where columns do.
 TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
   for (const bool in_turns : {false, true}) {
-    const EngineBench made = narrow_bench(in_turns);
+    const EngineBench made = thin_bench(in_turns);
     Random random(3);
     const RandomVolume volume = test::random_volume(1, {40, 13, 15}, ElementType::f32, random);
     const std::int64_t most_held = 16000;
@@ -241,7 +241,7 @@ TEST(VolumeCut, ColumnsAlongYAndXAreNotCutAlongTheirAxis) {
 }
 
 TEST(VolumeCut, WhatNoJobWouldTakeIsRefused) {
-  const EngineBench made = narrow_bench(false);
+  const EngineBench made = thin_bench(false);
   EXPECT_EQ(made.engine->cut({1, {8, 7, 8}}).error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(made.engine->cut({2, {9, 9, 9}}).error().code, ErrorCode::invalid_argument);
 }

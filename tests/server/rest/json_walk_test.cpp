@@ -33,7 +33,7 @@ class Log final : public JsonEvents {
   std::string text;
 };
 
-Error refused(const std::string& json) {
+Error refusal_of(const std::string& json) {
   Log log;
   const Result<void> walked = walk_json(json, log);
   EXPECT_FALSE(walked) << json.substr(0, 80);
@@ -57,10 +57,10 @@ TEST(JsonWalk, PositionsEncloseAnArray) {
 TEST(JsonWalk, WhatIsNoJsonIsRefusedWithItsPosition) {
   for (const char* json : {"", " ", "{", "[1,]", "[1 2]", "{\"a\" 1}", "{a:1}", "[1]x", "nan", "[NaN]", "[Infinity]",
                            "'a'", "[01]", "\"\xff\"", "[1e999]", "/* */ 1", "\x01"}) {
-    EXPECT_EQ(refused(json).code, ErrorCode::invalid_argument) << json;
-    EXPECT_THAT(refused(json).message, HasSubstr("of the JSON")) << json;
+    EXPECT_EQ(refusal_of(json).code, ErrorCode::invalid_argument) << json;
+    EXPECT_THAT(refusal_of(json).message, HasSubstr("of the JSON")) << json;
   }
-  EXPECT_THAT(refused("[1,2,x]").message, HasSubstr("at byte 6 "));
+  EXPECT_THAT(refusal_of("[1,2,x]").message, HasSubstr("at byte 6 "));
 }
 
 TEST(JsonWalk, DeepNestingIsRefused) {
@@ -69,9 +69,9 @@ TEST(JsonWalk, DeepNestingIsRefused) {
   };
   Log log;
   EXPECT_TRUE(walk_json(nested(most_json_depth), log));
-  EXPECT_THAT(refused(nested(most_json_depth + 1)).message, HasSubstr("nested deeper than 32"));
-  EXPECT_THAT(refused(std::string(1 << 20, '[')).message, HasSubstr("nested deeper than 32"));
-  EXPECT_THAT(refused(std::string(1 << 20, '{')).message, HasSubstr("syntax error"));
+  EXPECT_THAT(refusal_of(nested(most_json_depth + 1)).message, HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(refusal_of(std::string(1 << 20, '[')).message, HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(refusal_of(std::string(1 << 20, '{')).message, HasSubstr("syntax error"));
 }
 
 // Bounds texts and numbers: the parser keeps the bytes of a value, twice.
@@ -80,7 +80,7 @@ TEST(JsonWalk, AValueWithoutEndIsRefused) {
   EXPECT_TRUE(walk_json("\"" + std::string(most_value_bytes - 10, 'x') + "\"", log));
   for (const char begin : {'"', '1', ' '}) {
     const Error error =
-        refused("[0," + std::string(1, begin) + std::string(most_value_bytes, begin == '"' ? 'x' : begin));
+        refusal_of("[0," + std::string(1, begin) + std::string(most_value_bytes, begin == '"' ? 'x' : begin));
     EXPECT_THAT(error.message, HasSubstr("a value of more than 65536 bytes at byte 3 ")) << begin;
   }
 }
@@ -93,7 +93,7 @@ TEST(JsonWalk, ManyValuesAreNotALongOne) {
 }
 
 TEST(JsonWalk, AnErrorOfAnEventEndsIt) {
-  const Error error = refused(R"({"stop": 1, "more": 2})");
+  const Error error = refusal_of(R"({"stop": 1, "more": 2})");
   EXPECT_EQ(error.code, ErrorCode::unsupported);
   EXPECT_EQ(error.message, "stopped");
 }

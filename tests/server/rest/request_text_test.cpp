@@ -17,7 +17,7 @@ RequestText read(const std::string& json) {
   return text ? *std::move(text) : RequestText();
 }
 
-void expect_refused(const std::string& json, const std::string& part) {
+void expect_text_refused(const std::string& json, const std::string& part) {
   const Result<RequestText> text = read_request_text(json);
   ASSERT_FALSE(text) << json.substr(0, 200);
   EXPECT_EQ(text.error().code, ErrorCode::invalid_argument) << json.substr(0, 200);
@@ -84,48 +84,49 @@ TEST(RequestText, UnknownKeysArePassedOver) {
 TEST(RequestText, AnEmptyObjectIsARequestWithoutInputs) { EXPECT_EQ(read("{}").message.inputs_size(), 0); }
 
 TEST(RequestText, WrongKindsAreRefusedByTheirKey) {
-  expect_refused("[]", "the request: found something else, expected an object");
-  expect_refused("7", "the request: found something else, expected an object");
-  expect_refused(R"({"id":7})", "'id': found something else, expected a string");
-  expect_refused(R"({"id":{}})", "'id': found something else, expected a string");
-  expect_refused(R"({"id":null})", "'id'");
-  expect_refused(R"({"inputs":{}})", "'inputs': found something else, expected an array");
-  expect_refused(R"({"inputs":"raw"})", "'inputs': found something else, expected an array");
-  expect_refused(R"({"inputs":[7]})", "'inputs': found something else, expected an object");
-  expect_refused(R"({"inputs":[[]]})", "'inputs': found something else, expected an object");
-  expect_refused(R"({"outputs":[null]})", "'outputs'");
-  expect_refused(R"({"parameters":[]})", "'parameters': found something else, expected an object");
-  expect_refused(R"({"parameters":{"x":{}}})", "'x': found something else, expected a string, a number, true or false");
-  expect_refused(R"({"parameters":{"x":[1]}})", "'x'");
-  expect_refused(R"({"parameters":{"x":null}})", "'x'");
-  expect_refused(R"({"parameters":{"binary_data_output":1}})", "'binary_data_output': expected true or false");
-  expect_refused(R"({"outputs":[{"parameters":{"binary_data":"yes"}}]})", "'binary_data': expected true or false");
+  expect_text_refused("[]", "the request: found something else, expected an object");
+  expect_text_refused("7", "the request: found something else, expected an object");
+  expect_text_refused(R"({"id":7})", "'id': found something else, expected a string");
+  expect_text_refused(R"({"id":{}})", "'id': found something else, expected a string");
+  expect_text_refused(R"({"id":null})", "'id'");
+  expect_text_refused(R"({"inputs":{}})", "'inputs': found something else, expected an array");
+  expect_text_refused(R"({"inputs":"raw"})", "'inputs': found something else, expected an array");
+  expect_text_refused(R"({"inputs":[7]})", "'inputs': found something else, expected an object");
+  expect_text_refused(R"({"inputs":[[]]})", "'inputs': found something else, expected an object");
+  expect_text_refused(R"({"outputs":[null]})", "'outputs'");
+  expect_text_refused(R"({"parameters":[]})", "'parameters': found something else, expected an object");
+  expect_text_refused(R"({"parameters":{"x":{}}})",
+                      "'x': found something else, expected a string, a number, true or false");
+  expect_text_refused(R"({"parameters":{"x":[1]}})", "'x'");
+  expect_text_refused(R"({"parameters":{"x":null}})", "'x'");
+  expect_text_refused(R"({"parameters":{"binary_data_output":1}})", "'binary_data_output': expected true or false");
+  expect_text_refused(R"({"outputs":[{"parameters":{"binary_data":"yes"}}]})", "'binary_data': expected true or false");
 }
 
 TEST(RequestText, WrongKindsInAnInputAreRefused) {
-  expect_refused(in_input(R"("name":1)"), "'name': found something else, expected a string");
-  expect_refused(in_input(R"("datatype":["FP32"])"), "'datatype'");
-  expect_refused(in_input(R"("shape":4)"), "'shape': found something else, expected an array");
-  expect_refused(in_input(R"("shape":[1.5])"), "'shape': found something else, expected whole numbers");
-  expect_refused(in_input(R"("shape":["1"])"), "'shape'");
-  expect_refused(in_input(R"("shape":[[1]])"), "'shape'");
-  expect_refused(in_input(R"("shape":[9223372036854775808])"), "'shape'");
-  expect_refused(in_input(R"("shape":[1e30])"), "'shape'");
-  expect_refused(in_input(R"("data":7)"), "'data': found something else, expected an array of numbers");
-  expect_refused(in_input(R"("data":{"a":1})"), "'data'");
-  expect_refused(in_input(R"("data":["7"])"), "'data'");
-  expect_refused(in_input(R"("data":[true])"), "'data'");
-  expect_refused(in_input(R"("data":[null])"), "'data'");
-  expect_refused(in_input(R"("parameters":{"binary_data_size":-1})"), "'binary_data_size'");
-  expect_refused(in_input(R"("parameters":{"binary_data_size":1.0})"), "'binary_data_size'");
-  expect_refused(in_input(R"("parameters":{"binary_data_size":9223372036854775808})"), "'binary_data_size'");
+  expect_text_refused(in_input(R"("name":1)"), "'name': found something else, expected a string");
+  expect_text_refused(in_input(R"("datatype":["FP32"])"), "'datatype'");
+  expect_text_refused(in_input(R"("shape":4)"), "'shape': found something else, expected an array");
+  expect_text_refused(in_input(R"("shape":[1.5])"), "'shape': found something else, expected whole numbers");
+  expect_text_refused(in_input(R"("shape":["1"])"), "'shape'");
+  expect_text_refused(in_input(R"("shape":[[1]])"), "'shape'");
+  expect_text_refused(in_input(R"("shape":[9223372036854775808])"), "'shape'");
+  expect_text_refused(in_input(R"("shape":[1e30])"), "'shape'");
+  expect_text_refused(in_input(R"("data":7)"), "'data': found something else, expected an array of numbers");
+  expect_text_refused(in_input(R"("data":{"a":1})"), "'data'");
+  expect_text_refused(in_input(R"("data":["7"])"), "'data'");
+  expect_text_refused(in_input(R"("data":[true])"), "'data'");
+  expect_text_refused(in_input(R"("data":[null])"), "'data'");
+  expect_text_refused(in_input(R"("parameters":{"binary_data_size":-1})"), "'binary_data_size'");
+  expect_text_refused(in_input(R"("parameters":{"binary_data_size":1.0})"), "'binary_data_size'");
+  expect_text_refused(in_input(R"("parameters":{"binary_data_size":9223372036854775808})"), "'binary_data_size'");
 }
 
 TEST(RequestText, WhatComesTwiceIsRefused) {
-  expect_refused(R"({"id":"a","id":"b"})", "'id' found twice, expected once");
-  expect_refused(R"({"inputs":[],"inputs":[]})", "'inputs' found twice");
-  expect_refused(in_input(R"("data":[1],"data":[2])"), "'data' found twice");
-  expect_refused(R"({"parameters":{"x":1,"x":2}})", "parameter 'x' found twice");
+  expect_text_refused(R"({"id":"a","id":"b"})", "'id' found twice, expected once");
+  expect_text_refused(R"({"inputs":[],"inputs":[]})", "'inputs' found twice");
+  expect_text_refused(in_input(R"("data":[1],"data":[2])"), "'data' found twice");
+  expect_text_refused(R"({"parameters":{"x":1,"x":2}})", "parameter 'x' found twice");
   EXPECT_EQ(read(R"({"inputs":[{"name":"a"},{"name":"b"}]})").message.inputs_size(), 2) << "each has a name of its own";
 }
 
@@ -137,12 +138,12 @@ TEST(RequestText, ListsAreBounded) {
     return text;
   };
   EXPECT_EQ(read(R"({"inputs":[)" + list("{}", most_listed) + "]}").message.inputs_size(), most_listed);
-  expect_refused(R"({"inputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
-  expect_refused(R"({"outputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
-  expect_refused(in_input(R"("shape":[)" + list("1", most_listed + 1) + "]"), "more than 64 found in one list");
+  expect_text_refused(R"({"inputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
+  expect_text_refused(R"({"outputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
+  expect_text_refused(in_input(R"("shape":[)" + list("1", most_listed + 1) + "]"), "more than 64 found in one list");
   std::string parameters = R"("p":1)";
   for (int i = 0; i < most_listed; ++i) parameters += ",\"" + std::to_string(i) + "\":1";
-  expect_refused(R"({"parameters":{)" + parameters + "}}", "more than 64 found in one list");
+  expect_text_refused(R"({"parameters":{)" + parameters + "}}", "more than 64 found in one list");
 }
 
 TEST(RequestText, NamesInErrorsAreCut) {

@@ -31,7 +31,7 @@ std::string text_of(const std::string& elements, ElementType type) {
   return text;
 }
 
-void expect_refused(const std::string& json, ElementType type, std::int64_t count, const std::string& part) {
+void expect_tensor_refused(const std::string& json, ElementType type, std::int64_t count, const std::string& part) {
   const Result<std::string> numbers = read_numbers(json, type, count);
   ASSERT_FALSE(numbers) << json;
   EXPECT_EQ(numbers.error().code, ErrorCode::invalid_argument);
@@ -100,9 +100,11 @@ TEST(TensorText, NestedArraysAreReadRowByRow) {
 
 TEST(TensorText, FloatsTakeTheNearestOfFiniteNumbers) {
   EXPECT_EQ(*read_numbers("[0.1,-3,7,1e-50]", ElementType::f32, 4), bytes_of(std::vector<float>{0.1F, -3, 7, 0}));
-  expect_refused("[1,1e39]", ElementType::f32, 2, "data[1]: found something else, expected a number that float32 has");
+  expect_tensor_refused("[1,1e39]", ElementType::f32, 2,
+                        "data[1]: found something else, expected a number that float32 has");
   for (const char* number : {"[-1e39]", "[1e300]", "[-1e308]", "[3.4028236e38]"}) {
-    expect_refused(number, ElementType::f32, 1, "data[0]: found something else, expected a number that float32 has");
+    expect_tensor_refused(number, ElementType::f32, 1,
+                          "data[0]: found something else, expected a number that float32 has");
   }
   constexpr float most = std::numeric_limits<float>::max();
   EXPECT_EQ(*read_numbers("[3.4028235e38,-3.4028235e38,3.40282356e38]", ElementType::f32, 3),
@@ -110,13 +112,14 @@ TEST(TensorText, FloatsTakeTheNearestOfFiniteNumbers) {
 }
 
 TEST(TensorText, WhatTheTypeHasNotIsRefused) {
-  expect_refused("[0,256]", ElementType::u8, 2, "data[1]: found something else, expected a whole number from 0 to 255");
-  expect_refused("[-1]", ElementType::u8, 1, "data[0]");
-  expect_refused("[1.0]", ElementType::u8, 1, "data[0]");
-  expect_refused("[65536]", ElementType::u16, 1, "from 0 to 65535");
-  expect_refused("[\"1\"]", ElementType::f32, 1, "data[0]");
-  expect_refused("[null]", ElementType::f32, 1, "data[0]");
-  expect_refused("[1,2]", ElementType::f32, 1, "data[1]");
+  expect_tensor_refused("[0,256]", ElementType::u8, 2,
+                        "data[1]: found something else, expected a whole number from 0 to 255");
+  expect_tensor_refused("[-1]", ElementType::u8, 1, "data[0]");
+  expect_tensor_refused("[1.0]", ElementType::u8, 1, "data[0]");
+  expect_tensor_refused("[65536]", ElementType::u16, 1, "from 0 to 65535");
+  expect_tensor_refused("[\"1\"]", ElementType::f32, 1, "data[0]");
+  expect_tensor_refused("[null]", ElementType::f32, 1, "data[0]");
+  expect_tensor_refused("[1,2]", ElementType::f32, 1, "data[1]");
 }
 
 TEST(TensorText, TextComesInPiecesAndEndsWhereItIsNotTaken) {

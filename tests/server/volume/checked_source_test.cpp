@@ -19,7 +19,7 @@ namespace {
 using test::RandomVolume;
 using testing::HasSubstr;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 void put(RandomVolume& volume, std::int64_t image, Vec3 at, float value) {
@@ -64,7 +64,7 @@ TEST(CountNonfinite, IntegersAreNumbers) {
 TEST(CheckVolume, NamesTheVoxelAndItsValue) {
   test::Random random(test::base_seed());
   for (const ElementType type : {ElementType::f32, ElementType::f16}) {
-    for (const float value : {nan, infinity, -infinity}) {
+    for (const float value : {nan, infinite, -infinite}) {
       RandomVolume volume = test::random_volume(3, {5, 70, 80}, type, random);
       EXPECT_EQ(*check_volume(volume.view(), 0, {}), 0);
       const Vec3 at{random.integer(0, 4), random.integer(0, 69), random.integer(0, 79)};

@@ -15,7 +15,7 @@ namespace {
 using test::Random;
 using test::RandomVolume;
 
-float expected(const RandomVolume& volume, const Normalisation& normalisation, std::int64_t j, Vec3 at) {
+float expected_voxel(const RandomVolume& volume, const Normalisation& normalisation, std::int64_t j, Vec3 at) {
   const Vec3 zero{};
   if (!covers(at, zero) || !covers(volume.shape.n - Vec3::cube(1), at)) return 0.0F;
   return test::voxel(volume.bytes.data(), volume.shape, j, at) * normalisation.scale + normalisation.offset;
@@ -34,7 +34,7 @@ void check_windows(const RandomVolume& volume, const Normalisation& normalisatio
       for (std::int64_t i = 0; i < voxels(window); ++i) {
         const Vec3 v = fragment_at(i, window);
         const Vec3 at = exchanged(starts[static_cast<std::size_t>(s)] + v, axis);
-        const float wanted = expected(volume, normalisation, j, at);
+        const float wanted = expected_voxel(volume, normalisation, j, at);
         const float size = std::abs(wanted - normalisation.offset) + std::abs(normalisation.offset);
         // A product may be rounded before it is added, or not.
         ASSERT_NEAR(in.at(s, j, v), wanted, 2.4e-7F * size) << "s " << s << " image " << j << " voxel " << to_string(v);

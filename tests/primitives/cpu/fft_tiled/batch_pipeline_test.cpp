@@ -24,7 +24,7 @@ struct Case {
   }
 };
 
-std::string to_string(const Case& c) {
+std::string case_name(const Case& c) {
   std::string text = std::to_string(c.batches) + " batches in " + std::to_string(c.slots) + " slots, " +
                      std::to_string(c.workers) + " workers, tasks";
   for (const std::int64_t count : c.counts) text += " " + std::to_string(count);
@@ -86,7 +86,7 @@ class Record {
 };
 
 void check_run(const Case& c, Executor& executor) {
-  SCOPED_TRACE(to_string(c));
+  SCOPED_TRACE(case_name(c));
   Record record(c);
   BatchPipeline pipeline(c.batches, c.counts, c.last_counts, c.slots);
   pipeline.run(executor, [&](const BatchTask& task, int worker) {

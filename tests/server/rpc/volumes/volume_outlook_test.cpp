@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-v1::VolumeHeader header(std::int64_t y) {
+v1::VolumeHeader header_of(std::int64_t y) {
   v1::VolumeHeader header;
   header.set_model_name("twice");
   header.set_datatype("UINT8");
@@ -23,7 +23,7 @@ v1::VolumeHeader header(std::int64_t y) {
 
 TEST(VolumeOutlook, TellsOutputTimesAndParts) {
   const FakeModelServer models;
-  const Result<v1::VolumeOutlook> outlook = volume_outlook(header(22), models);
+  const Result<v1::VolumeOutlook> outlook = volume_outlook(header_of(22), models);
   ASSERT_TRUE(outlook) << outlook.error().message;
   EXPECT_EQ(outlook->extent().z(), 4);
   EXPECT_EQ(outlook->extent().y(), 20);
@@ -39,21 +39,21 @@ TEST(VolumeOutlook, TellsOutputTimesAndParts) {
 TEST(VolumeOutlook, WhatIsWantedAsAWholeIsOnePart) {
   FakeModelServer models;
   models.whole_input = true;
-  const Result<v1::VolumeOutlook> outlook = volume_outlook(header(22), models);
+  const Result<v1::VolumeOutlook> outlook = volume_outlook(header_of(22), models);
   ASSERT_TRUE(outlook);
   EXPECT_EQ(outlook->parts(), 1);
   EXPECT_EQ(outlook->part().y(), 20);
   EXPECT_EQ(outlook->predicted_seconds_in_parts(), 0.5);
-  v1::VolumeHeader normalised = header(22);
+  v1::VolumeHeader normalised = header_of(22);
   normalised.set_normalised(true);
   EXPECT_EQ(volume_outlook(normalised, models)->parts(), 8) << "nothing of it depends on the whole";
 }
 
 TEST(VolumeOutlook, WhatIsWantedAsAWholeMustFit) {
   FakeModelServer models(6 * 22 * 9 - 1);
-  EXPECT_TRUE(volume_outlook(header(22), models));
+  EXPECT_TRUE(volume_outlook(header_of(22), models));
   models.whole_input = true;
-  EXPECT_EQ(volume_outlook(header(22), models).error().code, ErrorCode::over_budget);
+  EXPECT_EQ(volume_outlook(header_of(22), models).error().code, ErrorCode::over_budget);
 }
 
 TEST(VolumeOutlook, IsRefusedWhereTheStreamWouldBe) {
@@ -64,23 +64,23 @@ TEST(VolumeOutlook, IsRefusedWhereTheStreamWouldBe) {
     EXPECT_EQ(outlook.error().code, code);
     EXPECT_THAT(outlook.error().message, HasSubstr(part));
   };
-  expect(header(2), ErrorCode::invalid_argument, "6x2x9");
-  v1::VolumeHeader bad = header(22);
+  expect(header_of(2), ErrorCode::invalid_argument, "6x2x9");
+  v1::VolumeHeader bad = header_of(22);
   bad.set_model_name("none");
   expect(bad, ErrorCode::not_found, "unknown model");
   bad.set_model_name("broken");
   expect(bad, ErrorCode::unavailable, "truncated");
-  bad = header(22);
+  bad = header_of(22);
   bad.set_model_version("new");
   expect(bad, ErrorCode::invalid_argument, "'new'");
-  bad = header(22);
+  bad = header_of(22);
   bad.set_datatype("FP64");
   expect(bad, ErrorCode::invalid_argument, "'FP64'");
   expect(v1::VolumeHeader(), ErrorCode::not_found, "unknown model");
 }
 
 TEST(VolumeOutlook, ForgetsWhereAStreamWouldGoOn) {
-  v1::VolumeHeader later = header(22);
+  v1::VolumeHeader later = header_of(22);
   later.set_first_plane(1000);
   later.set_resume_token("another");
   EXPECT_TRUE(volume_outlook(later, FakeModelServer()));
