@@ -3,6 +3,9 @@
 set(ZNNI_UNITY ON CACHE STRING "Compile in groups: OFF, TESTS, or ON (all sources)")
 set_property(CACHE ZNNI_UNITY PROPERTY STRINGS OFF TESTS ON)
 set(ZNNI_UNITY_LINES 1500)
+set(ZNNI_STD_HEADERS
+  <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
+  <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <utility> <variant> <vector>)
 
 # znni_unity(target): in groups, if that is asked for. Sources with options of their own stay alone.
 function(znni_unity target)
@@ -20,6 +23,15 @@ function(znni_unity target)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # Where sources cannot go together, the headers of std are compiled once for all of them. Only under sanitizers: GCC 12
+  # sees copies in std::string that are too long where there are none (its PR 105651), once the optimizer is on and
+  # headers are precompiled. Sources with options of their own have the property SKIP_PRECOMPILE_HEADERS.
+  list(REMOVE_DUPLICATES groups)
+  list(LENGTH groups count)
+  get_target_property(type ${target} TYPE)
+  if(ZNNI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND count GREATER 3 AND type STREQUAL "STATIC_LIBRARY")
+    target_precompile_headers(${target} PRIVATE ${ZNNI_STD_HEADERS})
+  endif()
   # GCC takes a grouped source for a header.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,5 +1,6 @@
 #include "tests/support/random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -29,7 +30,10 @@ CropProblem random_crop(Random& random, const Shape5& out) {
 
 std::uint64_t base_seed() { return static_cast<std::uint64_t>(environment("ZNNI_TEST_SEED", 1)); }
 
-int case_count(int otherwise) { return static_cast<int>(environment("ZNNI_TEST_CASES", otherwise)); }
+int case_count(int otherwise) {
+  const std::int64_t share = otherwise / std::max<std::int64_t>(environment("ZNNI_TEST_CASES_DIVISOR", 1), 1);
+  return static_cast<int>(environment("ZNNI_TEST_CASES", std::max<std::int64_t>(share, 1)));
+}
 
 std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);

@@ -12,7 +12,8 @@ namespace znni::test {
 
 // Returns ZNNI_TEST_SEED, or 1.
 [[nodiscard]] std::uint64_t base_seed();
-// Returns the number of random cases per suite: ZNNI_TEST_CASES, or `otherwise`.
+// Returns the number of random cases per suite: ZNNI_TEST_CASES, or else `otherwise` divided by ZNNI_TEST_CASES_DIVISOR
+// (1), at least 1.
 [[nodiscard]] int case_count(int otherwise);
 
 class Random {

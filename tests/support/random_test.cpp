@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <set>
+#include <string>
 
 namespace znni::test {
 namespace {
@@ -13,6 +17,24 @@ TEST(Random, TheSameSeedGivesTheSameProblem) {
     Random a(seed);
     Random b(seed);
     EXPECT_EQ(random_problem(a), random_problem(b));
+  }
+}
+
+TEST(Random, CasesAreCountedByTheEnvironment) {
+  const std::array<const char*, 2> names = {"ZNNI_TEST_CASES", "ZNNI_TEST_CASES_DIVISOR"};
+  std::array<std::optional<std::string>, 2> before;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (const char* const text = std::getenv(names[i])) before[i] = text;
+    unsetenv(names[i]);
+  }
+  EXPECT_EQ(case_count(60), 60);
+  setenv(names[1], "4", 1);
+  EXPECT_EQ(case_count(60), 15);
+  EXPECT_EQ(case_count(3), 1);
+  setenv(names[0], "7", 1);
+  EXPECT_EQ(case_count(60), 7);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    before[i] ? setenv(names[i], before[i]->c_str(), 1) : unsetenv(names[i]);
   }
 }
 
