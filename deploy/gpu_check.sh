@@ -23,7 +23,6 @@ if [ "${1:-}" = pack ]; then
   [ $# -eq 1 ] || die "pack takes no arguments"
   cmake --preset cuda -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache >/dev/null || exit 1
   # shellcheck disable=SC2086
-  export CCACHE_SLOPPINESS=pch_defines,time_macros
   cmake --build build/cuda -j "$(nproc)" --target znni_cuda_module $programs || exit 1
   rm -rf "$pack"/{bin,tests,lib,commit,programs.tar.gz} && mkdir -p "$pack/bin" "$pack/tests" "$pack/lib"
   cp build/cuda/bin/libznni_cuda.so build/cuda/bin/znni-gpu-bench build/cuda/bin/znni-split-bench "$pack/bin/"
