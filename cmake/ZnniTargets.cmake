@@ -19,14 +19,17 @@ else()
                       "for what another family needs")
 endif()
 
-# The preset dev compiles without the optimizer, which takes the sanitizers' checks half of the time. Targets that
-# compute are optimized there, too, because their tests take longer than their compiler: a folder sets ZNNI_OPTIMIZED for
-# all of its own.
+# How far the optimizer goes is the compiler's time. What computes (ZNNI_OPTIMIZED, which a folder sets for all of its own)
+# has the level of CMAKE_BUILD_TYPE, and in the presets of sanitizers, whose level is low, -O1, because its tests take
+# longer than its compiler. In a release tests' own code has -Og, since it has no loops worth more, and all else -O2.
 define_property(TARGET PROPERTY ZNNI_OPTIMIZED INITIALIZE_FROM_VARIABLE ZNNI_OPTIMIZED)
 set(optimized "$<BOOL:$<TARGET_PROPERTY:ZNNI_OPTIMIZED>>")
+set(of_tests "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR}/tests,$<TARGET_PROPERTY:SOURCE_DIR>>")
 
 add_library(znni_flags INTERFACE)
 target_compile_options(znni_flags INTERFACE "$<$<AND:$<CONFIG:Debug>,${optimized}>:-O1>")
+target_compile_options(znni_flags INTERFACE
+  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release>,$<NOT:${optimized}>>:$<IF:${of_tests},-Og,-O2>>")
 target_compile_options(znni_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;${ZNNI_ISA}>"
   # Kernels call the constexpr functions of the headers that they share with host code.
@@ -37,17 +40,22 @@ target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wn
 target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-error>)
 # By its default GCC looks for memory to reuse each time its heap has doubled, which takes a tenth of its time.
 target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-expand=1000>)
+# With precompiled headers, at -Og and between the sanitizers' checks GCC sees variables without a value, and more of those
+# copies, where there are none. So tests and sanitizers go without these warnings, which the product has.
+set(wrong_warnings "$<COMPILE_LANG_AND_ID:CXX,GNU>")
+if(NOT ZNNI_SANITIZE)
+  set(wrong_warnings "$<AND:${wrong_warnings},${of_tests}>")
+endif()
+target_compile_options(znni_flags INTERFACE
+  "$<${wrong_warnings}:-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
 if(ZNNI_SANITIZE)
-  # Between the sanitizers' checks GCC sees variables without a value where there are none.
-  target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   target_compile_options(znni_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${ZNNI_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   # The address sanitizer reports an access by a null pointer or by one that overflowed, with its stack, and these
   # processors allow any alignment. Checks of these before every access would make the compiler of a kernel take twice as
   # long. The tests' own code is checked for bad addresses alone: what is undefined there would take as much time again.
-  set(tests_alone "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR}/tests,$<TARGET_PROPERTY:SOURCE_DIR>>")
   target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment,pointer-overflow>)
-  target_compile_options(znni_flags INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${tests_alone}>:-fno-sanitize=undefined>")
+  target_compile_options(znni_flags INTERFACE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${of_tests}>:-fno-sanitize=undefined>")
   # Where the optimizer is off, the checks of addresses are calls, less work for the compiler than code in place.
   target_compile_options(znni_flags INTERFACE
     "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:${optimized}>>:--param=asan-instrumentation-with-call-threshold=0>")
@@ -91,4 +99,6 @@ function(znni_program name)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:znni_start_check>)
   endif()
   target_link_libraries(${name} PRIVATE znni_flags ${arg_LIBRARIES})
+  # The linker may take a function of std from the program's own sources for that of a library that computes.
+  set_target_properties(${name} PROPERTIES ZNNI_OPTIMIZED ON)
 endfunction()

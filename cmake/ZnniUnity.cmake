@@ -23,9 +23,9 @@ function(znni_unity target)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # Where sources cannot go together, the headers of std are compiled once for all of them. Only under sanitizers: GCC 12
-  # sees copies in std::string that are too long where there are none (its PR 105651), once the optimizer is on and
-  # headers are precompiled. Sources with options of their own have the property SKIP_PRECOMPILE_HEADERS.
+  # Where sources cannot go together, the headers of std are compiled once for all of them. Only under sanitizers, whose
+  # builds go without the warnings that GCC 12 then gives wrongly (cmake/ZnniTargets.cmake). Sources with options of their
+  # own have the property SKIP_PRECOMPILE_HEADERS.
   list(REMOVE_DUPLICATES groups)
   list(LENGTH groups count)
   get_target_property(type ${target} TYPE)
