@@ -57,7 +57,8 @@ struct ModelInfo {
   std::string gpu_lost;  // why rungs of the CPU compute what was planned for a GPU; "" when none failed
   std::shared_ptr<const std::vector<std::string>>
       layers;                // names of the network's nodes; nullptr before one was loaded
-  std::string identity;      // of weights, configuration and plan: equal ones give equal voxels
+  std::string fingerprint;   // of network, weights and configuration, "" before it was planned: equal on all machines
+  std::string identity;      // of these and the plan: equal ones give equal voxels
   bool whole_input = false;  // it wants all of a volume before it begins
   // Number of this loading among all that the server made since its start, from 1: a model loaded again has another.
   std::int64_t number = 0;

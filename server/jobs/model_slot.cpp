@@ -93,6 +93,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.precision = planned.plan.key.precision;
   info_.plan_summary = plan_summary(planned.plan, info_.patch);
   info_.layers = names_of(planned.network);
+  info_.fingerprint = planned.fingerprint;
   info_.identity = planned.identity;
   info_.whole_input = planned.input.zscore;
   info_.number = model_->number;

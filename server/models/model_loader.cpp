@@ -83,8 +83,8 @@ void add_blend(const WindowBlend& blend, Fingerprint& print) {
   print.add(std::as_bytes(std::span(numbers)));
 }
 
-// Returns the fingerprint of all that decides the voxels that a model gives.
-std::string identity_of(const ModelFiles& files, const Plan& plan) {
+// Returns the fingerprint of what a model computes: that decides its voxels but for their rounding.
+Fingerprint fingerprint_of(const ModelFiles& files) {
   Fingerprint print;
   for (const std::string& node : describe(files.network)) print.add(node);
   for (const NodeWeights& node : files.weights) {
@@ -99,6 +99,11 @@ std::string identity_of(const ModelFiles& files, const Plan& plan) {
     print.add(std::as_bytes(std::span(&*instead, 1)));
   }
   if (is_tile_bound(files.network)) add_blend(files.blend, print);
+  return print;
+}
+
+// Returns the text of a fingerprint once the plan, which decides how voxels are rounded, is added.
+std::string identity_of(Fingerprint print, const Plan& plan) {
   print.add(plan_text(plan));
   return print.text();
 }
@@ -112,9 +117,15 @@ Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, co
   if (!files) return files.error();
   Result<Plan> plan = find_or_make_plan(entry, files->network, memory, context, stop);
   if (!plan) return plan.error().within("planning within " + bytes_text(memory));
-  const std::string identity = identity_of(*files, *plan);
-  return PlannedModel{
-      std::move(files->network), std::move(files->weights), files->input, files->blend, std::move(*plan), identity};
+  const Fingerprint print = fingerprint_of(*files);
+  const std::string identity = identity_of(print, *plan);
+  return PlannedModel{std::move(files->network),
+                      std::move(files->weights),
+                      files->input,
+                      files->blend,
+                      std::move(*plan),
+                      print.text(),
+                      identity};
 }
 
 Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,

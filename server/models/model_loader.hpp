@@ -19,7 +19,8 @@ struct PlannedModel {
   InputRule input;
   WindowBlend blend;
   Plan plan;
-  std::string identity;  // of all of it: other weights, rules or plans have another
+  std::string fingerprint;  // of network, weights and rules, whatever the plan
+  std::string identity;     // of all of it: other weights, rules or plans have another
 };
 
 // A model that serves. The engine borrows the weights: they stand first.

@@ -110,6 +110,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["patch"] = extent_text(model.patch, model.spatial_rank);
   properties["predicted_voxels_per_second"] = std::to_string(std::llround(model.predicted_voxels_per_second));
   properties["plan"] = model.plan_summary;
+  if (!model.fingerprint.empty()) properties["fingerprint"] = model.fingerprint;
   properties["precision"] = std::string(to_string(model.precision));
   properties["plan_memory_bytes"] = std::to_string(model.memory.total());
   properties["input_datatypes"] = "FP32,FP16,UINT8,UINT16";

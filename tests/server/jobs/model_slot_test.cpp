@@ -103,6 +103,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   ASSERT_TRUE(planned) << planned.error().message;
   planned->plan.predicted.endless_voxels_per_second = 12345;  // as of a plan that was made for a volume
   const Plan plan = planned->plan;
+  const std::string fingerprint = planned->fingerprint;
   const std::string identity = planned->identity;
 
   ModelSlot slot(found, 4);
@@ -125,6 +126,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_TRUE(info.is_resumable());
   EXPECT_EQ(info.field_of_view, Vec3::cube(8));
   EXPECT_EQ(info.memory, plan.memory);
+  EXPECT_EQ(info.fingerprint, fingerprint);
   EXPECT_EQ(info.identity, identity);
   EXPECT_EQ(info.predicted_voxels_per_second, 12345);
   EXPECT_THAT(info.plan_summary, HasSubstr("test.oracle"));

@@ -64,7 +64,8 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
 
-// What a stream that goes on after a restart must have in common with the one before it.
+// What a stream that goes on after a restart must have in common with the one before it, and what daemons must that
+// compute parts of one output.
 TEST_F(ModelLoaderTest, IdentityIsOfWeightsRuleAndPlan) {
   const std::string plans = (directory_.path() / "plans").string();
   const Result<PlannedModel> made = plan(plenty, plans);
@@ -76,16 +77,20 @@ TEST_F(ModelLoaderTest, IdentityIsOfWeightsRuleAndPlan) {
   const Result<PlannedModel> smaller = plan(made->plan.memory.total() - 1, plans);
   ASSERT_TRUE(smaller) << smaller.error().message;
   EXPECT_NE(smaller->identity, made->identity);
+  EXPECT_EQ(smaller->fingerprint, made->fingerprint) << "machines have plans of their own";
   directory_.write("net/config.pbtxt", "parameters { key: 'input_scale' value { string_value: '0.5' } }");
   const Result<PlannedModel> scaled = plan();
   ASSERT_TRUE(scaled) << scaled.error().message;
   EXPECT_NE(scaled->identity, made->identity);
+  EXPECT_NE(scaled->fingerprint, made->fingerprint);
   directory_.write("net/config.pbtxt",
                    "parameters { key: 'input_scale' value { string_value: '0.5' } }"
                    "parameters { key: 'input_nonfinite' value { string_value: '0' } }");
   EXPECT_NE(plan()->identity, scaled->identity);
+  const std::string before = plan()->fingerprint;
   test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, random_weights(network_, 4)));
   EXPECT_NE(plan()->identity, scaled->identity);
+  EXPECT_NE(plan()->fingerprint, before);
 }
 
 TEST_F(ModelLoaderTest, TheErrorOfAPlanThatDoesNotFitNamesTheShare) {

@@ -7,6 +7,7 @@ import os
 import pathlib
 from typing import Any
 
+from znni.blocks.spec import JobSpec
 from znni.client import Client
 from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnsupportedError
 from znni.model import Model
@@ -38,11 +39,19 @@ def _digest_of(path: str | os.PathLike) -> str:
         raise NotFoundError(f"{path}: {error.strerror}") from None
 
 
+def check_files(spec: JobSpec, network: str) -> None:
+    """Raises InvalidError if the network or its configuration was changed."""
+    for name, digest in (digests_of(network, spec.config) if network else {}).items():
+        if spec.digests.get(name) != digest:
+            path = network if name == "network" else f"{network}: its configuration"
+            raise InvalidError(f"{path}: was changed after the job was made: make the job again with 'znni-job plan'")
+
+
 def form_of(model: Model) -> dict[str, Any]:
     """Returns what blocks of different daemons must have in common, as JSON has it."""
     facts = {"channels": model.channels, "output_channels": model.output_channels, "period": model.period,
              "field_of_view": model.field_of_view, "padding": model.padding, "window": model.window,
-             "window_overlap": model.window_overlap}
+             "window_overlap": model.window_overlap, "fingerprint": model.properties.get("fingerprint")}
     return {name: _listed(value) for name, value in facts.items()}
 
 
@@ -121,8 +130,8 @@ class Serving:
         for name, value in (self._form or {}).items():
             if found.get(name) != value:
                 self.stop()
-                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: it is "
-                                   "another than when the job was made")
+                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: model or "
+                                   "znnid are others than when the job was made")
 
     def _connect(self) -> Client:
         if self._servers:

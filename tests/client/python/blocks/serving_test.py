@@ -70,6 +70,13 @@ class ServingTest(JobCase):
         with self.assertRaisesRegex(InvalidError, r"model 'same': field_of_view \[3, 1, 1\] found, expected \[1, 1, 1\]"):
             self.serving(servers=[other], form=form).client()
 
+    def test_a_server_with_other_weights_is_refused(self):
+        first, other = (self.enterContext(FakeDaemon(properties={"fingerprint": print}).served()) for print in "ab")
+        form = form_of(Connection(first).model("same"))
+        self.serving(servers=[first], form=form).client()
+        with self.assertRaisesRegex(InvalidError, "model 'same': fingerprint b found, expected a: model or znnid are"):
+            self.serving(servers=[other], form=form).client()
+
     def test_the_error_that_may_pass_is_told(self):
         """One of two servers is away, the other has another model."""
         self.enterContext(mock.patch.object(module, "_OTHERS_SECONDS", 0))

@@ -96,6 +96,13 @@ TEST(ModelDescription, AModelThatNeedsTheWholeVolumeSaysSo) {
   EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("input_zscore"), "volume");
 }
 
+TEST(ModelDescription, AFingerprintTellsNetworksApart) {
+  ModelInfo model = twice_model();
+  EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("fingerprint"));
+  model.fingerprint = "0123abcd";
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("fingerprint"), "0123abcd");
+}
+
 TEST(ModelDescription, ARepeatedOutputSaysHowOften) {
   ModelInfo model = twice_model();
   EXPECT_FALSE(describe_metadata(model, {}, {}).properties().contains("output_stride"));
