@@ -21,15 +21,18 @@ endif()
 
 # How far the optimizer goes is the compiler's time. What computes (ZNNI_OPTIMIZED, which a folder sets for all of its own)
 # has the level of CMAKE_BUILD_TYPE, and in the presets of sanitizers, whose level is low, -O1, because its tests take
-# longer than its compiler. In a release tests' own code has -Og, since it has no loops worth more, and all else -O2.
+# longer than its compiler. In a release tests' own code has -Og, since it has no loops worth more, and all else -O2, with
+# loops over voxels as wide as -O3 makes them.
 define_property(TARGET PROPERTY ZNNI_OPTIMIZED INITIALIZE_FROM_VARIABLE ZNNI_OPTIMIZED)
 set(optimized "$<BOOL:$<TARGET_PROPERTY:ZNNI_OPTIMIZED>>")
 set(of_tests "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR}/tests,$<TARGET_PROPERTY:SOURCE_DIR>>")
 
 add_library(znni_flags INTERFACE)
 target_compile_options(znni_flags INTERFACE "$<$<AND:$<CONFIG:Debug>,${optimized}>:-O1>")
+set(less "$<AND:$<CONFIG:Release>,$<NOT:${optimized}>>")
 target_compile_options(znni_flags INTERFACE
-  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release>,$<NOT:${optimized}>>:$<IF:${of_tests},-Og,-O2>>")
+  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${less}>:$<IF:${of_tests},-Og,-O2>>"
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,${less},$<NOT:${of_tests}>>:-fvect-cost-model=dynamic>")
 target_compile_options(znni_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;${ZNNI_ISA}>"
   # Kernels call the constexpr functions of the headers that they share with host code.
