@@ -11,10 +11,12 @@ import time
 import unittest
 from unittest import mock
 
+import distributed
 import numpy as np
 import onnx
+import psutil
 import zarr
-import znni
+import znni.dask
 from znni.blocks.spec import read_spec
 from znni.blocks.status import status_of
 
@@ -75,6 +77,14 @@ class BlocksTest(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
+    def wait_until_no_daemon_is_left(self):
+        """Waits until no daemon runs whose repository lies in the folder of this test."""
+        deadline = time.monotonic() + LONGEST_START
+        while any(f"{self.work}/znni-" in word for process in psutil.process_iter(["cmdline"])
+                  for word in process.info["cmdline"] or []):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
     def check(self, job, output, reference):
         """The job is complete and equal to another."""
         self.assertEqual(self.call("verify", job), "0 blocks missing, 0 damaged\n")
@@ -113,6 +123,32 @@ class BlocksTest(unittest.TestCase):
                 err = running.stderr.read()
             self.assertEqual(running.returncode, 0, err)
         self.check(job, "net_killed", "net_calm")
+        nets.save(nets.small_net(8, f_out=3), self.work / "trained_again", "net")
+        with Daemon(self.work / "trained_again", mem=MEM) as other, \
+                self.start("run", job, "--server", other.url, stderr=subprocess.PIPE) as refused:
+            self.assertRegex(refused.stderr.read(), "model 'net': fingerprint [0-9a-f]{32} found, expected [0-9a-f]{32}")
+        self.assertEqual(refused.returncode, 2)
+
+    def test_a_dask_cluster_of_which_a_process_is_killed(self):
+        network = self.work / "unet.onnx"
+        self.call("run", self.plan("alone", "-m", network, "--mem", MEM, "--threads", "1"))
+        killed = []
+
+        def kill(done, _):
+            if done and not killed:
+                killed.append(next(pid for pid in cluster.run(os.getpid).values()
+                                   if "znnid" in [child.name() for child in psutil.Process(pid).children()]))
+                os.kill(killed[0], signal.SIGKILL)
+
+        with mock.patch.dict(os.environ, {**self.environment, "TMPDIR": str(self.work)}), \
+                distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
+                                         local_directory=self.work / "dask") as local, \
+                distributed.Client(local) as cluster:
+            status = znni.dask.predict(cluster, network, self.work / "in.zarr", self.work / "dask.zarr", mem=MEM,
+                                       threads=1, block=(64, 64, 64), progress=kill)
+        self.assertEqual((status.done, status.failed, len(killed)), (12, {}, 1))
+        self.wait_until_no_daemon_is_left()
+        self.check(self.work / "dask.zarr", "dask", "alone")
 
 
 if __name__ == "__main__":

@@ -242,6 +242,23 @@ class PrivateDaemonTest(unittest.TestCase):
             with self.assertRaisesRegex(znni.UnavailableError, "^znnid ended with exit code 1: --mem: memory limit is"):
                 znni.predict(self.network, volume, mem="1M", progress=False)
 
+    def test_check_and_plan(self):
+        with mock.patch.dict(os.environ, {**self.environment, "ZNNI_PLANNER": str(ZNNID.parent / "planner")}):
+            checked = znni.check(self.network)
+            self.assertTrue(checked)
+            self.assertRegex(str(checked), "model.onnx runs here")
+            made = znni.plan(self.network, mem="256M", volume=(20, 30, 40))
+            self.assertRegex(made._repr_html_(), "voxels/s, .* of 256 MiB, patches of .*<td>cpu.conv")
+            self.assertLess(made.memory_bytes, 256 << 20)
+            self.assertEqual(made.facts["predicted"]["volume"], [20, 30, 40])
+            with self.assertRaisesRegex(znni.NotFoundError, "none.onnx: no such file"):
+                znni.check("none.onnx")
+            broken = self.work / "cut.onnx"
+            broken.write_bytes(pathlib.Path(self.network).read_bytes()[:40])
+            for call in (znni.check, znni.plan):
+                with self.assertRaisesRegex(znni.InvalidError, "cut.onnx: not an ONNX model"):
+                    call(broken)
+
     def test_the_readme(self):
         """Its block runs as it stands, but for address and paths."""
         text = (ROOT / "README.md").read_text()

@@ -22,15 +22,16 @@ _LAST_WORDS_SECONDS = 5
 _LAST_LINES = 20
 
 
-def find_znnid() -> str:
-    """Returns the daemon's program: that of the environment's ZNNID, else that on the PATH. Raises NotFoundError if
-    there is none."""
-    named = os.environ.get("ZNNID")
-    found = shutil.which(named or "znnid")
+def find_program(name: str, variable: str) -> str:
+    """Returns the path of a program: that of the environment's ``variable``, else that on the PATH. Raises
+    NotFoundError if there is none."""
+    named = os.environ.get(variable)
+    found = shutil.which(named or name)
     if found:
         return found
-    raise NotFoundError(f"ZNNID: {named}: there is no such program" if named else
-                        "znnid is not on the PATH: build it (docs/install.md), or name it in the environment's ZNNID")
+    raise NotFoundError(f"{variable}: {named}: there is no such program" if named else
+                        f"{name} is not on the PATH: build it (docs/install.md), or name it in the environment's "
+                        f"{variable}")
 
 
 class PrivateDaemon:
@@ -94,7 +95,7 @@ class PrivateDaemon:
         return UnavailableError(f"znnid ended with exit code {self.process.returncode}: {self._last_line()}")
 
     def _start(self) -> None:
-        program = find_znnid()
+        program = find_program("znnid", "ZNNID")
         self._folder = tempfile.TemporaryDirectory(prefix="znni-")
         self.model = make_repository(self._folder.name, self._network, self._config)
         command = [program, "--model-repository", self._folder.name, "--grpc-address", "127.0.0.1", "--grpc-port", "0",

@@ -7,7 +7,7 @@ import unittest
 from unittest import mock
 
 from znni.errors import NotFoundError, UnavailableError
-from znni.private_daemon import PrivateDaemon, find_znnid
+from znni.private_daemon import PrivateDaemon, find_program
 
 from fake_daemon import FakeDaemon
 
@@ -32,19 +32,19 @@ class PrivateDaemonTest(unittest.TestCase):
 
     def test_found(self):
         self.program()
-        self.assertEqual(find_znnid(), os.environ["ZNNID"])
+        self.assertEqual(find_program("znnid", "ZNNID"), os.environ["ZNNID"])
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             del os.environ["ZNNID"]
-            self.assertEqual(find_znnid(), str(self.folder / "znnid"))
+            self.assertEqual(find_program("znnid", "ZNNID"), str(self.folder / "znnid"))
 
     def test_not_found(self):
         with mock.patch.dict(os.environ, {"ZNNID": "/none/znnid"}):
             with self.assertRaisesRegex(NotFoundError, "^ZNNID: /none/znnid: there is no such program"):
-                find_znnid()
+                find_program("znnid", "ZNNID")
         with mock.patch.dict(os.environ, {"PATH": "/none"}):
             os.environ.pop("ZNNID", None)
             with self.assertRaisesRegex(NotFoundError, "^znnid is not on the PATH"):
-                find_znnid()
+                find_program("znnid", "ZNNID")
 
     def test_serves_until_the_end(self):
         address = self.enterContext(FakeDaemon().served())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import threading
 from typing import Any, Iterator
 
 _IN_A_FOLDER = 1000
@@ -60,7 +61,7 @@ class Marks:
 
     def _write(self, path: pathlib.Path, facts: dict[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}")
+        new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}")
         new.write_text(json.dumps(facts))
         sync(new)
         os.replace(new, path)

@@ -14,12 +14,12 @@ from znni import __version__
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
-from znni.blocks.serving import LASTING, Serving, digests_of
+from znni.blocks.serving import LASTING, Serving, check_files
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
 from znni.blocks.work import Worker, open_output
 from znni.box import Triple, text_of
-from znni.errors import Error, InvalidError
+from znni.errors import Error
 from znni.padding import PADS
 
 DONE, MAY_HELP, WRONG = 0, 1, 2  # exit codes: all is there; run it again; running it again does not help
@@ -131,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
     shard = _shard(options, spec)
     servers = options.server or spec.servers
     network = "" if options.server else spec.network
-    _check_files(spec, network)
+    check_files(spec, network)
     open_output(spec)  # before a daemon is started
     with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config,
                  model=options.model or spec.model, servers=servers, turn=shard.index, form=spec.form) as serving:
@@ -141,14 +141,6 @@ def _run(options: argparse.Namespace) -> int:
         return DONE
     _say(f"znni-job: {len(failed)} blocks failed: " + ", ".join(map(str, failed)))
     return MAY_HELP if may_help else WRONG
-
-
-def _check_files(spec: JobSpec, network: str) -> None:
-    """Raises InvalidError if the network or its configuration was changed."""
-    for name, digest in (digests_of(network, spec.config) if network else {}).items():
-        if spec.digests.get(name) != digest:
-            path = network if name == "network" else f"{network}: its configuration"
-            raise InvalidError(f"{path}: was changed after the job was made: make the job again with 'znni-job plan'")
 
 
 def _status(options: argparse.Namespace) -> int:

@@ -51,7 +51,9 @@ def form_of(model: Model) -> dict[str, Any]:
     """Returns what blocks of different daemons must have in common, as JSON has it."""
     facts = {"channels": model.channels, "output_channels": model.output_channels, "period": model.period,
              "field_of_view": model.field_of_view, "padding": model.padding, "window": model.window,
-             "window_overlap": model.window_overlap, "fingerprint": model.properties.get("fingerprint")}
+             "window_overlap": model.window_overlap}
+    if "fingerprint" in model.properties:  # not of older daemons
+        facts["fingerprint"] = model.properties["fingerprint"]
     return {name: _listed(value) for name, value in facts.items()}
 
 
@@ -75,7 +77,7 @@ class Serving:
         self._network = network
         self._limits = {"mem": mem, "threads": threads, "config": config}
         self._servers = servers
-        self._turn = turn
+        self._turn = self._first_turn = turn
         self._form = form
         self._client: Client | None = None
         self._daemon: PrivateDaemon | None = None
@@ -96,6 +98,16 @@ class Serving:
             except Error as error:
                 errors.append(self.drop(error))
         raise next((error for error in errors if not isinstance(error, LASTING)), errors[0])
+
+    @property
+    def has_moved(self) -> bool:
+        """Returns whether a server was left for another."""
+        return len(self._servers) > 1 and self._turn != self._first_turn
+
+    @property
+    def server(self) -> str:
+        """Returns the server that is used, or is tried next; "" for a daemon of its own."""
+        return self._servers[self._turn % len(self._servers)] if self._servers else ""
 
     def is_lasting(self, error: Exception) -> bool:
         """Returns whether ``error`` comes again, whichever server is asked."""
@@ -136,7 +148,7 @@ class Serving:
     def _connect(self) -> Client:
         if self._servers:
             seconds = _ALONE_SECONDS if len(self._servers) == 1 else _OTHERS_SECONDS
-            return Client(self._servers[self._turn % len(self._servers)], retry_seconds=seconds)
+            return Client(self.server, retry_seconds=seconds)
         daemon = PrivateDaemon(self._network, **self._limits).__enter__()  # type: ignore[arg-type]
         self._daemon, self.model = daemon, daemon.model
         return Client(daemon.address, retry_seconds=0)

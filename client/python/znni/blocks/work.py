@@ -32,17 +32,26 @@ def open_output(spec: JobSpec) -> Any:
     return zarr_module().open_array(path, mode="r+")
 
 
+def reason_of(error: Exception) -> str:
+    """Returns why a block failed, in one line."""
+    text = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    return " ".join(text.split())
+
+
 class Worker:
     """Computes blocks of ``spec`` by ``serving``.
 
-    A block that fails is tried ``retries`` more times, unless its error would come again. ``say`` takes lines of text.
+    A block that fails is tried ``retries`` more times, unless its error would come again or ``has_ended`` returns True.
+    ``say`` takes lines of text.
     """
 
-    def __init__(self, spec: JobSpec, serving: Serving, retries: int, say: Callable[[str], None]) -> None:
+    def __init__(self, spec: JobSpec, serving: Serving, retries: int, say: Callable[[str], None],
+                 has_ended: Callable[[], bool] = lambda: False) -> None:
         self._spec = spec
         self._serving = serving
         self._retries = retries
         self._say = say
+        self._has_ended = has_ended
         self._marks = spec.marks
         self._array = open_output(spec)
         self._source = open_source(spec.input)
@@ -58,17 +67,30 @@ class Worker:
         self._say(f"{len(missing)} blocks to compute, {len(numbers) - len(missing)} are there")
         failed: dict[int, Exception] = {}
         for at, number in enumerate(missing):
-            try:
-                if not self._marks.is_done(number):  # by another run, since
-                    self._finish(number)
-            except Exception as error:  # stores and codecs raise what they like
+            error = self.compute(number)
+            if error is not None:
                 failed[number] = error
-                self._fail(number, error)
             self._say_how_far(number, at + 1, len(missing))
         return failed
 
+    def compute(self, number: int) -> Exception | None:
+        """Computes a block, unless another run did so meanwhile. Returns its error if it failed, which is recorded."""
+        try:
+            if not self._marks.is_done(number):
+                self._finish(number)
+        except Exception as error:  # stores and codecs raise what they like
+            self._fail(number, error)
+            return error
+        return None
+
+    def close(self) -> None:
+        """Closes the files that it reads."""
+        self._source.close()
+        if self._mask is not None:
+            self._mask.close()
+
     def _fail(self, number: int, error: Exception) -> None:
-        reason = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+        reason = reason_of(error)
         self._say(f"block {number} failed: {reason}")
         try:
             self._marks.fail(number, reason)
@@ -103,7 +125,7 @@ class Worker:
                 if self._serving.is_lasting(error):
                     raise
                 reason = self._serving.drop(error) if isinstance(error, Error) else error
-                if tries_left == 0:
+                if tries_left == 0 or self._has_ended():
                     raise reason from None
                 delay = _FIRST_DELAY * 2 ** (self._retries - tries_left)
                 self._say(f"block {number}, again in {delay:.0f} s: {reason}")

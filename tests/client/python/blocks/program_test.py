@@ -10,6 +10,7 @@ from unittest import mock
 import grpc
 import numpy as np
 from znni.blocks import program
+from znni.blocks.serving import digests_of
 
 from fake_daemon import Refused
 from job_case import JobCase
@@ -94,7 +95,7 @@ class ProgramTest(JobCase):
         network.write_bytes(b"old")
         with open(self.job, encoding="utf-8") as file:
             fields = json.load(file)
-        fields.update(network=str(network), digests=program.digests_of(str(network), None), servers=[])
+        fields.update(network=str(network), digests=digests_of(str(network), None), servers=[])
         network.write_bytes(b"new")
         with open(self.job, "w", encoding="utf-8") as file:
             json.dump(fields, file)

@@ -1,0 +1,117 @@
+"""What the program planner says of a network: whether it runs, and how it would be computed."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from typing import Any, Mapping
+
+from znni.box import Triple, text_of
+from znni.errors import Error, InvalidError, NotFoundError
+from znni.private_daemon import find_program
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Check:
+    """Says whether a network runs. ``str()`` is what it is, or all that keeps it from running; ``facts`` are those of
+    ``planner check --json``."""
+
+    text: str
+    facts: Mapping[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.facts["runs"]
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Plan:
+    """Is how a network would be computed on this machine. ``str()`` tells all of it, a notebook shows a table; ``facts``
+    are those of ``planner --json``."""
+
+    text: str
+    facts: Mapping[str, Any]
+
+    @property
+    def voxels_per_second(self) -> float:
+        """Returns the predicted rate, of the volume that was named, or else within an endless one."""
+        return self.facts["predicted"]["voxels_per_second"]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Returns the host RAM that the plan takes, weights included."""
+        return self.facts["memory"]["host"]["peak"]
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        nodes = self.facts["nodes"]
+        whole = sum(node["predicted_seconds"] * node["runs"] for node in nodes) or 1.0
+        rows = "".join(_row(node, whole) for node in nodes)
+        return (f"<p>{html.escape(self._summary())}</p><table><thead><tr><th>layer</th><th>writes</th><th>primitive</th>"
+                f"<th>place</th><th>time</th><th>share</th></tr></thead><tbody>{rows}</tbody></table>")
+
+    def _summary(self) -> str:
+        limit = self.facts["memory"]["limit"]
+        return (f"{self.facts['model']}: {self.voxels_per_second / 1e6:.3g} million voxels/s, "
+                f"{self.memory_bytes / 2**20:.1f} of {limit / 2**20:.0f} MiB, patches of "
+                f"{text_of(tuple(self.facts['input'][-3:]))} voxels on {self.facts['machine']['name']}")
+
+
+def _row(node: Mapping[str, Any], whole: float) -> str:
+    seconds = node["predicted_seconds"] * node["runs"]
+    cells = (node["name"], text_of(tuple(node["shape"])), node["primitive"], node["place"], f"{seconds * 1e3:.3g} ms",
+             f"{100 * seconds / whole:.0f} %")
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def check(network: str | os.PathLike) -> Check:
+    """Returns whether ``network``, a file of ONNX, runs here. What keeps it from running is in the answer: operators,
+    how many nodes have each, and what helps. Raises NotFoundError or InvalidError if the file is none of ONNX."""
+    answers = [_ask("check", network, *form, refused=True) for form in ((), ("--json",))]
+    return Check(answers[0].rstrip(), json.loads(answers[1]))
+
+
+def plan(network: str | os.PathLike, *, mem: str | int | None = None, threads: int | None = None,
+         volume: Triple | None = None) -> Plan:
+    """Returns the fastest way to run ``network``, a file of ONNX, on this machine.
+
+    ``mem``
+        The host RAM that it may take, "16G" or bytes; None is 0.8 of what is available.
+    ``threads``
+        That compute; None is all processors.
+    ``volume``
+        Voxels along z, y and x of the volume that it is for, whose border then counts.
+
+    Raises InvalidError if the network does not run, or not in this memory.
+    """
+    options = {"--mem": mem, "--threads": threads, "--volume": volume and ",".join(map(str, volume))}
+    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+    with tempfile.TemporaryDirectory(prefix="znni-") as folder:
+        kept = pathlib.Path(folder) / "plan"
+        facts = _ask("--model", network, "--json", "--output", kept, *given)
+        return Plan(_ask("show", kept).rstrip(), json.loads(facts))
+
+
+def _ask(*arguments: Any, refused: bool = False) -> str:
+    """Returns what planner prints. Raises NotFoundError or InvalidError with its last line if it fails; with
+    ``refused`` what it prints counts even then."""
+    command = [find_program("planner", "ZNNI_PLANNER"), *map(os.fspath, arguments)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                          check=False)
+    if done.returncode == 0 or (refused and done.stdout):
+        return done.stdout
+    line = (done.stderr.strip().splitlines() or [f"it ended with exit code {done.returncode}"])[-1].removeprefix("planner: ")
+    kind = Error if done.returncode < 0 else NotFoundError if "no such file" in line else InvalidError
+    raise kind(line)

@@ -1,0 +1,184 @@
+"""Jobs of blocks on a Dask cluster within this process, with fake daemons. tests/e2e has those of several processes."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "blocks"))
+
+import distributed
+import grpc
+import numpy as np
+import znni.dask
+from znni.blocks import crew, serving
+from znni.dask import Balance
+from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
+
+from fake_daemon import FakeDaemon, Refused
+from job_case import EXTENT, JobCase
+
+
+class DaskTest(JobCase):
+    """Has a cluster of one process with two threads, whose client is not the newest."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder_of_dask = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.local = cls.enterClassContext(cls.cluster())
+        cls.client = cls.enterClassContext(distributed.Client(cls.local, set_as_default=False))
+
+    @classmethod
+    def cluster(cls, workers=1):
+        return distributed.LocalCluster(n_workers=workers, threads_per_worker=2, processes=False, dashboard_address=":0",
+                                        local_directory=cls.folder_of_dask)
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(mock.patch.object(crew, "_PAUSE_SECONDS", 0))
+        self.addCleanup(lambda: self.assertEqual(crew._crews._crews, {}, "all crews are dismissed"))
+
+    def predict(self, **options):
+        """Computes the output in six blocks."""
+        return znni.dask.predict(self.client, "same", self.input, self.output, **{
+            "servers": [self.address], "block": (64, 64, 20), "retries": 0, "progress": False, **options})
+
+    def test_a_volume_in_blocks(self):
+        seen = []
+        status = self.predict(progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual((status.blocks, status.done, status.failed), (6, 6, {}))
+        np.testing.assert_array_equal(self.found(), self.volume)
+        self.assertEqual((seen[0], seen[-1], len(seen)), ((0, self.volume.size), (self.volume.size,) * 2, 7))
+
+    def test_padding_and_options_are_those_of_the_plan(self):
+        self.volume[:, :64] = 0
+        np.save(self.folder / "in.npy", self.volume)
+        status = znni.dask.predict(self.client, "same", self.folder / "in.npy", self.output, servers=[self.address],
+                                   block=(64, 64, 20), pad="reflect", skip_empty=True, progress=False)
+        self.assertEqual((status.done, status.skipped), (6, 2))
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_failed_blocks_are_named_and_the_next_run_computes_them(self):
+        self.daemon.streams = [Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "no turn for it")] * 2
+        with self.assertRaisesRegex(Error, r"out.zarr: 2 blocks \(\d, \d\) failed: no turn for it"):
+            self.predict()
+        self.daemon.headers.clear()
+        seen = []
+        status = znni.dask.run(self.client, self.output, progress=lambda done, total: seen.append(done))
+        self.assertEqual((status.missing, len(self.daemon.headers)), (0, 2))
+        self.assertGreater(seen[0], 0)
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_a_server_that_is_gone_leaves_its_blocks_to_the_others(self):
+        with FakeDaemon(part=EXTENT[1:]).served() as gone:
+            pass
+        with mock.patch.object(serving, "_OTHERS_SECONDS", 0.1):
+            self.predict(servers=[self.address, gone])
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_all_servers_have_blocks(self):
+        other = FakeDaemon(part=EXTENT[1:], voxel_seconds=1e-6)
+        with other.served() as address:
+            self.predict(servers=[self.address, address])
+        self.assertEqual(len(self.daemon.headers) + len(other.headers), 6)
+        self.assertTrue(self.daemon.headers and other.headers)
+
+    def test_a_block_is_dealt_out_again_where_no_daemon_starts(self):
+        made = mock.Mock(side_effect=[UnavailableError("no memory"), *[mock.DEFAULT] * 20], wraps=serving.Serving)
+        with mock.patch.object(crew, "Serving", made):
+            self.assertEqual(self.predict(retries=1).done, 6)
+        made = mock.Mock(side_effect=UnavailableError("no memory"))
+        with mock.patch.object(crew, "Serving", made), self.assertRaisesRegex(UnavailableError, "^no memory$"):
+            self.predict(retries=2, overwrite=True)
+        self.assertGreaterEqual(made.call_count, 4)
+
+    def test_what_no_block_can_do_without_ends_the_run(self):
+        self.plan()
+        with self.assertRaisesRegex(NotFoundError, "^unknown model: 'other'$"):
+            znni.dask.run(self.client, self.output, model="other", progress=False)
+        self.assertEqual(self.daemon.headers, [])
+
+    def test_an_interrupted_run_goes_on(self):
+        def interrupt(done, _):
+            if done:
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.predict(progress=interrupt)
+        self.assertEqual(znni.dask.run(self.client, self.output, progress=False).done, 6)
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_workers_may_come_later(self):
+        with self.cluster(workers=0) as local, distributed.Client(local, set_as_default=False) as client:
+            self.plan()
+            self.assertEqual(znni.dask.run(client, self.output, progress=lambda *_: local.scale(1)).done, 6)
+
+    def test_processes_that_have_daemons_keep_a_run_alive(self):
+        """Of two processes one is unable, the other takes its time."""
+        client = mock.Mock(nthreads=lambda: {"a": 1, "b": 1})
+        deal = znni.dask.Deal(client, crew.Run("1", self.plan(), (), "", 2))
+        unable = [crew.Outcome("no", "", kind("no"), process) for kind in (UnavailableError, NotFoundError)
+                  for process in "ab"]
+        for number in range(40):
+            deal._under_way["future"] = (number % 6, "")
+            deal._balance.take()
+            with mock.patch.object(deal, "_outcome", return_value=unable[number % 4 // 2 * 2]):
+                deal._note("future")
+        deal._under_way["future"] = (0, "")
+        with mock.patch.object(deal, "_outcome", return_value=unable[3]), self.assertRaises(NotFoundError):
+            deal._note("future")
+
+    def test_a_cluster_that_ends_is_told(self):
+        self.enterContext(mock.patch.object(crew, "_crews", crew.Crews()))  # which end with their process
+        with self.cluster() as local, distributed.Client(local, set_as_default=False) as client:
+            for end in (lambda: client.cancel([distributed.Future(key, client) for key in client.futures]), client.close):
+                self.plan(overwrite=True)
+                with self.assertRaisesRegex(UnavailableError, "the cluster of Dask has ended"):
+                    znni.dask.run(client, self.output, progress=lambda done, _: done and end())
+
+    def test_wrong_use_is_said_before_a_block_is_computed(self):
+        for words, call in (("pad", lambda: self.predict(pad="mirror")),
+                            ("multiples of the output's chunks", lambda: self.predict(block=(60, 64, 20))),
+                            ("servers: 'a:1' found, expected a list", lambda: self.predict(servers="a:1")),
+                            ("retries: -1 found", lambda: self.predict(retries=-1)),
+                            ("LocalCluster found, expected a distributed.Client",
+                             lambda: znni.dask.run(self.local, self.output)),
+                            ("No such file", lambda: znni.dask.run(self.client, self.folder / "no.json"))):
+            with self.assertRaisesRegex(Error, words):
+                call()
+
+    def test_workers_need_the_same_package(self):
+        missing = ImportError("No module named 'znni'")
+        for there, error, words in (
+                ({"run.return_value": {"tcp://w:1": "0.0.9"}}, InvalidError, "tcp://w:1 of Dask: znni 0.0.9 found"),
+                ({"run_on_scheduler.return_value": "0.0.8"}, InvalidError, "scheduler of Dask: znni 0.0.8 found"),
+                ({"run.side_effect": missing}, UnavailableError, "No module named 'znni': install"),
+                ({"run_on_scheduler.side_effect": missing}, UnavailableError, "No module named 'znni': install")):
+            usual = {"run.return_value": {}, "run_on_scheduler.return_value": znni.__version__}
+            with self.assertRaisesRegex(error, words):
+                znni.dask._check_workers(mock.Mock(**{**usual, **there}))
+
+
+class BalanceTest(unittest.TestCase):
+    def test_the_server_with_the_fewest_is_next(self):
+        balance = Balance(["a", "b"], 2)
+        self.assertEqual([balance.take() for _ in range(5)], ["a", "b", "a", "b", None])
+        balance.give_back("b", "b")
+        self.assertEqual([balance.take(), balance.take()], ["b", None])
+
+    def test_a_server_that_is_away_has_none_for_a_minute(self):
+        now = [0.0]
+        balance = Balance(["a", "b"], 3, lambda: now[0])
+        self.assertEqual([balance.take(), balance.take()], ["a", "b"])
+        balance.give_back("a", "b")
+        self.assertEqual([balance.take(), balance.take(), balance.take()], ["b", "b", None])
+        now[0] = 61
+        self.assertEqual(balance.take(), "a")
+        balance.give_back("a", "b")
+        balance.give_back("b", "a")
+        self.assertEqual(balance.take(), "a", "both are away: then either")
+
+
+if __name__ == "__main__":
+    unittest.main()
