@@ -29,10 +29,10 @@ set(of_tests "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR}/tests,$<TARGET_PROPERTY:SOU
 
 add_library(znni_flags INTERFACE)
 target_compile_options(znni_flags INTERFACE "$<$<AND:$<CONFIG:Debug>,${optimized}>:-O1>")
-set(less "$<AND:$<CONFIG:Release>,$<NOT:${optimized}>>")
+set(lower_level "$<AND:$<CONFIG:Release>,$<NOT:${optimized}>>")
 target_compile_options(znni_flags INTERFACE
-  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${less}>:$<IF:${of_tests},-Og,-O2>>"
-  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,${less},$<NOT:${of_tests}>>:-fvect-cost-model=dynamic>")
+  "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${lower_level}>:$<IF:${of_tests},-Og,-O2>>"
+  "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,${lower_level},$<NOT:${of_tests}>>:-fvect-cost-model=dynamic>")
 target_compile_options(znni_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;${ZNNI_ISA}>"
   # Kernels call the constexpr functions of the headers that they share with host code.

@@ -1,4 +1,4 @@
-"""What the program planner says of a network: whether it runs, and how it would be computed."""
+"""Asks the program planner whether a network runs, and how it would be computed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from znni.private_daemon import find_program
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Check:
-    """Says whether a network runs. ``str()`` is what it is, or all that keeps it from running; ``facts`` are those of
-    ``planner check --json``."""
+    """Tells whether a network runs; it is true or false. ``text`` describes the network, or lists all that keeps it from
+    running. ``facts`` is the answer of ``planner check --json``."""
 
     text: str
     facts: Mapping[str, Any]
@@ -36,15 +36,15 @@ class Check:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Plan:
-    """Is how a network would be computed on this machine. ``str()`` tells all of it, a notebook shows a table; ``facts``
-    are those of ``planner --json``."""
+    """Describes how a network would be computed on this machine. ``text`` is the plan as ``planner show`` prints it; a
+    notebook shows a table. ``facts`` is the answer of ``planner --json``."""
 
     text: str
     facts: Mapping[str, Any]
 
     @property
     def voxels_per_second(self) -> float:
-        """Returns the predicted rate, of the volume that was named, or else within an endless one."""
+        """Returns the predicted output voxels per second, in the given volume or else in an endless one."""
         return self.facts["predicted"]["voxels_per_second"]
 
     @property
@@ -59,8 +59,9 @@ class Plan:
         nodes = self.facts["nodes"]
         whole = sum(node["predicted_seconds"] * node["runs"] for node in nodes) or 1.0
         rows = "".join(_row(node, whole) for node in nodes)
-        return (f"<p>{html.escape(self._summary())}</p><table><thead><tr><th>layer</th><th>writes</th><th>primitive</th>"
-                f"<th>place</th><th>time</th><th>share</th></tr></thead><tbody>{rows}</tbody></table>")
+        titles = "".join(f"<th>{title}</th>" for title in ("layer", "writes", "primitive", "place", "time", "share"))
+        return (f"<p>{html.escape(self._summary())}</p><table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody>"
+                "</table>")
 
     def _summary(self) -> str:
         limit = self.facts["memory"]["limit"]
@@ -112,6 +113,7 @@ def _ask(*arguments: Any, refused: bool = False) -> str:
                           check=False)
     if done.returncode == 0 or (refused and done.stdout):
         return done.stdout
-    line = (done.stderr.strip().splitlines() or [f"it ended with exit code {done.returncode}"])[-1].removeprefix("planner: ")
+    lines = done.stderr.strip().splitlines() or [f"planner ended with exit code {done.returncode}"]
+    line = lines[-1].removeprefix("planner: ")
     kind = Error if done.returncode < 0 else NotFoundError if "no such file" in line else InvalidError
     raise kind(line)

@@ -2,7 +2,6 @@
 
 import pathlib
 import sys
-import tempfile
 import unittest
 from unittest import mock
 
@@ -12,8 +11,7 @@ import distributed
 import grpc
 import numpy as np
 import znni.dask
-from znni.blocks import crew, serving
-from znni.dask import Balance
+from znni.blocks import serving, tasks, worker_pool
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 
 from fake_daemon import FakeDaemon, Refused
@@ -21,23 +19,19 @@ from job_case import EXTENT, JobCase
 
 
 class DaskTest(JobCase):
-    """Has a cluster of one process with two threads, whose client is not the newest."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder_of_dask = cls.enterClassContext(tempfile.TemporaryDirectory())
-        cls.local = cls.enterClassContext(cls.cluster())
-        cls.client = cls.enterClassContext(distributed.Client(cls.local, set_as_default=False))
-
-    @classmethod
-    def cluster(cls, workers=1):
-        return distributed.LocalCluster(n_workers=workers, threads_per_worker=2, processes=False, dashboard_address=":0",
-                                        local_directory=cls.folder_of_dask)
+    """Has a cluster of one process with two threads, whose client is not the default. It ends before the daemon does,
+    and waits for blocks that are under way."""
 
     def setUp(self):
         super().setUp()
-        self.enterContext(mock.patch.object(crew, "_PAUSE_SECONDS", 0))
-        self.addCleanup(lambda: self.assertEqual(crew._crews._crews, {}, "all crews are dismissed"))
+        self.enterContext(mock.patch.object(worker_pool, "_PAUSE_SECONDS", 0))
+        self.enterContext(mock.patch.object(tasks, "_pools", tasks.Pools()))
+        self.local = self.enterContext(self.cluster())
+        self.client = self.enterContext(distributed.Client(self.local, set_as_default=False))
+
+    def cluster(self, workers=1):
+        return distributed.LocalCluster(n_workers=workers, threads_per_worker=2, processes=False,
+                                        dashboard_address=":0", local_directory=self.folder / "dask")
 
     def predict(self, **options):
         """Computes the output in six blocks."""
@@ -48,6 +42,7 @@ class DaskTest(JobCase):
         seen = []
         status = self.predict(progress=lambda done, total: seen.append((done, total)))
         self.assertEqual((status.blocks, status.done, status.failed), (6, 6, {}))
+        self.assertEqual(tasks._pools._pools, {}, "the run has ended")
         np.testing.assert_array_equal(self.found(), self.volume)
         self.assertEqual((seen[0], seen[-1], len(seen)), ((0, self.volume.size), (self.volume.size,) * 2, 7))
 
@@ -63,6 +58,7 @@ class DaskTest(JobCase):
         self.daemon.streams = [Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "no turn for it")] * 2
         with self.assertRaisesRegex(Error, r"out.zarr: 2 blocks \(\d, \d\) failed: no turn for it"):
             self.predict()
+        self.assertEqual(tasks._pools._pools, {}, "the run has ended")
         self.daemon.headers.clear()
         seen = []
         status = znni.dask.run(self.client, self.output, progress=lambda done, total: seen.append(done))
@@ -86,10 +82,10 @@ class DaskTest(JobCase):
 
     def test_a_block_is_dealt_out_again_where_no_daemon_starts(self):
         made = mock.Mock(side_effect=[UnavailableError("no memory"), *[mock.DEFAULT] * 20], wraps=serving.Serving)
-        with mock.patch.object(crew, "Serving", made):
+        with mock.patch.object(worker_pool, "Serving", made):
             self.assertEqual(self.predict(retries=1).done, 6)
         made = mock.Mock(side_effect=UnavailableError("no memory"))
-        with mock.patch.object(crew, "Serving", made), self.assertRaisesRegex(UnavailableError, "^no memory$"):
+        with mock.patch.object(worker_pool, "Serving", made), self.assertRaisesRegex(UnavailableError, "^no memory$"):
             self.predict(retries=2, overwrite=True)
         self.assertGreaterEqual(made.call_count, 4)
 
@@ -97,6 +93,7 @@ class DaskTest(JobCase):
         self.plan()
         with self.assertRaisesRegex(NotFoundError, "^unknown model: 'other'$"):
             znni.dask.run(self.client, self.output, model="other", progress=False)
+        self.assertEqual(tasks._pools._pools, {}, "the run has ended")
         self.assertEqual(self.daemon.headers, [])
 
     def test_an_interrupted_run_goes_on(self):
@@ -106,6 +103,7 @@ class DaskTest(JobCase):
 
         with self.assertRaises(KeyboardInterrupt):
             self.predict(progress=interrupt)
+        self.assertEqual(tasks._pools._pools, {}, "the run has ended")
         self.assertEqual(znni.dask.run(self.client, self.output, progress=False).done, 6)
         np.testing.assert_array_equal(self.found(), self.volume)
 
@@ -114,25 +112,12 @@ class DaskTest(JobCase):
             self.plan()
             self.assertEqual(znni.dask.run(client, self.output, progress=lambda *_: local.scale(1)).done, 6)
 
-    def test_processes_that_have_daemons_keep_a_run_alive(self):
-        """Of two processes one is unable, the other takes its time."""
-        client = mock.Mock(nthreads=lambda: {"a": 1, "b": 1})
-        deal = znni.dask.Deal(client, crew.Run("1", self.plan(), (), "", 2))
-        unable = [crew.Outcome("no", "", kind("no"), process) for kind in (UnavailableError, NotFoundError)
-                  for process in "ab"]
-        for number in range(40):
-            deal._under_way["future"] = (number % 6, "")
-            deal._balance.take()
-            with mock.patch.object(deal, "_outcome", return_value=unable[number % 4 // 2 * 2]):
-                deal._note("future")
-        deal._under_way["future"] = (0, "")
-        with mock.patch.object(deal, "_outcome", return_value=unable[3]), self.assertRaises(NotFoundError):
-            deal._note("future")
-
     def test_a_cluster_that_ends_is_told(self):
-        self.enterContext(mock.patch.object(crew, "_crews", crew.Crews()))  # which end with their process
         with self.cluster() as local, distributed.Client(local, set_as_default=False) as client:
-            for end in (lambda: client.cancel([distributed.Future(key, client) for key in client.futures]), client.close):
+            def cancel():
+                client.cancel([distributed.Future(key, client) for key in client.futures])
+
+            for end in (cancel, client.close):
                 self.plan(overwrite=True)
                 with self.assertRaisesRegex(UnavailableError, "the cluster of Dask has ended"):
                     znni.dask.run(client, self.output, progress=lambda done, _: done and end())
@@ -158,26 +143,6 @@ class DaskTest(JobCase):
             usual = {"run.return_value": {}, "run_on_scheduler.return_value": znni.__version__}
             with self.assertRaisesRegex(error, words):
                 znni.dask._check_workers(mock.Mock(**{**usual, **there}))
-
-
-class BalanceTest(unittest.TestCase):
-    def test_the_server_with_the_fewest_is_next(self):
-        balance = Balance(["a", "b"], 2)
-        self.assertEqual([balance.take() for _ in range(5)], ["a", "b", "a", "b", None])
-        balance.give_back("b", "b")
-        self.assertEqual([balance.take(), balance.take()], ["b", None])
-
-    def test_a_server_that_is_away_has_none_for_a_minute(self):
-        now = [0.0]
-        balance = Balance(["a", "b"], 3, lambda: now[0])
-        self.assertEqual([balance.take(), balance.take()], ["a", "b"])
-        balance.give_back("a", "b")
-        self.assertEqual([balance.take(), balance.take(), balance.take()], ["b", "b", None])
-        now[0] = 61
-        self.assertEqual(balance.take(), "a")
-        balance.give_back("a", "b")
-        balance.give_back("b", "a")
-        self.assertEqual(balance.take(), "a", "both are away: then either")
 
 
 if __name__ == "__main__":

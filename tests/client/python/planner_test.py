@@ -10,6 +10,8 @@ from unittest import mock
 import znni
 from znni.errors import Error, InvalidError, NotFoundError
 
+from script import use_script
+
 NODES = [{"name": f"conv<{i}>", "shape": [1, 8, 20, 30, 40], "primitive": "cpu.conv.fft", "place": "cpu",
           "predicted_seconds": 0.001 * (3 - i), "runs": 1 + i} for i in range(2)]
 FACTS = {"model": "net", "input": [1, 1, 48, 40, 64], "nodes": NODES, "predicted": {"voxels_per_second": 2.5e6},
@@ -22,11 +24,7 @@ class PlannerTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def program(self, *lines):
-        """Makes planner a script, which keeps its arguments."""
-        path = self.folder / "planner"
-        path.write_text("\n".join(["#!/bin/sh", f'echo "$@" >>{self.folder}/arguments', *lines, ""]))
-        path.chmod(0o755)
-        self.enterContext(mock.patch.dict(os.environ, {"ZNNI_PLANNER": str(path)}))
+        use_script(self, "planner", "ZNNI_PLANNER", *lines)
 
     def asked(self):
         """The arguments of each call."""
@@ -35,7 +33,8 @@ class PlannerTest(unittest.TestCase):
     def test_a_plan(self):
         self.program(f"test $1 = show && echo all of it || echo '{json.dumps(FACTS)}'")
         plan = znni.plan("net.onnx", mem="1G", threads=2, volume=(100, 200, 300))
-        self.assertRegex(self.asked()[0], "^--model net.onnx --json --output .* --mem 1G --threads 2 --volume 100,200,300$")
+        self.assertRegex(self.asked()[0],
+                         "^--model net.onnx --json --output .* --mem 1G --threads 2 --volume 100,200,300$")
         self.assertEqual((str(plan), repr(plan)), ("all of it",) * 2)
         self.assertEqual((plan.voxels_per_second, plan.memory_bytes), (2.5e6, 200 << 20))
         table = plan._repr_html_()
@@ -55,7 +54,8 @@ class PlannerTest(unittest.TestCase):
         self.assertEqual(str(found), "net.onnx runs here")
 
     def test_what_does_not_run_says_why(self):
-        self.program(f"test \"$3\" = --json && echo '{json.dumps(REFUSED)}' || echo 'Det (3): <not> supported'", "exit 2")
+        self.program(f"test \"$3\" = --json && echo '{json.dumps(REFUSED)}' || echo 'Det (3): <not> supported'",
+                     "exit 2")
         found = znni.check("net.onnx")
         self.assertFalse(found)
         self.assertEqual((repr(found), found.facts), ("Det (3): <not> supported", REFUSED))
@@ -68,7 +68,7 @@ class PlannerTest(unittest.TestCase):
                 with self.assertRaisesRegex(kind, f"^{words}$"):
                     call("net.onnx")
         self.program("kill -9 $$")
-        with self.assertRaisesRegex(Error, "it ended with exit code -9"):
+        with self.assertRaisesRegex(Error, "planner ended with exit code -9"):
             znni.plan("net.onnx")
 
     def test_a_program_that_is_missing(self):

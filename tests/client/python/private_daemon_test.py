@@ -10,6 +10,7 @@ from znni.errors import NotFoundError, UnavailableError
 from znni.private_daemon import PrivateDaemon, find_program
 
 from fake_daemon import FakeDaemon
+from script import use_script
 
 
 class PrivateDaemonTest(unittest.TestCase):
@@ -20,11 +21,7 @@ class PrivateDaemonTest(unittest.TestCase):
         self.network.touch()
 
     def program(self, *lines):
-        """Makes znnid a script."""
-        path = self.folder / "znnid"
-        path.write_text("\n".join(["#!/bin/sh", f'echo "$@" >{self.folder}/arguments', *lines, ""]))
-        path.chmod(0o755)
-        self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(path)}))
+        use_script(self, "znnid", "ZNNID", *lines)
 
     def left(self):
         """The folders that a daemon left."""

@@ -9,12 +9,16 @@ from znni.blocks.turns import Turns
 
 class TurnsTest(unittest.TestCase):
     def test_all_calls_are_made_by_one_thread(self):
-        turns, names = Turns(), []
+        turns, makers = Turns(), []
+
+        def double(number):
+            makers.append(threading.current_thread())
+            return 2 * number
+
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
-            found = list(threads.map(lambda n: turns.call(lambda a: names.append(threading.current_thread()) or 2 * a, n),
-                                     range(20)))
-        self.assertEqual((found, len(names), len(set(names))), ([2 * n for n in range(20)], 20, 1))
-        self.assertTrue(names[0].daemon)
+            found = list(threads.map(lambda n: turns.call(double, n), range(20)))
+        self.assertEqual((found, len(makers), len(set(makers))), ([2 * n for n in range(20)], 20, 1))
+        self.assertTrue(makers[0].daemon)
 
     def test_an_error_goes_to_its_caller_alone(self):
         turns = Turns()
