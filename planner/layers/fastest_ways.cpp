@@ -7,19 +7,20 @@
 namespace znni {
 namespace {
 
-void keep_if_fastest(const Step& step, std::vector<Step>& ways) {
-  const auto like = std::find_if(ways.begin(), ways.end(),
-                                 [&](const Step& other) { return other.in == step.in && other.native == step.native; });
+void keep_if_fastest(const LayerWay& way, std::vector<LayerWay>& ways) {
+  const auto like = std::find_if(ways.begin(), ways.end(), [&](const LayerWay& other) {
+    return other.in == way.in && other.native == way.native;
+  });
   if (like == ways.end()) {
-    ways.push_back(step);
-  } else if (step.seconds < like->seconds) {
-    *like = step;
+    ways.push_back(way);
+  } else if (way.seconds < like->seconds) {
+    *like = way;
   }
 }
 
-Seconds least_of(const std::vector<Step>& ways) {
+Seconds least_of(const std::vector<LayerWay>& ways) {
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  for (const Step& way : ways) least = std::min(least, way.seconds);
+  for (const LayerWay& way : ways) least = std::min(least, way.seconds);
   return least;
 }
 
@@ -54,9 +55,9 @@ FastestWays::FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogu
   }
 }
 
-const Result<Step>& FastestWays::get(const LayerProblem& problem) { return ways_of(problem).planar; }
+const Result<LayerWay>& FastestWays::get(const LayerProblem& problem) { return ways_of(problem).planar; }
 
-const std::vector<Step>& FastestWays::in_formats(const LayerProblem& problem, Precision precision) {
+const std::vector<LayerWay>& FastestWays::in_formats(const LayerProblem& problem, Precision precision) {
   ensure(precision <= coarsest_, "ways are kept up to the coarsest precision asked for");
   return ways_of(problem).within[static_cast<std::size_t>(precision)];
 }
@@ -92,18 +93,22 @@ FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
   std::vector<Within> all = quick_ways_of(problem);
   Seconds fastest = std::numeric_limits<Seconds>::infinity();
   for (const Within& within : all) fastest = std::min(fastest, least_of(within.front()));
-  Ways ways{{},
-            Error{ErrorCode::unsupported, "no primitive computes " + to_string(problem) + " from planar to planar"}};
+  Ways ways{{}, Error{ErrorCode::unsupported, ""}};
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto& [primitive, slow] = sources_[i];
     // In float32 all formats are planar, so a slower primitive offers nothing.
     const bool too_slow = slow && coarsest_ == Precision::fp32 && primitive->least_time(problem, spec_) > fastest;
     if (slow && !too_slow) all[i] = described(problem, *primitive);
     for (std::size_t at = 0; at < precisions; ++at) {
-      for (const Step& step : all[i][at]) keep_if_fastest(step, ways.within[at]);
+      for (const LayerWay& way : all[i][at]) keep_if_fastest(way, ways.within[at]);
     }
   }
-  if (!ways.within.front().empty()) ways.planar = ways.within.front().front();
+  if (!ways.within.front().empty()) {
+    ways.planar = ways.within.front().front();
+  } else {
+    ways.planar =
+        Error{ErrorCode::unsupported, "no primitive computes " + to_string(problem) + " from planar to planar"};
+  }
   return ways;
 }
 
@@ -125,22 +130,24 @@ FastestWays::Within FastestWays::described(const LayerProblem& problem, const Pr
   for (const Estimate& estimate : *estimates) {
     const std::optional<Precision> level = level_of(estimate);
     if (!level || *level > coarsest_) continue;
-    const Step step = costed(problem, primitive, estimate);
+    const LayerWay way = costed(problem, primitive, estimate);
     for (auto at = static_cast<std::size_t>(*level); at <= static_cast<std::size_t>(coarsest_); ++at) {
-      keep_if_fastest(step, within[at]);
+      keep_if_fastest(way, within[at]);
     }
   }
   return within;
 }
 
-Step FastestWays::costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const {
+LayerWay FastestWays::costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const {
   const Cost cost = costs_.cost(problem, primitive, estimate);
   const bool by_formula = kind_ == DeviceKind::gpu && cost.basis == Basis::model;
-  Step step = make_step(0, primitive, estimate);
-  step.seconds = by_formula ? estimate.time : cost.seconds;
-  step.basis = cost.basis;
-  step.error = step.seconds == cost.seconds ? cost.error : 0;
-  return step;
+  const MemorySpace space = kind_ == DeviceKind::gpu ? MemorySpace::device : MemorySpace::host;
+  LayerWay way{make_step(0, primitive, estimate), peak(estimate.memory, space),
+               persistent_bytes(estimate.memory, space)};
+  way.seconds = by_formula ? estimate.time : cost.seconds;
+  way.basis = cost.basis;
+  way.error = way.seconds == cost.seconds ? cost.error : 0;
+  return way;
 }
 
 }  // namespace znni

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -13,20 +14,26 @@
 
 namespace znni {
 
+// A way to compute a layer, as a step of node 0, with what it takes of the memory of its device.
+struct LayerWay : Step {
+  std::int64_t peak = 0;        // bytes of inputs, output and scratch that are alive together
+  std::int64_t persistent = 0;  // bytes held as long as the plan is loaded
+  bool operator==(const LayerWay&) const = default;
+};
+
 class FastestWays {
  public:
   // References must outlive it. `coarsest`: nothing beyond will be asked for.
   FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
               Precision coarsest = Precision::fp32);
 
-  // Returns the fastest way from planar to planar in float32 throughout, as a step of node 0, with seconds, basis and
-  // error of its cost; of equals the first. `unsupported` if no primitive computes it so. On a GPU the formula counts
-  // in place of what `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the
-  // table.
-  const Result<Step>& get(const LayerProblem& problem);
+  // Returns the fastest way from planar to planar in float32 throughout, with seconds, basis and error of its cost; of
+  // equals the first. `unsupported` if no primitive computes it so. On a GPU the formula counts in place of what
+  // `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the table.
+  const Result<LayerWay>& get(const LayerProblem& problem);
 
   // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
-  const std::vector<Step>& in_formats(const LayerProblem& problem, Precision precision);
+  const std::vector<LayerWay>& in_formats(const LayerProblem& problem, Precision precision);
 
   // Returns a lower bound on their time; infinite if there is none. Describes by no primitive that tells the least
   // itself.
@@ -37,10 +44,10 @@ class FastestWays {
     const Primitive* primitive = nullptr;
     bool slow = false;  // to describe: its least time holds
   };
-  using Within = std::array<std::vector<Step>, precisions>;  // each precision
+  using Within = std::array<std::vector<LayerWay>, precisions>;  // each precision
   struct Ways {
     Within within;
-    Result<Step> planar;
+    Result<LayerWay> planar;
   };
   const Ways& ways_of(const LayerProblem& problem);
   // Returns the ways by source; those of slow sources are empty.
@@ -48,7 +55,8 @@ class FastestWays {
   [[nodiscard]] Ways find(const LayerProblem& problem);
   [[nodiscard]] bool offers_nothing(const LayerProblem& problem, const Primitive& primitive) const;
   [[nodiscard]] Within described(const LayerProblem& problem, const Primitive& primitive) const;
-  [[nodiscard]] Step costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const;
+  [[nodiscard]] LayerWay costed(const LayerProblem& problem, const Primitive& primitive,
+                                const Estimate& estimate) const;
 
   DeviceKind kind_;
   const DeviceSpec& spec_;

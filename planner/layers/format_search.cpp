@@ -90,23 +90,23 @@ Result<Seconds> FormatSearch::least(const std::function<bool(Seconds)>& enough) 
 }
 
 Error FormatSearch::lacking(const Unit& unit) const {
-  const Result<Step>& planar = ways_.get(unit.problem);
+  const Result<LayerWay>& planar = ways_.get(unit.problem);
   return planar ? Error{ErrorCode::internal, "a layer has no way in any format"} : planar.error();
 }
 
-const Step* FormatSearch::reorder_of(const Shape5& shape, Format from, Format to) {
-  const std::vector<Step>& ways = ways_.in_formats(ReorderProblem{shape, from, to}, problem_.precision);
+const LayerWay* FormatSearch::reorder_of(const Shape5& shape, Format from, Format to) {
+  const std::vector<LayerWay>& ways = ways_.in_formats(ReorderProblem{shape, from, to}, problem_.precision);
   const auto found =
-      std::find_if(ways.begin(), ways.end(), [&](const Step& way) { return way.in == from && way.native == to; });
+      std::find_if(ways.begin(), ways.end(), [&](const LayerWay& way) { return way.in == from && way.native == to; });
   return found == ways.end() ? nullptr : &*found;
 }
 
-void FormatSearch::add_options(const LayerProblem& problem, const Step& way, bool reordered,
+void FormatSearch::add_options(const LayerProblem& problem, const LayerWay& way, bool reordered,
                                std::vector<Option>& options) {
   if (!reordered) return options.push_back({&way, nullptr, way.native, way.seconds});
   for (const Format out : edge_formats(problem_.precision)) {
     if (out == way.native) continue;
-    const Step* const reorder = reorder_of(output_shape(problem), way.native, out);
+    const LayerWay* const reorder = reorder_of(output_shape(problem), way.native, out);
     if (reorder != nullptr) options.push_back({&way, reorder, out, way.seconds + reorder->seconds});
   }
 }
@@ -117,7 +117,7 @@ const std::vector<FormatSearch::Option>& FormatSearch::options_of(std::size_t un
   for (const bool reordered : {false, true}) {
     if (reordered && edge_formats(problem_.precision).size() == 1) break;
     const LayerProblem& problem = reordered ? units_[unit].reordered : units_[unit].problem;
-    for (const Step& way : ways_.in_formats(problem, problem_.precision)) {
+    for (const LayerWay& way : ways_.in_formats(problem, problem_.precision)) {
       add_options(problem, way, reordered, options);
     }
   }
@@ -127,7 +127,7 @@ const std::vector<FormatSearch::Option>& FormatSearch::options_of(std::size_t un
 std::vector<FormatSearch::Option> FormatSearch::input_options() {
   std::vector<Option> options = {{nullptr, nullptr, Format{}, 0}};
   for (const Format out : edge_formats(problem_.precision).subspan(1)) {
-    const Step* const reorder = reorder_of(problem_.geometry.values.front(), Format{}, out);
+    const LayerWay* const reorder = reorder_of(problem_.geometry.values.front(), Format{}, out);
     if (reorder != nullptr) options.push_back({nullptr, reorder, out, reorder->seconds});
   }
   return options;
@@ -189,6 +189,18 @@ Result<FormatChoice> FormatSearch::best() {
   return Error{ErrorCode::unsupported, "no formats of the tensors agree: a reorder is missing"};
 }
 
+// Returns the bytes of the unit's tensors that are the network's input or output.
+std::int64_t FormatSearch::outside(const Unit& unit, const LayerWay& way) const {
+  const std::vector<int>& inputs = problem_.network.nodes[index(unit.first)].inputs;
+  const bool ends = unit.last + 1 == static_cast<int>(problem_.network.nodes.size());
+  std::int64_t bytes = ends ? tensor_bytes(output_shape(unit.problem), way.native) : 0;
+  for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
+    if (inputs[index(i)] != 0) continue;
+    bytes = add(bytes, tensor_bytes(input_shape(unit.problem, i), input_format(unit.problem, i, way.in, way.native)));
+  }
+  return bytes;
+}
+
 FormatChoice FormatSearch::trace(const std::vector<States>& states, const Formats* end) const {
   FormatChoice choice;
   choice.seconds = states.back().at(*end).seconds;
@@ -202,7 +214,10 @@ FormatChoice FormatSearch::trace(const std::vector<States>& states, const Format
   if (chosen.front()->reorder != nullptr) choice.steps.push_back(input_step(*chosen.front()->reorder));
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const Option& option = *chosen[i + 1];
-    Step step = option.reorder == nullptr ? *option.way : with_reorder(*option.way, *option.reorder);
+    choice.bytes.persistent = add(choice.bytes.persistent, option.way->persistent);
+    choice.bytes.most = std::max(choice.bytes.most, option.way->peak - outside(units_[i], *option.way));
+    Step step = *option.way;
+    if (option.reorder != nullptr) step = with_reorder(std::move(step), *option.reorder);
     step.node = units_[i].first;
     if (units_[i].first == units_[i].last) {
       choice.steps.push_back(std::move(step));

@@ -25,8 +25,15 @@ struct FormatProblem {
   std::function<Seconds(int value, Format format)> keeping;
 };
 
+// Bytes of the device that layers take: no schedule of them takes less, beside what their network reads and writes.
+struct LayerBytes {
+  std::int64_t most = 0;        // alive together while one of them runs
+  std::int64_t persistent = 0;  // of all
+};
+
 struct FormatChoice {
   Seconds seconds = 0;
+  LayerBytes bytes;
   std::vector<Step> steps;  // node -1 first where the input is reordered
 };
 
@@ -53,8 +60,8 @@ class FormatSearch {
   };
   // nullptr: none. The input has no way, and may have no reorder.
   struct Option {
-    const Step* way = nullptr;
-    const Step* reorder = nullptr;
+    const LayerWay* way = nullptr;
+    const LayerWay* reorder = nullptr;
     Format out;
     Seconds seconds = 0;
   };
@@ -71,11 +78,12 @@ class FormatSearch {
   [[nodiscard]] std::vector<std::size_t> most_operations_first() const;
   const std::vector<Option>& options_of(std::size_t unit);
   [[nodiscard]] std::vector<Option> input_options();
-  void add_options(const LayerProblem& problem, const Step& way, bool reordered, std::vector<Option>& options);
-  [[nodiscard]] const Step* reorder_of(const Shape5& shape, Format from, Format to);
+  void add_options(const LayerProblem& problem, const LayerWay& way, bool reordered, std::vector<Option>& options);
+  [[nodiscard]] const LayerWay* reorder_of(const Shape5& shape, Format from, Format to);
   [[nodiscard]] bool reads(const Unit& unit, const Option& option, const Formats& formats) const;
   void extend(const Unit& unit, const States& from, const std::vector<Option>& options, States& to) const;
   void keep_fastest(States& states) const;
+  [[nodiscard]] std::int64_t outside(const Unit& unit, const LayerWay& way) const;
   [[nodiscard]] FormatChoice trace(const std::vector<States>& states, const Formats* end) const;
   [[nodiscard]] Error lacking(const Unit& unit) const;
 

@@ -9,7 +9,7 @@ namespace {
 std::int64_t planar_bytes(const Shape5& shape) { return round_up(tensor_bytes(shape, {}), buffer_alignment); }
 
 // Returns the bytes of a segment's buffers in every space.
-SpaceBytes segment_bytes(const SegmentDesign& segment) {
+SpaceBytes own_bytes(const SegmentDesign& segment) {
   const MemoryPlan& memory = segment.schedule.memory;
   SpaceBytes use;
   for (const auto& [space, bytes] : {std::pair{MemorySpace::host, &use.host},
@@ -37,23 +37,33 @@ std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S, Format
 
 }  // namespace
 
-SpaceBytes pipeline_bytes(const RungSegments& parts) {
+SegmentBytes segment_bytes(const SegmentDesign& segment) {
+  return {segment.place, own_bytes(segment), planar_bytes(segment.whole_input()), planar_bytes(segment.whole_tensor())};
+}
+
+SpaceBytes pipeline_bytes(const std::vector<SegmentBytes>& segments, const Shape5& output) {
   SpaceBytes use;
-  for (const SegmentDesign& segment : parts.segments) use = use.plus(segment_bytes(segment));
-  const SegmentDesign& first = parts.segments.front();
-  const SegmentDesign& last = parts.segments.back();
+  for (const SegmentBytes& segment : segments) use = use.plus(segment.own);
+  const SegmentBytes& first = segments.front();
+  const SegmentBytes& last = segments.back();
   const bool has_head = first.place == Place::cpu;
-  if (has_head) use.host = add(use.host, planar_bytes(first.whole_tensor()));
-  const SegmentDesign& behind = has_head && parts.segments.size() > 1 ? parts.segments[1] : first;
+  if (has_head) use.host = add(use.host, first.whole_tensor);
+  const SegmentBytes& behind = has_head && segments.size() > 1 ? segments[1] : first;
   const bool copied = behind.place == Place::gpu;
   std::int64_t& between = copied ? use.pinned : use.host;
-  between = add(between, mul(2, planar_bytes(copied ? behind.whole_input() : behind.whole_tensor())));
+  between = add(between, mul(2, copied ? behind.whole_input : behind.whole_tensor));
   if (last.place == Place::gpu && behind.place == Place::gpu_host_ram) {
-    use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
+    use.pinned = add(use.pinned, last.whole_input);
   }
-  std::int64_t& output = last.place == Place::gpu ? use.pinned : use.host;
-  output = add(output, mul(2, planar_bytes(parts.geometry.values.back())));  // one is stitched
+  std::int64_t& written = last.place == Place::gpu ? use.pinned : use.host;
+  written = add(written, mul(2, planar_bytes(output)));  // one is stitched
   return use;
+}
+
+SpaceBytes pipeline_bytes(const RungSegments& parts) {
+  std::vector<SegmentBytes> segments;
+  for (const SegmentDesign& segment : parts.segments) segments.push_back(segment_bytes(segment));
+  return pipeline_bytes(segments, parts.geometry.values.back());
 }
 
 LeastBytes::LeastBytes(Geometry geometry, Format smallest)
@@ -94,18 +104,19 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   return use;
 }
 
-std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent) const {
+std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent,
+                                   const LayerBytes& layers) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
   // Tensors cross the cut planar; if they are reordered, planes of earlier steps stand in the reordered tensor.
   const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];
   const std::int64_t input = smallest_ == Format{} ? tensor(until, group, S) : part_bytes(in, group, S);
   const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), group, S));
-  std::int64_t most = 0;
+  std::int64_t most = layers.most;
   for (int value = until + 1; value < nodes(); ++value) {
     const bool left_out = !absent.empty() && absent[static_cast<std::size_t>(value)];
     if (!left_out) most = std::max(most, tensor(value, group, S));
   }
-  return add(add(mul(2, ends), most), kept(until, nodes()));
+  return add(add(mul(2, ends), most), add(kept(until, nodes()), layers.persistent));
 }
 
 }  // namespace znni

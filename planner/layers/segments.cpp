@@ -143,9 +143,8 @@ Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingM
   return part;
 }
 
-Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, const Segment& segment,
-                                     const Geometry& whole, Vec3 before, const Catalogue& catalogue,
-                                     const PlaceSpecs& specs) {
+Result<SegmentDesign> design_sound(const Network& network, const Geometry& whole, const Segment& segment, Vec3 before,
+                                   const Catalogue& catalogue, const PlaceSpecs& specs) {
   if (Result<void> cut = check_cut(network, segment.first); !cut) return cut.error();
   const std::int64_t inputs = whole.values[static_cast<std::size_t>(segment.first)].S;
   SegmentDesign design;
@@ -157,7 +156,7 @@ Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, c
   const Result<std::int64_t> group = group_of(segment, inputs);
   if (!group) return group.error();
   design.group = *group;
-  const std::vector<PoolingMode> modes = modes_of(network, rung.geometry, segment.first, segment.last);
+  const std::vector<PoolingMode> modes = modes_of(network, whole.choice, segment.first, segment.last);
   Result<Geometry> geometry = part_geometry(whole, modes, design);
   if (!geometry) return geometry.error();
   design.geometry = *std::move(geometry);
@@ -231,22 +230,32 @@ std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, s
   return input / before * before * voxels(own) + fragment_index(index, segment.fragments_before * own);
 }
 
-Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
-                                const PlaceSpecs& specs) {
+Result<void> check_segments(const Network& network, const std::vector<Segment>& segments) {
   if (!is_dense(network)) {
     return Error{
         ErrorCode::unsupported,
         "a network that pads, upsamples or is bound to its window runs on the CPU alone, not on several places"};
   }
-  if (Result<void> sound = check_order(network, rung.segments); !sound) return sound.error();
+  return check_order(network, segments);
+}
+
+Result<SegmentDesign> design_segment(const Network& network, const Geometry& whole, const Segment& segment, Vec3 before,
+                                     const Catalogue& catalogue, const PlaceSpecs& specs) {
+  if (Result<void> sound = check_whole(whole); !sound) return sound.error();
+  Result<SegmentDesign> design = design_sound(network, whole, segment, before, catalogue, specs);
+  return design ? std::move(design) : design.error().within(name_of(segment));
+}
+
+Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                const PlaceSpecs& specs) {
+  if (Result<void> sound = check_segments(network, rung.segments); !sound) return sound.error();
   Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
-  if (Result<void> sound = check_whole(*geometry); !sound) return sound.error();
   RungSegments all{*std::move(geometry), {}};
   Vec3 before = Vec3::cube(1);
   for (const Segment& segment : rung.segments) {
-    Result<SegmentDesign> design = design_segment(network, rung, segment, all.geometry, before, catalogue, specs);
-    if (!design) return design.error().within(name_of(segment));
+    Result<SegmentDesign> design = design_segment(network, all.geometry, segment, before, catalogue, specs);
+    if (!design) return design.error();
     before = before * design->fragments();
     all.segments.push_back(*std::move(design));
   }

@@ -65,6 +65,14 @@ struct PlaceSpecs {
   DeviceSpec gpu;
 };
 
+// Fails where the network, or the order of the segments, lets no rung be taken apart.
+[[nodiscard]] Result<void> check_segments(const Network& network, const std::vector<Segment>& segments);
+// Designs one segment of a rung with this geometry. `before`: SegmentDesign::fragments_before. The error is that of
+// take_apart().
+[[nodiscard]] Result<SegmentDesign> design_segment(const Network& network, const Geometry& whole,
+                                                   const Segment& segment, Vec3 before, const Catalogue& catalogue,
+                                                   const PlaceSpecs& specs);
+
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
 // heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
 // that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, steps of other

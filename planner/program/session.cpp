@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <memory>
 
 #include "planner/base/memory_limit.hpp"
 #include "planner/base/repository.hpp"
@@ -265,12 +267,27 @@ Result<MachinePlaces> session_places(const Session& session) {
 
 namespace {
 
-// Keeps the progress line moving while it is asked.
+// Keeps the progress line moving while it is asked, and looks for a signal once a millisecond at most: a search asks
+// millions of times, and the system's answer takes longer than the clock's.
+class StopQuestion {
+ public:
+  explicit StopQuestion(Progress& progress) : progress_(progress) {}
+  bool ask() {
+    progress_.tick();
+    const auto now = std::chrono::steady_clock::now();
+    if (stop_ || now < next_) return stop_;
+    next_ = now + std::chrono::milliseconds(1);
+    return stop_ = interrupted();
+  }
+
+ private:
+  Progress& progress_;
+  std::chrono::steady_clock::time_point next_;
+  bool stop_ = false;
+};
+
 std::function<bool()> stop_with(Progress& progress) {
-  return [&progress] {
-    progress.tick();
-    return interrupted();
-  };
+  return [question = std::make_shared<StopQuestion>(progress)] { return question->ask(); };
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ const ConvProblem* DividedWays::convolution(int node) const {
 Seconds DividedWays::copy_seconds(int node) {
   const ConvProblem* const conv = convolution(node);
   if (conv == nullptr) {
-    const Result<Step>& step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    const Result<LayerWay>& step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
     return step ? step->seconds : std::numeric_limits<double>::infinity();
   }
   const AcceleratorSpec& link = gpu_.accelerator;
@@ -74,8 +74,10 @@ Seconds DividedWays::least_divided(int node) {
 
 Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget, Seconds below) {
   if (convolution(node) == nullptr) {
-    Result<Step> step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
-    if (step) step->node = node;
+    const Result<LayerWay>& way = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    if (!way) return way.error();
+    Step step = *way;
+    step.node = node;
     return step;
   }
   const Result<DividedOption> option = divisions_of(node).fastest(budget, below);

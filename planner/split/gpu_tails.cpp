@@ -35,12 +35,12 @@ Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, con
 }  // namespace
 
 GpuTails::GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
-                   TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop)
+                   TailFamilies& families, Precision coarsest, Seconds below, std::function<bool()> stop)
     : network_(network),
       geometry_(geometry),
       gpu_(gpu),
       fastest_(ways),
-      networks_(networks),
+      families_(families),
       coarsest_(coarsest),
       below_(below),
       stop_(std::move(stop)),
@@ -60,19 +60,13 @@ std::vector<TailWay> GpuTails::ways(int until) {
   return all;
 }
 
-std::int64_t GpuTails::least_bytes(int until, const TailWay& way) {
-  return least_of(until, way).on_device(until, way.group, absent_from(until, way));
+std::int64_t GpuTails::least_bytes(int until, const TailWay& way, const LayerBytes& layers) {
+  return least_of(until, way).on_device(until, way.group, absent_from(until, way), layers);
 }
 
 const Result<Tail>& GpuTails::find(int until, const TailWay& way) {
   const auto known = tails_.find({until, way});
   return known != tails_.end() ? known->second : tails_.emplace(std::pair(until, way), make(until, way)).first->second;
-}
-
-const Network& GpuTails::network_from(int until) {
-  const auto known = networks_.find(until);
-  if (known != networks_.end()) return known->second;
-  return networks_.emplace(until, part_of(network_, until, static_cast<int>(network_.nodes.size()) - 1)).first->second;
 }
 
 const GpuTails::Absent& GpuTails::absent_in_pairs(Precision precision) {
@@ -101,17 +95,18 @@ const LeastBytes& GpuTails::least_of(int until, const TailWay& way) {
   return least_.emplace(key, made).first->second;
 }
 
-Result<Geometry> GpuTails::part_geometry(const Network& part, int until, std::int64_t group) const {
+Result<Geometry> GpuTails::part_geometry(int until, std::int64_t group) {
   const int last = static_cast<int>(network_.nodes.size()) - 1;
   GeometryChoice choice{value(until).n, group, modes_of(network_, geometry_.choice, until, last)};
   choice.streamed = geometry_.choice.streamed;
   choice.axis = geometry_.choice.axis;
-  return make_part_geometry(part, choice);
+  const Result<GeometryFamily>& family = families_.family_from(until, choice);
+  return family ? family->with_passes(choice.pass_input) : family.error();
 }
 
 Result<Tail> GpuTails::make(int until, const TailWay& way) {
-  const Network& network = network_from(until);
-  const Result<Geometry> part = part_geometry(network, until, way.group);
+  const Network& network = families_.network_from(until);
+  const Result<Geometry> part = part_geometry(until, way.group);
   if (!part) return part.error();
   const std::int64_t groups = value(until).S / way.group;
   const auto shares = static_cast<double>(groups) * passes_;
@@ -140,7 +135,7 @@ Result<Tail> GpuTails::make(int until, const TailWay& way) {
   for (Step& step : choice->steps) {
     if (step.node >= 0) step.node += until;
   }
-  return Tail{all_seconds(choice->seconds), std::move(choice->steps)};
+  return Tail{all_seconds(choice->seconds), std::move(choice->steps), choice->bytes};
 }
 
 }  // namespace znni

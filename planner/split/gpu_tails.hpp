@@ -11,6 +11,7 @@
 
 #include "planner/layers/fastest_ways.hpp"
 #include "planner/layers/pipeline_bytes.hpp"
+#include "planner/split/tail_families.hpp"
 
 namespace znni {
 
@@ -27,30 +28,27 @@ struct TailWay {
 struct Tail {
   Seconds seconds = 0;  // of all passes, copies included
   std::vector<Step> steps;
+  LayerBytes bytes;  // of the GPU
 };
-
-// Networks of the nodes behind a cut, by the first of them.
-using TailNetworks = std::map<int, Network>;
 
 class GpuTails {
  public:
   // Searches the tails of one geometry. References must outlive it. A tail that takes no less than `below` does not
   // count, nor does a search that `stop` breaks off.
   GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
-           TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop = {});
+           TailFamilies& families, Precision coarsest, Seconds below, std::function<bool()> stop = {});
 
   // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
   [[nodiscard]] std::vector<TailWay> ways(int until);
-  // Returns the fewest bytes of the GPU's memory, however layers are computed.
-  [[nodiscard]] std::int64_t least_bytes(int until, const TailWay& way);
+  // Returns the fewest bytes of the GPU's memory, however layers are computed, or if they take `layers` of it.
+  [[nodiscard]] std::int64_t least_bytes(int until, const TailWay& way, const LayerBytes& layers = {});
   // The fastest. The error says why there is none, or that it is slower.
   [[nodiscard]] const Result<Tail>& find(int until, const TailWay& way);
 
  private:
   using Absent = std::vector<bool>;  // per value: pairs leave it out
   [[nodiscard]] Result<Tail> make(int until, const TailWay& way);
-  [[nodiscard]] Result<Geometry> part_geometry(const Network& part, int until, std::int64_t group) const;
-  const Network& network_from(int until);
+  [[nodiscard]] Result<Geometry> part_geometry(int until, std::int64_t group);
   const Absent& absent_in_pairs(Precision precision);
   [[nodiscard]] Absent absent_from(int until, const TailWay& way);
   const LeastBytes& least_of(int until, const TailWay& way);
@@ -60,7 +58,7 @@ class GpuTails {
   const Geometry& geometry_;
   const DeviceSpec& gpu_;
   FastestWays& fastest_;
-  TailNetworks& networks_;
+  TailFamilies& families_;
   Precision coarsest_;
   Seconds below_;
   std::function<bool()> stop_;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "planner/geometry/streams.hpp"
 #include "planner/plan/throughput.hpp"
+#include "planner/split/patch_segments.hpp"
 
 namespace znni {
 namespace {
@@ -24,6 +26,30 @@ bool has_room(const SpaceBytes& budget, const SpaceBytes& use) {
 Error over(const std::string& needs, const SpaceBytes& use, const SpaceBytes& budget) {
   return {ErrorCode::over_budget, needs + to_string(use) + "; there is " + to_string(budget)};
 }
+
+// Why no cut is taken, so far. A search has millions of reasons, of which one is told: the text of a lack of memory is
+// made when it is asked for.
+class Reason {
+ public:
+  explicit Reason(Error error) : error_(std::move(error)) {}
+  Reason& operator=(Error error) {
+    lack_.reset();
+    error_ = std::move(error);
+    return *this;
+  }
+  void set_lack(const char* needs, const SpaceBytes& use) { lack_ = {needs, use}; }
+  [[nodiscard]] Error told(const SpaceBytes& budget) const {
+    return lack_ ? over(lack_->needs, lack_->use, budget) : error_;
+  }
+
+ private:
+  struct Lack {
+    const char* needs;
+    SpaceBytes use;
+  };
+  std::optional<Lack> lack_;
+  Error error_;
+};
 
 // Segments count their own.
 Geometry without_histories(const Network& network, Geometry geometry) {
@@ -57,6 +83,7 @@ class SplitSearch::Look {
         nodes_(static_cast<int>(geometry.problems.size())),
         copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
         least_(geometry),
+        segments_(search.network_, geometry, search.catalogue_, search.specs_),
         divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, search.divided_, below / passes_,
                  search.precision_, search.stop_),
         tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below,
@@ -77,7 +104,7 @@ class SplitSearch::Look {
       if (fits) return fits;
       reason_ = fits.error();
     }
-    return reason_;
+    return reason_.told(budget_);
   }
 
  private:
@@ -99,7 +126,7 @@ class SplitSearch::Look {
       return;
     }
     if (const SpaceBytes bytes = least_.on_host(theta, until); !has_room(budget_, bytes)) {
-      reason_ = over("needs at least ", bytes, budget_);
+      reason_.set_lack("needs at least ", bytes);
       return;
     }
     const std::vector<TailWay>& ways = ways_that_fit(until);
@@ -117,6 +144,10 @@ class SplitSearch::Look {
     const Tail* const tail = find_tail(cut.until, cut.tail);
     if (tail == nullptr) return;
     if (least + tail->seconds >= below_) return slower();
+    if (cut.until < nodes_) {
+      const std::int64_t bytes = tails_.least_bytes(cut.until, cut.tail, tail->bytes);
+      if (bytes > budget_.device) return reason_.set_lack("needs at least ", {0, 0, bytes});
+    }
     if (cut.theta == cut.until) {
       found_.push_back({cut, {}, {head, tail->seconds}});
     } else {
@@ -132,7 +163,7 @@ class SplitSearch::Look {
   Seconds head_seconds(int theta) {
     Seconds sum = copying_ + history_seconds(least_.kept(0, theta), search_.specs_.cpu);
     for (int node = 0; node < theta && sum < below_; ++node) {
-      const Result<Step>& step = search_.cpu_.get(problem(node));
+      const Result<LayerWay>& step = search_.cpu_.get(problem(node));
       if (!step) {
         reason_ = step.error();
         return std::numeric_limits<double>::infinity();
@@ -231,7 +262,7 @@ class SplitSearch::Look {
       if (bytes <= budget_.device) {
         known->second.push_back(way);
       } else {
-        reason_ = over("needs at least ", {0, 0, bytes}, budget_);
+        reason_.set_lack("needs at least ", {0, 0, bytes});
       }
     }
     return known->second;
@@ -242,9 +273,9 @@ class SplitSearch::Look {
     choice.rung.geometry = geometry_.choice;
     choice.rung.seconds = found.seconds.patch();
     choice.rung.segments = segments_of(found);
-    const Result<RungSegments> parts = take_apart(search_.network_, choice.rung, search_.catalogue_, search_.specs_);
-    if (!parts) return parts.error();
-    choice.bytes = pipeline_bytes(*parts);
+    const Result<SpaceBytes> bytes = segments_.pipeline_bytes_of(choice.rung.segments);
+    if (!bytes) return bytes.error();
+    choice.bytes = *bytes;
     if (!has_room(budget_, choice.bytes)) return over("needs ", choice.bytes, budget_);
     return choice;
   }
@@ -283,11 +314,12 @@ class SplitSearch::Look {
   int nodes_;
   Seconds copying_;  // of windows and results, by the CPU
   LeastBytes least_;
+  PatchSegments segments_;
   DividedWays divided_;
   GpuTails tails_;
   std::map<int, std::vector<TailWay>> ways_;  // by the first node on the GPU
   std::vector<Found> found_;
-  Error reason_ = refused("no cut is allowed");
+  Reason reason_{refused("no cut is allowed")};
 };
 
 SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
@@ -300,7 +332,8 @@ SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, Cos
       cpu_(DeviceKind::cpu, specs.cpu, catalogue, costs),
       gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs, precision),
       stop_(std::move(stop)),
-      cuts_(cuts_of(network)) {}
+      cuts_(cuts_of(network)),
+      tails_(network) {}
 
 Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {
   return Look(*this, geometry, budget, below).run();

@@ -76,7 +76,7 @@ class SplitSearch {
   FastestWays gpu_;
   std::function<bool()> stop_;
   std::vector<int> cuts_;  // nodes before which one value alone is alive, both ends among them
-  TailNetworks tails_;
+  TailFamilies tails_;
   LeastDividedTimes divided_;  // of layers through host RAM
 };
 

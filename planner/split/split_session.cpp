@@ -82,22 +82,12 @@ std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, 
   return own.pins == options.pins ? candidates : split_candidates(network, own);
 }
 
-// Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
-// where no memory is left for them. Each layer as a whole: a search of all that a CPU can do would take longer than
-// that of the plan itself.
-Result<void> add_spare(const Network& network, const Catalogue& catalogue, CostSource& costs, const DeviceSpec& cpu,
-                       const SearchOptions& options, Plan& plan) {
-  SearchOptions own = options;
-  own.strategy = Strategy::layerwise;
-  own.pins = {};
-  const std::int64_t room = options.memory_limit - plan.memory.total();
-  own.memory_limit = add(plan.memory.weights, std::min(room, options.memory_limit / 4));
-  Result<Plan> spare = search(network, cpu, catalogue, costs, own);
-  if (!spare) return spare.error();
-  plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
-  plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
-  plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
-  return {};
+// Rungs of the CPU: each layer as a whole, because a search of all that a CPU can do would take longer than that of the
+// plan itself.
+SearchOptions options_of_spare(SearchOptions options) {
+  options.strategy = Strategy::layerwise;
+  options.pins = {};
+  return options;
 }
 
 Error not_dense() {
@@ -119,7 +109,8 @@ SplitSession::SplitSession(const Network& network, const Catalogue& catalogue, C
       costs_(costs),
       specs_(specs),
       strategy_(strategy),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      spare_(network, specs_.cpu, catalogue, costs, options_of_spare(options_)) {}
 
 Result<SplitPlan> SplitSession::within(std::int64_t memory_limit, const SpaceBytes& memory, SearchLog* log) {
   Result<SplitPlan> made = first_within(memory_limit, memory, log);
@@ -127,9 +118,21 @@ Result<SplitPlan> SplitSession::within(std::int64_t memory_limit, const SpaceByt
   const Vec3 output = measure_of(reached_.back().found.geometry);
   add_smaller(network_, candidates_of_smaller_rungs(network_, options_, candidates_), reached_.back().budget, output,
               *patches_, *made);
-  const Result<void> spare = add_spare(network_, catalogue_, costs_, specs_.cpu, options_, made->plan);
+  const Result<void> spare = add_spare(made->plan);
   made->no_spare = spare ? "" : spare.error().message;
   return made;
+}
+
+// Adds rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better.
+// Adds none where no memory is left for them.
+Result<void> SplitSession::add_spare(Plan& plan) {
+  const std::int64_t room = options_.memory_limit - plan.memory.total();
+  Result<Plan> spare = spare_.within(add(plan.memory.weights, std::min(room, options_.memory_limit / 4)));
+  if (!spare) return spare.error();
+  plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
+  plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
+  plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
+  return {};
 }
 
 Result<SplitPlan> SplitSession::first_within(std::int64_t memory_limit, const SpaceBytes& memory, SearchLog* log) {

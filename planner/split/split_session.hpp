@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "planner/search/search_session.hpp"
 #include "planner/split/patch_search.hpp"
 #include "planner/split/split_plan.hpp"
 
@@ -44,6 +45,7 @@ class SplitSession {
   std::optional<WeighedRung> best_candidate(PatchQuery query, SearchLog* log);
   [[nodiscard]] std::optional<WeighedRung> best_reached(const SpaceBytes& budget) const;
   [[nodiscard]] SplitPlan plan_of(WeighedRung best) const;
+  Result<void> add_spare(Plan& plan);
 
   const Network& network_;
   const Catalogue& catalogue_;
@@ -52,6 +54,7 @@ class SplitSession {
   SplitStrategy strategy_;
   SearchOptions options_;  // with the limit in hand
   std::vector<GeometryChoice> candidates_;
+  SearchSession spare_;                   // of rungs of the CPU
   std::unique_ptr<PatchSearch> patches_;  // nullptr before the first search
   std::vector<Reached> reached_;          // each budget that a rung was found for
 };

@@ -139,7 +139,7 @@ TEST(FastestWays, OfferEveryPairOfFormatsThatThePrecisionAllows) {
   const DeviceSpec spec;
   FastestWays ways(DeviceKind::gpu, spec, catalogue, *costs, Precision::bf16);
   EXPECT_EQ(ways.in_formats(problem, Precision::fp32).size(), 1U);
-  const std::vector<Step>& tf32 = ways.in_formats(problem, Precision::tf32);
+  const std::vector<LayerWay>& tf32 = ways.in_formats(problem, Precision::tf32);
   ASSERT_EQ(tf32.size(), 3U);
   EXPECT_EQ(tf32[1].native, last_f32);
   EXPECT_EQ(tf32[2].seconds, 0.5);

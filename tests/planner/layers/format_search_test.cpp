@@ -95,8 +95,8 @@ struct Bench {
   FastestWays ways{DeviceKind::gpu, spec, catalogue, *costs, Precision::bf16};
 };
 
-Seconds seconds_of(const std::vector<Step>& ways, Format in, Format native) {
-  for (const Step& way : ways) {
+Seconds seconds_of(const std::vector<LayerWay>& ways, Format in, Format native) {
+  for (const LayerWay& way : ways) {
     if (way.in == in && way.native == native) return way.seconds;
   }
   return std::numeric_limits<double>::infinity();

@@ -30,7 +30,7 @@ struct Bench {
     specs.gpu.accelerator.bf16_flops_per_second = 1e13;
   }
   [[nodiscard]] GpuTails tails(Precision coarsest, Seconds below = endless) {
-    return {network, geometry, specs.gpu, ways, networks, coarsest, below};
+    return {network, geometry, specs.gpu, ways, families, coarsest, below};
   }
   // The head by the oracle, on the CPU.
   [[nodiscard]] Rung rung(int theta, const TailWay& way, const Tail& tail) const {
@@ -47,7 +47,7 @@ struct Bench {
   Catalogue catalogue = test::pair_catalogue();
   std::unique_ptr<CostSource> costs = modelled_costs();
   FastestWays ways{DeviceKind::gpu, specs.gpu, catalogue, *costs, Precision::bf16};
-  TailNetworks networks;
+  TailFamilies families{network};
 };
 
 TEST(GpuTails, AreNeverSlowerWhereMoreIsAllowedAndNeverCoarserThanThat) {
@@ -79,18 +79,25 @@ TEST(GpuTails, AreNeverSlowerWhereMoreIsAllowedAndNeverCoarserThanThat) {
 }
 
 TEST(GpuTails, TakeAtLeastWhatTheyAreSaidTo) {
+  int known_closer = 0;
   for (int i = 0; i < test::case_count(20); ++i) {
     Bench bench(i);
     GpuTails tails = bench.tails(Precision::bf16);
     for (const int until : test::legal_cuts(bench.network)) {
       for (const TailWay& way : tails.ways(until)) {
-        const Rung rung = bench.rung(until, way, tails.find(until, way).value());
+        const Tail& tail = tails.find(until, way).value();
+        const Rung rung = bench.rung(until, way, tail);
         const Result<RungSegments> parts = take_apart(bench.network, rung, bench.catalogue, bench.specs);
         ASSERT_TRUE(parts) << parts.error().message;
-        EXPECT_LE(tails.least_bytes(until, way), pipeline_bytes(*parts).device);
+        const std::int64_t of_tensors = tails.least_bytes(until, way);
+        const std::int64_t of_layers = tails.least_bytes(until, way, tail.bytes);
+        EXPECT_LE(of_tensors, of_layers);
+        EXPECT_LE(of_layers, pipeline_bytes(*parts).device);
+        known_closer += of_tensors < of_layers ? 1 : 0;
       }
     }
   }
+  EXPECT_GT(known_closer, 0);
 }
 
 TEST(GpuTails, ThatAreSlowerThanAskedForAreRefused) {

@@ -123,8 +123,8 @@ struct Bench {
 // Every cut of a net, each with one way for its tail that may be coarser than float32.
 void expect_tails_within_bounds(Bench& bench, Seen& seen) {
   FastestWays fastest(DeviceKind::gpu, bench.gpu.spec(), bench.catalogue, *bench.costs, bench.precision);
-  TailNetworks networks;
-  GpuTails tails(bench.network, bench.geometry, bench.gpu.spec(), fastest, networks, bench.precision,
+  TailFamilies families(bench.network);
+  GpuTails tails(bench.network, bench.geometry, bench.gpu.spec(), fastest, families, bench.precision,
                  std::numeric_limits<Seconds>::infinity());
   for (const int theta : legal_cuts(bench.network)) {
     std::vector<TailWay> ways = tails.ways(theta);
