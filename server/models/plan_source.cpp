@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "planner/search/search_bound.hpp"
 #include "planner/split/socket_search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/kept_plans.hpp"
@@ -107,12 +108,22 @@ void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log)
   log_to(log, "warning", "the plan is not kept for the next start: " + saved.error().message);
 }
 
+void log_lifted_bound(const Network& network, const Plan& plan, const LogSink& log) {
+  const std::int64_t bound = SearchOptions().most_extent;
+  const std::int64_t lifted = lifted_bound(network, plan, bound);
+  if (lifted == bound) return;
+  log_to(log, "info",
+         "patches of up to " + std::to_string(lifted) + " voxels an axis were looked at, not only of " +
+             std::to_string(bound) + ": a longer one is faster");
+}
+
 Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanContext& context,
                        const std::stop_token& stop) {
   log_to(context.log, "info", "planning network '" + network.name + "' within " + bytes_text(memory));
   SearchOptions options;
   options.memory_limit = memory;
   options.threads = context.spec.threads;
+  options.lifts_extent = true;
   options.stop = [&stop] { return stop.stop_requested(); };
   if (context.progress != nullptr) {
     context.progress->begin("planning within " + bytes_text(memory));
@@ -124,6 +135,7 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   };
   Result<Plan> plan = search_sockets(network, context.spec, options, on);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while planning"};
+  if (plan) log_lifted_bound(network, *plan, context.log);
   return plan;
 }
 

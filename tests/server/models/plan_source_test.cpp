@@ -224,6 +224,17 @@ TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsReplacedByTemporaryFil
   EXPECT_THAT(log_, HasSubstr("/1048576.plan.pbtxt is used"));
 }
 
+TEST_F(PlanSourceTest, PatchesOfANetOfOneAxisMayBeLongerThanTheBoundOfTheSearch) {
+  Network line = test::simple_network(0, Vec3{1, 1, 9});
+  line.spatial_rank = 1;
+  constexpr std::int64_t memory = std::int64_t{1} << 30;
+  const Result<Plan> found = find_or_make_plan(entry_, line, memory, context(""), {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_GT(found->predicted.voxels_per_second, searched(line, memory).predicted.voxels_per_second);
+  EXPECT_GT(found->ladder.front().geometry.pass_input.x, SearchOptions().most_extent);
+  EXPECT_THAT(log_, HasSubstr("voxels an axis were looked at, not only of 1024: a longer one is faster"));
+}
+
 TEST_F(PlanSourceTest, SaysWhatItWouldTakeWhenNothingFits) {
   const Result<Plan> found = find("", 2000);
   ASSERT_FALSE(found);
