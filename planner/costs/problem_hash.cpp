@@ -30,7 +30,9 @@ std::size_t hash(const PoolProblem& p) {
   return of(of(shapes, static_cast<std::int64_t>(p.kind)), static_cast<std::int64_t>(p.mode));
 }
 std::size_t hash(const ActivationProblem& p) { return of(of(0, p.in), p.activation); }
-std::size_t hash(const SoftmaxProblem& p) { return of(0, p.in); }
+std::size_t hash(const AcrossChannelsProblem& p) {
+  return of(of(of(0, p.in), static_cast<std::int64_t>(p.kind)), std::bit_cast<std::int32_t>(p.epsilon));
+}
 std::size_t hash(const ScaleShiftProblem& p) { return of(0, p.in); }
 std::size_t hash(const NormProblem& p) {
   return of(of(of(of(0, p.in), p.groups), std::bit_cast<std::int32_t>(p.epsilon)), p.activation);

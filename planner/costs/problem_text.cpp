@@ -160,6 +160,12 @@ Parsed global_pooling(Pieces pieces, PoolKind kind) {
   return GlobalPoolProblem{*in, kind};
 }
 
+Parsed across_channels(Pieces pieces, AcrossKind kind) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.is_empty()) return std::nullopt;
+  return AcrossChannelsProblem{*in, kind};
+}
+
 Parsed concatenation(Pieces pieces) {
   ConcatProblem concat;
   do {
@@ -226,12 +232,15 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("upsample linear ")) return upsampling(pieces, UpsampleKind::linear);
   if (pieces.take("upsample aligned ")) return upsampling(pieces, UpsampleKind::aligned);
   if (pieces.take("upsample shuffle ")) return upsampling(pieces, UpsampleKind::shuffle);
-  const bool softmax = pieces.take("softmax ");
-  const bool affine = !softmax && pieces.take("scale and shift ");
-  if (!softmax && !affine && !pieces.take("activation ")) return std::nullopt;
+  // "arg max last" before "arg max", which it begins with.
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::log_softmax, AcrossKind::arg_max_last,
+                                AcrossKind::arg_max, AcrossKind::norm}) {
+    if (pieces.take(std::string(to_string(kind)) + " ")) return across_channels(pieces, kind);
+  }
+  const bool affine = pieces.take("scale and shift ");
+  if (!affine && !pieces.take("activation ")) return std::nullopt;
   const std::optional<Shape5> in = pieces.shape();
   if (!in) return std::nullopt;
-  if (softmax) return pieces.is_empty() ? Parsed(SoftmaxProblem{*in}) : std::nullopt;
   if (affine) return pieces.is_empty() ? Parsed(ScaleShiftProblem{*in}) : std::nullopt;
   const std::optional<Activation> kind = activation(pieces);
   return kind && pieces.is_empty() ? Parsed(ActivationProblem{*in, *kind}) : std::nullopt;

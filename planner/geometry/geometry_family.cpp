@@ -73,7 +73,9 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                  [&](const Activate& a) -> LayerProblem {
                    return ActivationProblem{in, a.activation};
                  },
-                 [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in}; },
+                 [&](const AcrossChannels& a) -> LayerProblem {
+                   return AcrossChannelsProblem{in, a.kind, a.epsilon};
+                 },
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
                  [&](const Norm& n) -> LayerProblem {
                    return NormProblem{in, n.groups, n.epsilon, n.activation};

@@ -71,7 +71,11 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(UpsampleProblem{cubes_of(80, bytes / 8), Vec3::cube(2), UpsampleKind::linear});
   all.emplace_back(UpsampleProblem{cubes_of(80, bytes / 8), Vec3::cube(2), UpsampleKind::aligned});
   all.emplace_back(UpsampleProblem{cubes_of(640, bytes), Vec3::cube(2), UpsampleKind::shuffle});
-  all.emplace_back(SoftmaxProblem{cubes_of(3, bytes)});
+  all.emplace_back(AcrossChannelsProblem{cubes_of(3, bytes)});
+  for (const AcrossKind kind : {AcrossKind::log_softmax, AcrossKind::arg_max}) {
+    all.emplace_back(AcrossChannelsProblem{cubes_of(3, bytes), kind});
+  }
+  all.emplace_back(AcrossChannelsProblem{in, AcrossKind::norm});
   const Format blocked{ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};
   all.emplace_back(ReorderProblem{in, {}, blocked});
   all.emplace_back(ReorderProblem{in, blocked, {}});

@@ -31,6 +31,8 @@ std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& ima
   if (const auto* up = std::get_if<Upsample>(&node.operation); up != nullptr && up->kind == UpsampleKind::shuffle) {
     return images[index(node.inputs.front())] / voxels(up->factor);
   }
+  const auto* across = std::get_if<AcrossChannels>(&node.operation);
+  if (across != nullptr && makes_one_channel(across->kind)) return 1;
   const bool concatenates = std::holds_alternative<Concat>(node.operation);
   std::int64_t sum = 0;
   for (const int input : node.inputs) sum = add(sum, images[index(input)]);
@@ -99,9 +101,13 @@ Result<void> check_beyond(const Border& beyond, int spatial_rank) {
   return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
 }
 
+Result<void> check_epsilon(float epsilon) {
+  return std::isfinite(epsilon) && epsilon > 0 ? Result<void>() : invalid("epsilon is not above 0");
+}
+
 Result<void> check_norm(const Norm& norm) {
   if (norm.groups < 1) return invalid("groups = " + std::to_string(norm.groups) + " is below 1");
-  if (!std::isfinite(norm.epsilon) || norm.epsilon <= 0) return invalid("epsilon is not above 0");
+  if (Result<void> sound = check_epsilon(norm.epsilon); !sound) return sound;
   return check_activation(norm.activation);
 }
 
@@ -113,6 +119,7 @@ Result<void> check_operation(const Operation& operation, int spatial_rank) {
                  [&](const Upsample& up) { return check_positive("factor", up.factor, spatial_rank); },
                  [](const Activate& activate) { return check_activation(activate.activation); },
                  [](const Add& sum) { return check_activation(sum.activation); },
+                 [](const AcrossChannels& across) { return check_epsilon(across.epsilon); },
                  [](const Norm& norm) { return check_norm(norm); }, [](const auto&) { return Result<void>(); }},
       operation);
 }
@@ -302,8 +309,7 @@ Result<void> check_extents(const Network& network) {
     return invalid("node " + network.nodes[index(dense.front())].name +
                    " is a dense pooling in a network with strides of its own");
   }
-  const Vec3 along = period(network);
-  if (!covers(Vec3::cube(most_stride), along)) {
+  if (const Vec3 along = period(network); !covers(Vec3::cube(most_stride), along)) {
     return invalid("the strides come together every " + to_string(along) + " voxels; the limit is 2^12");
   }
   const Result<Vec3> least = find_least_extent(network);
@@ -384,11 +390,9 @@ std::vector<int> pooling_nodes(const Network& network) {
 
 std::int64_t weight_bytes(const Network& network) {
   const std::vector<std::int64_t> f = images(network);
-  std::int64_t count = 0;
-  for (const Node& node : network.nodes) {
-    count = add(count, parameter_count(node.operation, f[index(node.inputs.front())]));
-  }
-  return mul(count, static_cast<std::int64_t>(sizeof(float)));
+  std::int64_t sum = 0;
+  for (const Node& node : network.nodes) sum = add(sum, parameter_count(node.operation, f[index(node.inputs.front())]));
+  return mul(sum, static_cast<std::int64_t>(sizeof(float)));
 }
 
 }  // namespace znni

@@ -45,8 +45,12 @@ struct Activate {
   Activation activation;
   bool operator==(const Activate&) const = default;
 };
-struct Softmax {  // over images
-  bool operator==(const Softmax&) const = default;
+// Makes each voxel of the channels that it has (AcrossChannelsProblem). A layer normalisation's scale and shift are a
+// ScaleShift behind it.
+struct AcrossChannels {
+  AcrossKind kind = AcrossKind::softmax;
+  float epsilon = 1e-5F;  // of a norm
+  bool operator==(const AcrossChannels&) const = default;
 };
 struct ScaleShift {  // batch normalisation that no convolution could take in
   bool operator==(const ScaleShift&) const = default;
@@ -83,8 +87,8 @@ struct Crop {
   Vec3 end;
   bool operator==(const Crop&) const = default;
 };
-using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm,
-                               Multiply, GlobalPool>;
+using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
+                               Norm, Multiply, GlobalPool>;
 
 // Voxels at both ends of each axis.
 struct Border {

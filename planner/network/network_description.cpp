@@ -66,7 +66,9 @@ std::string operation_text(const Node& node, std::int64_t f) {
           [&](const Convolution& conv) { return convolution_text(conv, f, residual); },
           [&](const Pooling& pool) { return pooling_text(pool, f); },
           [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
-          [&](const Softmax&) { return "softmax " + f_text; },
+          [&](const AcrossChannels& across) {
+            return std::string(to_string(across.kind)) + " " + f_text + epsilon_text(across.epsilon);
+          },
           [&](const ScaleShift&) { return "scale and shift " + f_text; },
           [&](const Norm& norm) {
             return "norm " + f_text + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +

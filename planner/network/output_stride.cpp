@@ -20,7 +20,7 @@ struct Part {
 // Returns whether equal voxels stay equal.
 bool keeps_equals(const Operation& operation) {
   return std::holds_alternative<Crop>(operation) || std::holds_alternative<Activate>(operation) ||
-         std::holds_alternative<Softmax>(operation) || std::holds_alternative<ScaleShift>(operation);
+         std::holds_alternative<AcrossChannels>(operation) || std::holds_alternative<ScaleShift>(operation);
 }
 
 // Returns the part of the one input of a Concat that all of `joined` comes from; of value 0 if it comes from several.
@@ -45,8 +45,9 @@ Vec3 last_repetition(const Network& network, const std::vector<std::int64_t>& im
     } else if (!keeps_equals(node.operation)) {
       break;
     } else {
-      const bool mixes = std::holds_alternative<Softmax>(node.operation);
-      part = {node.inputs.front(), mixes ? 0 : part.begin, mixes ? images[index(part.value)] : part.end};
+      const bool mixes = std::holds_alternative<AcrossChannels>(node.operation);
+      const int input = node.inputs.front();
+      part = {input, mixes ? 0 : part.begin, mixes ? images[index(input)] : part.end};
     }
   }
   return Vec3::cube(1);

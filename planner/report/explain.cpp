@@ -143,8 +143,14 @@ std::string nodes_table(const PlanReport& report, const SearchLog& log) {
          text_table(rows);
 }
 
+std::string_view kind_of(AcrossKind kind) {
+  if (makes_one_channel(kind)) return "arg_max";
+  return kind == AcrossKind::norm ? "channel_norm" : "softmax";
+}
+
 // Second word of the names of primitives for this operation: "conv" of cpu.conv.direct.
 std::string_view kind_of(const Operation& operation) {
+  if (const auto* across = std::get_if<AcrossChannels>(&operation)) return kind_of(across->kind);
   constexpr std::array<std::string_view, std::variant_size_v<Operation>> kinds = {
       "conv",   "pool", "activation", "softmax", "scale_shift", "add",
       "concat", "crop", "upsample",   "norm",    "multiply",    "global_pool"};

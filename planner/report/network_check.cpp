@@ -11,11 +11,23 @@
 namespace znni {
 namespace {
 
+const char* across_text(AcrossKind kind) {
+  switch (kind) {
+    case AcrossKind::softmax: return "softmax";
+    case AcrossKind::log_softmax: return "log softmax";
+    case AcrossKind::arg_max:
+    case AcrossKind::arg_max_last: return "largest channel";
+    case AcrossKind::norm: break;
+  }
+  return "layer normalisation";
+}
+
 std::string kind_of(const Operation& operation) {
   return std::visit(
       Overloaded{[](const Convolution&) { return "convolution"; },
                  [](const Pooling& pool) { return pool.kind == PoolKind::max ? "max pooling" : "average pooling"; },
-                 [](const Activate&) { return "activation"; }, [](const Softmax&) { return "softmax"; },
+                 [](const Activate&) { return "activation"; },
+                 [](const AcrossChannels& across) { return across_text(across.kind); },
                  [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
                  [](const Multiply&) { return "multiplication"; }, [](const Concat&) { return "concatenation"; },
                  [](const Crop&) { return "crop"; }, [](const Upsample&) { return "upsampling"; },

@@ -15,7 +15,7 @@
 namespace znni {
 
 // Must be raised when a type that crosses the module border changes its meaning without changing its size.
-inline constexpr std::uint32_t module_abi = 2;
+inline constexpr std::uint32_t module_abi = 3;
 
 // Returns a hash of the sizes of the types that cross the module border. Modules of another source tree usually differ
 // here even if module_abi was not raised.

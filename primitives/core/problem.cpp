@@ -110,13 +110,17 @@ Result<void> check_crop(const CropProblem& crop) {
   return {};
 }
 
+Result<void> check_epsilon(float epsilon) {
+  if (std::isfinite(epsilon) && epsilon > 0) return {};
+  return invalid("epsilon = " + std::to_string(epsilon) + " is not above 0");
+}
+
 Result<void> check_norm(const NormProblem& norm) {
   if (norm.groups < 1 || norm.in.f % norm.groups != 0) {
     return invalid("f = " + std::to_string(norm.in.f) +
                    " is not a multiple of groups = " + std::to_string(norm.groups));
   }
-  if (std::isfinite(norm.epsilon) && norm.epsilon > 0) return {};
-  return invalid("epsilon = " + std::to_string(norm.epsilon) + " is not above 0");
+  return check_epsilon(norm.epsilon);
 }
 
 Result<void> check_upsample(const UpsampleProblem& upsample) {
@@ -178,6 +182,10 @@ Shape5 upsample_output(const UpsampleProblem& upsample) {
   const std::int64_t phases = upsample.kind == UpsampleKind::shuffle ? voxels(upsample.factor) : 1;
   const Vec3 inner = upsample.in.n - upsampling_window(upsample.kind, upsample.factor) + Vec3::cube(1);
   return {upsample.in.S, upsample.in.f / phases, inner * upsample.factor};
+}
+
+Shape5 across_output(const AcrossChannelsProblem& across) {
+  return {across.in.S, makes_one_channel(across.kind) ? 1 : across.in.f, across.in.n};
 }
 
 Shape5 concat_output(const ConcatProblem& concat) {
@@ -282,6 +290,7 @@ Shape5 output_shape(const LayerProblem& problem) {
                                [](const CropProblem& crop) { return crop_output(crop); },
                                [](const ConvPoolProblem& both) { return pool_output(both.pool); },
                                [](const UpsampleProblem& upsample) { return upsample_output(upsample); },
+                               [](const AcrossChannelsProblem& across) { return across_output(across); },
                                [](const auto& other) { return other.in; }},
                     problem);
 }
@@ -298,6 +307,7 @@ Result<void> check(const LayerProblem& problem) {
                                [](const ConvPoolProblem& both) { return check_conv_pool(both); },
                                [](const UpsampleProblem& upsample) { return check_upsample(upsample); },
                                [](const NormProblem& norm) { return check_norm(norm); },
+                               [](const AcrossChannelsProblem& across) { return check_epsilon(across.epsilon); },
                                [](const MultiplyProblem& product) { return check_multiply(product); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
@@ -323,6 +333,7 @@ double direct_flops(const LayerProblem& problem) {
                        upsample.kind == UpsampleKind::linear || upsample.kind == UpsampleKind::aligned;
                    return interpolates ? count * 2 * static_cast<double>(neighbours_of(upsample.factor)) : count;
                  },
+                 [](const AcrossChannelsProblem& across) { return static_cast<double>(elements(across.in)); },
                  // A sum and a sum of squares, then a product and a sum.
                  [&](const NormProblem&) { return 5.0 * count; }, [&](const auto&) { return count; }},
       problem);
@@ -333,13 +344,19 @@ std::string_view to_string(UpsampleKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string_view to_string(AcrossKind kind) {
+  static constexpr std::array<std::string_view, 5> names = {"softmax", "log softmax", "arg max", "arg max last",
+                                                            "channel norm"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 std::string to_string(const LayerProblem& problem) {
   return std::visit(
       Overloaded{
           [](const ConvProblem& conv) { return conv_text(conv); },
           [](const PoolProblem& pool) { return pool_text(pool); },
           [](const ActivationProblem& p) { return "activation " + to_string(p.in) + activation_text(p.activation); },
-          [](const SoftmaxProblem& p) { return "softmax " + to_string(p.in); },
+          [](const AcrossChannelsProblem& p) { return std::string(to_string(p.kind)) + " " + to_string(p.in); },
           [](const ScaleShiftProblem& p) { return "scale and shift " + to_string(p.in); },
           [](const AddProblem& p) {
             return "add " + std::to_string(p.inputs) + " of " + to_string(p.in) + activation_text(p.activation);

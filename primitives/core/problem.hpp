@@ -102,10 +102,19 @@ struct ActivationProblem {
   constexpr auto operator<=>(const ActivationProblem&) const = default;
 };
 
-// Softmax over the channels of each voxel.
-struct SoftmaxProblem {
+enum class AcrossKind { softmax, log_softmax, arg_max, arg_max_last, norm };
+
+// What is made of the channels of each voxel alone. With x[i] its value in channel i, and m the largest of them,
+// softmax: out[i] = e^(x[i] - m) / sum over j of e^(x[j] - m).
+// log_softmax: out[i] = x[i] - m - log(sum over j of e^(x[j] - m)).
+// arg_max: the number of the first channel whose value is m; arg_max_last: of the last one. The output has one channel.
+// norm: layer normalisation, out[i] = (x[i] - mean) / sqrt(variance + epsilon), with the variance of the population.
+// A voxel that is NaN in one channel becomes NaN in all.
+struct AcrossChannelsProblem {
   Shape5 in;
-  constexpr auto operator<=>(const SoftmaxProblem&) const = default;
+  AcrossKind kind = AcrossKind::softmax;
+  float epsilon = 1e-5F;  // of a norm; above 0
+  constexpr auto operator<=>(const AcrossChannelsProblem&) const = default;
 };
 
 // out = scale[i] * in + shift[i] for channel i: a batch normalisation that could not be folded.
@@ -191,7 +200,7 @@ struct UpsampleProblem {
   constexpr auto operator<=>(const UpsampleProblem&) const = default;
 };
 
-using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
+using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
                                   AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
                                   UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem>;
 
@@ -202,6 +211,11 @@ struct LayerWeights {
   std::span<const float> scale;    // [f]
   std::span<const float> shift;    // [f]
 };
+
+// Returns whether the operation makes one channel of all.
+[[nodiscard]] constexpr bool makes_one_channel(AcrossKind kind) {
+  return kind == AcrossKind::arg_max || kind == AcrossKind::arg_max_last;
+}
 
 // Returns the voxels per axis around the one of which an upsampling of this kind makes `factor`: 3 where it
 // interpolates, else 1.
@@ -231,5 +245,7 @@ struct LayerWeights {
 // Used in reports and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(UpsampleKind kind);
+// Returns the name of the operation; of a norm "channel norm".
+[[nodiscard]] std::string_view to_string(AcrossKind kind);
 
 }  // namespace znni

@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view name = "cuda.softmax";
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<SoftmaxProblem>(problem)) return refusal(name, "softmaxes", problem);
+  const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
+  if (across == nullptr || across->kind != AcrossKind::softmax) return refusal(name, "softmaxes", problem);
   return streaming_estimates(name, problem, spec);
 }
 

@@ -28,7 +28,7 @@ Result<void> check_blend(const Network& network, const ModelSettings& settings) 
 }
 
 Operation operation_of(OutputActivation activation) {
-  if (activation == OutputActivation::softmax) return Softmax{};
+  if (activation == OutputActivation::softmax) return AcrossChannels{};
   const bool sigmoid = activation == OutputActivation::sigmoid;
   return Activate{{sigmoid ? ActivationKind::sigmoid : ActivationKind::tanh, 0.0F}};
 }

@@ -134,7 +134,11 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
       const text::Activation& activate = node.activate();
       return Operation(Activate{activation_of(activate.kind(), activate.has_alpha(), activate.alpha())});
     }
-    case text::Node::kSoftmax: return Operation(Softmax{});
+    case text::Node::kSoftmax: return Operation(AcrossChannels{AcrossKind::softmax});
+    case text::Node::kLogSoftmax: return Operation(AcrossChannels{AcrossKind::log_softmax});
+    case text::Node::kArgMax:
+      return Operation(AcrossChannels{node.arg_max().last() ? AcrossKind::arg_max_last : AcrossKind::arg_max});
+    case text::Node::kChannelNorm: return Operation(AcrossChannels{AcrossKind::norm, node.channel_norm().epsilon()});
     case text::Node::kScaleShift: return Operation(ScaleShift{});
     case text::Node::kAdd:
       return Operation(Add{activation_of(node.add().activation(), node.add().has_alpha(), node.add().alpha())});
@@ -152,8 +156,8 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, global_average_pool, "
-      "global_max_pool, add, multiply, concat, crop, upsample are known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, log_softmax, arg_max, channel_norm, "
+      "scale_shift, norm, global_average_pool, global_max_pool, add, multiply, concat, crop, upsample are known");
 }
 
 // What pads come to; a network that has its frame already has no pads.
@@ -240,6 +244,18 @@ void set_norm(text::Norm* written, const Norm& norm) {
   set_activation(written, norm.activation);
 }
 
+void set_across(text::Node* written, const AcrossChannels& across) {
+  switch (across.kind) {
+    case AcrossKind::softmax: written->mutable_softmax(); return;
+    case AcrossKind::log_softmax: written->mutable_log_softmax(); return;
+    case AcrossKind::arg_max: written->mutable_arg_max(); return;
+    case AcrossKind::arg_max_last: written->mutable_arg_max()->set_last(true); return;
+    case AcrossKind::norm: break;
+  }
+  text::ChannelNorm* norm = written->mutable_channel_norm();
+  if (across.epsilon != norm->epsilon()) norm->set_epsilon(across.epsilon);
+}
+
 void set_activate(text::Activation* written, Activation activation) {
   written->set_kind(static_cast<Kind>(activation.kind));
   if (activation.alpha != default_alpha(activation.kind)) written->set_alpha(activation.alpha);
@@ -253,7 +269,7 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                                       rank);
                         },
                         [&](const Activate& node) { set_activate(written->mutable_activate(), node.activation); },
-                        [&](const Softmax&) { written->mutable_softmax(); },
+                        [&](const AcrossChannels& across) { set_across(written, across); },
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
                         [&](const Norm& norm) { set_norm(written->mutable_norm(), norm); },

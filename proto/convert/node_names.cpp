@@ -13,10 +13,13 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kMaxPool:
     case text::Node::kAveragePool: return "pool";
     case text::Node::kActivate: return "activation";
-    case text::Node::kSoftmax: return "softmax";
+    case text::Node::kSoftmax:
+    case text::Node::kLogSoftmax: return "softmax";
+    case text::Node::kArgMax: return "arg_max";
     case text::Node::kScaleShift: return "scale";
     case text::Node::kAdd: return "add";
-    case text::Node::kNorm: return "norm";
+    case text::Node::kNorm:
+    case text::Node::kChannelNorm: return "norm";
     case text::Node::kGlobalAveragePool:
     case text::Node::kGlobalMaxPool: return "global";
     case text::Node::kMultiply: return "multiply";

@@ -20,7 +20,7 @@ Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const Tu
   const bool alone = found == axes - 1 || builder.opset() >= opset_without_flattening;
   if (!over_images || !alone) return wrong_axis(axis).within("transposed input");
   const TurnedValue input = turned;  // append() may move what `turned` refers to
-  builder.append(node.proto, Softmax{}, {input.value}, builder.images(input.value));
+  builder.append(node.proto, AcrossChannels{}, {input.value}, builder.images(input.value));
   builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
   return {};
 }
@@ -37,7 +37,7 @@ Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
   if (!input) return input.error();
   if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0))) && !builder.is_guessed(*input))
     return wrong_axis(*axis);
-  builder.append(node.proto, Softmax{}, {*input}, builder.images(*input));
+  builder.append(node.proto, AcrossChannels{}, {*input}, builder.images(*input));
   if (flattens && builder.pooled_axes(node.proto.input(0)) == 0) builder.note_flattened(node.proto);
   return {};
 }

@@ -73,10 +73,12 @@ TEST(ContractDescribe, EstimatesOrRefusesEveryRandomProblem) {
         const LayerProblem one = random_problem(random);
         const LayerProblem two = random_conv_pool_of_pairs(random, 8);
         const LayerProblem three = random_norm(random);
+        const LayerProblem four = random_across(random);
         for (const Primitive* primitive : cpu::registry()) {
           expect_sound(*primitive, one, spec);
           expect_sound(*primitive, two, spec);
           expect_sound(*primitive, three, spec);
+          expect_sound(*primitive, four, spec);
         }
       }
     }
@@ -110,7 +112,9 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {PoolProblem{.in = shape, .kind = PoolKind::average}},
       {PoolProblem{.in = shape, .mode = PoolMode::fragments}},
       {ActivationProblem{shape, {}}},
-      {SoftmaxProblem{shape}},
+      {AcrossChannelsProblem{shape}, AcrossChannelsProblem{shape, AcrossKind::log_softmax}},
+      {AcrossChannelsProblem{shape, AcrossKind::arg_max}, AcrossChannelsProblem{shape, AcrossKind::arg_max_last}},
+      {AcrossChannelsProblem{shape, AcrossKind::norm}},
       {ScaleShiftProblem{shape}},
       {NormProblem{shape, 2}},
       {GlobalPoolProblem{shape}, GlobalPoolProblem{shape, PoolKind::max}},

@@ -47,6 +47,7 @@ TEST(ContractResults, RandomProblems) {
       check_all(random_conv_pool_of_pairs(random, 8), *devices[seed % devices.size()], seed, takers);
     }
     if (i % 5 == 1) check_all(random_norm(random), *devices[seed % devices.size()], seed, takers);
+    if (i % 5 == 2) check_all(random_across(random), *devices[seed % devices.size()], seed, takers);
     if (i % 5 == 2) check_all(random_global_pool(random), *devices[seed % devices.size()], seed, takers);
     if (HasFatalFailure()) return;
   }
@@ -119,7 +120,7 @@ TEST(ContractResults, ManyWorkersLittleWork) {
   Takers takers;
   check_all(ConvProblem{{1, 1, {2, 3, 4}}, 1, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}}, *device, 1, takers);
   check_all(PoolProblem{.in = {1, 1, {2, 2, 2}}}, *device, 1, takers);
-  check_all(SoftmaxProblem{{1, 2, {1, 1, 1}}}, *device, 1, takers);
+  check_all(AcrossChannelsProblem{{1, 2, {1, 1, 1}}}, *device, 1, takers);
   EXPECT_GE(takers.size(), 3U);
 }
 

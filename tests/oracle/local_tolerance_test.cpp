@@ -68,7 +68,8 @@ TEST(LocalTolerance, OfEvenValuesIsTheToleranceOfAll) {
   ConvPoolProblem both;
   both.conv = {in, 2, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   both.pool = {.in = output_shape(both.conv), .window = {1, 2, 2}, .stride = {1, 2, 2}};
-  for (const LayerProblem& problem : {LayerProblem(pool), LayerProblem(both), LayerProblem(SoftmaxProblem{in})}) {
+  for (const LayerProblem& problem :
+       {LayerProblem(pool), LayerProblem(both), LayerProblem(AcrossChannelsProblem{in})}) {
     const LayerWeights weights{kernels, {}, {}, {}};
     const Values allowed = local_tolerance(problem, inputs, weights, {});
     EXPECT_EQ(allowed.size(), static_cast<std::size_t>(output_shape(problem).S * voxels(output_shape(problem).n)));

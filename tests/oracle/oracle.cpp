@@ -128,15 +128,49 @@ Values run(const ActivationProblem& problem, std::span<const Values> inputs, con
   return out;
 }
 
-Values run(const SoftmaxProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
-  Tensor out(problem.in, inputs[0]);
+// Returns the mean and the standard deviation, epsilon counted, of `count` values.
+std::pair<double, double> moments(const double* values, std::int64_t count, double epsilon) {
+  double mean = 0;
+  for (std::int64_t i = 0; i < count; ++i) mean += values[i] / static_cast<double>(count);
+  double variance = 0;
+  for (std::int64_t i = 0; i < count; ++i) variance += std::pow(values[i] - mean, 2) / static_cast<double>(count);
+  return {mean, std::sqrt(variance + epsilon)};
+}
+
+// Returns what becomes of the channels of a voxel.
+Values across(const AcrossChannelsProblem& problem, Values x) {
+  if (std::any_of(x.begin(), x.end(), [](double value) { return std::isnan(value); })) {
+    return Values(makes_one_channel(problem.kind) ? 1 : x.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  const double most = *std::max_element(x.begin(), x.end());
+  if (problem.kind == AcrossKind::arg_max) {
+    return {static_cast<double>(std::find(x.begin(), x.end(), most) - x.begin())};
+  }
+  if (problem.kind == AcrossKind::arg_max_last) {
+    return {static_cast<double>(x.rend() - std::find(x.rbegin(), x.rend(), most) - 1)};
+  }
+  if (problem.kind == AcrossKind::norm) {
+    const auto count = static_cast<std::int64_t>(x.size());
+    const auto [mean, deviation] = moments(x.data(), count, static_cast<double>(problem.epsilon));
+    for (double& value : x) value = (value - mean) / deviation;
+    return x;
+  }
+  double sum = 0.0;
+  for (const double value : x) sum += std::exp(value - most);
+  const bool is_log = problem.kind == AcrossKind::log_softmax;
+  for (double& value : x) value = is_log ? value - most - std::log(sum) : std::exp(value - most) / sum;
+  return x;
+}
+
+Values run(const AcrossChannelsProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  const Tensor in(problem.in, inputs[0]);
+  Tensor out(output_shape(problem));
   for (std::int64_t s = 0; s < problem.in.S; ++s) {
     for_each(problem.in.n, [&](Vec3 v) {
-      double most = -std::numeric_limits<double>::infinity();
-      for (std::int64_t j = 0; j < problem.in.f; ++j) most = std::max(most, out.at(s, j, v));
-      double sum = 0.0;
-      for (std::int64_t j = 0; j < problem.in.f; ++j) sum += std::exp(out.at(s, j, v) - most);
-      for (std::int64_t j = 0; j < problem.in.f; ++j) out.at(s, j, v) = std::exp(out.at(s, j, v) - most) / sum;
+      Values x;
+      for (std::int64_t j = 0; j < problem.in.f; ++j) x.push_back(in.at(s, j, v));
+      const Values made = across(problem, std::move(x));
+      for (std::int64_t j = 0; j < out.shape.f; ++j) out.at(s, j, v) = made[static_cast<std::size_t>(j)];
     });
   }
   return std::move(out.values);
@@ -153,15 +187,6 @@ Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, con
     }
   }
   return std::move(out.values);
-}
-
-// Returns the mean and the standard deviation, epsilon counted, of `count` values.
-std::pair<double, double> moments(const double* values, std::int64_t count, double epsilon) {
-  double mean = 0;
-  for (std::int64_t i = 0; i < count; ++i) mean += values[i] / static_cast<double>(count);
-  double variance = 0;
-  for (std::int64_t i = 0; i < count; ++i) variance += std::pow(values[i] - mean, 2) / static_cast<double>(count);
-  return {mean, std::sqrt(variance + epsilon)};
 }
 
 Values run(const NormProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {

@@ -97,10 +97,16 @@ TEST(OracleElementwise, EveryKind) {
   const std::vector<float> scale = {2, 3};
   const std::vector<float> shift = {1, -1};
   EXPECT_EQ(run(ScaleShiftProblem{shape}, {{1, 2, 3, 4}}, {{}, {}, scale, shift}), (Values{3, 5, 8, 11}));
-  const Values soft = run(SoftmaxProblem{shape}, {{0, 5, std::log(3.0), 5}});
+  const Values soft = run(AcrossChannelsProblem{shape}, {{0, 5, std::log(3.0), 5}});
   EXPECT_NEAR(soft[0], 0.25, 1e-15);
   EXPECT_NEAR(soft[1], 0.5, 1e-15);
   EXPECT_NEAR(soft[2], 0.75, 1e-15);
+  const Values logs = run(AcrossChannelsProblem{shape, AcrossKind::log_softmax}, {{0, 5, std::log(3.0), 5}});
+  EXPECT_NEAR(logs[0], std::log(0.25), 1e-15);
+  EXPECT_NEAR(logs[3], std::log(0.5), 1e-15);
+  EXPECT_EQ(run(AcrossChannelsProblem{shape, AcrossKind::arg_max}, {{0, 5, 3, 5}}), (Values{1, 0}));
+  EXPECT_EQ(run(AcrossChannelsProblem{shape, AcrossKind::arg_max_last}, {{0, 5, 3, 5}}), (Values{1, 1}));
+  EXPECT_EQ(run(AcrossChannelsProblem{shape, AcrossKind::norm, 5}, {{0, 5, 4, 5}}), (Values{-2.0 / 3, 0, 2.0 / 3, 0}));
   EXPECT_EQ(run(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}, {{1, 2, 3, 4}}), (Values{1, 2, 3, 4}));
 }
 

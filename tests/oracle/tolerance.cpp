@@ -91,10 +91,19 @@ double bound(const ActivationProblem& problem, Largest inputs, const LayerWeight
   return through(problem.activation, 0.0, inputs[0]);
 }
 
-// Returns the bound of a softmax. Each difference x - max is rounded once, and exp() turns that into a relative error;
-// then come f terms and a division.
-double bound(const SoftmaxProblem& problem, Largest inputs, const LayerWeights&) {
-  return eps * (8.0 + 4.0 * inputs[0] + static_cast<double>(problem.in.f));
+// Returns the bound of what is made across channels. Of a softmax each difference x - max is rounded once, and exp()
+// turns that into a relative error; then come f terms and a division. A log-softmax has the logarithm of such a sum,
+// and is rounded itself. A norm is computed in float64; its largest value is the root of the number of channels.
+double bound(const AcrossChannelsProblem& problem, Largest inputs, const LayerWeights&) {
+  const auto f = static_cast<double>(problem.in.f);
+  switch (problem.kind) {
+    case AcrossKind::softmax: return eps * (8.0 + 4.0 * inputs[0] + f);
+    case AcrossKind::log_softmax: return eps * (10.0 + 8.0 * inputs[0] + 2.0 * f);
+    case AcrossKind::norm: return 2.0 * eps * std::sqrt(f);
+    case AcrossKind::arg_max:
+    case AcrossKind::arg_max_last: break;
+  }
+  return 0.0;
 }
 
 double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weights) {
@@ -183,12 +192,26 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
   return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));
 }
 
+namespace {
+
+// Returns what an operation over channels makes of an error of its input. The derivatives of a log-softmax sum to 2 at
+// most, those of a normalised channel to 2 + its value, over the deviation.
+double carried_across(const AcrossChannelsProblem& problem, double error) {
+  ensure(!makes_one_channel(problem.kind), "the number of a channel changes by whole steps");
+  if (problem.kind == AcrossKind::softmax) return error;
+  if (problem.kind == AcrossKind::log_softmax) return 2.0 * error;
+  return (2.0 + std::sqrt(static_cast<double>(problem.in.f))) / std::sqrt(static_cast<double>(problem.epsilon)) * error;
+}
+
+}  // namespace
+
 double carried(const LayerProblem& problem, std::span<const double> errors, const LayerWeights& weights) {
   if (const ConvProblem* conv = convolution_of(problem)) {
     const double residual = conv->residual ? errors[1] : 0.0;
     return slope_of(problem) * (errors[0] * kernel_norm(weights.kernels, terms_of(*conv)) + residual);
   }
   ensure(!std::holds_alternative<MultiplyProblem>(problem), "what a product carries depends on its inputs");
+  if (const auto* across = std::get_if<AcrossChannelsProblem>(&problem)) return carried_across(*across, errors[0]);
   if (std::holds_alternative<AddProblem>(problem)) return slope_of(problem) * sum_of(errors);
   // The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
   // number.

@@ -170,7 +170,10 @@ TEST(Tolerance, IsZeroWhereNothingIsRounded) {
   EXPECT_EQ(tolerance(ReorderProblem{shape, {}, {}}, inputs, {}), 0.0);
   EXPECT_EQ(tolerance(ActivationProblem{shape, {ActivationKind::relu, 0}}, inputs, {}), 0.0);
   EXPECT_GT(tolerance(ActivationProblem{shape, {ActivationKind::tanh, 0}}, inputs, {}), 0.0);
-  EXPECT_GT(tolerance(SoftmaxProblem{shape}, inputs, {}), 0.0);
+  EXPECT_EQ(tolerance(AcrossChannelsProblem{shape, AcrossKind::arg_max}, inputs, {}), 0.0);
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::log_softmax, AcrossKind::norm}) {
+    EXPECT_GT(tolerance(AcrossChannelsProblem{shape, kind}, inputs, {}), 0.0);
+  }
 }
 
 }  // namespace

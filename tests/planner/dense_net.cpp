@@ -87,16 +87,16 @@ Grid dense_pool(const Pooling& pool, const Grid& in, Vec3 stride) {
   return out;
 }
 
-Grid dense_softmax(Grid grid) {
-  for_each_voxel(grid.n, [&](Vec3 v) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < grid.f; ++i) sum += std::exp(grid.values[grid.at(i, v)]);
-    for (std::int64_t i = 0; i < grid.f; ++i) {
-      double& value = grid.values[grid.at(i, v)];
-      value = std::exp(value) / sum;
-    }
+Grid dense_across(const AcrossChannels& across, const Grid& in) {
+  Grid out(makes_one_channel(across.kind) ? 1 : in.f, in.n);
+  for_each_voxel(in.n, [&](Vec3 v) {
+    Values channels;
+    for (std::int64_t i = 0; i < in.f; ++i) channels.push_back(in.values[in.at(i, v)]);
+    const AcrossChannelsProblem problem{{1, in.f, Vec3::cube(1)}, across.kind, across.epsilon};
+    const Values made = oracle::oracle_run(problem, std::span(&channels, 1), {});
+    for (std::int64_t i = 0; i < out.f; ++i) out.values[out.at(i, v)] = made[static_cast<std::size_t>(i)];
   });
-  return grid;
+  return out;
 }
 
 Grid dense_scale_shift(const NodeWeights& weights, Grid grid) {
@@ -152,7 +152,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                  activate(a.activation, out);
                                  return out;
                                },
-                               [&](const Softmax&) { return dense_softmax(in); },
+                               [&](const AcrossChannels& across) { return dense_across(across, in); },
                                [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
                                [&](const Multiply&) { return dense_multiply(inputs); },

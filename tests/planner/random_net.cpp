@@ -80,7 +80,7 @@ class Grower {
   void add_elementwise() {
     const std::int64_t kind = random_.integer(0, 2);
     if (kind == 0) add(Activate{random_activation(random_)}, value_);
-    if (kind == 1) add(Softmax{}, value_);
+    if (kind == 1) add(AcrossChannels{static_cast<AcrossKind>(random_.integer(0, 1))}, value_);
     if (kind == 2) add(ScaleShift{}, value_);
   }
 

@@ -181,7 +181,7 @@ LayerProblem random_elementwise(Random& random) {
   const Shape5 shape = random_shape(random, 35, 12);
   switch (random.integer(0, 6)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
-    case 1: return SoftmaxProblem{shape};
+    case 1: return AcrossChannelsProblem{shape};
     case 2: return ScaleShiftProblem{shape};
     case 3: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), random_activation(random)};
     case 4: return random_crop(random, shape);
@@ -205,6 +205,10 @@ NormProblem random_norm(Random& random) {
   if (random.chance(0.3)) norm.epsilon = 1e-3F;
   norm.activation = random_activation(random);
   return norm;
+}
+
+AcrossChannelsProblem random_across(Random& random) {
+  return {random_shape(random, 35, 12), static_cast<AcrossKind>(random.integer(1, 4)), 0.01F};
 }
 
 GlobalPoolProblem random_global_pool(Random& random) {

@@ -75,6 +75,8 @@ struct Weights {
 // Returns an instance or a group normalisation, of groups that may fill blocks of 8 or 16 or not. random_problem() does
 // not draw these: no GPU takes them.
 [[nodiscard]] NormProblem random_norm(Random& random);
+// Returns what is made across channels but for a softmax, with the same reservation.
+[[nodiscard]] AcrossChannelsProblem random_across(Random& random);
 // Returns a pooling of all voxels of either kind, with the same reservation.
 [[nodiscard]] GlobalPoolProblem random_global_pool(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.

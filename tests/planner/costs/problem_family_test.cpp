@@ -24,6 +24,7 @@ TEST(PlannerProblemFamily, ClassesAreOperationAndWindow) {
   EXPECT_EQ(problem_class("conv 1x80x48x48x48 -> 3, k 5x5x5"), "conv k 5x5x5");
   EXPECT_EQ(problem_class("max pool 8x80x9x9x9, window 2x2x2, stride 2x2x2, plain"), "max pool window 2x2x2");
   EXPECT_EQ(problem_class("softmax 1x2x3x4x5"), "softmax");
+  EXPECT_EQ(problem_class("arg max last 1x2x3x4x5"), "arg max last");
   EXPECT_EQ(problem_class("upsample nearest 1x2x3x4x5, factor 2x2x2"), "upsample nearest");
   EXPECT_EQ(problem_class("scale and shift 1x2x3x4x5"), "scale and shift");
   EXPECT_EQ(

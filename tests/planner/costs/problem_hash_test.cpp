@@ -15,8 +15,12 @@ constexpr Vec3 twos = Vec3::cube(2);
 std::vector<LayerProblem> problems() {
   const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
   const PoolProblem pool{shape, twos, twos};
-  std::vector<LayerProblem> all = {conv, pool, SoftmaxProblem{shape}, ScaleShiftProblem{shape},
+  std::vector<LayerProblem> all = {conv, pool, AcrossChannelsProblem{shape}, ScaleShiftProblem{shape},
                                    AddProblem{shape, 2, {}}};
+  for (const AcrossKind kind : {AcrossKind::log_softmax, AcrossKind::arg_max, AcrossKind::norm}) {
+    all.emplace_back(AcrossChannelsProblem{shape, kind});
+  }
+  all.emplace_back(AcrossChannelsProblem{shape, AcrossKind::norm, 0.5F});
   all.emplace_back(NormProblem{shape, 1});
   all.emplace_back(NormProblem{shape, 3});
   all.emplace_back(NormProblem{shape, 3, 1e-3F});
@@ -101,7 +105,7 @@ TEST(PlannerProblemHash, ZerosOfBothSignsAreEqual) {
 TEST(PlannerProblemHash, NeighbouringExtentsSpread) {
   std::set<std::size_t> low;
   for (std::int64_t n = 0; n < 1000; ++n) {
-    low.insert(ProblemHash()(SoftmaxProblem{{1, 80, {64 + n % 10, 64 + n / 10 % 10, 64 + n / 100}}}) % 1024);
+    low.insert(ProblemHash()(AcrossChannelsProblem{{1, 80, {64 + n % 10, 64 + n / 10 % 10, 64 + n / 100}}}) % 1024);
   }
   EXPECT_GT(low.size(), 500U);  // 1000 at random in 1024 places take about 637 of them
 }

@@ -23,7 +23,7 @@ std::vector<LayerProblem> some_problems() {
         conv.residual = true;
         conv.dilation = Vec3::cube(2);
         problems.emplace_back(conv);
-        problems.emplace_back(SoftmaxProblem{conv.in});
+        problems.emplace_back(AcrossChannelsProblem{conv.in});
       }
     }
   }

@@ -179,7 +179,7 @@ TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
 TEST_F(PlannerOptionTable, ManyThreadsMayAsk) {
   std::vector<const LayerOptions*> found(400);
   parallel_for(5, found.size(), [&](std::size_t i) {
-    const LayerProblem problem = SoftmaxProblem{{1, 2, Vec3::cube(static_cast<std::int64_t>(1 + i % 20))}};
+    const LayerProblem problem = AcrossChannelsProblem{{1, 2, Vec3::cube(static_cast<std::int64_t>(1 + i % 20))}};
     found[i] = &table_.get(problem, {InputUse{}});
   });
   for (std::size_t i = 20; i < found.size(); ++i) EXPECT_EQ(found[i], found[i - 20]);

@@ -68,7 +68,7 @@ TEST(PlannerPlanCheck, OtherNetwork) {
               HasSubstr("node 0 is \"conv: conv 1 -> 4, k 3x3x3 <- input\" in the plan and \"conv: conv 1 "
                         "-> 5, k 3x3x3 <- input\" in the network"));
   other = net();
-  other.nodes.push_back({"out", Softmax{}, {2}});
+  other.nodes.push_back({"out", AcrossChannels{}, {2}});
   EXPECT_THAT(checked(example(), other).reason, HasSubstr("node 2 is missing in the plan and \"out: softmax 4"));
 }
 

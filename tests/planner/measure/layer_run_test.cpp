@@ -23,7 +23,7 @@ TEST(PlannerLayerRun, ParametersHaveTheProblemsSizes) {
   const LayerParameters of_norm = random_parameters(NormProblem{{1, 6, Vec3::cube(4)}, 2});
   EXPECT_EQ(of_norm.scale.size(), 6U);
   EXPECT_EQ(of_norm.shift.size(), 6U);
-  EXPECT_TRUE(random_parameters(SoftmaxProblem{{1, 3, Vec3::cube(4)}}).kernels.empty());
+  EXPECT_TRUE(random_parameters(AcrossChannelsProblem{{1, 3, Vec3::cube(4)}}).kernels.empty());
   EXPECT_EQ(random_parameters(conv).kernels, of_conv.kernels);
 }
 

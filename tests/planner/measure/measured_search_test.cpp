@@ -21,7 +21,7 @@ class PlannerMeasuredSearch : public testing::Test {
  protected:
   PlannerMeasuredSearch() {
     network_.name = "net";
-    network_.nodes = {{"conv", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}}, {0}}, {"soft", Softmax{}, {1}}};
+    network_.nodes = {{"conv", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}}, {0}}, {"soft", AcrossChannels{}, {1}}};
     search_.memory_limit = 1 << 20;
     search_.most_extent = 8;
     search_.most_S = 1;

@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-const LayerProblem softmax = SoftmaxProblem{{1, 2, Vec3::cube(6)}};
+const LayerProblem softmax = AcrossChannelsProblem{{1, 2, Vec3::cube(6)}};
 
 class PlannerMeasured : public testing::Test {
  protected:

@@ -61,7 +61,7 @@ TEST(PlannerGraphBranches, OfThreeHeadsTheOneThatDiffersStays) {
                       {"head_b", conv_operation(2, 1), {2}},
                       {"head_a", conv_operation(3, 1), {1}},
                       {"all", Concat{}, {6, 5, 4}},
-                      {"last", Softmax{}, {7}}},
+                      {"last", AcrossChannels{}, {7}}},
                      9),
               ElementsAre("a: conv 9 -> 9, k 2x2x2, relu <- input", "c: conv 9 -> 6, k 2x2x2 <- input",
                           "head_c: conv 6 -> 1, k 1x1x1 <- c", "head_a: conv 9 -> 5, k 1x1x1 <- a",
@@ -136,7 +136,7 @@ TEST(PlannerGraphBranches, NothingElseIsABranch) {
     return !join_branches(loaded, static_cast<int>(loaded.network.nodes.size()) - 1);
   };
   // Of two tensors; a residual; the input itself; nothing but one convolution each.
-  EXPECT_TRUE(stay({{"n", Softmax{}, {0}},
+  EXPECT_TRUE(stay({{"n", AcrossChannels{}, {0}},
                     {"a", conv_operation(2, 1), {0}},
                     {"b", conv_operation(2, 1), {1}},
                     {"p", conv_operation(2, 1), {2}},
@@ -221,7 +221,7 @@ TEST(PlannerGraphBranches, HeadsThatEndOtherwiseBeginWithOneConvolutionToo) {
                       {"a", conv_operation(12, 2, relu), {1}},
                       {"b", conv_operation(8, 2, relu), {1}},
                       {"head_b", conv_operation(3, 1), {3}},
-                      {"soft", Softmax{}, {4}},
+                      {"soft", AcrossChannels{}, {4}},
                       {"head_a", conv_operation(1, 1, relu), {2}},
                       {"all", Concat{}, {6, 5}}}),
               ElementsAre("wide: conv 2 -> 20, k 1x1x1 <- input", "a: conv 20 -> 20, k 2x2x2, relu <- wide",
@@ -244,7 +244,7 @@ TEST(PlannerGraphBranches, SiblingsStayWhereZerosWouldCostOrCannotBeRead) {
   EXPECT_TRUE(stay(conv_operation(2, 1), conv_operation(2, 1), conv_operation(2, 1)));
   EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2, relu), conv_operation(2, 1)));
   EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(17, 1)));
-  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), Softmax{}));
+  EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), AcrossChannels{}));
   // As a residual; by a third head.
   EXPECT_TRUE(stay(conv_operation(1, 2), conv_operation(1, 2), conv_operation(2, 1),
                    {{"res", conv_operation(1, 1), {3, 2}}, {"all", Concat{}, {4, 5}}}));
@@ -314,7 +314,7 @@ Network with_branches(Network network, Random& random) {
   }
   if (random.chance(0.5)) std::swap(ends[0], ends[1]);
   append(added ? Operation(Add{test::random_activation(random)}) : Operation(Concat{}), std::move(ends));
-  if (random.chance(0.5)) append(Softmax{}, {static_cast<int>(network.nodes.size())});
+  if (random.chance(0.5)) append(AcrossChannels{}, {static_cast<int>(network.nodes.size())});
   return network;
 }
 

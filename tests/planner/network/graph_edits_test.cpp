@@ -14,7 +14,7 @@ LoadedNetwork with_a_dead_end() {
   LoadedNetwork loaded;
   loaded.network.nodes = {{"a", ScaleShift{}, {0}},
                           {"b", ScaleShift{}, {1}},
-                          {"c", Softmax{}, {2}},
+                          {"c", AcrossChannels{}, {2}},
                           {"d", ScaleShift{}, {1}},
                           {"sum", Add{}, {4, 1, 1}}};
   loaded.weights = {{{}, {}, {1}, {10}}, {{}, {}, {2}, {20}}, {}, {{}, {}, {4}, {40}}, {}};

@@ -121,7 +121,7 @@ TEST(PlannerGraphPasses, ABorderThatOthersReadStaysWhereItIs) {
 TEST(PlannerGraphPasses, ASoftmaxStaysBehindALinearUpsampling) {
   EXPECT_THAT(passed({{"pool", halved(), {0}},
                       {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}},
-                      {"soft", Softmax{}, {2}}}),
+                      {"soft", AcrossChannels{}, {2}}}),
               ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
                           "up: upsample 2, linear, factor 2x2x2 <- pool", "soft: softmax 2 <- up"));
 }
@@ -217,12 +217,12 @@ TEST(PlannerGraphPasses, NormalisationStaysBehindAnActivation) {
 }
 
 TEST(PlannerGraphPasses, ActivationGoesIntoAnAddition) {
-  EXPECT_THAT(passed({{"soft", Softmax{}, {0}},
+  EXPECT_THAT(passed({{"soft", AcrossChannels{}, {0}},
                       {"a", conv(3), {0}},
                       {"b", conv(3), {1}},
                       {"sum", Add{}, {2, 3}},
                       {"act", Activate{relu}, {4}},
-                      {"out", Softmax{}, {5}}}),
+                      {"out", AcrossChannels{}, {5}}}),
               ElementsAre("soft: softmax 2 <- input", "a: conv 2 -> 3, k 2x2x2 <- input",
                           "b: conv 2 -> 3, k 2x2x2, residual, relu <- soft, a", "out: softmax 3 <- b"));
   EXPECT_THAT(passed({{"sum", Add{}, {0, 0}}, {"act", Activate{relu}, {1}}}),
@@ -232,7 +232,7 @@ TEST(PlannerGraphPasses, ActivationGoesIntoAnAddition) {
 TEST(PlannerGraphPasses, AdditionGoesIntoTheLaterConvolution) {
   const std::vector<std::string> folded = {"soft: softmax 2 <- input", "a: conv 2 -> 2, k 1x1x1 <- input",
                                            "b: conv 2 -> 2, k 1x1x1, residual <- soft, a"};
-  const Node soft = {"soft", Softmax{}, {0}};
+  const Node soft = {"soft", AcrossChannels{}, {0}};
   EXPECT_EQ(passed({soft, {"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"sum", Add{}, {2, 3}}}), folded);
   EXPECT_EQ(passed({soft, {"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"sum", Add{}, {3, 2}}}), folded);
 }
@@ -263,7 +263,8 @@ TEST(PlannerGraphPasses, AdditionStaysWhereTheConvolutionCannotEndWithIt) {
   EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {0}}, {"sum", Add{}, {1, 2}}})[2],
             "sum: add 2 <- a, act");
   EXPECT_EQ(
-      passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"s", Softmax{}, {0}}, {"sum", Add{}, {0, 2, 3}}})[3],
+      passed(
+          {{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"s", AcrossChannels{}, {0}}, {"sum", Add{}, {0, 2, 3}}})[3],
       "sum: add 2 <- input, b, s");
   EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}})[1], "sum: add 2 <- a, a");
 }

@@ -66,7 +66,7 @@ TEST(PlannerGraphSums, OthersStillReadWhatGoesIntoAConvolution) {
   EXPECT_THAT(passed({{"a", convolution_of(2, 1), {0}},
                       {"b", convolution_of(2, 1), {0}},
                       {"sum", Add{}, {1, 2}},
-                      {"soft", Softmax{}, {3}},
+                      {"soft", AcrossChannels{}, {3}},
                       {"all", Concat{}, {4, 1}}}),
               ElementsAre("a: conv 2 -> 2, k 1x1x1 <- input", "b: conv 2 -> 2, k 1x1x1 <- input",
                           "soft: softmax 2 <- b", "all: concat <- soft, a"));
@@ -74,7 +74,7 @@ TEST(PlannerGraphSums, OthersStillReadWhatGoesIntoAConvolution) {
 
 // The number of nodes left of two maps of one tensor whose sum is normalised.
 std::size_t left_of(const Operation& a, const Operation& b) {
-  return passed({{"a", a, {0}}, {"b", b, {0}}, {"sum", Add{}, {1, 2}}, {"out", Softmax{}, {3}}}).size();
+  return passed({{"a", a, {0}}, {"b", b, {0}}, {"sum", Add{}, {1, 2}}, {"out", AcrossChannels{}, {3}}}).size();
 }
 
 TEST(PlannerGraphSums, EveryTapMustFallOntoOne) {
@@ -98,7 +98,7 @@ TEST(PlannerGraphSums, AddendsStayWhereTheyDifferInMoreThanTaps) {
   const Convolution active{2, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0}};
   // An activation between; another tensor; a residual; the same one twice; no convolution.
   EXPECT_TRUE(stay({{"a", active, {0}}, {"b", convolution_of(2, 1), {0}}, {"sum", Add{}, {1, 2}}}));
-  EXPECT_TRUE(stay({{"n", Softmax{}, {0}},
+  EXPECT_TRUE(stay({{"n", AcrossChannels{}, {0}},
                     {"a", convolution_of(2, 1), {1}},
                     {"b", convolution_of(2, 1), {0}},
                     {"sum", Add{}, {2, 3}}}));

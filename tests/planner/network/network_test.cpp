@@ -29,7 +29,7 @@ Network sound() {
       {"scale", ScaleShift{}, {6}},
       {"both", Concat{}, {7, 6, 3}},
       {"act", Activate{{ActivationKind::tanh, 0}}, {8}},
-      {"out", Softmax{}, {9}},
+      {"out", AcrossChannels{}, {9}},
   };
   return network;
 }
@@ -171,7 +171,7 @@ TEST(PlannerNetwork, AResidualMeetsWhatTheConvolutionWrites) {
 
 TEST(PlannerNetwork, NodesWithoutAPathToTheOutput) {
   EXPECT_THAT(failure([](Network& n) {
-                n.nodes.push_back({"other", Softmax{}, {9}});
+                n.nodes.push_back({"other", AcrossChannels{}, {9}});
               }),
               HasSubstr("node out has no path to the output"));
   EXPECT_THAT(failure([](Network& n) { n.nodes.clear(); }), HasSubstr("the network has no nodes"));

@@ -35,9 +35,11 @@ TEST(PlannerOutputStride, ActivationsBehindItChangeNothing) {
   Network network = repeated(UpsampleKind::nearest, true);
   network.nodes.push_back({"scale", ScaleShift{}, {3}});
   network.nodes.push_back({"act", Activate{}, {4}});
-  network.nodes.push_back({"soft", Softmax{}, {5}});
+  network.nodes.push_back({"soft", AcrossChannels{}, {5}});
   EXPECT_EQ(failure(network, {4, 4, 4}), "");
-  network.nodes.push_back({"conv", Convolution{}, {6}});
+  network.nodes.push_back({"class", AcrossChannels{AcrossKind::arg_max}, {6}});
+  EXPECT_EQ(failure(network, {4, 4, 4}), "");
+  network.nodes.push_back({"conv", Convolution{}, {7}});
   EXPECT_NE(failure(network, {4, 4, 4}), "");
 }
 
@@ -77,7 +79,7 @@ TEST(PlannerOutputStride, AnOutputThatIsNotRepeatedHasNone) {
   Network network = supervised();
   network.outputs = {{"a", 1}, {"b", 1, Vec3::cube(2)}, {"c", 2, Vec3::cube(2)}};  // c: of two inputs of the Concat
   EXPECT_THAT(failure(network, {1, 1, 1}), HasSubstr("output c: a stride of 2x2x2"));
-  network.nodes.back().operation = Softmax{};
+  network.nodes.back().operation = AcrossChannels{};
   EXPECT_THAT(failure(network, {1, 1, 1}), HasSubstr("output b: a stride of 2x2x2")) << "it mixes images";
 }
 

@@ -91,7 +91,7 @@ Network random_network(std::mt19937& random) {
   const int nodes = 1 + upto(3);
   for (int i = 0; i < nodes; ++i) {
     const int input = upto(3) == 1 ? upto(i + 1) - 1 : i;
-    Node node{"node" + std::to_string(i), Softmax{}, {input}};
+    Node node{"node" + std::to_string(i), AcrossChannels{}, {input}};
     const int kind = upto(7);
     if (kind == 7) node = {node.name, drawn::convolution(upto(3), Vec3::cube(1)), {input, upto(i + 1) - 1}};
     if (kind <= 2) node.operation = drawn::convolution(upto(9), {upto(2), upto(2), upto(2)});

@@ -174,7 +174,9 @@ TEST(OtherProblems, Checks) {
   EXPECT_EQ(refusal_of(ConcatProblem{{shape, {1, 5, {3, 3, 3}}}}), "");
   EXPECT_NE(refusal_of(ConcatProblem{{shape, {1, 5, {3, 3, 4}}}}).find("cannot concatenate"), std::string::npos);
   EXPECT_NE(refusal_of(ConcatProblem{}), "");
-  EXPECT_NE(refusal_of(SoftmaxProblem{{1, 0, {3, 3, 3}}}), "");
+  EXPECT_NE(refusal_of(AcrossChannelsProblem{{1, 0, {3, 3, 3}}}), "");
+  EXPECT_EQ(refusal_of(AcrossChannelsProblem{{1, 2, {3, 3, 3}}, AcrossKind::norm, 0}),
+            "epsilon = 0.000000 is not above 0");
 }
 
 TEST(OtherProblems, InputsAndOutputs) {
@@ -185,7 +187,12 @@ TEST(OtherProblems, InputsAndOutputs) {
   EXPECT_EQ(input_count(concat), 2);
   EXPECT_EQ(input_shape(concat, 1).f, 7);
   EXPECT_EQ(output_shape(concat), (Shape5{2, 10, {4, 5, 6}}));
-  EXPECT_EQ(output_shape(SoftmaxProblem{shape}), shape);
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::log_softmax, AcrossKind::norm}) {
+    EXPECT_EQ(output_shape(AcrossChannelsProblem{shape, kind}), shape);
+  }
+  for (const AcrossKind kind : {AcrossKind::arg_max, AcrossKind::arg_max_last}) {
+    EXPECT_EQ(output_shape(AcrossChannelsProblem{shape, kind}), (Shape5{shape.S, 1, shape.n}));
+  }
 }
 
 TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {

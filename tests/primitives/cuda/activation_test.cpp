@@ -12,7 +12,7 @@ TEST(CudaActivation, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaActivation, RefusesOtherProblemsAndDevices) {
-  expect_refusal(activation, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes activations");
+  expect_refusal(activation, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes activations");
   expect_refusal(activation, ActivationProblem{{1, 80, {9, 9, 9}}, {ActivationKind::relu, 0.0F}}, "runs on GPUs",
                  a_cpu());
 }

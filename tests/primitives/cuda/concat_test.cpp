@@ -12,7 +12,7 @@ TEST(CudaConcat, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaConcat, RefusesOtherProblemsAndDevices) {
-  expect_refusal(concat, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes concatenations");
+  expect_refusal(concat, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes concatenations");
   expect_refusal(concat, ConcatProblem{{{1, 8, {9, 9, 9}}, {1, 3, {9, 9, 9}}}}, "runs on GPUs", a_cpu());
 }
 

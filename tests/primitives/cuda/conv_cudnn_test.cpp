@@ -103,7 +103,7 @@ TEST(CudaConvCudnn, SaysTheLeastThatItTakes) {
       EXPECT_GE(conv_cudnn.least_time(conv, spec), fastest->time / 3) << "k = " << k;
     }
   }
-  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(SoftmaxProblem{{1, 3, {2, 2, 2}}}, strict)));
+  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, strict)));
   EXPECT_TRUE(std::isinf(conv_cudnn.least_time(eighty(30, 3), a_cpu())));
 }
 
@@ -141,7 +141,7 @@ TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
 }
 
 TEST(CudaConvCudnn, RefusesInWords) {
-  expect_refusal(conv_cudnn, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
+  expect_refusal(conv_cudnn, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());
   ConvProblem strided = eighty(30, 3);
   strided.stride.y = 2;

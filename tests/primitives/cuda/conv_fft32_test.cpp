@@ -40,7 +40,7 @@ TEST(CudaConvFft32, ShortAxesTakeWholeTiles) {
 }
 
 TEST(CudaConvFft32, RefusesInWords) {
-  expect_refusal(conv_fft32, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
+  expect_refusal(conv_fft32, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_fft32, eighty(300, 30), "less than a third");
   expect_refusal(conv_fft32, eighty(30, 3), "runs on GPUs", a_cpu());
   ConvProblem strided = eighty(30, 3);

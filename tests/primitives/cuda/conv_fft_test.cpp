@@ -44,7 +44,7 @@ TEST(CudaConvFft, LargerKernelsAreWorthMoreThanTheirDirectOperations) {
 }
 
 TEST(CudaConvFft, RefusesInWords) {
-  expect_refusal(conv_fft, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
+  expect_refusal(conv_fft, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_fft, eighty(300, 100), "less than a third");
   expect_refusal(conv_fft, eighty(30, 3), "runs on GPUs", a_cpu());
   ConvProblem strided = eighty(30, 3);

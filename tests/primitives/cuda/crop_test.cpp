@@ -12,7 +12,7 @@ TEST(CudaCrop, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaCrop, RefusesOtherProblemsAndDevices) {
-  expect_refusal(crop, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes crops");
+  expect_refusal(crop, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes crops");
   expect_refusal(crop, problem, "runs on GPUs", a_cpu());
 }
 

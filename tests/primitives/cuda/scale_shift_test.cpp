@@ -14,7 +14,7 @@ TEST(CudaScaleShift, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaScaleShift, RefusesOtherProblemsAndDevices) {
-  expect_refusal(scale_shift, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes scales and shifts");
+  expect_refusal(scale_shift, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes scales and shifts");
   expect_refusal(scale_shift, ScaleShiftProblem{{1, 80, {9, 9, 9}}}, "runs on GPUs", a_cpu());
 }
 

@@ -103,7 +103,7 @@ TEST(Views, VectorsNeedAlignedAddressesExtentsAndStrides) {
 }
 
 TEST(Views, SoftmaxEqualsTheOracle) {
-  const SoftmaxProblem problem{{2, 5, {2, 3, 4}}};
+  const AcrossChannelsProblem problem{{2, 5, {2, 3, 4}}};
   test::Random random(6);
   for (const Format format : {planar_f32, last_f32}) {
     HostTensor in(problem.in, format, true, 2);

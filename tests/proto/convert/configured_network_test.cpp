@@ -69,7 +69,7 @@ TEST(ConfiguredNetwork, SettingsGiveWindowAndActivation) {
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->network.window, Vec3::cube(8));
   ASSERT_EQ(found->network.nodes.size(), 3U);
-  EXPECT_TRUE(std::holds_alternative<Softmax>(found->network.nodes.back().operation));
+  EXPECT_TRUE(std::holds_alternative<AcrossChannels>(found->network.nodes.back().operation));
   EXPECT_TRUE(check(found->network));
   EXPECT_TRUE(check_weights(found->network, found->weights));
   settings.window = {1};

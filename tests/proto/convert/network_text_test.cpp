@@ -31,7 +31,12 @@ TEST(NetworkText, AChainNeedsNoNamesAndNoInputs) {
     node { conv { f_out: 2 k: [1, 2, 3] dilation: [1, 2, 2] activation: leaky_relu } }
     node { activate { kind: elu alpha: 0.5 } }
     node { scale_shift {} }
-    node { softmax {} })");
+    node { softmax {} }
+    node { log_softmax {} }
+    node { channel_norm { epsilon: 0.5 } }
+    node { channel_norm {} }
+    node { arg_max { last: true } }
+    node { arg_max {} })");
   const std::vector<Node> nodes = {
       {"conv1", Convolution{4, Vec3::cube(3), Vec3::cube(1), {ActivationKind::relu}}, {0}},
       {"pool1", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {1}},
@@ -39,7 +44,12 @@ TEST(NetworkText, AChainNeedsNoNamesAndNoInputs) {
       {"conv2", Convolution{2, {1, 2, 3}, {1, 2, 2}, {ActivationKind::leaky_relu, 0.01F}}, {3}},
       {"activation1", Activate{{ActivationKind::elu, 0.5F}}, {4}},
       {"scale1", ScaleShift{}, {5}},
-      {"softmax1", Softmax{}, {6}}};
+      {"softmax1", AcrossChannels{}, {6}},
+      {"softmax2", AcrossChannels{AcrossKind::log_softmax}, {7}},
+      {"norm1", AcrossChannels{AcrossKind::norm, 0.5F}, {8}},
+      {"norm2", AcrossChannels{AcrossKind::norm}, {9}},
+      {"arg_max1", AcrossChannels{AcrossKind::arg_max_last}, {10}},
+      {"arg_max2", AcrossChannels{AcrossKind::arg_max}, {11}}};
   EXPECT_EQ(network.name, "chain");
   EXPECT_EQ(network.f_in, 1);
   EXPECT_EQ(network.input_name, "input");
@@ -196,12 +206,13 @@ Network random_network(test::Random& random) {
         Convolution{random.integer(1, 9), extent(4), extent(2), test::random_activation(random)},
         Pooling{random.chance(0.5) ? PoolKind::max : PoolKind::average, extent(3), extent(2)},
         Activate{{ActivationKind::elu, random.normal()}},
-        Softmax{},
+        AcrossChannels{static_cast<AcrossKind>(random.integer(0, 3))},
+        AcrossChannels{AcrossKind::norm, random.chance(0.5) ? 1e-5F : 0.25F},
         ScaleShift{},
         Add{test::random_activation(random)},
         Concat{},
         Crop{extent(4) - extent(1), extent(4) - extent(1)}};
-    const Operation& operation = choices[random.integer(0, 7)];
+    const Operation& operation = choices[random.integer(0, 8)];
     const bool joins = std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
     network.nodes.push_back({"node \"" + std::to_string(before) + "\"", operation,
                              joins ? std::vector<int>{before, before} : std::vector<int>{before}});

@@ -26,7 +26,7 @@ std::string softmax_refusal(std::int64_t opset, int axes, std::optional<std::int
 
 TEST(OnnxSoftmax, OverImages) {
   const LoadedNetwork loaded = softmax_model(13, 3, 1).read();
-  EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", Softmax{}, {0}}}));
+  EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", AcrossChannels{}, {0}}}));
   EXPECT_EQ(softmax_refusal(13, 3, -4), "");
   EXPECT_EQ(softmax_refusal(13, 2, -3), "");
 }
@@ -84,7 +84,7 @@ TEST(OnnxSoftmax, BetweenTranspositions) {
   const test::Integers first = {0, 4, 1, 2, 3};
   for (const std::int64_t opset : {9, 11, 12, 13}) {
     const LoadedNetwork loaded = turned_model(opset, swap, 4, swap).read();
-    EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/s", Softmax{}, {0}}})) << opset;
+    EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/s", AcrossChannels{}, {0}}})) << opset;
     EXPECT_EQ(turned_model(opset, last, -1, first).refusal(), "") << opset;
   }
 }

@@ -73,7 +73,7 @@ TEST_F(ModelFilesTest, AnOutputActivationBecomesPartOfTheNetwork) {
   const Result<ModelFiles> softmax = read();
   ASSERT_TRUE(softmax) << softmax.error().message;
   ASSERT_EQ(softmax->network.nodes.size(), network_.nodes.size() + 1);
-  EXPECT_TRUE(std::holds_alternative<Softmax>(softmax->network.nodes.back().operation));
+  EXPECT_TRUE(std::holds_alternative<AcrossChannels>(softmax->network.nodes.back().operation));
   EXPECT_TRUE(check(softmax->network));
   EXPECT_TRUE(check_weights(softmax->network, softmax->weights));
 

@@ -50,7 +50,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  [&](const Activate& a) -> LayerProblem {
                    return ActivationProblem{in[0], a.activation};
                  },
-                 [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in[0]}; },
+                 [&](const AcrossChannels& a) -> LayerProblem {
+                   return AcrossChannelsProblem{in[0], a.kind, a.epsilon};
+                 },
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
                  [&](const Norm& n) -> LayerProblem {
                    return NormProblem{in[0], n.groups, n.epsilon, n.activation};

@@ -94,7 +94,11 @@ Network grow(Random& random) {
     if (random.chance(0.3)) grower.element_wise();
     grower.random_conv();
   }
-  if (random.chance(0.3)) grower.add("softmax", Softmax{}, {static_cast<int>(grower.network().nodes.size())});
+  if (random.chance(0.4)) {
+    constexpr AcrossKind kinds[] = {AcrossKind::softmax, AcrossKind::log_softmax, AcrossKind::norm};
+    const AcrossChannels across{kinds[random.integer(0, 2)], 0.1F};
+    grower.add("across", across, {static_cast<int>(grower.network().nodes.size())});
+  }
   return grower.network();
 }
 

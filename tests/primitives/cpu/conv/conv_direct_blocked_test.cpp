@@ -51,7 +51,7 @@ TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
   EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 1U);
   problem.in.f = 65;
   EXPECT_FALSE(conv_direct_blocked.describe(problem, spec));
-  EXPECT_FALSE(conv_direct_blocked.describe(SoftmaxProblem{problem.in}, spec));
+  EXPECT_FALSE(conv_direct_blocked.describe(AcrossChannelsProblem{problem.in}, spec));
 }
 
 // A kernel twice as long takes longer, but less than twice as long: writing costs the same.

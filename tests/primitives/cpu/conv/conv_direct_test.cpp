@@ -69,7 +69,7 @@ TEST(ConvDirect, OffersPlanarOnlyAndHoldsItsPackedKernels) {
 }
 
 TEST(ConvDirect, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(conv_direct, SoftmaxProblem{{1, 2, {3, 3, 3}}},
+  test::expect_refusal(conv_direct, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
                        "cpu.conv.direct computes convolutions without groups");
 }
 

@@ -58,7 +58,7 @@ TEST(ConvFftPlanes, RefusesWhatItDoesNotCompute) {
   large.in.n = Vec3::cube(60);
   large.k.x = 49;
   EXPECT_TRUE(refused(large));
-  EXPECT_FALSE(conv_fft_planes.describe(SoftmaxProblem{fine.in}, spec));
+  EXPECT_FALSE(conv_fft_planes.describe(AcrossChannelsProblem{fine.in}, spec));
 }
 
 INSTANTIATE_TEST_SUITE_P(ConvFftPlanes, PlanesWorkers,

@@ -97,7 +97,7 @@ TEST(ConvOnednn, OutlinesWhatItDescribes) {
       EXPECT_TRUE(next->memory.empty());
     }
   }
-  EXPECT_TRUE(conv_onednn.outline(SoftmaxProblem{{1, 3, {2, 2, 2}}}, spec).empty());
+  EXPECT_TRUE(conv_onednn.outline(AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, spec).empty());
 }
 
 TEST(ConvOnednn, OffersPlanarInputsToFirstLayersOnly) {
@@ -121,7 +121,7 @@ TEST(ConvOnednn, OffersPlanarInputsToFirstLayersOnly) {
 
 TEST(ConvOnednn, RefusesWhatItHasNoFastCodeFor) {
   DeviceSpec spec = describe_cpu(2);
-  const Result<std::vector<Estimate>> no_conv = conv_onednn.describe(SoftmaxProblem{{1, 2, {3, 3, 3}}}, spec);
+  const Result<std::vector<Estimate>> no_conv = conv_onednn.describe(AcrossChannelsProblem{{1, 2, {3, 3, 3}}}, spec);
   ASSERT_FALSE(no_conv);
   EXPECT_EQ(no_conv.error().code, ErrorCode::unsupported);
   const ConvProblem problem{{1, 80, {8, 8, 8}}, 80, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}};

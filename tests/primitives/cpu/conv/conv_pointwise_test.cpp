@@ -51,7 +51,7 @@ TEST(ConvPointwise, RefusesWhatItDoesNotCompute) {
   problem.stride.y = 1;
   problem.k.y = 2;
   EXPECT_FALSE(conv_pointwise.describe(problem, spec));
-  EXPECT_FALSE(conv_pointwise.describe(SoftmaxProblem{problem.in}, spec));
+  EXPECT_FALSE(conv_pointwise.describe(AcrossChannelsProblem{problem.in}, spec));
 }
 
 // Reading one channel from memory limits the time, whatever is computed with it.

@@ -59,7 +59,7 @@ TEST(Estimates, DearActivationsCostMore) {
 }
 
 TEST(Estimates, ARefusalNamesPrimitiveAndProblem) {
-  const Error error = refusal("cpu.x", "wonders", SoftmaxProblem{{1, 2, {3, 4, 5}}});
+  const Error error = refusal("cpu.x", "wonders", AcrossChannelsProblem{{1, 2, {3, 4, 5}}});
   EXPECT_EQ(error.code, ErrorCode::unsupported);
   EXPECT_EQ(error.message, "cpu.x computes wonders, not: softmax 1x2x3x4x5");
 }

@@ -26,7 +26,8 @@ TEST(ActivationPrimitive, OffersTheBlockedLayoutOfTheVectorWidth) {
 }
 
 TEST(ActivationPrimitive, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(activation, SoftmaxProblem{{1, 2, {3, 3, 3}}}, "computes activations, not: softmax 1x2x3x3x3");
+  test::expect_refusal(activation, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
+                       "computes activations, not: softmax 1x2x3x3x3");
 }
 
 }  // namespace

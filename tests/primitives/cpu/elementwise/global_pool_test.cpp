@@ -69,7 +69,7 @@ TEST(GlobalPool, ReadsAndWritesBothLayouts) {
 }
 
 TEST(GlobalPool, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(global_pool, SoftmaxProblem{{1, 2, {3, 3, 3}}},
+  test::expect_refusal(global_pool, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
                        "cpu.global_pool computes poolings of all voxels");
 }
 

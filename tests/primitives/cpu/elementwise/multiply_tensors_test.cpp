@@ -23,7 +23,7 @@ TEST(Multiply, OneChannelIsPlanar) {
 }
 
 TEST(Multiply, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(multiply_tensors, SoftmaxProblem{{1, 2, {3, 3, 3}}},
+  test::expect_refusal(multiply_tensors, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
                        "cpu.multiply computes products of two tensors");
 }
 

@@ -80,7 +80,8 @@ TEST(Norm, ReadsAndWritesBothLayouts) {
 }
 
 TEST(Norm, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(norm, SoftmaxProblem{{1, 2, {3, 3, 3}}}, "cpu.norm computes instance and group normalisations");
+  test::expect_refusal(norm, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
+                       "cpu.norm computes instance and group normalisations");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(Reorder, RefusesWhatIsNotPlanarAndBlockedFloats) {
   test::expect_refusal(reorder, ReorderProblem{shape, blocked8, blocked16}, "between planar and blocked float32");
   test::expect_refusal(reorder, ReorderProblem{shape, planar, {ElementType::f16, Layout::blocked16}}, "float32");
   test::expect_refusal(reorder, ReorderProblem{shape, planar, {ElementType::f32, Layout::channels_last}}, "blocked");
-  test::expect_refusal(reorder, SoftmaxProblem{shape}, "cpu.reorder computes reorders");
+  test::expect_refusal(reorder, AcrossChannelsProblem{shape}, "cpu.reorder computes reorders");
 }
 
 }  // namespace

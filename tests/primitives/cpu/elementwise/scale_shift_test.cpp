@@ -23,7 +23,8 @@ TEST(ScaleShift, HoldsItsParametersPaddedToWholeBlocks) {
 }
 
 TEST(ScaleShift, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(scale_shift, SoftmaxProblem{{1, 2, {3, 3, 3}}}, "cpu.scale_shift computes scales and shifts");
+  test::expect_refusal(scale_shift, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
+                       "cpu.scale_shift computes scales and shifts");
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ inline void expect_workers_change_no_bit(const Primitive& primitive) {
 }
 
 inline void expect_refuses_what_is_no_convolution(const Primitive& primitive) {
-  const Result<std::vector<Estimate>> refused = primitive.describe(SoftmaxProblem{{1, 2, {3, 3, 3}}}, describe_cpu(2));
+  const Result<std::vector<Estimate>> refused =
+      primitive.describe(AcrossChannelsProblem{{1, 2, {3, 3, 3}}}, describe_cpu(2));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
