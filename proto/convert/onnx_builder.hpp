@@ -156,7 +156,7 @@ class OnnxBuilder {
   // Returns whether a tensor stands for anything yet.
   [[nodiscard]] bool is_written(const std::string& tensor) const;
   // Makes the node's output a value with its axes in another order. Only the operators of
-  // proto/convert/onnx_turned.hpp, Softmax and Split read such a value; value() refuses it.
+  // proto/convert/onnx_turned.hpp, those over channels and Split read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);
   // Returns the transposed value that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const TurnedValue* turned(const std::string& tensor) const;
@@ -196,8 +196,8 @@ class OnnxBuilder {
   }
   // Returns the flattened tensor of that name; nullptr for any other.
   [[nodiscard]] const FlatTensor* flat(const std::string& tensor) const;
-  // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
-  // checks at the end.
+  // Notes that the last value is a Softmax or its logarithm, that is right only if its input has one voxel, which
+  // check_flattened() checks at the end.
   void note_flattened(const onnx::NodeProto& node);
   struct Flattened {
     const onnx::NodeProto* node = nullptr;

@@ -78,7 +78,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 52> operators = {{
+constexpr std::array<OnnxOperator, 54> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -104,6 +104,8 @@ constexpr std::array<OnnxOperator, 52> operators = {{
     {"If", 1, 1, branches, convert_if},
     {"InstanceNormalization", 3, 3, epsilon, convert_instance_normalization},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
+    {"Log", 1, 1, {}, convert_log},
+    {"LogSoftmax", 1, 1, axis_names, convert_log_softmax},
     {"Loop", 2, any, body, convert_loop},
     {"Max", 1, any, {}, convert_max},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},

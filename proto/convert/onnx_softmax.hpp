@@ -1,14 +1,18 @@
-// ONNX Softmax over channels.
+// ONNX Softmax and LogSoftmax over channels.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 
-// Converts a Softmax. Before operator set 13, Softmax flattens its axis and all axes after it. That is a softmax over
-// channels if channels are the last axis (between two Transpose) or if there is one voxel. The latter is only noted
-// here; check_flattened() checks it.
+// Convert a Softmax or a LogSoftmax. Before operator set 13, these flatten their axis and all axes after it. That is a
+// softmax over channels if channels are the last axis (between two Transpose) or if there is one voxel. The latter is
+// only noted here; check_flattened() checks it.
 [[nodiscard]] Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_log_softmax(const OnnxNode& node, OnnxBuilder& builder);
+
+// Converts the logarithm of a Softmax to a log-softmax of what that reads. Fails for any other logarithm.
+[[nodiscard]] Result<void> convert_log(const OnnxNode& node, OnnxBuilder& builder);
 
 // Fails if a Softmax that flattens does not have exactly one voxel, given the extents that the graph's input declares.
 // Requires check() of the builder's network.

@@ -66,7 +66,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 28> refusals = {{
+constexpr std::array<RefusalRow, 29> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -75,6 +75,7 @@ constexpr std::array<RefusalRow, 28> refusals = {{
     {"GroupNormalization", "is computed", "GroupNorm by computed numbers", constants, true},
     {"If", "its condition", control, unrolled},
     {"InstanceNormalization", "is computed", "InstanceNorm by computed numbers", constants, true},
+    {"Log", "something else", "logarithm", ""},
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},

@@ -49,6 +49,8 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "If",
                                                "InstanceNormalization",
                                                "LeakyRelu",
+                                               "Log",
+                                               "LogSoftmax",
                                                "Loop",
                                                "Max",
                                                "MaxPool",
@@ -81,14 +83,14 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
   model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
-  EXPECT_EQ(
-      model.output("up").refusal(),
-      "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
-      "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
-      "Elu, Expand, Flatten, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
-      "Identity, If, InstanceNormalization, LeakyRelu, Loop, Max, MaxPool, Min, Mish, Mul, PRelu, Pad, ReduceMax, "
-      "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
-      "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");
+  EXPECT_EQ(model.output("up").refusal(),
+            "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
+            "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
+            "Elu, Expand, Flatten, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
+            "Identity, If, InstanceNormalization, LeakyRelu, Log, LogSoftmax, Loop, Max, MaxPool, Min, Mish, Mul, "
+            "PRelu, Pad, ReduceMax, "
+            "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
+            "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");
 }
 
 // PyTorch fills the pads of F.pad up with zeros, and the importer reads what comes out: here none at all.

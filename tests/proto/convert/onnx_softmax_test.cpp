@@ -31,6 +31,65 @@ TEST(OnnxSoftmax, OverImages) {
   EXPECT_EQ(softmax_refusal(13, 2, -3), "");
 }
 
+// Adds a LogSoftmax, or the logarithm of a Softmax.
+void add_logarithm(OnnxModel& model, bool as_two, std::string_view in, std::string_view out, std::int64_t axis) {
+  const std::string between = as_two ? "soft" : std::string(out);
+  const onnx::NodeProto& node = model.node(as_two ? "Softmax" : "LogSoftmax", {std::string(in)}, {between});
+  test::set_integer(const_cast<onnx::NodeProto&>(node), "axis", axis);
+  if (as_two) model.node("Log", {between}, {std::string(out)});
+}
+
+TEST(OnnxSoftmax, LogarithmsOverImages) {
+  for (const bool as_two : {false, true}) {
+    for (const std::int64_t axis : {1, -4}) {
+      OnnxModel model(2);
+      add_logarithm(model, as_two, "in", "out", axis);
+      const LoadedNetwork loaded = model.output("out").read();
+      EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", AcrossChannels{AcrossKind::log_softmax}, {0}}}));
+    }
+    OnnxModel over_space(2);
+    add_logarithm(over_space, as_two, "in", "out", 2);
+    EXPECT_THAT(over_space.output("out").refusal(), HasSubstr("axis = 2 is not supported; only 1, the images"));
+  }
+}
+
+TEST(OnnxSoftmax, LogarithmsSummingOverVoxelsAreRefused) {
+  for (const bool as_two : {false, true}) {
+    OnnxModel model(2, 3, 12);
+    add_logarithm(model, as_two, "in", "out", 1);
+    EXPECT_THAT(model.output("out").refusal(), HasSubstr("in operator set 12 sums over the voxels"));
+  }
+}
+
+TEST(OnnxSoftmax, LogarithmsBetweenTranspositions) {
+  for (const bool as_two : {false, true}) {
+    OnnxModel model(3);
+    test::set_integers(model.node("Transpose", {"in"}, {"t"}), "perm", {0, 2, 3, 4, 1});
+    add_logarithm(model, as_two, "t", "s", -1);
+    test::set_integers(model.node("Transpose", {"s"}, {"out"}), "perm", {0, 4, 1, 2, 3});
+    EXPECT_EQ(model.output("out").read().network.nodes,
+              (std::vector<Node>{{"/s", AcrossChannels{AcrossKind::log_softmax}, {0}}}));
+  }
+}
+
+TEST(OnnxSoftmax, ASoftmaxWithOtherReadersStays) {
+  OnnxModel model(2);
+  add_logarithm(model, true, "in", "log", 1);
+  model.node("Add", {"soft", "log"}, {"out"});
+  const std::vector<Node> nodes = model.output("out").read().network.nodes;
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(nodes[0].operation, Operation(AcrossChannels{AcrossKind::softmax}));
+  EXPECT_EQ(nodes[1].operation, Operation(AcrossChannels{AcrossKind::log_softmax}));
+  EXPECT_EQ(nodes[1].inputs, std::vector<int>{0});
+}
+
+TEST(OnnxSoftmax, OtherLogarithmsAreRefused) {
+  OnnxModel model(2);
+  model.node("Log", {"in"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(),
+              HasSubstr("node '/out' (Log): of something else than a Softmax is not supported"));
+}
+
 TEST(OnnxSoftmax, OverAnythingElseIsRefused) {
   EXPECT_THAT(softmax_refusal(13, 3, 4), HasSubstr("axis = 4 is not supported; only 1, the images"));
   EXPECT_THAT(softmax_refusal(13, 3, std::nullopt), HasSubstr("axis = -1 is not supported"));

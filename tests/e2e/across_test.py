@@ -1,0 +1,156 @@
+"""Operations over the channels of each voxel give what ONNX Runtime makes of them: densely, padded, and in streams."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+import znni
+from onnx import TensorProto, helper, numpy_helper
+
+import nets
+from dense_test import infer
+from harness import Daemon
+
+BOUND = 1e-5  # of the largest output
+MARGIN = 1e-4  # by which the largest channel leads where its number is compared
+CHANNELS = 5
+LAST = [0, 2, 3, 4, 1]
+FIRST = [0, 4, 1, 2, 3]
+make = helper.make_node
+
+
+def logarithm():
+    """A LogSoftmax."""
+    return [make("LogSoftmax", ["body"], ["result"], axis=1)], {}
+
+
+def logarithm_of_a_softmax():
+    """The same as two nodes, between Transposes."""
+    return [make("Transpose", ["body"], ["last"], perm=LAST), make("Softmax", ["last"], ["soft"], axis=-1),
+            make("Log", ["soft"], ["log"]), make("Transpose", ["log"], ["result"], perm=FIRST)], {}
+
+
+TAILS = {"log_softmax": logarithm, "log_of_softmax": logarithm_of_a_softmax}
+CLASSES = ()
+
+
+def body_model(kind):
+    """Returns the model of a net that pools, or of one that pads, with the output "body"; and its dense form."""
+    rng = np.random.default_rng(7)
+    if kind == "dense":
+        net = nets.Net(1)
+        net.conv(rng, 4, (3, 3, 3))
+        net.activate("Relu")
+        net.pool((2, 2, 2))
+        net.conv(rng, CHANNELS, (2, 3, 2))
+        models = [nets.export(net), nets.export(net, dilated=True)]
+        names = [net.last] * 2
+    else:
+        weights = [rng.standard_normal(shape).astype(np.float32) / 4 for shape in ((4, 1, 3, 3, 3), (CHANNELS, 4, 3, 3, 3))]
+        tensors = [numpy_helper.from_array(w, name) for w, name in zip(weights, ("first", "second"))]
+        nodes = [make("Conv", ["input", "first"], ["a"], pads=[1] * 6), make("Elu", ["a"], ["b"]),
+                 make("Conv", ["b", "second"], ["c"], pads=[1] * 6)]
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(nodes, "padded", [value("input", TensorProto.FLOAT, ["n", 1, "z", "y", "x"])],
+                                  [value("c", TensorProto.FLOAT, ["n", CHANNELS, "z", "y", "x"])], tensors)
+        models = [helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])] * 2
+        names = ["c"] * 2
+    for model, name in zip(models, names):
+        for node in model.graph.node:
+            if node.output[0] == name:
+                node.output[0] = "body"
+    return models
+
+
+def with_tail(model, tail):
+    """Returns the model with the nodes behind its body."""
+    nodes, tensors = tail()
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    whole.ir_version = 8
+    whole.opset_import[0].version = 17
+    whole.graph.node.extend(nodes)
+    whole.graph.initializer.extend([numpy_helper.from_array(numbers, name) for name, numbers in tensors.items()])
+    del whole.graph.output[:]
+    whole.graph.output.append(helper.make_empty_tensor_value_info("result"))
+    return onnx.shape_inference.infer_shapes(whole)
+
+
+def run(model, volume, output):
+    """Returns a tensor of the model by ONNX Runtime."""
+    asked = onnx.ModelProto()
+    asked.CopyFrom(model)
+    if output not in [known.name for known in asked.graph.output]:
+        asked.graph.output.append(helper.make_tensor_value_info(output, TensorProto.FLOAT, None))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(asked.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run([output], {"input": volume})[0]
+
+
+def is_clear(body):
+    """Returns where the largest channel leads the next one."""
+    sorted_channels = np.sort(body, axis=1)
+    return sorted_channels[:, -1:] - sorted_channels[:, -2:-1] > MARGIN
+
+
+class AcrossTest(unittest.TestCase):
+    """A daemon with every tail behind every body."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.models = {}
+        for kind in ("dense", "padded"):
+            strided, dilated = body_model(kind)
+            for name, tail in TAILS.items():
+                cls.models[f"{kind}_{name}"] = with_tail(dilated, tail)
+                folder = pathlib.Path(cls.folder.name, f"{kind}_{name}", "1")
+                folder.mkdir(parents=True)
+                onnx.save(with_tail(strided, tail), folder / "model.onnx")
+        cls.daemon = Daemon(cls.folder.name, mem="512M")
+        cls.daemon.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.__exit__(None, None, None)
+        cls.folder.cleanup()
+
+    def assert_same(self, found, name, volume):
+        """Compares with ONNX Runtime; numbers of channels where they do not depend on rounding."""
+        model = self.models[name]
+        exact = run(model, volume, "result")
+        if exact.ndim == 4:
+            exact = exact[:, None]
+        self.assertEqual(found.shape, exact.shape, name)
+        if not name.endswith(CLASSES):
+            self.assertLessEqual(np.abs(found - exact).max(), BOUND * np.abs(exact).max(), name)
+            return
+        clear = is_clear(run(model, volume, "body"))
+        self.assertGreater(clear.mean(), 0.9, name)
+        np.testing.assert_array_equal(found[clear], exact[clear].astype(np.float32), name)
+
+    def test_messages(self):
+        rng = np.random.default_rng(1)
+        with self.daemon.client() as client:
+            for name in self.models:
+                for extent in ((9, 10, 11), (23, 18, 29)):
+                    volume = rng.standard_normal((1, 1, *extent), np.float32)
+                    with self.subTest(name, extent=extent):
+                        self.assert_same(infer(client, name, volume), name, volume)
+
+    def test_volumes(self):
+        """In streams, whose planes come one after the other."""
+        volume = np.random.default_rng(2).standard_normal((1, 70, 40, 44), np.float32)
+        with znni.Client(self.daemon.url) as client:
+            for name in self.models:
+                with self.subTest(name):
+                    found = client.predict(name, volume, progress=False)
+                    self.assert_same(found[None], name, volume[None])
+
+
+if __name__ == "__main__":
+    unittest.main()
