@@ -262,6 +262,7 @@ bool OnnxBuilder::is_written(const std::string& tensor) const {
 
 Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to) {
   if (is_written(to)) return corrupt("tensor " + in_quotes(to) + " is written twice");
+  if (const std::int64_t count = whole(from); count > 0) note_whole(to, count);
   if (const int value = value_of(from); value >= 0) {
     values_.emplace(to, value);
     if (const int axes = pooled_axes(from); axes > 0) pooled_.emplace(to, axes);

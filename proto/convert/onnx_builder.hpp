@@ -196,6 +196,13 @@ class OnnxBuilder {
   }
   // Returns the flattened tensor of that name; nullptr for any other.
   [[nodiscard]] const FlatTensor* flat(const std::string& tensor) const;
+  // Notes that the tensor holds whole numbers from 0 up to below `count` (proto/convert/onnx_arg_max.hpp).
+  void note_whole(const std::string& tensor, std::int64_t count) { whole_.insert_or_assign(tensor, count); }
+  // Returns the count of such a tensor; 0 for any other.
+  [[nodiscard]] std::int64_t whole(const std::string& tensor) const {
+    const auto found = whole_.find(tensor);
+    return found == whole_.end() ? 0 : found->second;
+  }
   // Notes that the last value is a Softmax or its logarithm, that is right only if its input has one voxel, which
   // check_flattened() checks at the end.
   void note_flattened(const onnx::NodeProto& node);
@@ -251,6 +258,7 @@ class OnnxBuilder {
   std::map<std::string, SplitValue> split_;
   std::map<std::string, int> pooled_;  // axes
   std::map<std::string, FlatTensor> flat_;
+  std::map<std::string, std::int64_t> whole_;  // count
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;    // per value
   std::vector<VolumeExtents> extents_;  // per value

@@ -5,6 +5,7 @@
 #include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
+#include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
 namespace {
@@ -32,6 +33,21 @@ bool may_train(const OnnxNode& node, const OnnxBuilder& builder) {
   const bool raw_false = mode->has_raw_data() && mode->raw_data() == std::string(1, '\0');
   const bool field_false = mode->int32_data_size() == 1 && mode->int32_data(0) == 0;
   return !raw_false && !field_false;
+}
+
+// Returns how many numbers, from 0 on, a type of whole numbers holds, as far as that matters; 0 for any other type.
+std::int64_t count_of_type(std::int64_t type) {
+  switch (type) {
+    case onnx::TensorProto::INT8: return 1 << 7;
+    case onnx::TensorProto::UINT8: return 1 << 8;
+    case onnx::TensorProto::INT16: return 1 << 15;
+    case onnx::TensorProto::UINT16: return 1 << 16;
+    case onnx::TensorProto::INT32:
+    case onnx::TensorProto::INT64:
+    case onnx::TensorProto::UINT32:
+    case onnx::TensorProto::UINT64: return most_onnx_images;
+    default: return 0;
+  }
 }
 
 }  // namespace
@@ -99,9 +115,9 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder) {
-  const Result<int> input = builder.value(node.proto, 0);
+  Result<TurnedValue> input = turned_at(node, builder);
   if (!input) return input.error();
-  builder.alias(node.proto, *input);
+  keep_turned(node, builder, *std::move(input));
   return {};
 }
 
@@ -111,6 +127,15 @@ Result<void> convert_cast(const OnnxNode& node, OnnxBuilder& builder) {
   const bool real = *to == onnx::TensorProto::FLOAT || *to == onnx::TensorProto::FLOAT16 ||
                     *to == onnx::TensorProto::DOUBLE || *to == onnx::TensorProto::BFLOAT16;
   if (real) return convert_identity(node, builder);
+  const std::int64_t count = builder.whole(node.proto.input(0));
+  if (count > 0 && count <= count_of_type(*to)) {
+    builder.note_whole(node.proto.output(0), count);
+    return convert_identity(node, builder);
+  }
+  if (count > 0) {
+    return unsupported("of the numbers of " + std::to_string(count) + " images to type number " + std::to_string(*to) +
+                       " is not supported; only to floating point and to whole numbers that hold all of them");
+  }
   return unsupported("to elements of type number " + std::to_string(*to) +
                      " is not supported; only to floating point, in which the net is computed anyway");
 }

@@ -6,6 +6,7 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
+#include "proto/convert/onnx_arg_max.hpp"
 #include "proto/convert/onnx_branch.hpp"
 #include "proto/convert/onnx_channels.hpp"
 #include "proto/convert/onnx_clip.hpp"
@@ -36,6 +37,7 @@ using Names = std::string_view;
 constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> alpha = {"alpha"};
 constexpr std::array<Names, 1> approximate = {"approximate"};
+constexpr std::array<Names, 3> arg_max = {"axis", "keepdims", "select_last_index"};
 constexpr std::array<Names, 1> axis_names = {"axis"};
 constexpr std::array<Names, 1> body = {"body"};
 constexpr std::array<Names, 2> bounds = {"max", "min"};  // up to operator set 10
@@ -78,8 +80,9 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 54> operators = {{
+constexpr std::array<OnnxOperator, 55> operators = {{
     {"Add", 2, 2, {}, convert_add},
+    {"ArgMax", 1, 1, arg_max, convert_arg_max},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
     {"Cast", 1, 1, cast, convert_cast},
@@ -191,6 +194,16 @@ bool convert_linear_of_guess(const onnx::NodeProto& node, OnnxBuilder& builder) 
   return is_linear;
 }
 
+Result<void> convert_any(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (reads_flat(node, builder)) return convert_flat(node, builder);
+  if (reads_pooled(node, builder)) return convert_pooled(node, builder);
+  const Result<bool> folded = fold_node(node, builder);
+  if (!folded) return folded.error();
+  if (*folded) return {};
+  if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
+  return convert_linear_of_guess(node, builder) ? Result<void>() : unknown_operator();
+}
+
 }  // namespace
 
 std::span<const OnnxOperator> onnx_operators() { return operators; }
@@ -202,13 +215,11 @@ const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
 }
 
 Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
-  if (reads_flat(node, builder)) return convert_flat(node, builder);
-  if (reads_pooled(node, builder)) return convert_pooled(node, builder);
-  const Result<bool> folded = fold_node(node, builder);
-  if (!folded) return folded.error();
-  if (*folded) return {};
-  if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
-  return convert_linear_of_guess(node, builder) ? Result<void>() : unknown_operator();
+  if (!reads_whole(node, builder)) return convert_any(node, builder);
+  if (Result<void> keeps = check_keeps_whole(node, builder); !keeps) return keeps;
+  if (Result<void> converted = convert_any(node, builder); !converted) return converted;
+  note_whole_outputs(node, builder);
+  return {};
 }
 
 }  // namespace znni

@@ -69,11 +69,13 @@ std::int64_t count_numbers(const onnx::NodeProto& node, const OnnxBuilder& build
   return numbers;
 }
 
-// Makes outputs whose channels are last those whose channels are first, as in messages.
+// Makes outputs whose channels are last, or that leave out a single one, those whose channels are first, as in
+// messages.
 void settle_outputs(const OnnxGraph& graph, OnnxBuilder& builder) {
   for (const std::string& output : graph.outputs) {
     const TurnedValue* turned = builder.turned(output);
-    if (turned != nullptr && is_channels_last(builder, *turned)) builder.settle(output);
+    if (turned == nullptr) continue;
+    if (is_channels_last(builder, *turned) || is_without_channel(builder, *turned)) builder.settle(output);
   }
 }
 

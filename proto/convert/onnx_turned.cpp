@@ -201,6 +201,12 @@ bool is_channels_last(const OnnxBuilder& builder, const TurnedValue& turned) {
   return are_alike(builder, turned, std::move(axes));
 }
 
+bool is_without_channel(const OnnxBuilder& builder, const TurnedValue& turned) {
+  Axes axes = axes_in_order(builder.rank());
+  axes.erase(axes.begin() + 1);
+  return builder.images(turned.value) == 1 && turned.axes == axes;
+}
+
 Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
   if (const SplitValue* split = builder.split(node.proto.input(0))) return interleave(node, builder, *split);
   Result<TurnedValue> input = turned_at(node, builder);

@@ -26,6 +26,9 @@ void keep_turned(const OnnxNode& node, OnnxBuilder& builder, TurnedValue turned)
 // Returns whether the tensor is [N][spatial...][f].
 [[nodiscard]] bool is_channels_last(const OnnxBuilder& builder, const TurnedValue& turned);
 
+// Returns whether the tensor is [N][spatial...] of a value of one channel.
+[[nodiscard]] bool is_without_channel(const OnnxBuilder& builder, const TurnedValue& turned);
+
 // Note the nodes, without computation. Axes may be taken away that have one element: those that Unsqueeze has added,
 // and that of a single channel.
 [[nodiscard]] Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder);

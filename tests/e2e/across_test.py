@@ -33,8 +33,23 @@ def logarithm_of_a_softmax():
             make("Log", ["soft"], ["log"]), make("Transpose", ["log"], ["result"], perm=FIRST)], {}
 
 
-TAILS = {"log_softmax": logarithm, "log_of_softmax": logarithm_of_a_softmax}
-CLASSES = ()
+def class_numbers():
+    """The largest channel, without its axis, as bytes."""
+    return [make("ArgMax", ["body"], ["class"], axis=1, keepdims=0),
+            make("Cast", ["class"], ["result"], to=TensorProto.UINT8)], {}
+
+
+def last_class_numbers():
+    """The last of the largest channels, which are last themselves; then real numbers, of which 1 is taken."""
+    return [make("Transpose", ["body"], ["last"], perm=LAST),
+            make("ArgMax", ["last"], ["class"], axis=-1, keepdims=1, select_last_index=1),
+            make("Transpose", ["class"], ["whole"], perm=FIRST), make("Cast", ["whole"], ["real"], to=TensorProto.FLOAT),
+            make("Sub", ["real", "one"], ["result"])], {"one": np.ones((1,), np.float32)}
+
+
+TAILS = {"log_softmax": logarithm, "log_of_softmax": logarithm_of_a_softmax, "class": class_numbers,
+         "last_class": last_class_numbers}
+CLASSES = ("class",)
 
 
 def body_model(kind):

@@ -25,6 +25,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
     EXPECT_LE(row.least_inputs, row.most_inputs);
   }
   EXPECT_EQ(names, (std::set<std::string_view>{"Add",
+                                               "ArgMax",
                                                "AveragePool",
                                                "BatchNormalization",
                                                "Cast",
@@ -84,7 +85,7 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
   model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
   EXPECT_EQ(model.output("up").refusal(),
-            "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
+            "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, ArgMax, AveragePool, "
             "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
             "Elu, Expand, Flatten, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
             "Identity, If, InstanceNormalization, LeakyRelu, Log, LogSoftmax, Loop, Max, MaxPool, Min, Mish, Mul, "
