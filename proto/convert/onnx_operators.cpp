@@ -18,6 +18,7 @@
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_global_pool.hpp"
 #include "proto/convert/onnx_join.hpp"
+#include "proto/convert/onnx_layer_norm.hpp"
 #include "proto/convert/onnx_norm.hpp"
 #include "proto/convert/onnx_pooled.hpp"
 #include "proto/convert/onnx_pooling.hpp"
@@ -43,6 +44,7 @@ constexpr std::array<Names, 1> body = {"body"};
 constexpr std::array<Names, 2> bounds = {"max", "min"};  // up to operator set 10
 constexpr std::array<Names, 2> branches = {"else_branch", "then_branch"};
 constexpr std::array<Names, 3> cast = {"round_mode", "saturate", "to"};
+constexpr std::array<Names, 3> layer_normalization = {"axis", "epsilon", "stash_type"};
 constexpr std::array<Names, 3> split = {"axis", "num_outputs", "split"};
 constexpr std::array<Names, 6> convolution = {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilations", "kernel_shape",
@@ -80,7 +82,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 55> operators = {{
+constexpr std::array<OnnxOperator, 56> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"ArgMax", 1, 1, arg_max, convert_arg_max},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
@@ -106,6 +108,7 @@ constexpr std::array<OnnxOperator, 55> operators = {{
     {"Identity", 1, 1, {}, convert_identity},
     {"If", 1, 1, branches, convert_if},
     {"InstanceNormalization", 3, 3, epsilon, convert_instance_normalization},
+    {"LayerNormalization", 2, 3, layer_normalization, convert_layer_normalization},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"Log", 1, 1, {}, convert_log},
     {"LogSoftmax", 1, 1, axis_names, convert_log_softmax},

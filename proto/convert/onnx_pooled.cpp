@@ -26,7 +26,8 @@ constexpr std::array<Names, 16> each_by_itself = {"Cast",      "Clip",     "Drop
                                                   "HardSwish", "Identity", "LeakyRelu", "Mish", "Relu", "Selu",
                                                   "Sigmoid",   "Softplus", "Swish",     "Tanh"};
 // Make a voxel of the channels of that voxel: those of axis 1.
-constexpr std::array<Names, 5> of_one_voxel = {"ArgMax", "BatchNormalization", "Log", "LogSoftmax", "Softmax"};
+constexpr std::array<Names, 6> of_one_voxel = {"ArgMax", "BatchNormalization", "LayerNormalization",
+                                               "Log",    "LogSoftmax",         "Softmax"};
 constexpr std::array<Names, 5> arithmetic = {"Add", "Div", "Mul", "PRelu", "Sub"};
 
 bool is_one_of(const onnx::NodeProto& node, std::span<const Names> names) {

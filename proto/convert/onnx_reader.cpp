@@ -15,6 +15,7 @@
 #include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_gates.hpp"
 #include "proto/convert/onnx_inputs.hpp"
+#include "proto/convert/onnx_layer_norm.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_pads.hpp"
@@ -90,9 +91,20 @@ Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
   return can_join ? convert_node(*graph.join, builder) : Result<void>();
 }
 
-// Converts a node, or what of an activation of several nodes it stands for: the last one for all.
-Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates, OnnxBuilder& builder) {
-  const OnnxGate* gate = gates.of(node);
+// What a graph writes as several nodes and is one layer.
+struct Written {
+  OnnxGates gates;
+  OnnxWrittenNorms norms;
+};
+
+// Converts a node, or what of a layer of several nodes it stands for: the last one for all.
+Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written, OnnxBuilder& builder) {
+  const OnnxWrittenNorm* norm = written.norms.of(node);
+  if (norm != nullptr && is_over_images(*norm, builder)) {
+    if (norm->last == &node) convert_written_norm(*norm, builder);
+    return builder.check_limits();
+  }
+  const OnnxGate* gate = written.gates.of(node);
   const int x = gate == nullptr ? -1 : builder.value_of(gate->x);
   if (x < 0) return convert_node(node, builder);
   if (gate->last != &node) return {};
@@ -104,12 +116,12 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const OnnxGates& gates
 
 // Converts all nodes, also those behind refused ones, as far as they read no more than `most_numbers` in all: a hostile
 // file could let a million refused nodes share one large tensor.
-void convert_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& builder, std::int64_t most_numbers,
+void convert_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t most_numbers,
                    OnnxBlockers& blockers) {
   std::int64_t numbers = 0;
   for (const onnx::NodeProto* node : graph.nodes) {
     const bool joins = node == graph.join.get();
-    const Result<void> converted = joins ? convert_join(graph, builder) : convert_or_join(*node, gates, builder);
+    const Result<void> converted = joins ? convert_join(graph, builder) : convert_or_join(*node, written, builder);
     if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
     if (!blockers.first()) continue;
     numbers = add(numbers, count_numbers(*node, builder));
@@ -126,9 +138,9 @@ std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& b
 }
 
 // Reads all nodes; leaves those that the output needs, and names the outputs. Returns the first blocker.
-Result<void> read_nodes(const OnnxGraph& graph, const OnnxGates& gates, OnnxBuilder& builder, std::int64_t most_numbers,
+Result<void> read_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t most_numbers,
                         OnnxBlockers& blockers) {
-  convert_nodes(graph, gates, builder, most_numbers, blockers);
+  convert_nodes(graph, written, builder, most_numbers, blockers);
   if (blockers.first()) return *blockers.first();
   settle_outputs(graph, builder);
   builder.drop_unread(graph.output);
@@ -260,11 +272,11 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!form) return refused_early(form.error(), all);
   if (const Result<void> fits = check_room(*graph, source.reading.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
-  const OnnxGates gates(*graph);
+  const Written written = {OnnxGates(*graph), OnnxWrittenNorms(*graph)};
   const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
                                [&](OnnxBuilder& builder, Blockers& found) {
                                  OnnxBlockers blockers(*graph);
-                                 const Result<void> read = read_nodes(*graph, gates, builder, most_numbers, blockers);
+                                 const Result<void> read = read_nodes(*graph, written, builder, most_numbers, blockers);
                                  found = blockers.result();
                                  return read;
                                }};

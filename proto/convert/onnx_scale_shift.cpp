@@ -1,5 +1,6 @@
 #include "proto/convert/onnx_scale_shift.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -61,44 +62,63 @@ Result<void> refuse_training(const OnnxNode& node) {
 }
 
 struct Operands {
-  int value = 0;
+  TurnedValue of;
   bool constant_first = false;
   std::vector<float> numbers;  // one per channel
 };
+
+// Returns whether a constant of these extents is one number, or one for each of `f` along the axis at `place` of
+// `axes`.
+bool is_per_axis(const std::vector<std::int64_t>& dims, std::int64_t f, std::size_t axes, std::size_t place) {
+  if (dims.size() > axes) return false;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool is_images = axes - dims.size() + i == place;
+    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
+  }
+  return true;
+}
+
+std::size_t place_of_images(const TurnedValue& turned) {
+  return static_cast<std::size_t>(std::find(turned.axes.begin(), turned.axes.end(), 1) - turned.axes.begin());
+}
+
+// Returns the tensor at an input: without axes, if these are in order.
+Result<TurnedValue> tensor_at(const OnnxNode& node, const OnnxBuilder& builder, int index) {
+  if (const TurnedValue* turned = builder.turned(node.proto.input(index))) return *turned;
+  const Result<int> value = builder.value(node.proto, index);
+  return value ? Result<TurnedValue>(TurnedValue{*value, {}}) : value.error();
+}
 
 Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   const int index = builder.constant(node.proto, 1) != nullptr ? 1 : 0;
   const onnx::TensorProto* constant = builder.constant(node.proto, index);
   if (constant == nullptr) return unsupported("of two computed tensors is not supported; only of one and a constant");
-  const Result<int> value = builder.value(node.proto, 1 - index);
-  if (!value) return value.error();
+  Result<TurnedValue> tensor = tensor_at(node, builder, 1 - index);
+  if (!tensor) return tensor.error();
   const Result<std::vector<std::int64_t>> dims = dims_of(*constant);
   if (!dims) return dims.error();
-  const std::int64_t f = builder.images(*value);
-  if (!is_per_image(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))) {
+  const std::int64_t f = builder.images(tensor->value);
+  const bool suits = tensor->axes.empty() ? is_per_image(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))
+                                          : is_per_axis(*dims, f, tensor->axes.size(), place_of_images(*tensor));
+  if (!suits) {
     return unsupported("constant " + in_quotes(node.proto.input(index)) + " is neither one number nor one per image (" +
                        std::to_string(f) + "), which is not supported");
   }
   Result<std::vector<float>> numbers = builder.floats_of(*constant);
   if (!numbers) return numbers.error();
   if (numbers->size() == 1) numbers->resize(static_cast<std::size_t>(f), numbers->front());
-  return Operands{*value, index == 0, *std::move(numbers)};
+  return Operands{*std::move(tensor), index == 0, *std::move(numbers)};
 }
 
-void append(const OnnxNode& node, OnnxBuilder& builder, int input, NodeWeights weights) {
-  builder.append(node.proto, ScaleShift{}, {input}, builder.images(input), std::move(weights));
+void append(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& input, NodeWeights weights) {
+  builder.append(node.proto, ScaleShift{}, {input.value}, builder.images(input.value), std::move(weights));
+  if (!input.axes.empty()) builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
 }
 
 }  // namespace
 
 bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
-  const std::size_t axes = static_cast<std::size_t>(spatial_axes) + 2;
-  if (dims.size() > axes) return false;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const bool is_images = axes - dims.size() + i == 1;
-    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
-  }
-  return true;
+  return is_per_axis(dims, f, static_cast<std::size_t>(spatial_axes) + 2, 1);
 }
 
 Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
@@ -111,7 +131,7 @@ Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& buil
   if (!statistics) return statistics.error();
   Result<NodeWeights> weights = weights_of(*statistics, *epsilon);
   if (!weights) return weights.error();
-  append(node, builder, *input, *std::move(weights));
+  append(node, builder, TurnedValue{*input, {}}, *std::move(weights));
   return {};
 }
 
@@ -121,7 +141,7 @@ Result<void> convert_mul_by_constant(const OnnxNode& node, OnnxBuilder& builder)
   NodeWeights weights;
   weights.shift.assign(operands->numbers.size(), 0.0F);
   weights.scale = std::move(operands->numbers);
-  append(node, builder, operands->value, std::move(weights));
+  append(node, builder, operands->of, std::move(weights));
   return {};
 }
 
@@ -135,7 +155,7 @@ Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
     weights.scale.push_back(1 / divisor);
   }
   weights.shift.assign(operands->numbers.size(), 0.0F);
-  append(node, builder, operands->value, std::move(weights));
+  append(node, builder, operands->of, std::move(weights));
   return {};
 }
 
@@ -148,7 +168,7 @@ Result<void> convert_sub_of_constant(const OnnxNode& node, OnnxBuilder& builder)
   if (!operands->constant_first) {
     for (float& shift : weights.shift) shift = -shift;
   }
-  append(node, builder, operands->value, std::move(weights));
+  append(node, builder, operands->of, std::move(weights));
   return {};
 }
 
@@ -158,7 +178,7 @@ Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder)
   NodeWeights weights;
   weights.scale.assign(operands->numbers.size(), 1.0F);
   weights.shift = std::move(operands->numbers);
-  append(node, builder, operands->value, std::move(weights));
+  append(node, builder, operands->of, std::move(weights));
   return {};
 }
 

@@ -33,7 +33,7 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 22> operators = {{
+constexpr std::array<OperatorRow, 21> operators = {{
     {"Celu", "CELU", activate, true},
     {"ConvInteger", "quantised Conv", float_text},
     {"DequantizeLinear", "quantisation (DequantizeLinear)", float_text, true},
@@ -42,7 +42,6 @@ constexpr std::array<OperatorRow, 22> operators = {{
     {"Gemm", "linear layer (Gemm)", linear},
     {"HardSwish", "Hardswish", own_module, true},
     {"LRN", "local response normalisation", normalise, true},
-    {"LayerNormalization", "LayerNorm", normalise, true},
     {"MatMul", "linear layer (MatMul)", linear},
     {"Mish", "", own_module, true},
     {"QLinearConv", "quantised Conv", float_text},
@@ -66,7 +65,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 29> refusals = {{
+constexpr std::array<RefusalRow, 30> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -75,6 +74,7 @@ constexpr std::array<RefusalRow, 29> refusals = {{
     {"GroupNormalization", "is computed", "GroupNorm by computed numbers", constants, true},
     {"If", "its condition", control, unrolled},
     {"InstanceNormalization", "is computed", "InstanceNorm by computed numbers", constants, true},
+    {"LayerNormalization", "from axis", "LayerNorm over space", normalise, true},
     {"Log", "something else", "logarithm", ""},
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},

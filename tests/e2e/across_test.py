@@ -47,8 +47,32 @@ def last_class_numbers():
             make("Sub", ["real", "one"], ["result"])], {"one": np.ones((1,), np.float32)}
 
 
+def layer_norm():
+    """LayerNormalization of channels that are last, with a convolution behind that takes its scale and shift in."""
+    rng = np.random.default_rng(3)
+    numbers = {"scale": rng.uniform(0.5, 1.5, CHANNELS), "shift": rng.standard_normal(CHANNELS),
+               "kernels": rng.standard_normal((3, CHANNELS, 1, 1, 1))}
+    nodes = [make("Transpose", ["body"], ["last"], perm=LAST),
+             make("LayerNormalization", ["last", "scale", "shift"], ["normal"], axis=-1, epsilon=1e-3),
+             make("Transpose", ["normal"], ["moved"], perm=FIRST), make("Conv", ["moved", "kernels"], ["result"])]
+    return nodes, {name: values.astype(np.float32) for name, values in numbers.items()}
+
+
+def written_norm():
+    """ConvNeXt's normalisation of channels that are first, and the residual around it."""
+    rng = np.random.default_rng(4)
+    numbers = {"two": np.full((), 2), "epsilon": np.full((), 1e-6), "scale": rng.uniform(0.5, 1.5, (CHANNELS, 1, 1, 1)),
+               "shift": rng.standard_normal((CHANNELS, 1, 1, 1))}
+    nodes = [make("ReduceMean", ["body"], ["mean"], axes=[1]), make("Sub", ["body", "mean"], ["off"]),
+             make("Pow", ["off", "two"], ["square"]), make("ReduceMean", ["square"], ["variance"], axes=[1]),
+             make("Add", ["variance", "epsilon"], ["sum"]), make("Sqrt", ["sum"], ["root"]),
+             make("Div", ["off", "root"], ["normal"]), make("Mul", ["scale", "normal"], ["scaled"]),
+             make("Add", ["scaled", "shift"], ["shifted"]), make("Add", ["body", "shifted"], ["result"])]
+    return nodes, {name: values.astype(np.float32) for name, values in numbers.items()}
+
+
 TAILS = {"log_softmax": logarithm, "log_of_softmax": logarithm_of_a_softmax, "class": class_numbers,
-         "last_class": last_class_numbers}
+         "last_class": last_class_numbers, "layer_norm": layer_norm, "written_norm": written_norm}
 CLASSES = ("class",)
 
 
@@ -126,7 +150,7 @@ class AcrossTest(unittest.TestCase):
                 folder = pathlib.Path(cls.folder.name, f"{kind}_{name}", "1")
                 folder.mkdir(parents=True)
                 onnx.save(with_tail(strided, tail), folder / "model.onnx")
-        cls.daemon = Daemon(cls.folder.name, mem="512M")
+        cls.daemon = Daemon(cls.folder.name, mem="128M")
         cls.daemon.__enter__()
 
     @classmethod

@@ -25,15 +25,15 @@ TEST(OnnxBlockers, AModelThatIsReadHasNone) { EXPECT_EQ(test::rich_model().block
 TEST(OnnxBlockers, AllOfThemGroupedInTheOrderOfTheirFirstNodes) {
   OnnxModel model(4);
   for (const char* name : {"gamma", "beta"}) model.tensor(name, {4});
-  model.node("LayerNormalization", {"in", "gamma", "beta"}, {"a"});
+  model.node("RMSNormalization", {"in", "gamma", "beta"}, {"a"});
   test::set_integers(model.conv("a", "b", 4, 4, {1, 1, 1}), "strides", {0, 1, 1});
-  model.node("LayerNormalization", {"b", "gamma", "beta"}, {"c"});
+  model.node("RMSNormalization", {"b", "gamma", "beta"}, {"c"});
   test::set_integers(model.conv("c", "d", 4, 4, {1, 1, 1}), "strides", {1, 1, 0});
   model.node("Relu", {"d"}, {"e"});
   const Blockers blockers = model.output("e").blockers();
   EXPECT_EQ(
       blockers.kinds,
-      (std::vector<Blocker>{{"LayerNorm", "not supported", "train with BatchNorm, InstanceNorm or GroupNorm", "/a", 2},
+      (std::vector<Blocker>{{"RMSNorm", "not supported", "train with BatchNorm, InstanceNorm or GroupNorm", "/a", 2},
                             {"Conv", "attribute 'strides' holds 0; 1 to 2^20 is right", "", "/b", 2}}));
   EXPECT_EQ(blockers.count, 4);
   EXPECT_EQ(blockers.unlisted, 0);
@@ -75,8 +75,8 @@ TEST(OnnxBlockers, NothingIsAskedOfChannelsBehindARefusedNode) {
 }
 
 TEST(OnnxBlockers, ChannelsBehindANodeThatKeepsThemAreChecked) {
-  const Blockers blockers = behind("LayerNormalization").blockers();
-  EXPECT_THAT(kinds_of(blockers), ElementsAre("LayerNorm x 1", "Conv x 1", "BatchNormalization x 1", "Mul x 1",
+  const Blockers blockers = behind("RMSNormalization").blockers();
+  EXPECT_THAT(kinds_of(blockers), ElementsAre("RMSNorm x 1", "Conv x 1", "BatchNormalization x 1", "Mul x 1",
                                               "ConvTranspose x 1", "Sum x 1"));
   EXPECT_THAT(blockers.kinds[1].reason, HasSubstr("are for 5 images; the input has 2"));
 }

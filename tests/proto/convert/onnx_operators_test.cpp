@@ -49,6 +49,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Identity",
                                                "If",
                                                "InstanceNormalization",
+                                               "LayerNormalization",
                                                "LeakyRelu",
                                                "Log",
                                                "LogSoftmax",
@@ -88,7 +89,8 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
             "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, ArgMax, AveragePool, "
             "BatchNormalization, Cast, Clip, Concat, Constant, Conv, ConvTranspose, DepthToSpace, Div, Dropout, "
             "Elu, Expand, Flatten, Gelu, GlobalAveragePool, GlobalMaxPool, GroupNormalization, HardSigmoid, HardSwish, "
-            "Identity, If, InstanceNormalization, LeakyRelu, Log, LogSoftmax, Loop, Max, MaxPool, Min, Mish, Mul, "
+            "Identity, If, InstanceNormalization, LayerNormalization, LeakyRelu, Log, LogSoftmax, Loop, Max, MaxPool, "
+            "Min, Mish, Mul, "
             "PRelu, Pad, ReduceMax, "
             "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
             "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");

@@ -220,15 +220,15 @@ TEST(OnnxVolumes, RefusalsThatNoVolumeChangesComeAtOnce) {
 TEST(OnnxVolumes, BlockersAreThoseOfTheVolumesThatHaveTheFewest) {
   OnnxModel model(1);
   for (const char* name : {"gamma", "beta"}) model.tensor(name, {1});
-  model.node("LayerNormalization", {"in", "gamma", "beta"}, {"normal"});
+  model.node("RMSNormalization", {"in", "gamma", "beta"}, {"normal"});
   model.conv("normal", "a", 1, 2, {2, 2, 2});
   add_pooling(model, "a", "b");
   add_resize(model, "b", "a", "out");
   const Blockers blockers = model.output("out").blockers();
   ASSERT_EQ(blockers.kinds.size(), 1U);
-  EXPECT_EQ(blockers.kinds[0].what, "LayerNorm");
+  EXPECT_EQ(blockers.kinds[0].what, "RMSNorm");
   EXPECT_EQ(blockers.count, 1);
-  EXPECT_THAT(model.refusal(), HasSubstr("node '/normal' (LayerNormalization): operator is not supported"));
+  EXPECT_THAT(model.refusal(), HasSubstr("node '/normal' (RMSNormalization): operator is not supported"));
   model.proto.mutable_graph()->mutable_node(0)->set_op_type("Relu");
   model.proto.mutable_graph()->mutable_node(0)->mutable_input()->DeleteSubrange(1, 2);
   EXPECT_EQ(model.refusal(), "");

@@ -13,9 +13,9 @@ namespace {
 using test::OnnxModel;
 
 TEST(OnnxWords, OperatorsByTheirModulesNames) {
-  EXPECT_EQ(words_of_operator("LayerNormalization").what, "LayerNorm");
-  EXPECT_EQ(words_of_operator("LayerNormalization").advice, "train with BatchNorm, InstanceNorm or GroupNorm");
-  EXPECT_TRUE(words_of_operator("LayerNormalization").keeps_form);
+  EXPECT_EQ(words_of_operator("RMSNormalization").what, "RMSNorm");
+  EXPECT_EQ(words_of_operator("RMSNormalization").advice, "train with BatchNorm, InstanceNorm or GroupNorm");
+  EXPECT_TRUE(words_of_operator("RMSNormalization").keeps_form);
   EXPECT_EQ(words_of_operator("Mish").what, "Mish");
   EXPECT_EQ(words_of_operator("SequenceConstruct").what, words_of_operator("SequenceAt").what);
   EXPECT_EQ(words_of_operator("Einsum").what, "Einsum");
@@ -60,6 +60,12 @@ std::vector<Refused> refused_nodes() {
        [=](OnnxModel& model) -> onnx::NodeProto& { return over_channels(model, "ReduceMean"); }},
       {"maximum over other axes than space (ReduceMax)",
        [=](OnnxModel& model) -> onnx::NodeProto& { return over_channels(model, "ReduceMax"); }},
+      {"LayerNorm over space",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         model.tensor("scale", {1});
+         return model.node("LayerNormalization", {"in", "scale"}, {"out"});
+       }},
+      {"logarithm", [](OnnxModel& model) -> onnx::NodeProto& { return model.node("Log", {"in"}, {"out"}); }},
       {"BatchNorm in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
          onnx::NodeProto& node = model.node("BatchNormalization", {"in", "in", "in", "in", "in"}, {"out"});
