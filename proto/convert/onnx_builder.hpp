@@ -58,6 +58,10 @@ struct SplitValue {
 struct FlatTensor {
   Vec3 window = Vec3::cube(1);
   std::vector<int> axes;  // as in TurnedValue, without copies
+  // What each number in the row is multiplied by, and what is added to it, in the file's order; none: they are the
+  // value's own. A linear layer takes them in.
+  std::vector<float> scale = {};
+  std::vector<float> shift = {};
 };
 
 // What some node does on a way from the input to a value.
@@ -192,6 +196,7 @@ class OnnxBuilder {
   }
   // Notes that the node's output is its value, flattened. convert_node() looks for such tensors first.
   void note_flat(const onnx::NodeProto& node, FlatTensor flat) {
+    parameters_ = add(parameters_, static_cast<std::int64_t>(flat.scale.size() + flat.shift.size()));
     flat_.insert_or_assign(node.output(0), std::move(flat));
   }
   // Returns the flattened tensor of that name; nullptr for any other.

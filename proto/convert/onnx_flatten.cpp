@@ -7,6 +7,7 @@
 #include "proto/convert/onnx_linear.hpp"
 #include "proto/convert/onnx_pooled.hpp"
 #include "proto/convert/onnx_reshape.hpp"
+#include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_turned.hpp"
 
 namespace znni {
@@ -16,6 +17,8 @@ using Names = std::string_view;
 
 constexpr int axes_of_row = 2;
 constexpr std::array<Names, 1> flatten_attributes = {"axis"};
+// Leave numbers as they are.
+constexpr std::array<Names, 3> copies = {"Cast", "Dropout", "Identity"};
 constexpr std::array<Names, 4> gemm_attributes = {"alpha", "beta", "transA", "transB"};
 
 // Fails if larger volumes would make something else of the value at some positions than the patch does.
@@ -104,8 +107,30 @@ Result<void> reshape_flat(const OnnxNode& node, OnnxBuilder& builder) {
                      " is not supported; only to " + text_of(extents) + ", as they are");
 }
 
+// Converts a BatchNormalization of a row, each number by itself.
+Result<void> normalise_row(const OnnxNode& node, OnnxBuilder& builder) {
+  const std::string& input = node.proto.input(0);
+  const int value = builder.value_of(input);
+  const bool is_known = builder.images(value) != unknown_images && !builder.is_guessed(value);
+  const Result<NodeWeights> own =
+      batch_normalization_of(node, builder, is_known ? row_length(builder, input) : unknown_images);
+  if (!own) return own.error();
+  FlatTensor flat = *builder.flat(input);
+  flat.scale.resize(own->scale.size(), 1.0F);
+  flat.shift.resize(own->shift.size(), 0.0F);
+  for (std::size_t i = 0; i < own->scale.size(); ++i) {
+    const double shift = static_cast<double>(own->scale[i]) * static_cast<double>(flat.shift[i]);
+    flat.shift[i] = static_cast<float>(shift + static_cast<double>(own->shift[i]));
+    flat.scale[i] *= own->scale[i];
+  }
+  builder.alias(node.proto, value);
+  builder.note_flat(node.proto, std::move(flat));
+  return {};
+}
+
 // Rows without attributes have those of the operator's own row.
-constexpr std::array<OnnxOperator, 4> flat_operators = {{
+constexpr std::array<OnnxOperator, 5> flat_operators = {{
+    {"BatchNormalization", 5, 5, {}, normalise_row},
     {"Flatten", 1, 1, flatten_attributes, flatten_again},
     {"Gemm", 2, 3, gemm_attributes, convert_gemm},
     {"MatMul", 2, 2, {}, convert_mat_mul},
@@ -155,11 +180,12 @@ std::int64_t row_length(const OnnxBuilder& builder, const std::string& tensor) {
 }
 
 std::vector<std::size_t> places_in_kernel(const OnnxBuilder& builder, const std::string& tensor) {
-  const auto& [window, axes] = *builder.flat(tensor);
+  const FlatTensor& flat = *builder.flat(tensor);
+  const Vec3 window = flat.window;
   const std::int64_t f = builder.images(builder.value_of(tensor));
   const std::array<std::int64_t, 3> strides = {window.y * window.x, window.x, 1};
   std::vector<std::size_t> places = {0};
-  for (const int axis : axes) {
+  for (const int axis : flat.axes) {
     const int spatial = axis + 1 - builder.rank();
     if (axis == 1) places = with_axis(places, f, voxels(window));
     if (axis > 1) places = with_axis(places, window[spatial], strides[static_cast<std::size_t>(spatial)]);
@@ -181,7 +207,15 @@ const OnnxOperator* find_flat_operator(const onnx::NodeProto& node) {
 }
 
 Result<void> check_keeps_flat(const onnx::NodeProto& node, const OnnxBuilder& builder) {
-  if (makes_each_of_itself(node) && builder.flat(node.input(0)) != nullptr) return {};
+  const FlatTensor* flat = builder.flat(node.input(0));
+  const bool is_normalised = flat != nullptr && !flat->scale.empty();
+  const bool copies_it = std::any_of(copies.begin(), copies.end(), [&](Names name) { return is_operator(node, name); });
+  if (flat != nullptr && makes_each_of_itself(node) && (!is_normalised || copies_it)) return {};
+  if (is_normalised) {
+    return unsupported(
+        "its input is flattened and normalised, number by number, which is not supported here; only a linear layer "
+        "(Gemm, or MatMul by a constant) may read that");
+  }
   return unsupported(
       "its input is flattened, which is not supported here; only a linear layer (Gemm, or MatMul by a constant) and "
       "activations before it may read that");

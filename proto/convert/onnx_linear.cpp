@@ -103,6 +103,20 @@ Result<std::vector<float>> bias_of(const OnnxNode& node, const OnnxBuilder& buil
   return bias;
 }
 
+// Takes in what the numbers of a row are multiplied by, and what is added to them.
+void take_in(const FlatTensor& flat, const std::vector<std::size_t>& places, std::int64_t f_out, NodeWeights& weights) {
+  weights.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
+  for (std::size_t out = 0; out < weights.bias.size(); ++out) {
+    auto bias = static_cast<double>(weights.bias[out]);
+    for (std::size_t in = 0; in < places.size(); ++in) {
+      float& kernel = weights.kernels[out * places.size() + places[in]];
+      bias += static_cast<double>(kernel) * static_cast<double>(flat.shift[in]);
+      kernel *= flat.scale[in];
+    }
+    weights.bias[out] = static_cast<float>(bias);
+  }
+}
+
 // Fails if a number that the file's constants make is not finite.
 Result<void> check_finite(const std::vector<float>& numbers) {
   const bool are = std::all_of(numbers.begin(), numbers.end(), [](float one) { return std::isfinite(one); });
@@ -126,6 +140,8 @@ Result<void> convert_linear(const OnnxNode& node, OnnxBuilder& builder, const Li
   if (!bias) return bias.error();
   weights.kernels = *std::move(kernels);
   weights.bias = *std::move(bias);
+  const FlatTensor* flat = row.is_flat ? builder.flat(input) : nullptr;
+  if (flat != nullptr && !flat->scale.empty()) take_in(*flat, places_in_kernel(builder, input), f_out, weights);
   if (Result<void> sound = check_finite(weights.kernels); !sound) return sound;
   if (Result<void> sound = check_finite(weights.bias); !sound) return sound;
   builder.append(node.proto, Convolution{f_out, row.window, Vec3::cube(1), {}}, {*value}, f_out, std::move(weights));

@@ -106,11 +106,13 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written
   }
   const OnnxGate* gate = written.gates.of(node);
   const int x = gate == nullptr ? -1 : builder.value_of(gate->x);
-  if (x < 0) return convert_node(node, builder);
+  const FlatTensor* flat = x < 0 ? nullptr : builder.flat(gate->x);
+  const bool is_normalised = flat != nullptr && !flat->scale.empty();
+  if (x < 0 || is_normalised) return convert_node(node, builder);
   if (gate->last != &node) return {};
   builder.append(node, Activate{gate->activation}, {x}, builder.images(x));
   if (const int axes = builder.pooled_axes(gate->x); axes > 0) builder.note_pooled(node, axes);
-  if (const FlatTensor* flat = builder.flat(gate->x); flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
+  if (flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
   return builder.check_limits();
 }
 

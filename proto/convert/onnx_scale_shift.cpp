@@ -121,15 +121,18 @@ bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spa
   return is_per_axis(dims, f, static_cast<std::size_t>(spatial_axes) + 2, 1);
 }
 
-Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
-  if (Result<void> sound = refuse_training(node); !sound) return sound;
+Result<NodeWeights> batch_normalization_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t count) {
+  if (Result<void> sound = refuse_training(node); !sound) return sound.error();
   const Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
   if (!epsilon) return epsilon.error();
+  const Result<Statistics> statistics = statistics_of(node, builder, count);
+  return statistics ? weights_of(*statistics, *epsilon) : statistics.error();
+}
+
+Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  const Result<Statistics> statistics = statistics_of(node, builder, builder.images(*input));
-  if (!statistics) return statistics.error();
-  Result<NodeWeights> weights = weights_of(*statistics, *epsilon);
+  Result<NodeWeights> weights = batch_normalization_of(node, builder, builder.images(*input));
   if (!weights) return weights.error();
   append(node, builder, TurnedValue{*input, {}}, *std::move(weights));
   return {};

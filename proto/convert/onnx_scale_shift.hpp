@@ -9,7 +9,11 @@ namespace znni {
 // per channel.
 [[nodiscard]] bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes);
 
-// Converts with the recorded statistics: scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.
+// Returns the scale and the shift of a BatchNormalization of `count` channels or numbers, by the recorded statistics:
+// scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.
+[[nodiscard]] Result<NodeWeights> batch_normalization_of(const OnnxNode& node, const OnnxBuilder& builder,
+                                                         std::int64_t count);
+// Converts one of channels.
 [[nodiscard]] Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder);
 
 // Convert an operation of a tensor and a constant, which is one number or one per channel. Either may be the first

@@ -145,13 +145,16 @@ FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_const
 
 
 PATCH = (11, 10, 13)  # of a patch classifier
+STATISTICS = ["gamma", "beta", "mean", "variance"]  # of its row
 
 
 def a_patch_classifier(flat):
     """Returns a net that flattens a patch by the nodes `flat`, for two linear layers."""
     rng = np.random.default_rng(5)
-    weights = {"k": (4, 1, 4, 3, 4), "w": (6, 4 * 4 * 4 * 5), "b": (6,), "m": (6, 3), "n": (3,)}
+    weights = {"k": (4, 1, 4, 3, 4), "w": (6, 4 * 4 * 4 * 5), "b": (6,), "m": (6, 3), "n": (3,),
+               **{name: (4 * 4 * 4 * 5,) for name in STATISTICS}}
     numbers = {name: rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:])) for name, shape in weights.items()}
+    numbers["variance"] = numbers["variance"] ** 2 + 0.5
     tensors = [numpy_helper.from_array(values.astype(np.float32), name) for name, values in numbers.items()]
     tensors.append(numpy_helper.from_array(np.array([0, -1]), "row"))
     window = {"kernel_shape": [2, 2, 2], "strides": [2, 2, 2]}
@@ -169,7 +172,9 @@ def a_patch_classifier(flat):
 
 
 CLASSIFIERS = {"flattened": [helper.make_node("Flatten", ["p"], ["f"])],
-               "reshaped": [helper.make_node("Reshape", ["p", "row"], ["f"])]}
+               "reshaped": [helper.make_node("Reshape", ["p", "row"], ["f"])],
+               "normalised": [helper.make_node("Flatten", ["p"], ["q"]),
+                              helper.make_node("BatchNormalization", ["q", *STATISTICS], ["f"])]}
 
 
 def classes_at_every_position(model, volume):

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -101,6 +102,96 @@ TEST(OnnxLinear, OfAFlattenedPatch) {
   EXPECT_EQ(model.refusal(),
             "corrupt_file: node '/out' (Gemm): weights 'w' are no matrix for the 4 numbers of the flattened input, "
             "1x1x2 voxels");
+}
+
+// Returns a model of rows of 2 images of 3 voxels, "row"; `last`: with the channels of a voxel side by side.
+OnnxModel rows(bool last) {
+  OnnxModel model(2, 1);
+  auto* shape = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape->mutable_dim(2)->set_dim_value(3);
+  model.node("Relu", {"in"}, {"r"});
+  if (last) test::set_integers(model.node("Transpose", {"r"}, {"t"}), "perm", {0, 2, 1});
+  model.node("Flatten", {last ? "t" : "r"}, {"row"});
+  model.tensor("gamma", {6}, {1, -2, 3, 0.5F, 0, 2});
+  model.tensor("beta", {6}, {3, 1, -1, 2, 0.5F, -3});
+  model.tensor("mean", {6}, {0.5F, 1, -1, 0, 2, 3});
+  model.tensor("variance", {6}, {1, 2, 3, 0.5F, 4, 0.25F});
+  return model;
+}
+
+const test::Names statistics = {"gamma", "beta", "mean", "variance"};
+
+onnx::NodeProto& normalise(OnnxModel& model, const std::string& in, const std::string& out) {
+  test::Names inputs = {in};
+  inputs.insert(inputs.end(), statistics.begin(), statistics.end());
+  onnx::NodeProto& node = model.node("BatchNormalization", inputs, {out});
+  test::set_real(node, "epsilon", 0.25F);
+  return node;
+}
+
+// What the statistics of rows() make of number `i` of a row.
+double normalised(std::size_t i, double x) {
+  constexpr double gamma[] = {1, -2, 3, 0.5, 0, 2};
+  constexpr double beta[] = {3, 1, -1, 2, 0.5, -3};
+  constexpr double mean[] = {0.5, 1, -1, 0, 2, 3};
+  constexpr double variance[] = {1, 2, 3, 0.5, 4, 0.25};
+  return gamma[i] * (x - mean[i]) / std::sqrt(variance[i] + 0.25) + beta[i];
+}
+
+TEST(OnnxLinear, TakesInTheNormalisationsOfARow) {
+  for (const bool last : {false, true}) {
+    for (const bool twice : {false, true}) {
+      OnnxModel model = rows(last);
+      normalise(model, "row", "a");
+      model.node("Dropout", {"a"}, {"b"});
+      if (twice) normalise(model, "b", "c");
+      model.tensor("w", {6, 2}, {1, 2, -3, 4, 5, -6, 7, 8, 9, 1, -2, 3});
+      model.tensor("b0", {2}, {5, 6});
+      model.node("Gemm", {twice ? "c" : "b", "w", "b0"}, {"out"});
+      const LoadedNetwork loaded = model.output("out").read();
+      ASSERT_EQ(loaded.network.nodes.size(), 2U);
+      const std::vector<double> x = {0.5, -1, 2, 3, -0.25, 4};  // in the order of the file's row
+      const std::vector<double> w = {1, 2, -3, 4, 5, -6, 7, 8, 9, 1, -2, 3};
+      for (std::size_t out = 0; out < 2; ++out) {
+        double wanted = out == 0 ? 5 : 6;
+        double found = static_cast<double>(loaded.weights[1].bias[out]);
+        for (std::size_t i = 0; i < 6; ++i) {
+          const double once = normalised(i, x[i]);
+          const std::size_t place = last ? i % 2 * 3 + i / 2 : i;
+          wanted += w[i * 2 + out] * (twice ? normalised(i, once) : once);
+          found += static_cast<double>(loaded.weights[1].kernels[out * 6 + place]) * x[i];
+        }
+        EXPECT_NEAR(found, wanted, 1e-4) << last << twice << out;
+      }
+    }
+  }
+}
+
+TEST(OnnxLinear, AloneReadsANormalisedRow) {
+  for (const char* operation : {"Relu", "Softmax"}) {
+    OnnxModel model = rows(false);
+    normalise(model, "row", "a");
+    model.node(operation, {"a"}, {"b"});
+    model.tensor("w", {6, 2});
+    model.node("MatMul", {"b", "w"}, {"out"});
+    EXPECT_THAT(model.output("out").refusal(), HasSubstr("its input is flattened and normalised, number by number"));
+  }
+  OnnxModel gated = rows(false);
+  normalise(gated, "row", "a");
+  gated.node("Sigmoid", {"a"}, {"s"});
+  gated.node("Mul", {"a", "s"}, {"b"});
+  gated.tensor("w", {6, 2});
+  gated.node("MatMul", {"b", "w"}, {"out"});
+  EXPECT_THAT(gated.output("out").refusal(), HasSubstr("node '/s' (Sigmoid): its input is flattened and normalised"));
+}
+
+TEST(OnnxLinear, ANormalisationHasANumberForEachOfTheRow) {
+  OnnxModel model = rows(false);
+  model.tensor("two", {2});
+  normalise(model, "row", "a").set_input(2, "two");
+  model.tensor("w", {6, 2});
+  model.node("MatMul", {"a", "w"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("input 'two' has 2 elements; one per image, 6, is right"));
 }
 
 TEST(OnnxLinear, WrongNumbersAreErrors) {
