@@ -88,8 +88,8 @@ class Client:
         ``volume``
             ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
-            path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``. Slabs of planes are read as the daemon
-            takes them. The model's own scale is applied by the daemon. For a model with several inputs a dictionary has
+            path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or
+            ``precomputed://FOLDER``. Slabs of planes are read as the daemon takes them. The model's own scale is applied by the daemon. For a model with several inputs a dictionary has
             a volume for each, {"raw": raw, "mask": mask}, all of one extent and type; or one volume has the channels of
             all, in the model's order.
         ``output``

@@ -37,8 +37,8 @@ def predict(client: distributed.Client, network: str | os.PathLike, volume: str 
             threads: int | None = None, config: str | os.PathLike | None = None, pad: str = "none",
             dtype: str = "float32", block: Triple | None = None, mask: str | os.PathLike | None = None,
             skip_empty: bool = False, overwrite: bool = False, retries: int = 4, progress: Wanted = True) -> Status:
-    """Computes the dense output of a network for ``volume``, FOLDER.zarr[/array], FILE.h5:/dataset or FILE.npy, into
-    ``output``, FOLDER.zarr, on the workers of a Dask cluster.
+    """Computes the dense output of a network for ``volume``, a path as Client.predict() takes it, into ``output``,
+    FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, on the workers of a Dask cluster.
 
     ``network`` is a file of ONNX, which each process of Dask serves by a znnid of its own within ``mem`` and with
     ``threads``, one block at a time: let Dask have one process on a machine. Or else it is the name of a model of

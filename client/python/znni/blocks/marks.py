@@ -8,17 +8,10 @@ import pathlib
 import threading
 from typing import Any, Iterator
 
+from znni.stores.place import sync
+
 _IN_A_FOLDER = 1000
 _FACTS = {"done": {"digest", "seconds", "skipped"}, "failed": {"reason"}}
-
-
-def sync(path: str | os.PathLike) -> None:
-    """Returns once the file or folder is on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class Marks:

@@ -10,7 +10,6 @@ import uuid
 from typing import Any
 
 from znni.blocks.grid import Grid
-from znni.blocks.marks import sync
 from znni.blocks.mask import Mask
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.blocks.spec import JobSpec, to_json
@@ -19,8 +18,9 @@ from znni.client import Client, facts_of
 from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
 from znni.model import Model
-from znni.stores.opening import open_source
-from znni.stores.zarr_store import ZarrTarget
+from znni.stores.address import absolute, file_of
+from znni.stores.opening import check_shared, open_shared_target, open_source
+from znni.stores.place import sync
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output
@@ -121,8 +121,7 @@ def _within(extent: Triple, output: Triple) -> Triple:
 
 def plan(wishes: Wishes) -> JobSpec:
     """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
-    if not wishes.output.rstrip("/").endswith(".zarr"):
-        raise InvalidError(f"{wishes.output}: machines write one output together as FOLDER.zarr only")
+    check_shared(wishes.output)
     _check_keeps_files(wishes)
     identity = uuid.uuid4().hex
     with open_source(wishes.input) as source:
@@ -145,7 +144,7 @@ def _check_has_no_seams(model: Model) -> None:
                                "itself does not have: scale by input_scale and input_offset")
 
 
-def _make_output(spec: JobSpec, target: ZarrTarget) -> None:
+def _make_output(spec: JobSpec, target: Any) -> None:
     """Makes the output, and the folder in which the job keeps what is done, with a copy of the job."""
     target.begin()
     shutil.rmtree(spec.copy.parent, ignore_errors=True)  # of an output that is replaced
@@ -157,9 +156,9 @@ def _make_output(spec: JobSpec, target: ZarrTarget) -> None:
 
 def _check_keeps_files(wishes: Wishes) -> None:
     """Raises InvalidError if a file that is read would be replaced by the output."""
-    output = os.path.realpath(wishes.output)
+    output = os.path.realpath(file_of(wishes.output))
     for path in (wishes.input, wishes.mask, wishes.network, wishes.config):
-        read = os.path.realpath(path.partition(":")[0]) if path else ""
+        read = os.path.realpath(file_of(path)) if path else ""
         if read and os.path.commonpath([read, output]) in (read, output):
             raise InvalidError(f"{path}: lies in the output {wishes.output}, or the output in it: name another output")
 
@@ -175,10 +174,10 @@ def _config(wishes: Wishes) -> str | None:
     return os.path.abspath(wishes.config) if wishes.config else None
 
 
-def _make_target(wishes: Wishes, job: Job, identity: str) -> ZarrTarget:
+def _make_target(wishes: Wishes, job: Job, identity: str) -> Any:
     facts = facts_of(job)
     facts = dataclasses.replace(facts, notes={**facts.notes, "job": identity})
-    return ZarrTarget(os.path.abspath(wishes.output), facts, wishes.overwrite)
+    return open_shared_target(absolute(wishes.output), facts, wishes.overwrite)
 
 
 def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Triple, identity: str) -> JobSpec:
@@ -191,16 +190,10 @@ def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Tri
         identity=identity, network=network, digests=digests_of(network, _config(wishes)) if network else {},
         mem=wishes.mem, threads=wishes.threads, config=_config(wishes), model=serving.model,
         form=form_of(serving.facts), servers=wishes.servers,
-        input=_absolute(wishes.input), output=os.path.abspath(wishes.output), pad=wishes.pad, dtype=job.dtype.name,
-        mask=_absolute(wishes.mask) if wishes.mask else None, skip_empty=wishes.skip_empty, output_extent=job.output,
+        input=absolute(wishes.input), output=absolute(wishes.output), pad=wishes.pad, dtype=job.dtype.name,
+        mask=absolute(wishes.mask) if wishes.mask else None, skip_empty=wishes.skip_empty, output_extent=job.output,
         origin=job.origin, block=block, nodes=wishes.nodes,
         predicted=_predicted(wishes, pricing, job, Grid(job.output, block)))
-
-
-def _absolute(path: str) -> str:
-    """Returns the path from the root on; what stands behind a colon, as in FILE.h5:/dataset, stays as it is."""
-    file, colon, dataset = path.partition(":")
-    return os.path.abspath(file) + colon + dataset
 
 
 def check_block(block: Triple, chunk: Triple, output: Triple) -> None:

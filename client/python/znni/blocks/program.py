@@ -86,8 +86,10 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--server", action="append", default=[], metavar="HOST:PORT",
         help="daemon that serves --model; may be repeated")
     add("--model", default="", help="model of the servers")
-    add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FILE.h5:/dataset or FILE.npy")
-    add("-o", "--output", required=True, help="FOLDER.zarr, which is made now")
+    add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FOLDER.n5/dataset, "
+        "precomputed://FOLDER, FILE.h5:/dataset or FILE.npy")
+    add("-o", "--output", required=True, help="FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, which is "
+        "made now")
     add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none)")
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")

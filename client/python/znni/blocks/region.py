@@ -1,34 +1,32 @@
-"""A block of a zarr array, as an array of its own."""
+"""A block of an output, as an array of its own."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import os
-import pathlib
-from typing import Any
 
 import numpy as np
 
-from znni.blocks.marks import sync
 from znni.box import Box
+from znni.stores.shared import SharedOutput
 
 
 class Region:
-    """Is the box ``box`` of ``array``, along its last three axes; writes go there.
+    """Is the box ``box`` of ``output``, along its last three axes; writes go there.
 
     ``folder`` is where there is disk space for what is gathered.
 
-    Boxes that are whole multiples of the array's chunks may be written at once by several machines.
+    Boxes that are whole multiples of the output's chunks may be written at once by several machines.
     """
 
-    def __init__(self, array: Any, box: Box) -> None:
+    def __init__(self, output: SharedOutput, box: Box) -> None:
+        array = output.array
+        self._output = output
         self._array = array
         self._box = box
         self.shape = (*array.shape[:-3], *box.extent)
         self.dtype = np.dtype(array.dtype)
-        self.chunks = array.shards or array.chunks
-        self.folder = os.path.dirname(os.fspath(array.store.root))
+        self.chunks = output.chunks
+        self.folder = output.place.room
 
     def __setitem__(self, index: tuple, values: np.ndarray) -> None:
         moved = tuple(slice(a + one.start, a + one.stop) for a, one in zip(self._box.start, index[-3:]))
@@ -45,18 +43,5 @@ class Region:
         return found.hexdigest()
 
     def sync(self) -> None:
-        """Returns once the chunks are on disk, and found there after a loss of power."""
-        folders = set()
-        for path in self._files():
-            if path.is_file():
-                sync(path)
-                folders.add(path.parent)
-        for folder in folders:
-            sync(folder)
-
-    def _files(self) -> list[pathlib.Path]:
-        root = pathlib.Path(os.fspath(self._array.store.root)) / self._array.path
-        leading = [range(-(-n // c)) for n, c in zip(self._array.shape[:-3], self.chunks)]
-        space = [range(a // c, -(-b // c)) for a, b, c in zip(self._box.start, self._box.stop, self.chunks[-3:])]
-        key = self._array.metadata.encode_chunk_key
-        return [root / key(at) for at in itertools.product(*leading, *space)]
+        """Returns once the chunks lie there for good, and are found there after a loss of power."""
+        self._output.sync(self._box)

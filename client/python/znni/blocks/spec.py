@@ -12,6 +12,7 @@ from znni.blocks.grid import Grid
 from znni.blocks.marks import Marks
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
+from znni.stores.address import file_of
 
 FORMAT = 1
 
@@ -66,7 +67,7 @@ class JobSpec:
 
 def folder_of(output: str) -> pathlib.Path:
     """Returns the folder beside an output in which its job keeps what is done."""
-    return pathlib.Path(output.rstrip("/") + ".job")
+    return pathlib.Path(file_of(output) + ".job")
 
 
 def to_json(spec: JobSpec) -> str:
@@ -75,9 +76,9 @@ def to_json(spec: JobSpec) -> str:
 
 
 def read_spec(path: str | os.PathLike) -> JobSpec:
-    """Returns the job in a file, or that of an output, FOLDER.zarr, of which a copy lies beside it. Raises
+    """Returns the job in a file, or that of an output, of which a copy lies beside it. Raises
     NotFoundError if there is none, InvalidError if it does not hold one."""
-    if os.path.isdir(path):
+    if os.path.isdir(file_of(path)):
         path = folder_of(os.fspath(path)) / "job.json"
     try:
         found = json.loads(pathlib.Path(path).read_bytes())

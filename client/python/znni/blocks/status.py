@@ -48,13 +48,13 @@ def status_of(spec: JobSpec) -> Status:
 def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[list[int], list[int]]:
     """Reads all blocks that are done. Returns the numbers of those that are missing, and of those whose voxels differ
     from what was computed; with ``repair`` the latter are missing from now on."""
-    marks, array, grid = spec.marks, open_output(spec), spec.grid
+    marks, output, grid = spec.marks, open_output(spec), spec.grid
     missing, damaged = [], []
     for number in range(len(grid)):
         facts = marks.facts(number)
         if facts is None:
             missing.append(number)
-        elif _stored(Region(array, grid.box(number))) != facts["digest"]:
+        elif _stored(Region(output, grid.box(number))) != facts["digest"]:
             damaged.append(number)
             say(f"block {number}: its voxels are not those that were computed")
             if repair:

@@ -6,7 +6,7 @@ import datetime
 import math
 import os
 import time
-from typing import Any, Callable
+from typing import Callable
 
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard
@@ -17,19 +17,19 @@ from znni.blocks.spec import JobSpec
 from znni.box import Box
 from znni.errors import Error, InvalidError
 from znni.job import plan_job, roi_of
-from znni.stores.opening import open_source
-from znni.stores.zarr_store import open_node, zarr_module
+from znni.stores.opening import open_shared, open_source
+from znni.stores.shared import SharedOutput
 
 _FIRST_DELAY = 1.0  # seconds between two tries
 _QUIET_SECONDS = 5.0  # between two lines that say how far a run is
 
 
-def open_output(spec: JobSpec) -> Any:
-    """Returns the job's output array, to read and write. Raises InvalidError if another job made it."""
-    path = os.path.join(spec.output, "0")
-    if open_node(spec.output).attrs.get("znni", {}).get("job") != spec.identity:
+def open_output(spec: JobSpec) -> SharedOutput:
+    """Returns the job's output, to read and write. Raises InvalidError if another job made it."""
+    output = open_shared(spec.output)
+    if output.notes.get("job") != spec.identity:
         raise InvalidError(f"{spec.output}: was not made for this job: make the job again with 'znni-job plan'")
-    return zarr_module().open_array(path, mode="r+")
+    return output
 
 
 def reason_of(error: Exception) -> str:
@@ -53,7 +53,7 @@ class Worker:
         self._say = say
         self._has_ended = has_ended
         self._marks = spec.marks
-        self._array = open_output(spec)
+        self._output = open_output(spec)
         self._source = open_source(spec.input)
         self._mask = Mask(spec.mask, self._source.shape[1:]) if spec.mask else None
         serving.client()
@@ -103,7 +103,7 @@ class Worker:
         open_output(self._spec)  # another job may have replaced it
         box = self._spec.grid.box(number)
         reason = self._needless(box)
-        region = Region(self._array, box)
+        region = Region(self._output, box)
         if not reason:
             self._compute(number, region, box)
             region.sync()

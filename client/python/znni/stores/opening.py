@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import ExitStack
-from typing import Any, Callable
+from typing import Any
 
 from znni.errors import InvalidError
+from znni.stores import n5, precomputed, zarr_store
+from znni.stores.address import Address, input_address, output_address
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target, open_dataset
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
+from znni.stores.n5 import N5Source, N5Target
 from znni.stores.npy import NpyTarget, load_npy, open_npy
 from znni.stores.partial import Partial
+from znni.stores.place import place_of
+from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts, Source, Target
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, is_zarr_path, open_array, open_node
+from znni.stores.shared import SharedOutput
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
 
-_HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
-_EXPECTED = "expected FILE.npy, FILE.h5:/dataset or FOLDER.zarr"
-
-
-def _split_hdf5(path: str) -> tuple[str, str] | None:
-    match = _HDF5.fullmatch(path)
-    return (match[1], match[2] or "") if match else None
+_SHARED = {"zarr": zarr_store.open_shared, "n5": n5.open_shared, "precomputed": precomputed.open_shared}
+_TARGETS = {"npy": NpyTarget, "zarr": ZarrTarget, "n5": N5Target, "precomputed": PrecomputedTarget}
 
 
 def open_source(volume: Any) -> Source:
@@ -32,7 +32,7 @@ def open_source(volume: Any) -> Source:
     if isinstance(volume, dict):
         return _open_joined(volume)
     if isinstance(volume, (str, os.PathLike)):
-        return _open_path(os.fspath(volume))
+        return _open_path(input_address(volume))
     if type(volume).__module__.partition(".")[0] == "zarr":
         return ZarrSource(volume, "volume")
     return MemmapSource(volume, "volume") if shared_map_of(volume) else ArraySource(volume, "volume")
@@ -40,7 +40,12 @@ def open_source(volume: Any) -> Source:
 
 def open_raw(path: str) -> Any:
     """Returns the array that lies at a path, of voxels of any type: masks are often of types that volumes are not."""
-    return _open_kind(path, load_npy, open_dataset, open_array)
+    kind, path, dataset = input_address(path)
+    if kind == "hdf5":
+        return open_dataset(path, dataset)
+    if kind in ("n5", "precomputed"):
+        return {"n5": n5, "precomputed": precomputed}[kind].open_array(place_of(path))
+    return load_npy(path) if kind == "npy" else zarr_store.open_array(path)
 
 
 def _open_joined(volumes: dict[str, Any]) -> Source:
@@ -50,31 +55,23 @@ def _open_joined(volumes: dict[str, Any]) -> Source:
         return source
 
 
-def _open_path(path: str) -> Source:
-    return _open_kind(path, open_npy, Hdf5Source, lambda zarr_path: ZarrSource(open_node(zarr_path), zarr_path))
-
-
-def _open_kind(path: str, npy: Callable, hdf5: Callable, zarr: Callable) -> Any:
-    """Returns what the function for files of this kind returns. Raises InvalidError for another kind."""
-    if path.endswith(".npy"):
-        return npy(path)
-    parts = _split_hdf5(path)
-    if parts:
-        return hdf5(*parts)
-    if is_zarr_path(path):
-        return zarr(path)
-    raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
+def _open_path(address: Address) -> Source:
+    kind, path, dataset = address
+    if kind == "hdf5":
+        return Hdf5Source(path, dataset)
+    if kind == "zarr":
+        return ZarrSource(open_node(path), path)
+    if kind == "npy":
+        return open_npy(path)
+    return N5Source(place_of(path)) if kind == "n5" else PrecomputedSource(place_of(path))
 
 
 def check_output(output: Any, overwrite: bool) -> None:
     """Raises InvalidError for a path that is not written, or must not be."""
     if not isinstance(output, (str, os.PathLike)):
         return
-    path = os.fspath(output)
-    hdf5 = _split_hdf5(path)
-    if hdf5 is None and not path.endswith(".npy") and not path.rstrip("/").endswith(".zarr"):
-        raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
-    Partial(hdf5[0] if hdf5 else path.rstrip("/"), overwrite)
+    kind, path, _ = output_address(output)
+    Partial(path, overwrite, n5.container_of(path) if kind == "n5" else "")
 
 
 def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
@@ -84,14 +81,34 @@ def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
     if output is None:
         return NewArrayTarget(facts)
     if isinstance(output, (str, os.PathLike)):
-        return _target_path(os.fspath(output), facts, overwrite)
+        return _open_target(output_address(output), facts, overwrite)
     return MemmapTarget(output, facts) if shared_map_of(output) else ArrayTarget(output, facts)
 
 
-def _target_path(path: str, facts: OutputFacts, overwrite: bool) -> Target:
-    if path.endswith(".npy"):
-        return NpyTarget(path, facts, overwrite)
-    hdf5 = _split_hdf5(path)
-    if hdf5:
-        return Hdf5Target(*hdf5, facts, overwrite)
-    return ZarrTarget(path.rstrip("/"), facts, overwrite)
+def _open_target(address: Address, facts: OutputFacts, overwrite: bool) -> Target:
+    kind, path, dataset = address
+    if kind == "hdf5":
+        return Hdf5Target(path, dataset, facts, overwrite)
+    return _TARGETS[kind](path, facts, overwrite)  # type: ignore[abstract]
+
+
+def open_shared_target(output: str, facts: OutputFacts, overwrite: bool) -> Any:
+    """Returns an output that machines write together, as a target whose ``chunk`` is known. Raises InvalidError for
+    one that they cannot write so."""
+    kind, path, _ = check_shared(output)
+    return _TARGETS[kind](path, facts, overwrite)  # type: ignore[abstract]
+
+
+def check_shared(output: str) -> Address:
+    """Returns the address of an output that machines write together. Raises InvalidError if they cannot."""
+    address = output_address(output)
+    if address.kind not in _SHARED:
+        raise InvalidError(f"{output}: machines write one output together as FOLDER.zarr, FOLDER.n5/dataset or "
+                           "precomputed://FOLDER only")
+    return address
+
+
+def open_shared(output: str) -> SharedOutput:
+    """Returns an output that machines write together, to read and write. Raises NotFoundError if it is not there."""
+    kind, path, _ = check_shared(output)
+    return _SHARED[kind](path)

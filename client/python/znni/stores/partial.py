@@ -18,14 +18,14 @@ def _remove(path: pathlib.Path) -> None:
 
 
 class Partial:
-    """Is the output at ``path``. Raises InvalidError if it is there already and is not to be replaced, or if it has no
-    folder to lie in."""
+    """Is the output at ``path``; what it lies in is made, from the folder ``container`` on, if that is not "". Raises
+    InvalidError if it is there already and is not to be replaced, or if it has no folder to lie in."""
 
-    def __init__(self, path: str | os.PathLike, overwrite: bool) -> None:
+    def __init__(self, path: str | os.PathLike, overwrite: bool, container: str = "") -> None:
         self.path = pathlib.Path(path)
         if self.path.exists() and not overwrite:
             raise InvalidError(f"{path}: is there already: pass overwrite=True, or name another")
-        self.folder = str(self.path.absolute().parent)
+        self.folder = str(pathlib.Path(container or self.path).absolute().parent)
         if not os.path.isdir(self.folder):
             raise InvalidError(f"{path}: there is no folder {self.folder}")
         self.partial = self.path.with_name(self.path.name + ".partial")
@@ -33,6 +33,7 @@ class Partial:
 
     def begin(self) -> pathlib.Path:
         """Returns the name to write to, of which nothing is there."""
+        self.partial.parent.mkdir(parents=True, exist_ok=True)
         _remove(self.partial)
         self._has_begun = True
         return self.partial

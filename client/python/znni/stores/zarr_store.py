@@ -14,7 +14,9 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry, geometry_of, multiscale_of
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.partial import Partial
+from znni.stores.place import place_of, Place
 from znni.stores.seam import OutputFacts, Target
+from znni.stores.shared import SharedOutput
 
 _ARRAY = "0"  # the name of an output's array in its group
 
@@ -45,6 +47,11 @@ def open_node(path: str) -> Any:
 def is_zarr_path(path: str) -> bool:
     """Returns whether a path names a zarr container or what lies in one."""
     return any(part.endswith(".zarr") for part in path.rstrip("/").split("/"))
+
+
+def is_zarr(place: Place) -> bool:
+    """Returns whether a folder is an array or a group of zarr."""
+    return any(place.read(name) is not None for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def open_array(path: str) -> Any:
@@ -157,3 +164,16 @@ class ZarrTarget(Target):
     def discard(self) -> None:
         self._target = None
         self._partial.discard()
+
+
+def shared(group: Any, path: str) -> SharedOutput:
+    """Returns the output that is a group of zarr at ``path``."""
+    array = group[_ARRAY]
+    return SharedOutput(array, array.shards or array.chunks, group.attrs.get("znni", {}),
+                        place_of(path).inside(_ARRAY), array.metadata.encode_chunk_key)
+
+
+def open_shared(path: str) -> SharedOutput:
+    """Returns the output at a path, to read and write."""
+    open_node(path)  # raises NotFoundError
+    return shared(zarr_module().open_group(path, mode="r+"), path)

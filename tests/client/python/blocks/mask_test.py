@@ -10,7 +10,9 @@ import zarr
 from znni.blocks.mask import Mask, is_empty
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
+from znni.stores.n5 import N5Target
 from znni.stores.opening import open_source
+from znni.stores.seam import OutputFacts
 
 
 class MaskTest(unittest.TestCase):
@@ -26,6 +28,12 @@ class MaskTest(unittest.TestCase):
         with h5py.File(self.folder / "m.h5", "w") as file:
             file["mask"] = values
         yield f"{self.folder}/m.h5:/mask"
+        target = N5Target(f"{self.folder}/m.n5/mask", OutputFacts((1, *values.shape), np.dtype("i8"), 3, None, None,
+                                                                 (0, 0, 0), {}), False)
+        target.begin()
+        target.write((0, 0, 0), values[None].astype("i8"))
+        target.finish()
+        yield f"{self.folder}/m.n5/mask"
 
     def test_a_box_with_one_voxel_is_covered(self):
         values = np.zeros((6, 7, 8), bool)

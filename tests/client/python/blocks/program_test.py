@@ -11,9 +11,12 @@ import grpc
 import numpy as np
 from znni.blocks import program
 from znni.blocks.serving import digests_of
+from znni.box import Box
+from znni.stores.opening import open_source, open_target
+from znni.stores.seam import OutputFacts
 
 from fake_daemon import Refused
-from job_case import JobCase
+from job_case import EXTENT, JobCase
 
 
 class ProgramTest(JobCase):
@@ -56,6 +59,30 @@ class ProgramTest(JobCase):
         self.assertEqual(self.call("run", self.job)[0], 0)
         self.assertEqual(self.call("verify", self.job)[0], 0)
         np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_a_job_in_other_formats(self):
+        volume = OutputFacts((1, *EXTENT), np.dtype("<f4"), 3, None, None, (0, 0, 0), {})
+        for kind in (f"{self.folder}/a.n5/{{}}", f"precomputed://{self.folder}/{{}}"):
+            self.input, self.output = kind.format("in"), kind.format("out")
+            target = open_target(self.input, volume, False)
+            target.begin()
+            target.write((0, 0, 0), self.volume[None])
+            target.finish()
+            self.plan()
+            self.assertEqual(self.call("run", self.job, "--shard", "0/2")[0], 0)
+            self.assertRegex(self.call("status", self.output)[1], "^3 of 6 blocks done, 0 of them skipped; 3 missing")
+            self.assertEqual(self.call("run", self.output)[0], 0)
+            folder = pathlib.Path(self.output.rpartition("://")[2])
+            chunk = next(path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size > 50000)
+            chunk.write_bytes(chunk.read_bytes()[:-9])
+            self.assertRegex(self.call("verify", self.job, "--repair")[1], "^0 blocks missing, 1 damaged")
+            self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
+            with open_source(self.output) as source:
+                np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
+            code, _, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.input,
+                                     "--overwrite")
+            self.assertEqual((code, err.count("\n")), (2, 1))
+            self.assertIn("lies in the output", err)
 
     def test_exit_codes_say_whether_running_again_helps(self):
         self.plan()

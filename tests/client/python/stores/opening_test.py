@@ -1,5 +1,6 @@
 """Which store a volume or output belongs to."""
 
+import dataclasses
 import pathlib
 import tempfile
 import unittest
@@ -7,13 +8,16 @@ import unittest
 import h5py
 import numpy as np
 import zarr
+from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget
+from znni.stores.n5 import N5Source, N5Target
 from znni.stores.npy import NpyTarget
-from znni.stores.opening import open_source, open_target
+from znni.stores.opening import check_output, open_raw, open_shared, open_shared_target, open_source, open_target
+from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts
 from znni.stores.zarr_store import ZarrSource, ZarrTarget
 
@@ -53,8 +57,30 @@ class OpeningTest(unittest.TestCase):
         mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))
         for output, kind in ((None, NewArrayTarget), (VOLUME, ArrayTarget), (mapped, MemmapTarget),
                              (self.folder / "o.npy", NpyTarget), (f"{self.folder}/o.zarr/", ZarrTarget),
+                             (self.folder / "o.n5/raw", N5Target), (f"precomputed://{self.folder}/o", PrecomputedTarget),
                              (f"{self.folder}/o.h5:/raw", Hdf5Target)):
             self.assertIs(type(open_target(output, FACTS, False)), kind)
+
+    def test_outputs_of_machines(self):
+        facts = dataclasses.replace(FACTS, notes={"job": "7", "model": "net"})
+        for name, kind in (("o.zarr", ZarrSource), ("c.n5/o", N5Source), ("precomputed://p", PrecomputedSource)):
+            scheme, separator, rest = name.rpartition("://")
+            path = f"{scheme}{separator}{self.folder}/{rest}"
+            target = open_shared_target(path, facts, False)
+            self.assertEqual(target.chunk, (3, 4, 5))
+            target.begin()
+            target.finish()
+            output = open_shared(path)
+            self.assertEqual(output.notes["job"], "7")
+            output.array[..., 1:3, 0:4, 0:5] = np.full((2, 4, 5), 3, "u1")
+            with open_source(path) as source:
+                self.assertIs(type(source), kind)
+                np.testing.assert_array_equal(source.read(Box((0, 0, 0), (3, 4, 5)))[0, :, 0, 0], [0, 3, 3])
+            self.assertEqual(np.sum(open_raw(path)[...]), 3 * 40)
+            with self.assertRaisesRegex(InvalidError, "is there already"):
+                check_output(path, False)
+        with self.assertRaisesRegex(InvalidError, "o.npy: machines write one output together as FOLDER.zarr"):
+            open_shared_target("o.npy", facts, False)
 
     def test_other_files(self):
         for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):

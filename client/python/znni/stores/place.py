@@ -1,0 +1,106 @@
+"""Where the files of a store lie: a folder."""
+
+from __future__ import annotations
+
+import abc
+import json
+import os
+import pathlib
+import threading
+from typing import Any
+
+from znni.errors import AccessError, InvalidError
+
+
+def sync(path: str | os.PathLike) -> None:
+    """Returns once the file or folder is on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Place(abc.ABC):
+    """Is a folder of files that are read and written as a whole. ``path`` is for messages, ``kvstore`` names the folder
+    to TensorStore, ``room`` is the folder of this machine that has its disk space; None if there is none."""
+
+    path: str
+    kvstore: dict[str, Any]
+    room: str | None
+
+    @abc.abstractmethod
+    def inside(self, name: str) -> Place:
+        """Returns the folder ``name`` in this one."""
+
+    @abc.abstractmethod
+    def read(self, name: str) -> bytes | None:
+        """Returns what a file holds; None if there is none. Raises AccessError if it must not be read."""
+
+    @abc.abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Returns once the file lies there for good. It is there as a whole or not at all, whenever this stops."""
+
+    @abc.abstractmethod
+    def names(self) -> list[str]:
+        """Returns the names of what lies in it, in order; none if there is no such folder, or it cannot be listed."""
+
+    @abc.abstractmethod
+    def sync(self, names: list[str]) -> None:
+        """Returns once those of the files that are there lie there for good."""
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        """Returns the object in a file of JSON; None if there is no file. Raises InvalidError if it holds none."""
+        data = self.read(name)
+        if data is None:
+            return None
+        try:
+            found = json.loads(data)
+        except ValueError as error:
+            raise InvalidError(f"{self.path}/{name}: no JSON, or cut short: {error}") from None
+        if not isinstance(found, dict):
+            raise InvalidError(f"{self.path}/{name}: {type(found).__name__} found, expected an object of JSON")
+        return found
+
+
+class Folder(Place):
+    """Is a folder of this machine."""
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.path = os.fspath(path).rstrip("/") or "/"
+        self._folder = pathlib.Path(os.path.abspath(path))
+        self.kvstore = {"driver": "file", "path": f"{self._folder}/"}
+        self.room = str(self._folder.parent)
+
+    def inside(self, name: str) -> Place:
+        return Folder(os.path.join(self.path, name))
+
+    def read(self, name: str) -> bytes | None:
+        try:
+            return (self._folder / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise AccessError(f"{self.path}/{name}: {error.strerror}") from None
+
+    def write(self, name: str, data: bytes) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}")
+        new.write_bytes(data)
+        sync(new)
+        os.replace(new, path)
+        sync(path.parent)
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self._folder)) if self._folder.is_dir() else []
+
+    def sync(self, names: list[str]) -> None:
+        files = [path for path in (self._folder / name for name in names) if path.is_file()]
+        for path in [*files, *{file.parent for file in files}]:
+            sync(path)
+
+
+def place_of(path: str | os.PathLike) -> Place:
+    """Returns the folder at a path."""
+    return Folder(path)

@@ -1,0 +1,77 @@
+"""Arrays that TensorStore reads and writes, in the order of axes that NumPy has."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import Any, Sequence
+
+import numpy as np
+
+from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnavailableError
+
+_KINDS = {"NOT_FOUND": NotFoundError, "PERMISSION_DENIED": AccessError, "UNAUTHENTICATED": AccessError,
+          "UNAVAILABLE": UnavailableError, "DEADLINE_EXCEEDED": UnavailableError, "ABORTED": UnavailableError,
+          "INVALID_ARGUMENT": InvalidError, "FAILED_PRECONDITION": InvalidError, "DATA_LOSS": InvalidError,
+          "OUT_OF_RANGE": InvalidError, "UNIMPLEMENTED": InvalidError}
+
+
+def tensorstore_module() -> Any:
+    """Returns tensorstore. Raises InvalidError where it is not installed."""
+    try:
+        return importlib.import_module("tensorstore")
+    except ImportError:
+        raise InvalidError("volumes in N5 and precomputed need tensorstore: pip install 'znni[tensorstore]'") from None
+
+
+def error_of(error: Exception, name: str) -> Error:
+    """Returns the Error for what TensorStore raised about the volume ``name``, in one line: its details of the
+    program's sources are left out."""
+    text = " ".join(re.sub(r" \[[\w -]+='.*", "", str(error), flags=re.DOTALL).split())
+    status = re.match(r"([A-Z_]+): ", text)
+    unnamed = InvalidError if isinstance(error, ValueError) else Error
+    kind = _KINDS.get(status[1], Error) if status else unnamed
+    return kind(f"{name}: {text[status.end():] if status else text}")
+
+
+def open_store(spec: dict[str, Any], name: str) -> Any:
+    """Returns the TensorStore of a spec that says all of its metadata. Raises Error if there is none."""
+    tensorstore = tensorstore_module()
+    whole = {"context": {"file_io_sync": False}, "assume_metadata": True, "store_data_equal_to_fill_value": True, **spec}
+    try:
+        return tensorstore.open(whole).result()
+    except Exception as error:  # of many classes
+        raise error_of(error, name) from None
+
+
+def arranged(store: Any, order: Sequence[int]) -> Any:
+    """Returns a TensorStore whose axes are those of ``store`` in another order."""
+    return store[tensorstore_module().d[tuple(order)].transpose[:]]
+
+
+class TensorArray:
+    """Is a TensorStore as an array: it begins at 0 along each axis, and a part of it is an array of NumPy. ``chunks``
+    says how many voxels are stored together."""
+
+    def __init__(self, store: Any, chunks: Sequence[int], name: str) -> None:
+        self._store = store[tensorstore_module().d[:].translate_to[0]]
+        self._name = name
+        self.shape = tuple(int(n) for n in self._store.shape)
+        self.dtype = np.dtype(store.dtype.numpy_dtype)
+        self.chunks = tuple(int(n) for n in chunks)
+
+    def first(self) -> TensorArray:
+        """Returns what is at 0 along the first axis."""
+        return TensorArray(self._store[0], self.chunks[1:], self._name)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        try:
+            return self._store[index].read(order="C").result()
+        except Exception as error:  # of many classes
+            raise error_of(error, self._name) from None
+
+    def __setitem__(self, index: Any, values: np.ndarray) -> None:
+        try:
+            self._store[index].write(values).result()
+        except Exception as error:  # of many classes
+            raise error_of(error, self._name) from None

@@ -1,0 +1,60 @@
+"""Of what kind a path is."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+import zarr
+from znni.errors import InvalidError
+from znni.stores.address import Address, absolute, file_of, input_address, output_address
+
+
+class AddressTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_names(self):
+        for path, kind, where, dataset in (
+                ("a/v.npy", "npy", "a/v.npy", ""), ("v.h5", "hdf5", "v.h5", ""), ("v.hdf5:/a/b", "hdf5", "v.hdf5", "/a/b"),
+                ("v.zarr/a", "zarr", "v.zarr/a", ""), ("v.n5/a", "n5", "v.n5/a", ""), ("v.n5", "n5", "v.n5", ""),
+                ("precomputed://v.zarr", "precomputed", "v.zarr", ""), ("n5://v", "n5", "v", ""), ("zarr://v", "zarr", "v", "")):
+            self.assertEqual(input_address(path), Address(kind, where, dataset))
+        self.assertEqual(output_address(pathlib.Path("a/v.n5/b")), Address("n5", "a/v.n5/b"))
+        self.assertEqual(output_address("precomputed://a/b/"), Address("precomputed", "a/b"))
+
+    def test_folders_by_what_lies_in_them(self):
+        for name, kind in (("info", "precomputed"), ("attributes.json", "n5"), (".zgroup", "zarr"), ("zarr.json", "zarr")):
+            folder = self.folder / kind / name[:3]
+            folder.mkdir(parents=True)
+            (folder / name).touch()
+            self.assertEqual(input_address(folder), Address(kind, str(folder)))
+        zarr.create_array(str(self.folder / "v2"), shape=(1, 1, 1), dtype="u1", zarr_format=2)
+        self.assertEqual(input_address(self.folder / "v2").kind, "zarr")
+
+    def test_says_what_was_found(self):
+        with self.assertRaisesRegex(InvalidError, "an empty folder found, which is no volume: expected FILE.npy"):
+            input_address(self.folder)
+        for name in "gfedcba":
+            (self.folder / name).touch()
+        with self.assertRaisesRegex(InvalidError, r"a folder with a, b, c, d, e, \.\.\. found, which is no volume"):
+            input_address(str(self.folder))
+
+    def test_other_files(self):
+        for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):
+            with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not read: expected .*precomputed://"):
+                input_address(path)
+        for path in ("v.tif", "v.zarr/0", str(self.folder)):
+            with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written: expected FILE.npy"):
+                output_address(path)
+
+    def test_paths_from_the_root_on(self):
+        here = os.getcwd()
+        for path, expected in (("a/../v.h5:/x", f"{here}/v.h5:/x"), ("precomputed://v", f"precomputed://{here}/v"),
+                               ("/a/v.n5/b", "/a/v.n5/b")):
+            self.assertEqual(absolute(path), expected)
+        self.assertEqual([file_of(path) for path in ("v.h5:/x", "n5://a/b/", "a/v.zarr/")], ["v.h5", "a/b", "a/v.zarr"])
+
+
+if __name__ == "__main__":
+    unittest.main()

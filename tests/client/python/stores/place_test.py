@@ -1,0 +1,59 @@
+"""Folders of files that are read and written as a whole."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from znni.errors import AccessError, InvalidError
+from znni.stores import place as module
+from znni.stores.place import Folder, place_of
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.place = place_of(f"{self.folder}/v/")
+
+    def test_files(self):
+        self.assertEqual((self.place.read("a"), self.place.names(), self.place.path), (None, [], f"{self.folder}/v"))
+        self.place.write("a", b"old")
+        self.place.write("a", b"new")
+        self.place.inside("b").write("c/d", b"x")
+        self.assertEqual((self.place.read("a"), self.place.read("b/c/d"), self.place.names()), (b"new", b"x", ["a", "b"]))
+        self.assertIsNone(self.place.read("a/x"))
+        self.assertEqual((self.place.kvstore["path"], self.place.room), (f"{self.folder}/v/", str(self.folder)))
+
+    def test_json(self):
+        self.assertIsNone(self.place.read_json("a"))
+        for data, words in ((b"{", "v/a: no JSON, or cut short"), (b"\xff", "v/a: no JSON"), (b"[]", "v/a: list found")):
+            self.place.write("a", data)
+            with self.assertRaisesRegex(InvalidError, words):
+                self.place.read_json("a")
+        self.place.write("a", b'{"b": 1}')
+        self.assertEqual(self.place.read_json("a"), {"b": 1})
+
+    def test_what_must_not_be_read(self):
+        with mock.patch.object(pathlib.Path, "read_bytes", side_effect=PermissionError(13, os.strerror(13))):
+            with self.assertRaisesRegex(AccessError, "v/a: Permission denied"):
+                self.place.read("a")
+
+    def test_a_file_is_on_disk_before_it_has_its_name(self):
+        steps = []
+        with mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))), \
+                mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))):
+            self.place.write("a", b"x")
+        self.assertRegex(steps[0][1], r"^\.a\.")
+        self.assertEqual(steps[1:], [("name", "a"), ("sync", "v")])
+
+    def test_files_that_are_there_are_synced_with_their_folders(self):
+        self.place.write("b/c", b"x")
+        synced = []
+        with mock.patch.object(module, "sync", lambda path: synced.append(str(path))):
+            self.place.sync(["b/c", "b/d"])
+        self.assertEqual(synced, [f"{self.folder}/v/b/c", f"{self.folder}/v/b"])
+
+
+if __name__ == "__main__":
+    unittest.main()
