@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
+from typing import Any, Iterable
 
 import grpc
 import numpy as np
@@ -18,8 +18,10 @@ from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
 from znni.run import Run
+from znni.stores.address import file_of, overlap
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
 
 
@@ -89,7 +91,7 @@ class Client:
             ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
             path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or
-            ``precomputed://FOLDER``. Slabs of planes are read as the daemon takes them. The model's own scale is applied by the daemon. For a model with several inputs a dictionary has
+            ``precomputed://FOLDER``, the last three also at ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them. The model's own scale is applied by the daemon. For a model with several inputs a dictionary has
             a volume for each, {"raw": raw, "mask": mask}, all of one extent and type; or one volume has the channels of
             all, in the model's order.
         ``output``
@@ -146,7 +148,18 @@ def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
     volumes = volume.values() if isinstance(volume, dict) else [volume]
     if output is not None and any(_is_same(output, each) for each in volumes):
         raise InvalidError("output: the volume itself found, expected another array")
+    if isinstance(output, (str, os.PathLike)):
+        _check_keeps(os.fspath(output), volumes)
     return open_target(output, facts_of(job), overwrite)
+
+
+def _check_keeps(output: str, volumes: Iterable[Any]) -> None:
+    """Raises InvalidError if a volume would be removed before it is read, which it is not on this machine's disk."""
+    for volume in volumes:
+        is_path = isinstance(volume, (str, os.PathLike)) and remote_scheme(file_of(output))
+        if is_path and overlap(os.fspath(volume), output):
+            raise InvalidError(f"output: {output} found, in which the volume {volume} lies, or it in the volume: name "
+                               "another")
 
 
 def facts_of(job: Job) -> OutputFacts:

@@ -39,7 +39,7 @@ class UnsupportedError(Error):
 
 class AccessError(Error):
     """Means that the daemon was not given the token or certificate that it asks for (UNAUTHENTICATED,
-    PERMISSION_DENIED)."""
+    PERMISSION_DENIED), or that a volume or output must not be read or written with the keys that there are."""
 
 
 class ReplacedError(Error):

@@ -9,6 +9,7 @@ import numpy as np
 import znni
 
 from fake_daemon import Broken, FakeDaemon
+from s3_server import S3Server
 
 VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
 
@@ -44,6 +45,28 @@ class ClientTest(unittest.TestCase):
                 with self.assertRaisesRegex(znni.UnavailableError, "^broken$"):
                     client.predict("same", VOLUME, f"{folder}/{name}", dtype="uint8", progress=False)
                 self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_a_bucket(self):
+        server = S3Server()
+        objects = server.buckets["data"]
+        with server.served():
+            for output in ("s3://data/v.zarr", "s3://data/c.n5/raw", "precomputed://s3://data/p"):
+                kept = set(objects)
+                with self.assertRaisesRegex(znni.UnavailableError, "^broken$"):
+                    self.client(FakeDaemon([Broken(150)], token="")).predict("same", VOLUME, output, dtype="uint8",
+                                                                             progress=False)
+                self.assertEqual(set(objects) - kept, {"c.n5/attributes.json"} if "n5" in output else set())
+                daemon = FakeDaemon([Broken(150), Broken(250)])
+                client = self.client(daemon)
+                self.assertEqual(client.predict("same", VOLUME, output, dtype="uint8", progress=False), output)
+                self.assertEqual([header.first_plane for header in daemon.headers], [0, 2, 4])
+                again = self.client(FakeDaemon()).predict("same", output, dtype="uint8", progress=False)
+                np.testing.assert_array_equal(again, VOLUME)
+                for wanted, words in ((output, "is there already"), ("s3://none/o.zarr", "s3://none/o.zarr: NoSuchBucket")):
+                    with self.assertRaisesRegex(znni.Error, words):
+                        client.predict("same", VOLUME, wanted, dtype="uint8", progress=False)
+                with self.assertRaisesRegex(znni.InvalidError, "output: .* found, in which the volume .* lies"):
+                    client.predict("same", output, output + "/", dtype="uint8", progress=False, overwrite=True)
 
     def test_the_volume_is_no_output(self):
         client = self.client(FakeDaemon())

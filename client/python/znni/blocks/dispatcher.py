@@ -128,6 +128,6 @@ class Dispatcher:
             raise not_installed(error) from None
         except Exception as error:  # KilledWorker: each process that had the block died
             reason = reason_of(error)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(Error, OSError):
                 self._run.spec.marks.fail(number, reason)
             return Outcome(reason, server)

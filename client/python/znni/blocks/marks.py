@@ -1,45 +1,49 @@
-"""Says which blocks of a job are done: a small file for each, in a folder that all machines of the job see."""
+"""Says which blocks of a job are done: a small file for each, in a folder or bucket that all machines of the job see."""
 
 from __future__ import annotations
 
 import json
-import os
-import pathlib
-import threading
-from typing import Any, Iterator
+import re
+from typing import Any, Iterable, Iterator
 
-from znni.stores.place import sync
+from znni.stores.place import Place
 
 _IN_A_FOLDER = 1000
 _FACTS = {"done": {"digest", "seconds", "skipped"}, "failed": {"reason"}}
 
 
 class Marks:
-    """Keeps marks in ``folder``. A mark is there as a whole or not at all, whenever the machine stops."""
+    """Keeps marks in ``place``. A mark is there as a whole or not at all, whenever the machine stops."""
 
-    def __init__(self, folder: str | os.PathLike) -> None:
-        self._folder = pathlib.Path(folder)
+    def __init__(self, place: Place) -> None:
+        self._place = place
 
     def is_done(self, number: int) -> bool:
         """Returns whether the block is marked as done."""
         return self.facts(number) is not None
 
+    def missing(self, numbers: Iterable[int]) -> list[int]:
+        """Returns those of the blocks that are not done."""
+        numbers = list(numbers)
+        found = self._place.read_all(_name("done", number) for number in numbers)
+        return [number for number, data in zip(numbers, found) if _facts(data, "done") is None]
+
     def facts(self, number: int) -> dict[str, Any] | None:
         """Returns the facts of a block that is done; None if it is not, or if its mark was damaged since."""
-        return _read(self._path("done", number), _FACTS["done"])
+        return _facts(self._place.read(_name("done", number)), "done")
 
     def finish(self, number: int, facts: dict[str, Any]) -> None:
         """Marks a block as done, which lies on disk. It has failed no longer."""
-        self._write(self._path("done", number), facts)
-        self._path("failed", number).unlink(missing_ok=True)
+        self._write("done", number, facts)
+        self._place.remove(_name("failed", number))
 
     def fail(self, number: int, reason: str) -> None:
         """Marks a block as failed, with the reason."""
-        self._write(self._path("failed", number), {"reason": reason})
+        self._write("failed", number, {"reason": reason})
 
     def forget(self, number: int) -> None:
         """Takes the mark of a block away, so that it is computed again."""
-        self._path("done", number).unlink(missing_ok=True)
+        self._place.remove(_name("done", number))
 
     def done(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yields number and facts of all blocks that are done."""
@@ -49,28 +53,26 @@ class Marks:
         """Returns why blocks failed, by number."""
         return {number: str(facts["reason"]) for number, facts in self._all("failed")}
 
-    def _path(self, kind: str, number: int) -> pathlib.Path:
-        return self._folder / kind / f"{number // _IN_A_FOLDER:06d}" / f"{number:09d}.json"
-
-    def _write(self, path: pathlib.Path, facts: dict[str, Any]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}")
-        new.write_text(json.dumps(facts))
-        sync(new)
-        os.replace(new, path)
-        sync(path.parent)
+    def _write(self, kind: str, number: int, facts: dict[str, Any]) -> None:
+        self._place.write(_name(kind, number), json.dumps(facts).encode())
 
     def _all(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        for path in sorted((self._folder / kind).glob("*/[0-9]*.json")):
-            facts = _read(path, _FACTS[kind])
+        names = {name: match for name in self._place.all_names(kind)
+                 if (match := re.fullmatch(r".+/(\d+)\.json", name))}
+        for match, data in zip(names.values(), self._place.read_all(names)):
+            facts = _facts(data, kind)
             if facts is not None:
-                yield int(path.stem), facts
+                yield int(match[1]), facts
 
 
-def _read(path: pathlib.Path, facts: set[str]) -> dict[str, Any] | None:
-    """Returns what a mark says; None if it is not there, or was damaged: then it does not have all ``facts``."""
+def _name(kind: str, number: int) -> str:
+    return f"{kind}/{number // _IN_A_FOLDER:06d}/{number:09d}.json"
+
+
+def _facts(data: bytes | None, kind: str) -> dict[str, Any] | None:
+    """Returns what a mark says; None if it is not there, or was damaged: then it does not have all facts."""
     try:
-        found = json.loads(path.read_text())
-    except (FileNotFoundError, ValueError):
+        found = json.loads(data) if data is not None else None
+    except ValueError:
         return None
-    return found if isinstance(found, dict) and facts <= found.keys() else None
+    return found if isinstance(found, dict) and _FACTS[kind] <= found.keys() else None

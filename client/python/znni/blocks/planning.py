@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import shutil
 import uuid
 from typing import Any
 
 from znni.blocks.grid import Grid
 from znni.blocks.mask import Mask
 from znni.blocks.serving import Serving, digests_of, form_of
-from znni.blocks.spec import JobSpec, to_json
+from znni.blocks.spec import COPY, JobSpec, to_json
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
 from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
 from znni.model import Model
-from znni.stores.address import absolute, file_of
+from znni.stores.address import absolute, overlap
 from znni.stores.opening import check_shared, open_shared_target, open_source
-from znni.stores.place import sync
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output
@@ -147,19 +145,15 @@ def _check_has_no_seams(model: Model) -> None:
 def _make_output(spec: JobSpec, target: Any) -> None:
     """Makes the output, and the folder in which the job keeps what is done, with a copy of the job."""
     target.begin()
-    shutil.rmtree(spec.copy.parent, ignore_errors=True)  # of an output that is replaced
-    spec.copy.parent.mkdir(exist_ok=True)
-    spec.copy.write_text(to_json(spec))
-    sync(spec.copy)
+    spec.place.clear()  # of an output that is replaced
+    spec.place.write(COPY, to_json(spec).encode())
     target.finish()
 
 
 def _check_keeps_files(wishes: Wishes) -> None:
     """Raises InvalidError if a file that is read would be replaced by the output."""
-    output = os.path.realpath(file_of(wishes.output))
     for path in (wishes.input, wishes.mask, wishes.network, wishes.config):
-        read = os.path.realpath(file_of(path)) if path else ""
-        if read and os.path.commonpath([read, output]) in (read, output):
+        if path and overlap(path, wishes.output):
             raise InvalidError(f"{path}: lies in the output {wishes.output}, or the output in it: name another output")
 
 

@@ -87,9 +87,9 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         help="daemon that serves --model; may be repeated")
     add("--model", default="", help="model of the servers")
     add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FOLDER.n5/dataset, "
-        "precomputed://FOLDER, FILE.h5:/dataset or FILE.npy")
-    add("-o", "--output", required=True, help="FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, which is "
-        "made now")
+        "precomputed://FOLDER, also at https:// and s3://, FILE.h5:/dataset or FILE.npy")
+    add("-o", "--output", required=True, help="FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, also at "
+        "s3://, which is made now")
     add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none)")
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")

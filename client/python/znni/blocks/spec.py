@@ -13,8 +13,12 @@ from znni.blocks.marks import Marks
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.address import file_of
+from znni.stores.place import Place
+from znni.stores.places import place_of
+from znni.stores.remote import remote_scheme
 
 FORMAT = 1
+COPY = "job.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,19 +59,19 @@ class JobSpec:
         return Grid(self.output_extent, self.block)
 
     @property
-    def copy(self) -> pathlib.Path:
-        """Returns where the job keeps a copy of this file."""
-        return folder_of(self.output) / "job.json"
+    def place(self) -> Place:
+        """Returns the folder beside the output in which the job keeps what is done, and a copy of this file."""
+        return place_of(folder_of(self.output))
 
     @property
     def marks(self) -> Marks:
         """Returns the marks of this job, of those in the folder beside the output."""
-        return Marks(folder_of(self.output) / self.identity)
+        return Marks(self.place.inside(self.identity))
 
 
-def folder_of(output: str) -> pathlib.Path:
+def folder_of(output: str) -> str:
     """Returns the folder beside an output in which its job keeps what is done."""
-    return pathlib.Path(file_of(output) + ".job")
+    return file_of(output) + ".job"
 
 
 def to_json(spec: JobSpec) -> str:
@@ -78,10 +82,11 @@ def to_json(spec: JobSpec) -> str:
 def read_spec(path: str | os.PathLike) -> JobSpec:
     """Returns the job in a file, or that of an output, of which a copy lies beside it. Raises
     NotFoundError if there is none, InvalidError if it does not hold one."""
-    if os.path.isdir(file_of(path)):
-        path = folder_of(os.fspath(path)) / "job.json"
+    path = os.fspath(path)
+    if (remote_scheme(file_of(path)) and not path.endswith(".json")) or os.path.isdir(file_of(path)):
+        path = f"{folder_of(path)}/{COPY}"
     try:
-        found = json.loads(pathlib.Path(path).read_bytes())
+        found = json.loads(_read(path))
     except OSError as error:
         raise NotFoundError(f"{path}: {error.strerror}") from None
     except ValueError as error:
@@ -90,6 +95,17 @@ def read_spec(path: str | os.PathLike) -> JobSpec:
     if not isinstance(found, dict) or found.pop("znni_job", None) != FORMAT:
         raise InvalidError(f"{path}: no job of format {FORMAT}: make it with 'znni-job plan'")
     return _checked(found, path)
+
+
+def _read(path: str) -> bytes:
+    if not remote_scheme(path):
+        return pathlib.Path(path).read_bytes()
+    folder, _, name = path.rpartition("/")
+    data = place_of(folder).read(name)
+    if data is None:
+        place_of(folder).check()
+        raise NotFoundError(f"{path}: there is no such file")
+    return data
 
 
 def _checked(found: dict[str, Any], path: str | os.PathLike) -> JobSpec:

@@ -63,7 +63,7 @@ class Worker:
     def run(self, shard: Shard) -> dict[int, Exception]:
         """Computes what is missing of a shard. Returns the errors of blocks that failed, by number."""
         numbers = shard.numbers(self._spec.grid)
-        missing = [number for number in numbers if not self._marks.is_done(number)]
+        missing = self._marks.missing(numbers)
         self._say(f"{len(missing)} blocks to compute, {len(numbers) - len(missing)} are there")
         failed: dict[int, Exception] = {}
         for at, number in enumerate(missing):
@@ -94,7 +94,7 @@ class Worker:
         self._say(f"block {number} failed: {reason}")
         try:
             self._marks.fail(number, reason)
-        except OSError as full:
+        except (Error, OSError) as full:
             self._say(f"block {number}: this is not recorded: {full}")
 
     def _finish(self, number: int) -> None:

@@ -6,10 +6,11 @@ import os
 import re
 from typing import NamedTuple
 
-from znni.errors import InvalidError
+from znni.errors import InvalidError, NotFoundError
 from znni.stores.n5 import container_of, is_n5
-from znni.stores.place import place_of
+from znni.stores.places import place_of
 from znni.stores.precomputed import is_precomputed
+from znni.stores.remote import remote_scheme
 from znni.stores.zarr_store import is_zarr, is_zarr_path
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
@@ -28,9 +29,9 @@ class Address(NamedTuple):
 
 def _by_name(path: str) -> Address | None:
     """Returns the address that a path's name makes clear."""
-    scheme, separator, rest = path.partition("://")
-    if separator and scheme in _SCHEMES:
-        return Address(scheme, rest)
+    front, rest = _without_scheme(path)
+    if front:
+        return Address(front[:-3], rest)
     if path.endswith(".npy"):
         return Address("npy", path)
     hdf5 = _HDF5.fullmatch(path)
@@ -61,9 +62,12 @@ def input_address(path: str | os.PathLike) -> Address:
     path = os.fspath(path)
     known = _by_name(path) or _by_content(path)
     if known:
-        return known
+        return _checked(known)
     if os.path.isdir(path):
         raise InvalidError(f"{path}: {_found(path)} found, which is no volume: {_EXPECTED}")
+    if remote_scheme(path):
+        place_of(path).check()
+        raise NotFoundError(f"{path}: no volume found: neither zarr, nor N5, nor precomputed")
     raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
 
 
@@ -71,22 +75,42 @@ def output_address(path: str | os.PathLike) -> Address:
     """Returns the address of an output. Raises InvalidError if it is of no kind that is written."""
     path = os.fspath(path)
     known = _by_name(path)
-    if known is None or (known.kind == "zarr" and "://" not in path and not path.rstrip("/").endswith(".zarr")):
+    inner = known is not None and known.kind == "zarr" and not path.startswith("zarr://")
+    if known is None or (inner and not path.rstrip("/").endswith(".zarr")):
         raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
-    return known if known.kind == "hdf5" else Address(known.kind, known.path.rstrip("/"))
+    return known if known.kind == "hdf5" else _checked(Address(known.kind, known.path.rstrip("/")))
+
+
+def _checked(address: Address) -> Address:
+    """Returns the address. Raises InvalidError for a file that lies elsewhere than on this machine."""
+    if address.kind in ("npy", "hdf5") and remote_scheme(address.path):
+        raise InvalidError(f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an address "
+                           "lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://...")
+    return address
+
+
+def _without_scheme(path: str) -> tuple[str, str]:
+    """Returns what says the kind of a folder in front of its path or address, and the latter."""
+    scheme, separator, rest = path.partition("://")
+    return (scheme + separator, rest) if separator and scheme in _SCHEMES else ("", path)
 
 
 def absolute(path: str | os.PathLike) -> str:
-    """Returns a path from the root on, with what stands in front of it and the dataset behind it."""
-    scheme, separator, rest = os.fspath(path).partition("://")
-    if separator:
-        return scheme + separator + absolute(rest)
-    file, colon, dataset = scheme.partition(":")
-    return os.path.abspath(file) + colon + dataset
+    """Returns a path from the root on, with what stands in front of it and the dataset behind it. Addresses stay."""
+    front, rest = _without_scheme(os.fspath(path))
+    if remote_scheme(rest):
+        return front + rest
+    file, colon, dataset = rest.partition(":")
+    return front + os.path.abspath(file) + colon + dataset
 
 
 def file_of(path: str | os.PathLike) -> str:
-    """Returns the file or folder of a path itself."""
-    scheme, separator, rest = os.fspath(path).partition("://")
-    file = rest if separator and scheme in _SCHEMES else os.fspath(path)
-    return file.partition(":")[0].rstrip("/")
+    """Returns the file or folder of a path itself, or its address."""
+    _, rest = _without_scheme(os.fspath(path))
+    return (rest if remote_scheme(rest) else rest.partition(":")[0]).rstrip("/")
+
+
+def overlap(one: str, other: str) -> bool:
+    """Returns whether one of two paths lies in the other, or is it."""
+    first, second = (file if remote_scheme(file) else os.path.realpath(file) for file in map(file_of, (one, other)))
+    return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")

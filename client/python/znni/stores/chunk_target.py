@@ -11,8 +11,9 @@ import numpy as np
 
 from znni.box import Triple
 from znni.stores.array import ArrayTarget
-from znni.stores.partial import Partial
-from znni.stores.place import Place, place_of
+from znni.stores.partials import partial_of
+from znni.stores.place import Place
+from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts, Target
 from znni.stores.tensors import TensorArray, tensorstore_module
 
@@ -33,7 +34,7 @@ class ChunkTarget(Target):
         tensorstore_module()
         self._path = path
         self._facts = facts
-        self._partial = Partial(path, overwrite, container)
+        self._partial = partial_of(path, overwrite, container)
         self._target: ArrayTarget | None = None
         self._place: Place
         self.chunk: Triple = tuple(min(edge_of(facts.dtype), n) for n in facts.shape[1:])  # type: ignore[assignment]

@@ -10,7 +10,8 @@ from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
 from znni.stores.n5_geometry import attributes_of, geometry_of
-from znni.stores.place import Place, place_of
+from znni.stores.place import Place
+from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts
 from znni.stores.shared import SharedOutput
 from znni.stores.tensors import TensorArray, arranged, open_store
@@ -52,6 +53,7 @@ def _find(place: Place) -> tuple[Place, dict[str, Any]]:
     first = level.read_json(ATTRIBUTES)
     if first is not None and "dimensions" in first:
         return level, {**(attributes or {}), **first}
+    place.check()
     arrays = ", ".join(_arrays(place)) or "none"
     if attributes is None and arrays == "none":
         raise NotFoundError(f"{place.path}: there is no array of N5: no {ATTRIBUTES} in it")

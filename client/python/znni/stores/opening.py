@@ -15,8 +15,8 @@ from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.n5 import N5Source, N5Target
 from znni.stores.npy import NpyTarget, load_npy, open_npy
-from znni.stores.partial import Partial
-from znni.stores.place import place_of
+from znni.stores.partials import partial_of
+from znni.stores.places import place_of
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts, Source, Target
 from znni.stores.shared import SharedOutput
@@ -71,7 +71,7 @@ def check_output(output: Any, overwrite: bool) -> None:
     if not isinstance(output, (str, os.PathLike)):
         return
     kind, path, _ = output_address(output)
-    Partial(path, overwrite, n5.container_of(path) if kind == "n5" else "")
+    partial_of(path, overwrite, n5.container_of(path) if kind == "n5" else "")
 
 
 def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:

@@ -1,4 +1,4 @@
-"""Where the files of a store lie: a folder."""
+"""Where the files of a store lie: a folder, of this machine or elsewhere."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import abc
 import json
 import os
 import pathlib
+import shutil
 import threading
-from typing import Any
+from typing import Any, Iterable
 
 from znni.errors import AccessError, InvalidError
 
@@ -41,9 +42,28 @@ class Place(abc.ABC):
     def write(self, name: str, data: bytes) -> None:
         """Returns once the file lies there for good. It is there as a whole or not at all, whenever this stops."""
 
+    def read_all(self, names: Iterable[str]) -> list[bytes | None]:
+        """Returns what read() does, of several files."""
+        return [self.read(name) for name in names]
+
+    @abc.abstractmethod
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there."""
+
     @abc.abstractmethod
     def names(self) -> list[str]:
-        """Returns the names of what lies in it, in order; none if there is no such folder, or it cannot be listed."""
+        """Returns the names of what lies in it, in order; none if there is no such folder, or listing it is dear."""
+
+    @abc.abstractmethod
+    def all_names(self, folder: str) -> list[str]:
+        """Returns the names of all files in the folder ``folder`` of this one and in those within, in order."""
+
+    @abc.abstractmethod
+    def clear(self) -> None:
+        """Removes all that lies in it."""
+
+    def check(self) -> None:
+        """Raises NotFoundError if there is no bucket."""
 
     @abc.abstractmethod
     def sync(self, names: list[str]) -> None:
@@ -78,9 +98,9 @@ class Folder(Place):
     def read(self, name: str) -> bytes | None:
         try:
             return (self._folder / name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
-        except OSError as error:
+        except PermissionError as error:
             raise AccessError(f"{self.path}/{name}: {error.strerror}") from None
 
     def write(self, name: str, data: bytes) -> None:
@@ -92,6 +112,16 @@ class Folder(Place):
         os.replace(new, path)
         sync(path.parent)
 
+    def remove(self, name: str) -> None:
+        (self._folder / name).unlink(missing_ok=True)
+
+    def all_names(self, folder: str) -> list[str]:
+        files = (path for path in (self._folder / folder).rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self._folder)) for path in files)
+
+    def clear(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
     def names(self) -> list[str]:
         return sorted(os.listdir(self._folder)) if self._folder.is_dir() else []
 
@@ -99,8 +129,3 @@ class Folder(Place):
         files = [path for path in (self._folder / name for name in names) if path.is_file()]
         for path in [*files, *{file.parent for file in files}]:
             sync(path)
-
-
-def place_of(path: str | os.PathLike) -> Place:
-    """Returns the folder at a path."""
-    return Folder(path)

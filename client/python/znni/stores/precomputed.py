@@ -8,7 +8,8 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
-from znni.stores.place import Place, place_of
+from znni.stores.place import Place
+from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts
 from znni.stores.shared import SharedOutput
 from znni.stores.tensors import TensorArray, arranged, open_store
@@ -29,6 +30,7 @@ def _find(place: Place) -> tuple[dict[str, Any], int]:
     """Returns info and the number of the scale that a volume is read from: the first, largest one."""
     info = place.read_json(INFO)
     if info is None:
+        place.check()
         raise NotFoundError(f"{place.path}: there is no precomputed volume: no file {INFO} in it")
     kind = info.get("@type", "neuroglancer_multiscale_volume")
     if kind != "neuroglancer_multiscale_volume" or not info.get("scales"):

@@ -14,14 +14,16 @@ _KINDS = {"NOT_FOUND": NotFoundError, "PERMISSION_DENIED": AccessError, "UNAUTHE
           "UNAVAILABLE": UnavailableError, "DEADLINE_EXCEEDED": UnavailableError, "ABORTED": UnavailableError,
           "INVALID_ARGUMENT": InvalidError, "FAILED_PRECONDITION": InvalidError, "DATA_LOSS": InvalidError,
           "OUT_OF_RANGE": InvalidError, "UNIMPLEMENTED": InvalidError}
+_KEYS = ("; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or of AWS_PROFILE; "
+         "AWS_NO_SIGN_REQUEST=YES is for public buckets")
 
 
-def tensorstore_module() -> Any:
-    """Returns tensorstore. Raises InvalidError where it is not installed."""
+def tensorstore_module(what: str = "volumes in N5 and precomputed") -> Any:
+    """Returns tensorstore. Raises InvalidError where it is not installed, for ``what`` needs it."""
     try:
         return importlib.import_module("tensorstore")
     except ImportError:
-        raise InvalidError("volumes in N5 and precomputed need tensorstore: pip install 'znni[tensorstore]'") from None
+        raise InvalidError(f"{what} need tensorstore: pip install 'znni[tensorstore]'") from None
 
 
 def error_of(error: Exception, name: str) -> Error:
@@ -31,7 +33,8 @@ def error_of(error: Exception, name: str) -> Error:
     status = re.match(r"([A-Z_]+): ", text)
     unnamed = InvalidError if isinstance(error, ValueError) else Error
     kind = _KINDS.get(status[1], Error) if status else unnamed
-    return kind(f"{name}: {text[status.end():] if status else text}")
+    hint = _KEYS if kind is AccessError and "s3://" in name else ""
+    return kind(f"{name}: {text[status.end():] if status else text}{hint}")
 
 
 def open_store(spec: dict[str, Any], name: str) -> Any:

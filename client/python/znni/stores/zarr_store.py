@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from znni.box import Triple
-from znni.errors import InvalidError, NotFoundError
+from znni.box import Box, Triple
+from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry, geometry_of, multiscale_of
 from znni.stores.array import ArraySource, ArrayTarget
-from znni.stores.partial import Partial
-from znni.stores.place import place_of, Place
+from znni.stores.partials import partial_of
+from znni.stores.place import Place
+from znni.stores.places import place_of
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
 from znni.stores.shared import SharedOutput
 
@@ -32,15 +34,23 @@ def zarr_module() -> Any:
     return zarr
 
 
+def store_of(path: str, **options: bool) -> Any:
+    """Returns what zarr is told to open for a path: the path itself, or a RemoteStore with ``options``."""
+    if not remote_scheme(path):
+        return path
+    return importlib.import_module("znni.stores.zarr_remote").RemoteStore(place_of(path), **options)
+
+
 def open_node(path: str) -> Any:
     """Returns the array or group that ``path`` names: a container, and what lies behind its name in it."""
     zarr = zarr_module()
     match = re.fullmatch(r"(.*?\.zarr)(?:/+(.*))?", path, re.DOTALL)
     root, inner = (match[1], (match[2] or "").strip("/")) if match else (path, "")
     try:
-        node = zarr.open(root, mode="r")
+        node = zarr.open(store_of(root, read_only=True), mode="r")
         return node[inner] if inner else node
     except (FileNotFoundError, KeyError, IndexError):  # the last of an array, which has nothing in it
+        place_of(root).check()
         raise NotFoundError(f"{path}: there is no zarr array or group") from None
 
 
@@ -70,12 +80,16 @@ def _is_group(node: Any) -> bool:
     return isinstance(node, zarr_module().Group)
 
 
+def _arrays(group: Any) -> str:
+    return ", ".join(key for key, _ in group.arrays()) or "none"
+
+
 def _first_array(group: Any, name: str) -> Any:
     """Returns the first array of an OME-NGFF image. Raises InvalidError if the group is none."""
     multiscales = _multiscales(group.attrs)
     if not multiscales:
-        arrays = ", ".join(key for key, _ in group.arrays()) or "none"
-        raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image; arrays in it: {arrays}")
+        arrays = f"; arrays in it: {_arrays(group)}" if not remote_scheme(str(group.store)) else ""  # a list is dear
+        raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image{arrays}")
     return group[multiscales[0]["datasets"][0]["path"]]
 
 
@@ -89,6 +103,16 @@ class ZarrSource(ArraySource):
         for multiscale in _multiscales(group.attrs) if group is not None else ():
             path = array.path[len(group.path):].strip("/")
             self.geometry = self.geometry or geometry_of(multiscale, path, name)
+
+    def read(self, box: Box) -> np.ndarray:
+        try:
+            return super().read(box)
+        except (Error, OSError, MemoryError):
+            raise
+        except Exception as error:  # whatever codecs raise
+            at = ", ".join(f"{axis} {a} to {b}" for axis, a, b in zip("zyx", *box))
+            raise InvalidError(f"{self.name}: a chunk cannot be decoded, of the voxels {at}: "
+                               f"{type(error).__name__}: {error}") from error
 
     @staticmethod
     def _parent(array: Any) -> Any:
@@ -116,7 +140,8 @@ class ZarrTarget(Target):
     def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
         self._zarr = zarr_module()
         self._facts = facts
-        self._partial = Partial(path, overwrite)
+        self._partial = partial_of(os.fspath(path), overwrite)
+        self._store: Any = None
         self._target: ArrayTarget | None = None
         self._edge = 128 if facts.dtype.itemsize == 1 else 64
         self.chunk: Triple = tuple(min(self._edge, n) for n in facts.shape[1:])  # type: ignore[assignment]
@@ -126,7 +151,8 @@ class ZarrTarget(Target):
     def begin(self) -> None:
         facts = self._facts
         version = facts.zarr_format or 2
-        group = self._zarr.open_group(str(self._partial.begin()), mode="w", zarr_format=version)
+        self._store = store_of(str(self._partial.begin()), holds_back=True)
+        group = self._zarr.open_group(self._store, mode="w", zarr_format=version)
         geometry = facts.geometry or Geometry().moved(facts.origin)
         ndim = len(facts.file_shape)
         ome = "0.5" if version == 3 else "0.4"
@@ -159,6 +185,8 @@ class ZarrTarget(Target):
 
     def finish(self) -> None:
         self._target = None
+        if not isinstance(self._store, str):
+            self._store.release()
         self._partial.finish()
 
     def discard(self) -> None:
@@ -176,4 +204,4 @@ def shared(group: Any, path: str) -> SharedOutput:
 def open_shared(path: str) -> SharedOutput:
     """Returns the output at a path, to read and write."""
     open_node(path)  # raises NotFoundError
-    return shared(zarr_module().open_group(path, mode="r+"), path)
+    return shared(zarr_module().open_group(store_of(path), mode="r+"), path)

@@ -5,8 +5,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from znni.blocks import marks as module
 from znni.blocks.marks import Marks
+from znni.stores import place as module
+from znni.stores.place import Folder
 
 
 FACTS = {"digest": "d", "seconds": 1.5, "skipped": None}
@@ -15,7 +16,7 @@ FACTS = {"digest": "d", "seconds": 1.5, "skipped": None}
 class MarksTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "out.zarr.job"
-        self.marks = Marks(self.folder)
+        self.marks = Marks(Folder(self.folder))
 
     def done(self):
         return dict(self.marks.done())

@@ -14,6 +14,8 @@ from znni.stores.n5 import N5Target
 from znni.stores.opening import open_source
 from znni.stores.seam import OutputFacts
 
+from s3_server import S3Server
+
 
 class MaskTest(unittest.TestCase):
     def setUp(self):
@@ -47,6 +49,19 @@ class MaskTest(unittest.TestCase):
                 start = [0, 0, 0]
                 start[axis] = (4, 5, 6)[axis]
                 self.assertFalse(mask.covers(Box(tuple(start), (6, 7, 8))))
+
+    def test_a_mask_in_a_bucket(self):
+        values = np.zeros((6, 7, 8), bool)
+        values[3, 4, 5] = True
+        list(self.paths(values))
+        server = S3Server()
+        with server.served():
+            server.buckets["data"].update({str(path.relative_to(self.folder)): path.read_bytes()
+                                           for path in self.folder.rglob("*") if path.is_file()})
+            for name in ("m.zarr", "m.n5/mask"):
+                mask = Mask(f"s3://data/{name}", (6, 7, 8))
+                self.assertEqual([mask.covers(Box((3, 4, x), (4, 5, 6))) for x in (4, 5)], [True, True])
+                self.assertFalse(mask.covers(Box((4, 0, 0), (6, 7, 8))))
 
     def test_a_mask_may_be_coarser(self):
         values = np.zeros((1, 2, 3, 4), np.uint16)

@@ -17,6 +17,7 @@ from znni.stores.seam import OutputFacts
 
 from fake_daemon import Refused
 from job_case import EXTENT, JobCase
+from s3_server import S3Server
 
 
 class ProgramTest(JobCase):
@@ -83,6 +84,51 @@ class ProgramTest(JobCase):
                                      "--overwrite")
             self.assertEqual((code, err.count("\n")), (2, 1))
             self.assertIn("lies in the output", err)
+
+    def test_a_job_in_a_bucket(self):
+        server = S3Server()
+        objects = server.buckets["data"]
+        self.enterContext(server.served())
+        objects.update({f"in.zarr/{path.relative_to(self.input)}": path.read_bytes()
+                        for path in pathlib.Path(self.input).rglob("*") if path.is_file()})
+        self.input = "s3://data/in.zarr"
+        for self.output, where in (("s3://data/o.zarr", "o.zarr"), ("s3://data/o.n5/p", "o.n5/p"), ("precomputed://s3://data/p", "p")):
+            self.plan()
+            self.assertEqual(self.call("run", self.job, "--shard", "1/2")[0], 0)
+            self.assertEqual(sum(name.startswith(f"{where}.job/") for name in objects), 4)
+            self.assertRegex(self.call("status", self.output)[1], "^3 of 6 blocks done, 0 of them skipped; 3 missing")
+            self.daemon.streams = [Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "not this block")]
+            self.assertEqual(self.call("run", self.output, "--retries", "0")[0], 1)
+            self.assertIn("block 0 failed: not this block", self.call("status", self.output)[1])
+            self.assertEqual(self.call("run", f"s3://data/{where}.job/job.json")[0], 0)
+            chunk = next(name for name in sorted(objects) if name.startswith(f"{where}/") and len(objects[name]) > 50000)
+            objects[chunk] = objects[chunk][:-9]
+            self.assertRegex(self.call("verify", self.job, "--repair")[1], "^0 blocks missing, 1 damaged")
+            self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
+            with open_source(self.output) as source:
+                np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
+            self.plan("--overwrite")
+            self.assertRegex(self.call("status", self.output)[1], "^0 of 6 blocks done")
+        for arguments, words in ((("run", "s3://data/x.zarr"), "s3://data/x.zarr.job/job.json: there is no such file"),
+                                 (("status", "s3://none/x.zarr"), "s3://none/x.zarr.job: NoSuchBucket"),
+                                 (("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
+                                   "http://127.0.0.1:1/o.zarr"), "http://127.0.0.1:1/o.zarr: is read only")):
+            code, _, err = self.call(*arguments)
+            self.assertEqual((code, err.count("\n")), (2, 1), err)
+            self.assertIn(words, err)
+
+    def test_a_bucket_that_takes_no_more(self):
+        server = S3Server()
+        self.enterContext(server.served())
+        self.output = "s3://data/o.zarr"
+        self.plan()
+        server.frozen.add("data")
+        code, _, err = self.call("run", self.job, "--retries", "0")
+        self.assertEqual(code, 2)
+        self.assertRegex(err, "block 0 failed: s3://data/o.zarr/0/.*: AccessDenied")
+        self.assertRegex(err, "block 0: this is not recorded: s3://data/o.zarr.job/.*: AccessDenied")
+        server.frozen.clear()
+        self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
 
     def test_exit_codes_say_whether_running_again_helps(self):
         self.plan()

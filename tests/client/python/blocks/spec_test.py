@@ -19,7 +19,7 @@ class SpecTest(JobCase):
         self.assertEqual(read_spec(self.path), self.spec)
 
     def test_a_copy_lies_beside_the_output(self):
-        for path in (self.spec.output, self.spec.output + "/", self.spec.copy):
+        for path in (self.spec.output, self.spec.output + "/", self.spec.output + ".job/job.json"):
             self.assertEqual(read_spec(path), self.spec)
 
     def refuse(self, words, text):

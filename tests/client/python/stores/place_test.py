@@ -8,13 +8,13 @@ from unittest import mock
 
 from znni.errors import AccessError, InvalidError
 from znni.stores import place as module
-from znni.stores.place import Folder, place_of
+from znni.stores.place import Folder
 
 
 class FolderTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.place = place_of(f"{self.folder}/v/")
+        self.place = Folder(f"{self.folder}/v/")
 
     def test_files(self):
         self.assertEqual((self.place.read("a"), self.place.names(), self.place.path), (None, [], f"{self.folder}/v"))

@@ -84,6 +84,15 @@ class ZarrTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "^v: a group found, expected an array .*; arrays in it: raw$"):
             ZarrSource(open_node(f"{self.folder}/g.zarr/volumes"), "v")
 
+    def test_a_chunk_cut_in_half(self):
+        self.written(facts(3))
+        chunk = pathlib.Path(self.path, "0/c/0/1/0/0")
+        chunk.write_bytes(chunk.read_bytes()[:20])
+        source = ZarrSource(open_node(self.path), "v")
+        source.read(Box((0, 0, 0), (64, 4, 5)))
+        with self.assertRaisesRegex(InvalidError, "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
+            source.read(Box((60, 0, 0), (70, 4, 5)))
+
     def test_nothing_there(self):
         with self.assertRaisesRegex(NotFoundError, "v.ome.zarr: there is no zarr array or group"):
             open_node(self.path)

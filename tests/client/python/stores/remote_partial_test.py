@@ -1,0 +1,77 @@
+"""Outputs in buckets until they are complete."""
+
+from znni.errors import AccessError, InvalidError, NotFoundError
+from znni.stores.opening import open_target
+from znni.stores.remote import Remote
+from znni.stores.remote_partial import RemotePartial
+
+from store_case import OUTPUTS, VOXELS, StoreCase
+
+PATH = "s3://data/a/o.zarr"
+
+
+class RemotePartialTest(StoreCase):
+    def test_an_output_that_was_written(self):
+        partial = RemotePartial(PATH, False)
+        self.assertEqual(self.objects, {})
+        self.assertEqual(partial.begin(), PATH)
+        Remote(PATH).write("zarr.json", b"{}")
+        partial.finish()
+        self.assertEqual(self.objects, {"a/o.zarr/zarr.json": b"{}"})
+        with self.assertRaisesRegex(InvalidError, "a/o.zarr: is there already: pass overwrite=True"):
+            RemotePartial(PATH, False)
+
+    def test_what_a_killed_writer_left_behind_is_removed(self):
+        RemotePartial(PATH, False).begin()
+        Remote(PATH).write("0/c/0", b"x")
+        partial = RemotePartial(PATH, False)
+        partial.begin()
+        self.assertNotIn("a/o.zarr/0/c/0", self.objects)
+        partial.discard()
+        partial.discard()
+        self.assertEqual(self.objects, {})
+
+    def test_what_cannot_be_removed_is_said(self):
+        partial = RemotePartial(PATH, False)
+        partial.begin()
+        self.s3.frozen.add("data")
+        with self.assertLogs("znni", "WARNING") as said:
+            partial.discard()
+        self.assertRegex(said.output[0], "s3://data/a/o.zarr: what was written is still there: .*AccessDenied")
+
+    def test_what_others_wrote_is_kept(self):
+        self.objects.update({"a/o.zarr/thesis.pdf": b"x", "a/o.zarr2": b"y"})
+        with self.assertRaisesRegex(InvalidError, "is there already"):
+            RemotePartial(PATH, False)
+        RemotePartial(PATH, True).discard()
+        self.assertEqual(len(self.objects), 2)
+        RemotePartial(PATH, True).begin()
+        self.assertEqual(sorted(self.objects), ["a/o.zarr/.znni-partial", "a/o.zarr2"])
+
+    def test_where_nothing_can_be_written(self):
+        for path, kind, words in (("http://127.0.0.1:1/o.zarr", InvalidError, "is read only: name an output in a folder or at"),
+                                  ("s3://data", InvalidError, "s3://data: a whole bucket found"),
+                                  ("s3://none/o.zarr", NotFoundError, "s3://none/o.zarr: NoSuchBucket")):
+            with self.assertRaisesRegex(kind, words):
+                RemotePartial(path, False)
+        self.s3.frozen.add("data")
+        with self.assertRaisesRegex(AccessError, "o.zarr/.*: AccessDenied"):
+            RemotePartial(PATH, False).begin()
+
+    def test_an_output_is_no_volume_before_it_is_complete(self):
+        for form in OUTPUTS:
+            path = form.format("s3://data")
+            target = open_target(path, self.facts(), False)
+            target.begin()
+            target.write((0, 0, 0), VOXELS)
+            names = {name.rpartition("/")[2] for name in self.objects if "c.n5/attributes.json" != name}
+            self.assertFalse(names & {"zarr.json", "attributes.json", "info"})
+            with self.assertRaises(NotFoundError):
+                self.read(path)
+            target.discard()
+            self.assertEqual(set(self.objects) - {"c.n5/attributes.json"}, set())
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
