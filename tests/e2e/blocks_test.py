@@ -19,10 +19,15 @@ import zarr
 import znni.dask
 from znni.blocks.spec import read_spec
 from znni.blocks.status import status_of
+from znni.box import Box
+from znni.stores.opening import open_source
 
 import nets
 from harness import LONGEST_START, ZNNID, Daemon
 from padded_test import unet
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "client/python"))
+from s3_server import S3Server
 
 MEM = "256M"
 EXTENT = (132, 72, 68)  # 12 blocks of 64x64x64 voxels, or of what is left, for the net that pads
@@ -110,6 +115,30 @@ class BlocksTest(unittest.TestCase):
         found = self.voxels("many")
         self.assertEqual((found.shape, whole.shape), ((2, *EXTENT),) * 2)
         self.assertLess(np.abs(found - whole).max(), 1e-4 * np.abs(whole).max())
+
+    def test_a_bucket_and_a_machine_that_is_killed(self):
+        network = self.work / "unet.onnx"
+        options = ("-m", network, "--mem", MEM, "--threads", "1")
+        self.call("run", self.plan("calm", *options))
+        server = S3Server()
+        objects = server.buckets["data"]
+        objects.update({f"in.zarr/{path.relative_to(self.work / 'in.zarr')}": path.read_bytes()
+                        for path in (self.work / "in.zarr").rglob("*") if path.is_file()})
+        for output in ("s3://data/out.zarr", "precomputed://s3://data/out"):
+            with server.served(), mock.patch.dict(self.environment, {name: value for name, value in os.environ.items()
+                                                                     if name.startswith("AWS_")}):
+                self.call("plan", "-i", "s3://data/in.zarr", "-o", output, "--block", "64,64,64", *options)
+                with self.start("run", output, stderr=subprocess.PIPE) as killed:
+                    self.wait_for_blocks(output, random.randint(1, 3), killed)
+                    killed.send_signal(signal.SIGKILL)
+                    killed.stderr.read()
+                done = status_of(read_spec(output)).done
+                with self.start("run", output, stderr=subprocess.PIPE) as again:
+                    self.assertIn(f"{12 - done} blocks to compute, {done} are there", again.stderr.read())
+                self.assertEqual(self.call("verify", output), "0 blocks missing, 0 damaged\n")
+                with open_source(output) as source:
+                    found = source.read(Box((0, 0, 0), EXTENT))
+            np.testing.assert_array_equal(found, self.voxels("calm"))
 
     def test_daemons_of_which_one_is_killed(self):
         with Daemon(self.work / "models", mem=MEM) as first, Daemon(self.work / "models", mem=MEM) as second:

@@ -6,6 +6,7 @@ import hmac
 import http.server
 import os
 import re
+import sys
 import threading
 import urllib.parse
 from unittest import mock
@@ -38,8 +39,7 @@ class S3Server:
     def served(self):
         """Yields its address. The environment names it, and KEY and SECRET, meanwhile."""
         handler = type("Handler", (_Handler,), {"of": self})
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        server.daemon_threads = True
+        server = _Server(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
         names = {"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
@@ -50,6 +50,12 @@ class S3Server:
         finally:
             server.shutdown()
             server.server_close()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # of a client that was killed
+            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
