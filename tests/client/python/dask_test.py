@@ -12,10 +12,13 @@ import grpc
 import numpy as np
 import znni.dask
 from znni.blocks import serving, tasks, worker_pool
+from znni.box import Box
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
+from znni.stores.opening import open_source
 
 from fake_daemon import FakeDaemon, Refused
 from job_case import EXTENT, JobCase
+from s3_server import S3Server
 
 
 class DaskTest(JobCase):
@@ -45,6 +48,18 @@ class DaskTest(JobCase):
         self.assertEqual(tasks._pools._pools, {}, "the run has ended")
         np.testing.assert_array_equal(self.found(), self.volume)
         self.assertEqual((seen[0], seen[-1], len(seen)), ((0, self.volume.size), (self.volume.size,) * 2, 7))
+
+    def test_a_bucket(self):
+        server = S3Server()
+        with server.served():
+            self.output = "s3://data/out.zarr"
+            self.daemon.streams = [Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "no turn for it")]
+            with self.assertRaisesRegex(Error, r"s3://data/out.zarr: block \d failed: no turn for it"):
+                self.predict()
+            status = znni.dask.run(self.client, self.output, progress=False)
+            self.assertEqual((status.done, status.missing, status.failed), (6, 0, {}))
+            with open_source(self.output) as source:
+                np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
 
     def test_padding_and_options_are_those_of_the_plan(self):
         self.volume[:, :64] = 0

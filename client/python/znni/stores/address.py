@@ -14,9 +14,9 @@ from znni.stores.remote import remote_scheme
 from znni.stores.zarr_store import is_zarr, is_zarr_path
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
+_LOCAL = "file://"
 _SCHEMES = ("n5", "precomputed", "zarr")  # as Neuroglancer has them: in front of the address of a folder
 _EXPECTED = "expected FILE.npy, FILE.h5:/dataset, FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER"
-_MOST_NAMES = 5  # of what lies in a folder, in an error
 
 
 class Address(NamedTuple):
@@ -50,21 +50,15 @@ def _by_content(path: str) -> Address | None:
     return next((Address(kind, path) for kind, is_kind in kinds.items() if is_kind(place)), None)
 
 
-def _found(path: str) -> str:
-    """Returns what a folder has, for an error."""
-    names = place_of(path).names()
-    more = ", ..." if len(names) > _MOST_NAMES else ""
-    return f"a folder with {', '.join(names[:_MOST_NAMES])}{more}" if names else "an empty folder"
-
-
 def input_address(path: str | os.PathLike) -> Address:
     """Returns the address of a volume. Raises InvalidError if it is of no kind that is read."""
-    path = os.fspath(path)
-    known = _by_name(path) or _by_content(path)
+    path = os.fspath(path).removeprefix(_LOCAL)
+    known = _by_name(path) or (_by_content(path) if remote_scheme(path) or os.path.isdir(path) else None)
     if known:
         return _checked(known)
+    _check_scheme(path)
     if os.path.isdir(path):
-        raise InvalidError(f"{path}: {_found(path)} found, which is no volume: {_EXPECTED}")
+        raise InvalidError(f"{path}: {place_of(path).found()}, which is no volume: {_EXPECTED}")
     if remote_scheme(path):
         place_of(path).check()
         raise NotFoundError(f"{path}: no volume found: neither zarr, nor N5, nor precomputed")
@@ -73,7 +67,7 @@ def input_address(path: str | os.PathLike) -> Address:
 
 def output_address(path: str | os.PathLike) -> Address:
     """Returns the address of an output. Raises InvalidError if it is of no kind that is written."""
-    path = os.fspath(path)
+    path = os.fspath(path).removeprefix(_LOCAL)
     known = _by_name(path)
     inner = known is not None and known.kind == "zarr" and not path.startswith("zarr://")
     if known is None or (inner and not path.rstrip("/").endswith(".zarr")):
@@ -82,17 +76,26 @@ def output_address(path: str | os.PathLike) -> Address:
 
 
 def _checked(address: Address) -> Address:
-    """Returns the address. Raises InvalidError for a file that lies elsewhere than on this machine."""
+    """Returns the address. Raises InvalidError for what lies where it cannot be read."""
+    _check_scheme(address.path)
     if address.kind in ("npy", "hdf5") and remote_scheme(address.path):
         raise InvalidError(f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an address "
                            "lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://...")
     return address
 
 
+def _check_scheme(path: str) -> None:
+    scheme, separator, _ = path.partition("://")
+    if separator and not remote_scheme(path):
+        raise InvalidError(f"{path}: {scheme}:// found, expected s3://, http:// or https://; an array that zarr opened "
+                           "is taken, too")
+
+
 def _without_scheme(path: str) -> tuple[str, str]:
     """Returns what says the kind of a folder in front of its path or address, and the latter."""
     scheme, separator, rest = path.partition("://")
-    return (scheme + separator, rest) if separator and scheme in _SCHEMES else ("", path)
+    front, rest = (scheme + separator, rest) if separator and scheme in _SCHEMES else ("", path)
+    return front, rest.removeprefix(_LOCAL)
 
 
 def absolute(path: str | os.PathLike) -> str:

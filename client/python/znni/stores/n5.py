@@ -56,7 +56,7 @@ def _find(place: Place) -> tuple[Place, dict[str, Any]]:
     place.check()
     arrays = ", ".join(_arrays(place)) or "none"
     if attributes is None and arrays == "none":
-        raise NotFoundError(f"{place.path}: there is no array of N5: no {ATTRIBUTES} in it")
+        raise NotFoundError(f"{place.path}: there is no array of N5: no {ATTRIBUTES} in it: {place.found()}")
     raise NotFoundError(f"{place.path}: a group of N5 found, expected an array; arrays in it: {arrays}")
 
 

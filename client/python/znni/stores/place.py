@@ -12,6 +12,8 @@ from typing import Any, Iterable
 
 from znni.errors import AccessError, InvalidError
 
+_MOST_NAMES = 5  # of what lies in a folder, in an error
+
 
 def sync(path: str | os.PathLike) -> None:
     """Returns once the file or folder is on disk."""
@@ -64,6 +66,12 @@ class Place(abc.ABC):
 
     def check(self) -> None:
         """Raises NotFoundError if there is no bucket."""
+
+    def found(self) -> str:
+        """Returns what was found in it, for an error."""
+        names = self.names()
+        more = ", ..." if len(names) > _MOST_NAMES else ""
+        return f"a folder with {', '.join(names[:_MOST_NAMES])}{more} found" if names else "nothing found"
 
     @abc.abstractmethod
     def sync(self, names: list[str]) -> None:

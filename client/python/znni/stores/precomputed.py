@@ -31,7 +31,7 @@ def _find(place: Place) -> tuple[dict[str, Any], int]:
     info = place.read_json(INFO)
     if info is None:
         place.check()
-        raise NotFoundError(f"{place.path}: there is no precomputed volume: no file {INFO} in it")
+        raise NotFoundError(f"{place.path}: there is no precomputed volume: no file {INFO} in it: {place.found()}")
     kind = info.get("@type", "neuroglancer_multiscale_volume")
     if kind != "neuroglancer_multiscale_volume" or not info.get("scales"):
         raise InvalidError(f"{place.path}/{INFO}: {kind} of {len(info.get('scales') or ())} scales found, expected "

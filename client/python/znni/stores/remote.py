@@ -23,12 +23,13 @@ def remote_scheme(path: str) -> str:
 
 
 def _credentials() -> dict[str, Any]:
-    """Returns the credentials that the environment names; the usual chain of AWS finds others by itself."""
+    """Returns the credentials that the environment names, or else the usual chain of AWS from a profile on: without the
+    profile's name, TensorStore passes over it."""
     if os.environ.get("AWS_NO_SIGN_REQUEST", "").lower() in _TRUE:
         return {"aws_credentials": {"type": "anonymous"}}
     if os.environ.get("AWS_ACCESS_KEY_ID") and os.environ.get("AWS_SECRET_ACCESS_KEY"):
         return {"aws_credentials": {"type": "environment"}}
-    return {}
+    return {"aws_credentials": {"type": "default", "profile": os.environ.get("AWS_PROFILE") or "default"}}
 
 
 def _bucket(bucket: str, path: str) -> dict[str, Any]:
@@ -104,6 +105,9 @@ class Remote(Place):
 
     def names(self) -> list[str]:
         return []  # it would be a list of all objects
+
+    def found(self) -> str:
+        return "no such objects found" if self.is_writable else "no such files found"
 
     def all_names(self, folder: str) -> list[str]:
         key_range = tensorstore_module().KvStore.KeyRange

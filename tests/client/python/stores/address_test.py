@@ -33,7 +33,7 @@ class AddressTest(unittest.TestCase):
         self.assertEqual(input_address(self.folder / "v2").kind, "zarr")
 
     def test_says_what_was_found(self):
-        with self.assertRaisesRegex(InvalidError, "an empty folder found, which is no volume: expected FILE.npy"):
+        with self.assertRaisesRegex(InvalidError, "nothing found, which is no volume: expected FILE.npy"):
             input_address(self.folder)
         for name in "gfedcba":
             (self.folder / name).touch()
@@ -47,6 +47,18 @@ class AddressTest(unittest.TestCase):
         for path in ("v.tif", "v.zarr/0", str(self.folder)):
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written: expected FILE.npy"):
                 output_address(path)
+
+    def test_schemes(self):
+        for path, found in (("file:///a/v.zarr", Address("zarr", "/a/v.zarr")),
+                            ("precomputed://file:///a/v", Address("precomputed", "/a/v")),
+                            ("n5://s3://b/v", Address("n5", "s3://b/v"))):
+            self.assertEqual((input_address(path), output_address(path)), (found, found))
+        for path in ("gs://b/v.zarr", "zarr://gs://b/v", "gs://b/v.n5/a", "ftp://b/v.npy"):
+            for use in (input_address, output_address):
+                with self.assertRaisesRegex(InvalidError, "(gs|ftp):// found, expected s3://, http:// or https://"):
+                    use(path)
+        with self.assertRaisesRegex(InvalidError, "gs:// found"):
+            input_address("gs://b/v")
 
     def test_paths_from_the_root_on(self):
         here = os.getcwd()

@@ -142,7 +142,7 @@ class N5Test(unittest.TestCase):
         self.make(where="c")
         with self.assertRaisesRegex(NotFoundError, "v.n5: a group of N5 found, expected an array; arrays in it: a/b, c$"):
             N5Source(Folder(self.folder / "v.n5"))
-        with self.assertRaisesRegex(NotFoundError, "x: there is no array of N5: no attributes.json in it"):
+        with self.assertRaisesRegex(NotFoundError, "x: there is no array of N5: no attributes.json in it: nothing found"):
             N5Source(Folder(self.folder / "x"))
 
     def test_what_is_written_is_read(self):

@@ -10,6 +10,7 @@ from znni.errors import AccessError, InvalidError, NotFoundError, UnavailableErr
 from znni.stores.opening import open_raw, open_source
 from znni.stores.remote import Remote, remote_scheme
 
+from s3_server import KEY, SECRET
 from store_case import OUTPUTS, VOXELS, StoreCase
 
 
@@ -53,6 +54,24 @@ class RemoteTest(StoreCase):
             self.refuse(AccessError, "AccessDenied.*AWS_NO_SIGN_REQUEST=YES is for public buckets")
             self.s3.public.add("data")
             np.testing.assert_array_equal(self.read("s3://data/v.zarr"), VOXELS)
+
+    def test_no_keys_at_all(self):
+        self.write("s3://data/v.zarr")
+        without = {"AWS_ACCESS_KEY_ID": "", "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(self.folder)}
+        with mock.patch.dict(os.environ, without):
+            self.refuse(AccessError, "AccessDenied.*; the keys are those of AWS_ACCESS_KEY_ID")
+
+    def test_keys_of_a_profile(self):
+        self.write("s3://data/v.zarr")
+        (self.folder / "config").touch()
+        profile = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+                   "AWS_SHARED_CREDENTIALS_FILE": f"{self.folder}/credentials", "AWS_CONFIG_FILE": f"{self.folder}/config",
+                   "AWS_EC2_METADATA_DISABLED": "true"}
+        for name, more in (("default", {}), ("me", {"AWS_PROFILE": "me"})):
+            keys = f"[{name}]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
+            (self.folder / "credentials").write_text(keys)
+            with mock.patch.dict(os.environ, {**profile, **more}):
+                np.testing.assert_array_equal(self.read("s3://data/v.zarr"), VOXELS)
 
     def test_no_such_bucket_or_object(self):
         for form in OUTPUTS:
