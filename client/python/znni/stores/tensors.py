@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import re
 from typing import Any, Sequence
 
@@ -14,16 +15,22 @@ _KINDS = {"NOT_FOUND": NotFoundError, "PERMISSION_DENIED": AccessError, "UNAUTHE
           "UNAVAILABLE": UnavailableError, "DEADLINE_EXCEEDED": UnavailableError, "ABORTED": UnavailableError,
           "INVALID_ARGUMENT": InvalidError, "FAILED_PRECONDITION": InvalidError, "DATA_LOSS": InvalidError,
           "OUT_OF_RANGE": InvalidError, "UNIMPLEMENTED": InvalidError}
+_LEAST = (0, 1, 86)  # the first that says of a bucket that it is not there
 _KEYS = ("; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or of AWS_PROFILE; "
          "AWS_NO_SIGN_REQUEST=YES is for public buckets")
 
 
 def tensorstore_module(what: str = "volumes in N5 and precomputed") -> Any:
-    """Returns tensorstore. Raises InvalidError where it is not installed, for ``what`` needs it."""
+    """Returns tensorstore. Raises InvalidError where it is not installed or too old, for ``what`` needs it."""
     try:
-        return importlib.import_module("tensorstore")
+        module = importlib.import_module("tensorstore")
     except ImportError:
-        raise InvalidError(f"{what} need tensorstore: pip install 'znni[tensorstore]'") from None
+        raise InvalidError(f"{what} need tensorstore: pip install 'znni[tensorstore]' (Python 3.11 or newer)") from None
+    version = importlib.metadata.version("tensorstore")
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < _LEAST:
+        raise InvalidError(f"tensorstore {version} found, expected {'.'.join(map(str, _LEAST))} or newer: "
+                           "pip install 'znni[tensorstore]'")
+    return module
 
 
 def error_of(error: Exception, name: str) -> Error:

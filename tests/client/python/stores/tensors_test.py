@@ -1,11 +1,12 @@
 """Arrays of TensorStore."""
 
 import unittest
+from unittest import mock
 
 import numpy as np
 import tensorstore
 from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnavailableError
-from znni.stores.tensors import TensorArray, arranged, error_of, open_store
+from znni.stores.tensors import TensorArray, arranged, error_of, open_store, tensorstore_module
 
 METADATA = {"dimensions": [5, 4, 3], "blockSize": [2, 2, 2], "dataType": "int16", "compression": {"type": "raw"}}
 
@@ -33,6 +34,14 @@ class TensorsTest(unittest.TestCase):
         moved = TensorArray(store[tensorstore.d[:].translate_to[7]], (2, 2, 2), "v")
         moved[0:1] = np.full((1, 4, 3), 9, "i2")
         self.assertEqual((moved[:].sum(), store[0].read().result().sum()), (9 * 12, 9 * 12))
+
+    def test_an_old_version(self):
+        with mock.patch("importlib.metadata.version", return_value="0.1.85rc1"):
+            with self.assertRaisesRegex(InvalidError, "^tensorstore 0.1.85rc1 found, expected 0.1.86 or newer: pip install"):
+                tensorstore_module()
+        for version in ("0.1.86", "0.2", "1.0.0"):
+            with mock.patch("importlib.metadata.version", return_value=version):
+                self.assertIs(tensorstore_module(), tensorstore)
 
     def test_errors_are_one_line_of_the_kind_that_they_are(self):
         for status, kind in (("NOT_FOUND", NotFoundError), ("PERMISSION_DENIED", AccessError), ("ABORTED", UnavailableError),
