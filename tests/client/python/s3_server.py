@@ -26,12 +26,13 @@ def signature_of(secret, scope, when, canonical):
 
 
 class S3Server:
-    """Has `buckets` of objects by name. All but those in `public` are for KEY and SECRET; those in `frozen`
-    cannot be written to. `broken` requests are answered by 503 before one that is not. `asked` are those that came."""
+    """Has `buckets` of objects by name. All but those in `public` are for KEY and SECRET; those in `frozen` cannot be
+    written to, and those in `unlisted` not listed, so that what is missing is refused. `broken` requests are answered
+    by 503 before one that is not. `asked` are those that came."""
 
     def __init__(self):
         self.buckets = {"data": {}}
-        self.public, self.frozen = set(), set()
+        self.public, self.frozen, self.unlisted = set(), set(), set()
         self.asked = []
         self.broken = 0
 
@@ -110,6 +111,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.command in ("PUT", "DELETE") and bucket in self.of.frozen:
             return self._refuse(403, "AccessDenied")
         objects = self.of.buckets[bucket]
+        if bucket in self.of.unlisted and key not in objects and self.command in ("GET", "HEAD"):
+            return self._refuse(403, "AccessDenied")
         if not key:
             return self._list(objects, dict(urllib.parse.parse_qsl(parts.query)))
         return self._object(objects, key, body)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
-from znni.errors import InvalidError, NotFoundError
+from znni.errors import AccessError, InvalidError, NotFoundError
 from znni.stores.n5 import container_of, is_n5
 from znni.stores.places import place_of
 from znni.stores.precomputed import is_precomputed
@@ -45,9 +45,16 @@ def _by_name(path: str) -> Address | None:
 
 def _by_content(path: str) -> Address | None:
     """Returns the address of a folder by what lies in it."""
-    place = place_of(path)
-    kinds = {"precomputed": is_precomputed, "n5": is_n5, "zarr": is_zarr}
-    return next((Address(kind, path) for kind, is_kind in kinds.items() if is_kind(place)), None)
+    place, refused = place_of(path), None
+    for kind, is_kind in (("precomputed", is_precomputed), ("n5", is_n5), ("zarr", is_zarr)):
+        try:
+            if is_kind(place):
+                return Address(kind, path)
+        except AccessError as error:  # also of what is missing, where objects cannot be listed
+            refused = error
+    if refused:
+        raise refused
+    return None
 
 
 def input_address(path: str | os.PathLike) -> Address:

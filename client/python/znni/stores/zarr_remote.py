@@ -8,6 +8,7 @@ from typing import Any, AsyncIterator, Iterable
 from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype
 
+from znni.errors import AccessError
 from znni.stores.remote import Remote
 from znni.stores.tensors import error_of
 
@@ -24,11 +25,16 @@ def _slice(wanted: ByteRequest | None) -> slice | None:
 
 class RemoteStore(Store):
     """Is a folder at an address, for zarr. If it ``holds_back``, what describes groups and arrays is written by
-    release() alone."""
+    release() alone.
+
+    ``refused`` is the last error of reading what describes a group or an array. Where objects cannot be listed, S3
+    refuses those that are missing, too, and zarr asks for files of both of its versions.
+    """
 
     def __init__(self, place: Remote, *, read_only: bool = False, holds_back: bool = False) -> None:
         super().__init__(read_only=read_only)
         self._place = place
+        self.refused: AccessError | None = None
         self._held: dict[str, bytes] | None = {} if holds_back else None
 
     def release(self) -> None:
@@ -60,7 +66,13 @@ class RemoteStore(Store):
     async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
         if self._held is not None and key in self._held:
             return prototype.buffer.from_bytes(self._held[key])
-        found = await self._done(self._place.objects.read(key, byte_range=_slice(byte_range)), key)
+        try:
+            found = await self._done(self._place.objects.read(key, byte_range=_slice(byte_range)), key)
+        except AccessError as error:
+            if key.rpartition("/")[2] not in _DESCRIPTIONS:
+                raise
+            self.refused = error
+            return None
         return prototype.buffer.from_bytes(found.value) if found.state == "value" else None
 
     async def get_partial_values(self, prototype: BufferPrototype,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from znni.box import Box, Triple
-from znni.errors import Error, InvalidError, NotFoundError
+from znni.errors import AccessError, Error, InvalidError, NotFoundError
 from znni.geometry import Geometry, geometry_of, multiscale_of
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.partials import partial_of
@@ -46,10 +46,13 @@ def open_node(path: str) -> Any:
     zarr = zarr_module()
     match = re.fullmatch(r"(.*?\.zarr)(?:/+(.*))?", path, re.DOTALL)
     root, inner = (match[1], (match[2] or "").strip("/")) if match else (path, "")
+    store = store_of(root, read_only=True)
     try:
-        node = zarr.open(store_of(root, read_only=True), mode="r")
+        node = zarr.open(store, mode="r")
         return node[inner] if inner else node
     except (FileNotFoundError, KeyError, IndexError):  # the last of an array, which has nothing in it
+        if getattr(store, "refused", None):
+            raise store.refused from None
         place_of(root).check()
         raise NotFoundError(f"{path}: there is no zarr array or group") from None
 
@@ -61,7 +64,16 @@ def is_zarr_path(path: str) -> bool:
 
 def is_zarr(place: Place) -> bool:
     """Returns whether a folder is an array or a group of zarr."""
-    return any(place.read(name) is not None for name in ("zarr.json", ".zarray", ".zgroup"))
+    refused = None
+    for name in ("zarr.json", ".zarray", ".zgroup"):
+        try:
+            if place.read(name) is not None:
+                return True
+        except AccessError as error:
+            refused = error
+    if refused:
+        raise refused
+    return False
 
 
 def open_array(path: str) -> Any:

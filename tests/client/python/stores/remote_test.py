@@ -80,6 +80,18 @@ class RemoteTest(StoreCase):
         self.refuse(NotFoundError, "s3://none/v: NoSuchBucket", "s3://none/v")
         self.refuse(NotFoundError, "s3://data/v: no volume found: neither zarr, nor N5", "s3://data/v")
 
+    def test_a_bucket_that_cannot_be_listed(self):
+        for form in OUTPUTS:
+            self.write(form.format("s3://data"))
+        self.write("s3://data/two.zarr", version=2)
+        self.s3.unlisted.add("data")
+        self.objects.update({name.replace("two.zarr", "two"): data for name, data in self.objects.items()})
+        for path in (*(form.format("s3://data") for form in OUTPUTS), "s3://data/two.zarr", "s3://data/two.zarr/0", "s3://data/p",
+                     "s3://data/two"):
+            np.testing.assert_array_equal(self.read(path), VOXELS)
+        for path in ("s3://data/x.zarr", "s3://data/x.n5", "precomputed://s3://data/x", "s3://data/x"):
+            self.refuse(AccessError, "s3://data/x.*: AccessDenied", path)
+
     def test_kinds_by_what_lies_there(self):
         for form in OUTPUTS:
             self.write(form.format("s3://data"))
