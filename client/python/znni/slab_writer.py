@@ -34,6 +34,8 @@ class SlabWriter:
             return self._write_at_once(planes)
         while len(planes):
             end = self._first + self._gathered
+            if self._gathered and end % self._target.depth == 0:  # writing it failed the last time
+                self.flush()
             count = min(len(planes), self._target.depth - end % self._target.depth)
             self._gather(planes[:count])
             planes = planes[count:]

@@ -4,9 +4,12 @@ import logging
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 import znni
+from znni import patience
+from znni.stores import remote
 
 from fake_daemon import Broken, FakeDaemon
 from s3_server import S3Server
@@ -67,6 +70,25 @@ class ClientTest(unittest.TestCase):
                         client.predict("same", VOLUME, wanted, dtype="uint8", progress=False)
                 with self.assertRaisesRegex(znni.InvalidError, "output: .* found, in which the volume .* lies"):
                     client.predict("same", output, output + "/", dtype="uint8", progress=False, overwrite=True)
+
+    def test_a_bucket_that_is_busy_for_a_while(self):
+        quick = {"max_retries": 3, "initial_delay": "1ms", "max_delay": "2ms"}
+        self.enterContext(mock.patch.object(remote, "_RETRIES", quick))
+        self.enterContext(mock.patch.object(patience, "_FIRST_DELAY", 0))
+        for output in ("s3://data/v.zarr", "s3://data/c.n5/raw"):
+            server, daemon = S3Server(), FakeDaemon()
+
+            def is_busy(command, path):
+                chunks.append(command == "PUT" and path.endswith("/0/0/0"))
+                return chunks[-1] and sum(chunks) <= 6  # the first put, its three tries again, and more
+
+            chunks, server.is_busy = [], is_busy
+            with server.served():
+                client = self.client(daemon)
+                client.predict("same", VOLUME, output, dtype="uint8", progress=False)
+                self.assertEqual([header.first_plane for header in daemon.headers], [0, 0])
+                again = self.client(FakeDaemon()).predict("same", output, dtype="uint8", progress=False)
+                np.testing.assert_array_equal(again, VOLUME)
 
     def test_the_volume_is_no_output(self):
         client = self.client(FakeDaemon())

@@ -36,6 +36,11 @@ class S3Server:
         self.asked = []
         self.broken = 0
 
+    def is_busy(self, *_):
+        """Whether a request is answered by 503."""
+        self.broken -= 1
+        return self.broken >= 0
+
     @contextlib.contextmanager
     def served(self):
         """Yields its address. The environment names it, and KEY and SECRET, meanwhile."""
@@ -100,8 +105,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.of.asked.append((self.command, self.path))
         parts = urllib.parse.urlsplit(self.path)
         bucket, _, key = urllib.parse.unquote(parts.path).lstrip("/").partition("/")
-        if self.of.broken:
-            self.of.broken -= 1
+        if self.of.is_busy(self.command, parts.path):
             return self._refuse(503, "SlowDown")
         wrong = "" if bucket in self.of.public else self._wrong_signature()
         if wrong:

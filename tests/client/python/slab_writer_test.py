@@ -1,11 +1,13 @@
 """Planes become slabs of whole chunks."""
 
+import contextlib
 import unittest
 from unittest import mock
 
 import numpy as np
 from znni import slab_writer
 from znni.box import Box
+from znni.errors import UnavailableError
 from znni.slab_writer import SlabWriter
 from znni.stores.seam import Target
 
@@ -75,6 +77,20 @@ class SlabWriterTest(unittest.TestCase):
             writer.write(5, twos)
             writer.flush()
             self.assertEqual(target.output[0, :, 0, 0].tolist(), [1] * 6 + [2] * 2 + [0] * 12)
+
+    def test_a_slab_that_could_not_be_written_is_written_when_planes_come_again(self):
+        volume = np.random.default_rng(3).integers(1, 255, (20, 2, 6, 7)).astype(np.uint8)
+        for depth in (1, 4, 20):
+            target, z = Recorder(depth), 0
+            writer = SlabWriter(target, Box((0, 0, 0), (20, 6, 7)), 2, U8)
+            for size in (3, 6, 11):
+                with mock.patch.object(target, "write", side_effect=UnavailableError("busy")), \
+                        contextlib.suppress(UnavailableError):
+                    writer.write(z, volume[z:z + size])
+                writer.write(z, volume[z:z + size])
+                z += size
+            writer.flush()
+            np.testing.assert_array_equal(target.output, volume.transpose(1, 0, 2, 3))
 
 
 if __name__ == "__main__":
