@@ -14,6 +14,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "planner/base/memory_limit.hpp"
 #include "planner/base/repository.hpp"
@@ -126,6 +127,19 @@ Result<void> find_gpu(const Plugins& plugins, Session& session) {
   if (!gpu) return gpu.error().within("no GPU to plan for (--machine FILE describes another machine's)");
   session.gpu = *std::move(gpu);
   return {};
+}
+
+// Fails if a plan for another machine's GPU was asked for, and nothing tells what its layers take.
+Result<void> check_gpu_primitives(const Session& session) {
+  if (!session.options.split || session.options.machine.empty()) return {};
+  const std::span<const Primitive* const> all = session.catalogue.primitives();
+  const bool known = std::any_of(all.begin(), all.end(),
+                                 [](const Primitive* primitive) { return primitive->device == DeviceKind::gpu; });
+  if (known) return {};
+  return Error{ErrorCode::invalid_argument,
+               session.options.machine +
+                   ": no record is of a primitive of the GPU: add some (docs/timings.md), or give " +
+                   "--plugin libznni_cuda.so to have this build's predicted by their formulas"};
 }
 
 Result<std::vector<RunRecord>> read_measured(const std::vector<std::string>& files) {
@@ -241,6 +255,7 @@ Result<Session> open_session(const PlannerOptions& options) {
   Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable);
   if (!catalogue) return catalogue.error();
   session.catalogue = *std::move(catalogue);
+  if (Result<void> known = check_gpu_primitives(session); !known) return known.error();
   if (Result<void> read = read_recorded(session); !read) return read.error();
   Result<std::vector<RunRecord>> measured = read_measured(options.measured);
   if (!measured) return measured.error();

@@ -53,6 +53,14 @@ class Places(program_case.ProgramCase):
         self.assertLess(float(less.split("predicted")[1].split("voxels/s")[0].replace(",", "")), rates["cpu-gpu"])
         self.refused(3, *arguments, "--strategy", "gpu", "--gpu-mem", "100")
 
+    def test_a_gpu_of_which_nothing_is_known_is_told_with_the_mend(self):
+        unknown = self.folder / "unknown.pbtxt"
+        unknown.write_text((self.golden / "machine.pbtxt").read_text().split("record {")[0])
+        for strategy in ("gpu", "gpu-host-ram", "cpu-gpu"):
+            said = self.refused(2, "--model", self.small, "--machine", unknown, "--strategy", strategy)
+            self.assertIn(f"{unknown}: no record is of a primitive of the GPU: add some (docs/timings.md), or give "
+                          "--plugin libznni_cuda.so", said)
+
     def test_plans_over_places_are_explained(self):
         arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
                      "--strategy", "cpu-gpu", "--max-extent", 64)
