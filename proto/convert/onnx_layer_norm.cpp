@@ -58,14 +58,26 @@ Result<void> check_one_output(const onnx::NodeProto& node) {
   return {};
 }
 
+// Returns a constant input of one number per channel, which are along its last axis.
+Result<std::vector<float>> channels_at(const OnnxNode& node, const OnnxBuilder& builder, int input, std::int64_t f) {
+  const onnx::TensorProto* constant = builder.constant(node.proto, input);
+  const Result<std::vector<std::int64_t>> dims = constant == nullptr ? std::vector<std::int64_t>{} : dims_of(*constant);
+  if (!dims) return dims.error();
+  const bool suits =
+      dims->empty() || std::all_of(dims->begin(), dims->end() - 1, [](auto extent) { return extent == 1; });
+  if (suits) return builder.vector(node.proto, input, f);
+  return unsupported("constant " + in_quotes(node.proto.input(input)) +
+                     " has other axes than the last, which is that of the images");
+}
+
 Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f) {
   NodeWeights weights;
-  Result<std::vector<float>> scale = builder.vector(node.proto, scale_input, f);
+  Result<std::vector<float>> scale = channels_at(node, builder, scale_input, f);
   if (!scale) return scale.error();
   weights.scale = *std::move(scale);
   weights.shift.assign(weights.scale.size(), 0.0F);
   if (!OnnxBuilder::has_input(node.proto, shift_input)) return weights;
-  Result<std::vector<float>> shift = builder.vector(node.proto, shift_input, f);
+  Result<std::vector<float>> shift = channels_at(node, builder, shift_input, f);
   if (!shift) return shift.error();
   weights.shift = *std::move(shift);
   return weights;

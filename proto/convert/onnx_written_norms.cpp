@@ -22,11 +22,17 @@ const onnx::TensorProto* constant_of(const OnnxGraph& graph, const std::string& 
   return found == graph.constants.end() ? nullptr : found->second;
 }
 
+// Returns whether the constant holds one number, and no axis beside that. One of more axes would add them to what it
+// is computed with. Nothing is copied, because a file may name a large constant often.
+bool is_one_number(const onnx::TensorProto* constant) {
+  const Result<std::int64_t> count = constant == nullptr ? 0 : count_of(*constant);
+  return count && *count == 1 && constant->dims_size() <= 1;
+}
+
 // Returns the one number of a constant.
 std::optional<float> number_of(const OnnxGraph& graph, const std::string& tensor) {
   const onnx::TensorProto* constant = constant_of(graph, tensor);
-  const Result<std::int64_t> count = constant == nullptr ? 0 : count_of(*constant);
-  if (!count || *count != 1) return std::nullopt;
+  if (!is_one_number(constant)) return std::nullopt;
   const Result<std::vector<float>> values = floats_of(*constant);
   return values ? std::optional(values->front()) : std::nullopt;
 }
@@ -38,6 +44,7 @@ std::optional<std::int64_t> axis_of(const OnnxGraph& graph, const onnx::NodeProt
   if (!attributes) return std::nullopt;
   Result<std::vector<std::int64_t>> axes = attributes->integers("axes");
   const onnx::TensorProto* tensor = mean.input_size() > 1 ? constant_of(graph, mean.input(1)) : nullptr;
+  if (tensor != nullptr && !is_one_number(tensor)) return std::nullopt;
   if (tensor != nullptr) axes = integers_of(*tensor);
   const Result<std::int64_t> keeps = attributes->integer("keepdims", 1);
   const bool is_one = axes && axes->size() == 1 && keeps && *keeps == 1;

@@ -49,6 +49,21 @@ TEST(OnnxLayerNorm, IsTakenInByAConvolutionBehindIt) {
   EXPECT_EQ(network.nodes[0].operation, Operation(AcrossChannels{AcrossKind::norm, 0.125F}));
 }
 
+TEST(OnnxLayerNorm, ScaleAndShiftAreAlongTheLastAxis) {
+  for (const test::Integers& dims : {test::Integers{1, 2}, test::Integers{1, 1, 1, 2}}) {
+    OnnxModel model = turned_model(-1);
+    model.tensor("wide", dims, {3.0F, 4.0F});
+    model.proto.mutable_graph()->mutable_node(1)->set_input(1, "wide");
+    EXPECT_EQ(model.read().weights[1].scale, (std::vector<float>{3, 4}));
+  }
+  for (const int input : {1, 2}) {
+    OnnxModel model = turned_model(-1);
+    model.tensor("tall", {2, 1}, {3.0F, 4.0F});
+    model.proto.mutable_graph()->mutable_node(1)->set_input(input, "tall");
+    EXPECT_THAT(model.refusal(), HasSubstr("constant 'tall' has other axes than the last"));
+  }
+}
+
 TEST(OnnxLayerNorm, OverSpaceIsRefused) {
   EXPECT_THAT(turned_model(3).refusal(), HasSubstr("node '/n' (LayerNormalization): from axis = 3 on is not supported; "
                                                    "only of the images alone, where they are the last axis"));

@@ -82,6 +82,20 @@ TEST(OnnxWrittenNorms, AreNoneIfAnotherReadsWhatIsBetween) {
   }
 }
 
+// A constant of one number and several axes adds these to what it is computed with.
+TEST(OnnxWrittenNorms, OfConstantsWithAxesAreNone) {
+  for (const char* name : {"power", "epsilon"}) {
+    OnnxModel model(2);
+    model.node("Relu", {"in"}, {"x"});
+    add_written(model, 1, false, false);
+    for (onnx::TensorProto& constant : *model.proto.mutable_graph()->mutable_initializer()) {
+      if (constant.name() != name) continue;
+      for (int axis = 0; axis < 6; ++axis) constant.add_dims(1);
+    }
+    EXPECT_THAT(model.output("n").refusal(), HasSubstr("(ReduceMean): over axes [1] is not supported"));
+  }
+}
+
 TEST(OnnxWrittenNorms, OfOtherPowersAreNone) {
   OnnxModel model(2);
   model.node("Relu", {"in"}, {"x"});
