@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "primitives/core/primitive.hpp"
+
 namespace znni {
 
 double tensors_bytes(const LayerProblem& problem, Format in, Format out) {

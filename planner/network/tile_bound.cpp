@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "planner/network/channel_numbers.hpp"
+
 namespace znni {
 namespace {
 
@@ -50,6 +52,12 @@ Result<void> check_window(const Network& network) {
     return invalid("has a window, and no node that normalises over all voxels, pools them or aligns their corners");
   }
   if (Result<void> sound = check_poolings(network); !sound) return sound;
+  if (const Node* const numbers = find_arg_max(network); numbers != nullptr) {
+    return Error{ErrorCode::unsupported,
+                 "node " + numbers->name +
+                     " writes numbers of channels, and windows that overlap would make means of "
+                     "them; export the network without its ArgMax"};
+  }
   if (network.window == Vec3{}) return {};
   if (!covers(Vec3::cube(most_extent), network.window)) {
     return invalid("the window, " + to_string(network.window) + ", is larger than 2^30 along an axis");

@@ -43,7 +43,8 @@ struct ModelInfo {
   Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
   Vec3 least_input;             // smallest extent of a volume
   Vec3 window;                  // over which the network normalises, if it does so over all voxels; else zeros
-  WindowBlend blend;            // of the windows that lie over volumes of another extent
+  std::int64_t largest_channel_number = 0;  // that an output holds (planner/network/channel_numbers.hpp)
+  WindowBlend blend;                        // of the windows that lie over volumes of another extent
   bool is_dense =
       true;  // neither pads nor normalises nor has strides of its own: any box of a volume stands for itself
   // Returns whether a stream may begin again at any plane.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/network/channel_numbers.hpp"
 #include "planner/network/named_tensors.hpp"
 
 namespace znni {
@@ -87,6 +88,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.window = window_of(planned);
   info_.blend = planned.blend;
   info_.is_dense = is_dense(planned.network);
+  info_.largest_channel_number = largest_channel_number(planned.network);
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;
   info_.predicted_voxels_per_second = endless_rate(planned.plan.predicted);

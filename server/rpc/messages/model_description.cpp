@@ -114,7 +114,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["precision"] = std::string(to_string(model.precision));
   properties["plan_memory_bytes"] = std::to_string(model.memory.total());
   properties["input_datatypes"] = "FP32,FP16,UINT8,UINT16";
-  properties["output_datatypes"] = "FP32,FP16,UINT8";
+  properties["output_datatypes"] = types_that_hold(model.largest_channel_number);
   properties["max_request_bytes"] = std::to_string(limits.most_request_bytes);
   properties["max_response_bytes"] = std::to_string(limits.most_response_bytes);
   properties["max_chunk_bytes"] = std::to_string(limits.most_chunk_bytes);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/rpc/base/client_text.hpp"
+#include "server/rpc/messages/datatypes.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -71,6 +72,9 @@ Result<void> check_version(std::string_view model, std::string_view version) {
 Result<InferRequest> check_infer_request(const ModelInferRequest& request, const ModelInfo& model) {
   const Result<RequestParameters> parameters = check_request_parameters(request.parameters());
   if (!parameters) return parameters.error().within("model " + in_quotes(model.name));
+  if (const Result<void> exact = check_holds_numbers(parameters->output_type, model.largest_channel_number); !exact) {
+    return exact.error().within("model " + in_quotes(model.name));
+  }
   Result<GivenInputs> inputs = check_inputs(request, model);
   if (!inputs) return inputs.error();
   Result<std::vector<RequestedOutput>> outputs = check_outputs(request, model);

@@ -23,6 +23,9 @@ Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const Mod
     return invalid("datatype " + in_quotes(header.datatype()) + " found, expected " + std::string(input_datatypes));
   const Result<ElementType> output = output_type(header.output_datatype());
   if (!output) return output.error().within("model " + in_quotes(model.name));
+  if (const Result<void> exact = check_holds_numbers(*output, model.largest_channel_number); !exact) {
+    return exact.error().within("model " + in_quotes(model.name));
+  }
   if (header.channels() != model.f_in) {
     return invalid(std::to_string(header.channels()) + " channels found, expected " + std::to_string(model.f_in));
   }

@@ -30,5 +30,18 @@ TEST(Datatypes, OutputErrorNamesWhatWasFoundAndWhatIsPossible) {
   EXPECT_EQ(type.error().message, "output_datatype is 'UINT16', expected FP32, FP16 or UINT8");
 }
 
+TEST(Datatypes, NumbersOfChannelsNeedATypeThatHoldsThem) {
+  for (const auto& [largest, types] : {std::pair<std::int64_t, std::string>{0, "FP32,FP16,UINT8"},
+                                       {1, "FP32,FP16"},
+                                       {2048, "FP32,FP16"},
+                                       {2049, "FP32"}}) {
+    EXPECT_EQ(types_that_hold(largest), types);
+    for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::u8}) {
+      const bool holds = types.find(datatype(type)) != std::string::npos;
+      EXPECT_EQ(check_holds_numbers(type, largest).has_value(), holds) << datatype(type) << " of " << largest;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace znni::rpc

@@ -49,6 +49,18 @@ TEST(RequestChecks, EveryInputType) {
   }
 }
 
+TEST(RequestChecks, NumbersOfChannelsAreWrittenInTypesThatHoldThem) {
+  ModelInferRequest request = twice_request({6, 5, 4});
+  (*request.mutable_parameters())["output_datatype"].set_string_param("UINT8");
+  ModelInfo model = twice_model();
+  EXPECT_TRUE(check_infer_request(request, model));
+  model.largest_channel_number = 4;
+  const Result<InferRequest> refused = check_infer_request(request, model);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, HasSubstr("does not hold the numbers of channels"));
+}
+
 TEST(RequestChecks, BatchCountsVolumes) {
   ModelInferRequest request = twice_request({6, 5, 4});
   set_shape(request, {3, 1, 6, 5, 4});

@@ -32,6 +32,21 @@ void expect_invalid(const v1::VolumeHeader& header, const std::string& part) {
   EXPECT_THAT(head.error().message, HasSubstr(part));
 }
 
+TEST(VolumeChecks, NumbersOfChannelsAreWrittenInTypesThatHoldThem) {
+  ModelInfo model = twice_model();
+  v1::VolumeHeader asked = header();
+  asked.set_output_datatype("UINT8");
+  EXPECT_TRUE(check_volume_header(asked, model));
+  model.largest_channel_number = 4;
+  const Result<VolumeHead> refused = check_volume_header(asked, model);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, HasSubstr("output_datatype is 'UINT8', which does not hold the numbers of "
+                                                 "channels that the model writes, 0 to 4; expected FP32,FP16"));
+  asked.set_output_datatype("FP16");
+  EXPECT_TRUE(check_volume_header(asked, model));
+}
+
 TEST(VolumeChecks, LegalHeader) {
   const Result<VolumeHead> head = check_volume_header(header(), twice_model());
   ASSERT_TRUE(head) << head.error().message;

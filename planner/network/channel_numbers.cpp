@@ -1,0 +1,42 @@
+#include "planner/network/channel_numbers.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "primitives/core/index.hpp"
+
+namespace znni {
+namespace {
+
+bool is_arg_max(const Node& node) {
+  const auto* across = std::get_if<AcrossChannels>(&node.operation);
+  return across != nullptr && (across->kind == AcrossKind::arg_max || across->kind == AcrossKind::arg_max_last);
+}
+
+bool passes_values_on(const Operation& operation) {
+  return std::holds_alternative<Crop>(operation) || std::holds_alternative<Concat>(operation) ||
+         std::holds_alternative<Upsample>(operation);
+}
+
+}  // namespace
+
+std::int64_t largest_channel_number(const Network& network) {
+  const std::vector<std::int64_t> channels = images(network);
+  std::vector<std::int64_t> largest = {0};  // per value
+  for (const Node& node : network.nodes) {
+    const int input = node.inputs.front();
+    std::int64_t own = is_arg_max(node) ? channels[index(input)] - 1 : 0;
+    if (passes_values_on(node.operation)) {
+      for (const int each : node.inputs) own = std::max(own, largest[index(each)]);
+    }
+    largest.push_back(own);
+  }
+  return largest.back();
+}
+
+const Node* find_arg_max(const Network& network) {
+  const auto found = std::find_if(network.nodes.begin(), network.nodes.end(), is_arg_max);
+  return found == network.nodes.end() ? nullptr : &*found;
+}
+
+}  // namespace znni
