@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Iterable
+from typing import Any
 
 import grpc
 import numpy as np
@@ -18,9 +18,10 @@ from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
 from znni.run import Run
-from znni.stores.address import file_of, overlap
+from znni.stores.address import file_of
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
+from znni.stores.overlap import check_apart
 from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
 
@@ -149,18 +150,10 @@ def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
     volumes = volume.values() if isinstance(volume, dict) else [volume]
     if output is not None and any(_is_same(output, each) for each in volumes):
         raise InvalidError("output: the volume itself found, expected another array")
-    if isinstance(output, (str, os.PathLike)):
-        _check_keeps(os.fspath(output), volumes)
+    if isinstance(output, (str, os.PathLike)) and remote_scheme(file_of(output)):  # removed before the volume is read
+        for each in volumes:
+            check_apart(each, os.fspath(output), overwrite)
     return open_target(output, facts_of(job), overwrite)
-
-
-def _check_keeps(output: str, volumes: Iterable[Any]) -> None:
-    """Raises InvalidError if a volume would be removed before it is read, which it is not on this machine's disk."""
-    for volume in volumes:
-        is_path = isinstance(volume, (str, os.PathLike)) and remote_scheme(file_of(output))
-        if is_path and overlap(os.fspath(volume), output):
-            raise InvalidError(f"output: {output} found, in which the volume {volume} lies, or it in the volume: name "
-                               "another")
 
 
 def facts_of(job: Job) -> OutputFacts:

@@ -17,8 +17,9 @@ from znni.client import Client, facts_of
 from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
 from znni.model import Model
-from znni.stores.address import absolute, overlap
+from znni.stores.address import absolute
 from znni.stores.opening import check_shared, open_shared_target, open_source
+from znni.stores.overlap import check_apart
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output
@@ -151,10 +152,10 @@ def _make_output(spec: JobSpec, target: Any) -> None:
 
 
 def _check_keeps_files(wishes: Wishes) -> None:
-    """Raises InvalidError if a file that is read would be replaced by the output."""
+    """Raises InvalidError if a file that is read would be replaced by the output, or might."""
     for path in (wishes.input, wishes.mask, wishes.network, wishes.config):
-        if path and overlap(path, wishes.output):
-            raise InvalidError(f"{path}: lies in the output {wishes.output}, or the output in it: name another output")
+        if path:
+            check_apart(path, wishes.output, wishes.overwrite)
 
 
 def serve(wishes: Wishes) -> Serving:

@@ -118,9 +118,3 @@ def file_of(path: str | os.PathLike) -> str:
     """Returns the file or folder of a path itself, or its address."""
     _, rest = _without_scheme(os.fspath(path))
     return (rest if remote_scheme(rest) else rest.partition(":")[0]).rstrip("/")
-
-
-def overlap(one: str, other: str) -> bool:
-    """Returns whether one of two paths lies in the other, or is it."""
-    first, second = (file if remote_scheme(file) else os.path.realpath(file) for file in map(file_of, (one, other)))
-    return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")

@@ -40,12 +40,24 @@ def _bucket(bucket: str, path: str) -> dict[str, Any]:
             "context": {"s3_request_retries": _RETRIES}}
 
 
-def _kvstore(path: str) -> dict[str, Any]:
-    """Returns what TensorStore calls a folder. Raises InvalidError for an address that names none."""
-    parts = urllib.parse.urlsplit(path)
+def _split(path: str) -> urllib.parse.SplitResult:
+    """Returns the parts of an address. Raises InvalidError for one that names no folder, or may name one by two
+    names."""
+    try:
+        parts = urllib.parse.urlsplit(path)
+    except ValueError:  # of brackets
+        parts = urllib.parse.SplitResult("", "", "", "", "")
     if not parts.netloc or parts.query or parts.fragment:
         raise InvalidError(f"{path}: this address found, expected s3://BUCKET/PATH, http://HOST/PATH or "
                            "https://HOST/PATH without ? and #")
+    if any(name in ("", ".", "..") for name in parts.path.rstrip("/").split("/")[1:]):
+        raise InvalidError(f"{path}: this address found, expected one without //, /./ and /../ in its path")
+    return parts
+
+
+def _kvstore(path: str) -> dict[str, Any]:
+    """Returns what TensorStore calls a folder. Raises InvalidError for an address that names none."""
+    parts = _split(path)
     inside = parts.path.strip("/")
     if parts.scheme == "s3":
         return _bucket(parts.netloc, inside + "/" if inside else "")
