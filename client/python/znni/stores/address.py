@@ -110,11 +110,18 @@ def absolute(path: str | os.PathLike) -> str:
     front, rest = _without_scheme(os.fspath(path))
     if remote_scheme(rest):
         return front + rest
-    file, colon, dataset = rest.partition(":")
-    return front + os.path.abspath(file) + colon + dataset
+    file = _file_in(front, rest)
+    return front + os.path.abspath(file) + rest[len(file):]
 
 
 def file_of(path: str | os.PathLike) -> str:
     """Returns the file or folder of a path itself, or its address."""
-    _, rest = _without_scheme(os.fspath(path))
-    return (rest if remote_scheme(rest) else rest.partition(":")[0]).rstrip("/")
+    front, rest = _without_scheme(os.fspath(path))
+    return _file_in(front, rest).rstrip("/")
+
+
+def _file_in(front: str, path: str) -> str:
+    """Returns a path, behind ``front``, without the dataset of HDF5 that is named behind it. Other names may have a
+    colon."""
+    hdf5 = None if front or remote_scheme(path) else _HDF5.fullmatch(path)
+    return hdf5[1] if hdf5 else path

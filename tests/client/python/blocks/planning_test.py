@@ -6,6 +6,7 @@ import numpy as np
 import zarr
 from znni.blocks.grid import Grid
 from znni.blocks.planning import Pricing, check_block, choose_block
+from znni.blocks.spec import read_spec
 from znni.errors import Error, InvalidError, UnsupportedError
 
 from job_case import EXTENT, JobCase
@@ -83,6 +84,14 @@ class PlanningTest(JobCase):
             with self.assertRaisesRegex(InvalidError, "in.zarr.*: lies in the output .*: name another"):
                 self.plan(**{"overwrite": True, "output": self.input, **wishes})
         self.assertEqual(zarr.open_array(self.input, mode="r").shape, EXTENT)
+
+    def test_outputs_whose_names_have_a_colon(self):
+        specs = {}
+        for name in ("run-12:30.zarr", "run-12:45.zarr"):
+            output = str(self.folder / name)
+            specs[output] = self.plan(output=output)
+        for output, spec in specs.items():
+            self.assertEqual((spec.output, read_spec(output)), (output, spec))
 
     def test_an_output_that_is_there_is_kept(self):
         self.plan()

@@ -63,11 +63,13 @@ class AddressTest(unittest.TestCase):
     def test_paths_from_the_root_on(self):
         here = os.getcwd()
         for path, expected in (("a/../v.h5:/x", f"{here}/v.h5:/x"), ("precomputed://v", f"precomputed://{here}/v"),
-                               ("/a/v.n5/b", "/a/v.n5/b"), ("s3://b/v.zarr", "s3://b/v.zarr"),
+                               ("/a/v.n5/b", "/a/v.n5/b"), ("/a/b:c/../v:7.zarr", "/a/v:7.zarr"),
+                               ("n5://a/../v.h5:7", f"n5://{here}/v.h5:7"), ("s3://b/v.zarr", "s3://b/v.zarr"),
                                ("n5://https://h/v", "n5://https://h/v")):
             self.assertEqual(absolute(path), expected)
-        self.assertEqual([file_of(path) for path in ("v.h5:/x", "n5://a/b/", "a/v.zarr/", "zarr://s3://b/v/")],
-                         ["v.h5", "a/b", "a/v.zarr", "s3://b/v"])
+        for path, expected in (("v.h5:/x", "v.h5"), ("n5://a/b/", "a/b"), ("a/v.zarr/", "a/v.zarr"), ("zarr://s3://b/v/", "s3://b/v"),
+                               ("run-12:30.zarr", "run-12:30.zarr"), ("a:b/v.hdf5:/x", "a:b/v.hdf5"), ("n5://v.h5:7", "v.h5:7")):
+            self.assertEqual(file_of(path), expected)
 
 
 if __name__ == "__main__":
