@@ -43,7 +43,8 @@ class AccessError(Error):
 
 
 class ReplacedError(Error):
-    """Means that model or plan was replaced while the volume was under way (FAILED_PRECONDITION)."""
+    """Means that model or plan was replaced while the volume was under way (FAILED_PRECONDITION), or the output in a
+    bucket by another call."""
 
 
 _KINDS: dict[grpc.StatusCode, type[Error]] = {

@@ -59,6 +59,7 @@ class ChunkTarget(Target):
 
     def finish(self) -> None:
         self._target = None
+        self._partial.check()
         name, content = self._description()
         self._place.write(name, json.dumps(content, indent=2).encode())
         self._partial.finish()

@@ -164,7 +164,7 @@ class ZarrTarget(Target):
         facts = self._facts
         version = facts.zarr_format or 2
         self._store = store_of(str(self._partial.begin()), holds_back=True)
-        group = self._zarr.open_group(self._store, mode="w", zarr_format=version)
+        group = self._zarr.open_group(self._store, mode="a", zarr_format=version)  # "w" would remove a mark
         geometry = facts.geometry or Geometry().moved(facts.origin)
         ndim = len(facts.file_shape)
         ome = "0.5" if version == 3 else "0.4"
@@ -197,6 +197,7 @@ class ZarrTarget(Target):
 
     def finish(self) -> None:
         self._target = None
+        self._partial.check()
         if not isinstance(self._store, str):
             self._store.release()
         self._partial.finish()

@@ -1,6 +1,7 @@
 """Outputs in buckets until they are complete."""
 
-from znni.errors import AccessError, InvalidError, NotFoundError
+import numpy as np
+from znni.errors import AccessError, InvalidError, NotFoundError, ReplacedError
 from znni.stores.opening import open_target
 from znni.stores.remote import Remote
 from znni.stores.remote_partial import RemotePartial
@@ -21,12 +22,59 @@ class RemotePartialTest(StoreCase):
         with self.assertRaisesRegex(InvalidError, "a/o.zarr: is there already: pass overwrite=True"):
             RemotePartial(PATH, False)
 
-    def test_what_a_killed_writer_left_behind_is_removed(self):
-        RemotePartial(PATH, False).begin()
-        Remote(PATH).write("0/c/0", b"x")
+    def begun(self, path, overwrite=False):
+        """An output that is written, as a call leaves it that is killed."""
+        target = open_target(path, self.facts(), overwrite)
+        target.begin()
+        target.write((0, 0, 0), VOXELS)
+        return target
+
+    def test_what_a_killed_writer_left_behind_is_removed_by_overwrite(self):
+        for form in OUTPUTS:
+            path = form.format("s3://data")
+            self.begun(path)
+            prefix = next(name for name in self.objects if name.endswith(".znni-partial")).rpartition("/")[0]
+            self.objects[f"{prefix}/thesis.pdf"] = b"x"
+            left = dict(self.objects)
+            with self.assertRaisesRegex(InvalidError, "another call writes it, or was killed while it did: pass"):
+                open_target(path, self.facts(), False)
+            self.assertEqual(self.objects, left)
+            target = open_target(path, self.facts(2), True)
+            target.begin()
+            kept = set(self.objects) & set(left) - {"c.n5/attributes.json"}
+            self.assertEqual(kept, {f"{prefix}/.znni-partial"})
+            target.write((0, 0, 0), VOXELS)
+            target.finish()
+            np.testing.assert_array_equal(self.read(path), VOXELS)
+            self.assertFalse([name for name in self.objects if name.endswith(".znni-partial")])
+            self.objects.clear()
+
+    def test_of_two_writers_the_first_fails(self):
+        for form in OUTPUTS:
+            path = form.format("s3://data")
+            first, second = self.begun(path), self.begun(path, overwrite=True)
+            there = dict(self.objects)
+            with self.assertRaisesRegex(ReplacedError, "s3://data/.*: another call has replaced this output while it was"):
+                first.finish()
+            first.discard()
+            self.assertEqual(self.objects, there)
+            second.finish()
+            np.testing.assert_array_equal(self.read(path), VOXELS)
+
+    def test_what_came_before_the_first_object_is_kept(self):
+        for form in OUTPUTS:
+            path = form.format("s3://data")
+            late = open_target(path, self.facts(), False)
+            self.write(path)
+            with self.assertRaisesRegex(InvalidError, "is there already"):
+                late.begin()
+            late.discard()
+            np.testing.assert_array_equal(self.read(path), VOXELS)
+
+    def test_discarded(self):
         partial = RemotePartial(PATH, False)
         partial.begin()
-        self.assertNotIn("a/o.zarr/0/c/0", self.objects)
+        Remote(PATH).write("0/c/0", b"x")
         partial.discard()
         partial.discard()
         self.assertEqual(self.objects, {})
