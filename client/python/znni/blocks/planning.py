@@ -11,7 +11,7 @@ from typing import Any
 from znni.blocks.grid import Grid
 from znni.blocks.mask import Mask
 from znni.blocks.serving import Serving, digests_of, form_of
-from znni.blocks.spec import COPY, JobSpec, to_json
+from znni.blocks.spec import COPY, JobSpec, folder_of, to_json
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
 from znni.errors import InvalidError, UnsupportedError
@@ -20,6 +20,7 @@ from znni.model import Model
 from znni.stores.address import absolute
 from znni.stores.opening import check_shared, open_shared_target, open_source
 from znni.stores.overlap import check_apart
+from znni.stores.places import place_of
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output
@@ -122,6 +123,7 @@ def plan(wishes: Wishes) -> JobSpec:
     """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
     check_shared(wishes.output)
     _check_keeps_files(wishes)
+    _check_keeps_folder(wishes)
     identity = uuid.uuid4().hex
     with open_source(wishes.input) as source:
         if wishes.mask:
@@ -156,6 +158,14 @@ def _check_keeps_files(wishes: Wishes) -> None:
     for path in (wishes.input, wishes.mask, wishes.network, wishes.config):
         if path:
             check_apart(path, wishes.output, wishes.overwrite)
+
+
+def _check_keeps_folder(wishes: Wishes) -> None:
+    """Raises InvalidError if what no job made lies where this one keeps what is done."""
+    place = place_of(folder_of(wishes.output))
+    if not wishes.overwrite and place.read(COPY) is None and (names := place.all_names("")):
+        raise InvalidError(f"{place.path}: {names[0]} found, which no job made, but the job keeps what is done there: "
+                           "move it, pass --overwrite to remove it, or name another output")
 
 
 def serve(wishes: Wishes) -> Serving:

@@ -1,6 +1,7 @@
 """Plans of jobs."""
 
 import pathlib
+import shutil
 
 import numpy as np
 import zarr
@@ -10,6 +11,7 @@ from znni.blocks.spec import read_spec
 from znni.errors import Error, InvalidError, UnsupportedError
 
 from job_case import EXTENT, JobCase
+from s3_server import S3Server
 
 
 class FixedPricing(Pricing):
@@ -84,6 +86,21 @@ class PlanningTest(JobCase):
             with self.assertRaisesRegex(InvalidError, "in.zarr.*: lies in the output .*: name another"):
                 self.plan(**{"overwrite": True, "output": self.input, **wishes})
         self.assertEqual(zarr.open_array(self.input, mode="r").shape, EXTENT)
+
+    def test_what_lies_where_a_job_keeps_what_is_done(self):
+        server = S3Server()
+        self.enterContext(server.served())
+        (self.folder / "out.zarr.job").mkdir()
+        (self.folder / "out.zarr.job/thesis.pdf").touch()
+        server.buckets["data"]["out.zarr.job/thesis.pdf"] = b"x"
+        for output in (self.output, "s3://data/out.zarr"):
+            with self.assertRaisesRegex(InvalidError, "out.zarr.job: thesis.pdf found, which no job made, .*: move it"):
+                self.plan(output=output)
+        self.assertTrue((self.folder / "out.zarr.job/thesis.pdf").exists())
+        self.assertEqual(list(server.buckets["data"]), ["out.zarr.job/thesis.pdf"])
+        self.plan(overwrite=True)
+        shutil.rmtree(self.output)
+        self.plan()  # what a job left behind is not in the way
 
     def test_outputs_whose_names_have_a_colon(self):
         specs = {}
