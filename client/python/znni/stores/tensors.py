@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import re
 from typing import Any, Sequence
 
@@ -15,6 +16,9 @@ _KINDS = {"NOT_FOUND": NotFoundError, "PERMISSION_DENIED": AccessError, "UNAUTHE
           "UNAVAILABLE": UnavailableError, "DEADLINE_EXCEEDED": UnavailableError, "ABORTED": UnavailableError,
           "INVALID_ARGUMENT": InvalidError, "FAILED_PRECONDITION": InvalidError, "DATA_LOSS": InvalidError,
           "OUT_OF_RANGE": InvalidError, "UNIMPLEMENTED": InvalidError}
+# A server that says nothing for so long has failed: TensorStore itself waits for ever.
+_PATIENCE = {"TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "60", "TENSORSTORE_CURL_LOW_SPEED_LIMIT_BYTES": "1",
+             "TENSORSTORE_CURL_CONNECT_TIMEOUT_SECONDS": "30"}
 _LEAST = (0, 1, 86)  # the first that says of a bucket that it is not there
 _KEYS = ("; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or of AWS_PROFILE; "
          "AWS_NO_SIGN_REQUEST=YES is for public buckets")
@@ -22,6 +26,8 @@ _KEYS = ("; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in
 
 def tensorstore_module(what: str = "volumes in N5 and precomputed") -> Any:
     """Returns tensorstore. Raises InvalidError where it is not installed or too old, for ``what`` needs it."""
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)
     try:
         module = importlib.import_module("tensorstore")
     except ImportError:

@@ -1,5 +1,9 @@
 """Arrays of TensorStore."""
 
+import os
+import socket
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
@@ -9,6 +13,15 @@ from znni.errors import AccessError, Error, InvalidError, NotFoundError, Unavail
 from znni.stores.tensors import TensorArray, arranged, error_of, open_store, tensorstore_module
 
 METADATA = {"dimensions": [5, 4, 3], "blockSize": [2, 2, 2], "dataType": "int16", "compression": {"type": "raw"}}
+SILENT = """
+from znni.errors import Error
+from znni.stores import opening, remote
+remote._RETRIES = {"max_retries": 1, "initial_delay": "1ms", "max_delay": "1ms"}
+try:
+    opening.open_source("precomputed://s3://data/p")
+except Error as error:
+    print(type(error).__name__, error)
+"""
 
 
 class TensorsTest(unittest.TestCase):
@@ -42,6 +55,24 @@ class TensorsTest(unittest.TestCase):
         for version in ("0.1.86", "0.2", "1.0.0"):
             with mock.patch("importlib.metadata.version", return_value=version):
                 self.assertIs(tensorstore_module(), tensorstore)
+
+    def test_a_server_that_says_nothing(self):
+        """TensorStore reads the limits once, so a process of its own has short ones."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            limits = {"TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "1", "AWS_ACCESS_KEY_ID": "a",
+                      "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}", "no_proxy": "*"}
+            found = subprocess.run([sys.executable, "-c", SILENT], env={**os.environ, **limits}, capture_output=True,
+                                   text=True)
+        self.assertRegex(found.stdout, "^UnavailableError s3://data/p/info: All 1 retry attempts failed: .*too slow")
+
+    def test_limits_of_the_environment_hold(self):
+        name = "TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS"
+        with mock.patch.dict(os.environ):
+            for value, expected in (("", "60"), ("7", "7")):
+                os.environ.pop(name, None)
+                os.environ.update({name: value} if value else {})
+                tensorstore_module()
+                self.assertEqual(os.environ[name], expected)
 
     def test_errors_are_one_line_of_the_kind_that_they_are(self):
         for status, kind in (("NOT_FOUND", NotFoundError), ("PERMISSION_DENIED", AccessError), ("ABORTED", UnavailableError),
