@@ -27,7 +27,7 @@ from harness import LONGEST_START, ZNNID, Daemon
 from padded_test import unet
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "client/python"))
-from s3_server import S3Server
+from s3_server import S3Server, without_others
 
 MEM = "256M"
 EXTENT = (132, 72, 68)  # 12 blocks of 64x64x64 voxels, or of what is left, for the net that pads
@@ -45,7 +45,7 @@ class BlocksTest(unittest.TestCase):
         cls.volume = np.random.default_rng(3).random(EXTENT, np.float32)
         zarr.create_array(str(cls.work / "in.zarr"), data=cls.volume, chunks=(32, 32, 32))
         # Plans are kept there for the next daemon.
-        cls.environment = dict(os.environ, ZNNID=str(ZNNID), XDG_STATE_HOME=f"{cls.folder.name}/state")
+        cls.environment = dict(without_others(os.environ), ZNNID=str(ZNNID), XDG_STATE_HOME=f"{cls.folder.name}/state")
 
     @classmethod
     def tearDownClass(cls):

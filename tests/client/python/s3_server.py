@@ -25,6 +25,12 @@ def signature_of(secret, scope, when, canonical):
     return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
+def without_others(environment):
+    """An environment without the tester's own settings for stores: keys, servers and proxies."""
+    return {name: value for name, value in environment.items()
+            if not name.startswith("AWS_") and not name.lower().endswith("_proxy")}
+
+
 class S3Server:
     """Has `buckets` of objects by name. All but those in `public` are for KEY and SECRET; those in `frozen` cannot be
     written to, and those in `unlisted` not listed, so that what is missing is refused. `broken` requests are answered
@@ -49,7 +55,7 @@ class S3Server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
         names = {"AWS_ENDPOINT_URL": address, "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        kept = without_others(os.environ)
         try:
             with mock.patch.dict(os.environ, {**kept, **names}, clear=True):
                 yield address

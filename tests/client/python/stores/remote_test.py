@@ -48,6 +48,13 @@ class RemoteTest(StoreCase):
             with mock.patch.dict(os.environ, {name: "other"}):
                 self.refuse(AccessError, f"s3://data/v.zarr.*: {words}.*; the keys are those of AWS_ACCESS_KEY_ID")
 
+    def test_settings_of_the_tester_do_not_count(self):
+        others = {"http_proxy": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "AWS_PROFILE": "me", "OTHER": "x"}
+        with mock.patch.dict(os.environ, others), self.s3.served():
+            self.assertFalse(others.keys() & os.environ.keys() - {"OTHER"})
+            self.write("s3://data/v.zarr")
+        self.assertTrue(self.objects)
+
     def test_without_keys(self):
         self.write("s3://data/v.zarr")
         with mock.patch.dict(os.environ, {"AWS_NO_SIGN_REQUEST": "YES"}):
