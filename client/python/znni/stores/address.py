@@ -30,6 +30,8 @@ class Address(NamedTuple):
 def _by_name(path: str) -> Address | None:
     """Returns the address that a path's name makes clear."""
     front, rest = _without_scheme(path)
+    if front and not rest.strip("/"):
+        raise InvalidError(f"{path}: nothing found behind {front}, expected a folder or an address")
     if front:
         return Address(front[:-3], rest)
     if path.endswith(".npy"):

@@ -6,6 +6,7 @@ from typing import Any, Mapping, Sequence
 
 from znni.errors import InvalidError
 from znni.geometry import SPACE, Geometry
+from znni.stores.fields import all_of, is_finite, is_scale, is_text
 
 
 def geometry_of(attributes: Mapping[str, Any], name: str) -> Geometry | None:
@@ -14,13 +15,15 @@ def geometry_of(attributes: Mapping[str, Any], name: str) -> Geometry | None:
     ``transform`` with its axes by name, ``pixelResolution`` with dimensions from x on and one unit, or just with these
     dimensions, ``resolution`` from x on, with ``units`` and ``offset``. Raises InvalidError for one of another form.
     """
-    for field, read in (("transform", _transform), ("pixelResolution", _pixel_resolution), ("resolution", _resolution)):
-        if field in attributes:
+    for fields, read in ((("transform",), _transform), (("pixelResolution",), _pixel_resolution),
+                         (("resolution", "units", "offset"), _resolution)):
+        if fields[0] in attributes:
             try:
-                return read(attributes)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                raise InvalidError(f"{name}: attribute '{field}': {attributes[field]!r} found, expected the form that "
-                                   "docs/python.md names") from None
+                return _checked(read(attributes))
+            except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+                found = ", ".join(f"'{field}': {attributes[field]!r:.200}" for field in fields if field in attributes)
+                raise InvalidError(f"{name}: attribute {found} found, expected the form that docs/python.md names, with "
+                                   "sizes above 0") from None
     return None
 
 
@@ -35,6 +38,20 @@ def attributes_of(geometry: Geometry, ndim: int) -> dict[str, Any]:
                           "units": list(geometry.units)}}
 
 
+def _checked(geometry: Geometry) -> Geometry:
+    """Returns the geometry. Raises ValueError for one that no volume can have."""
+    if not all(map(is_scale, geometry.scale)) or not all(map(is_finite, geometry.translation)):
+        raise ValueError
+    return geometry
+
+
+def _texts(values: Any) -> list[str]:
+    """Returns a list of texts. Raises TypeError if it is none."""
+    if not all_of(values, is_text):
+        raise TypeError
+    return values
+
+
 def _numbers(values: Sequence[Any]) -> tuple:
     """Returns the numbers of z, y and x of values that begin with x."""
     x, y, z = (float(value) for value in values[:3])
@@ -45,16 +62,17 @@ def _transform(attributes: Mapping[str, Any]) -> Geometry:
     found = attributes["transform"]
     at = [[str(axis).lower() for axis in found["axes"]].index(axis) for axis in SPACE]
     scale, translation = (tuple(float(found[field][i]) for i in at) for field in ("scale", "translate"))
-    return Geometry(scale, translation, tuple(str(found["units"][i]) for i in at))  # type: ignore[arg-type]
+    units = _texts(found["units"])
+    return Geometry(scale, translation, tuple(units[i] for i in at))  # type: ignore[arg-type]
 
 
 def _pixel_resolution(attributes: Mapping[str, Any]) -> Geometry:
     found = attributes["pixelResolution"]
     if isinstance(found, list):
         return Geometry(_numbers(found))
-    return Geometry(_numbers(found["dimensions"]), units=(str(found.get("unit", "")),) * 3)
+    return Geometry(_numbers(found["dimensions"]), units=tuple(_texts([found.get("unit", "")]) * 3))  # type: ignore[arg-type]
 
 
 def _resolution(attributes: Mapping[str, Any]) -> Geometry:
-    z, y, x = (str(unit) for unit in reversed(attributes.get("units", ("",) * 3)[:3]))
+    z, y, x = reversed(_texts(attributes.get("units", [""] * 3))[:3])
     return Geometry(_numbers(attributes["resolution"]), _numbers(attributes.get("offset", (0, 0, 0))), (z, y, x))

@@ -120,6 +120,9 @@ class Folder(Place):
         os.replace(new, path)
         sync(path.parent)
 
+    def found(self) -> str:
+        return "a file found, expected a folder" if self._folder.is_file() else super().found()
+
     def remove(self, name: str) -> None:
         (self._folder / name).unlink(missing_ok=True)
 

@@ -8,6 +8,7 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
+from znni.stores.fields import NOTES, Field, all_of, check_fields, is_extent, is_object, is_scale, is_text, is_whole
 from znni.stores.place import Place
 from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts
@@ -16,6 +17,19 @@ from znni.stores.tensors import TensorArray, arranged, open_store
 
 INFO = "info"
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "float32")
+_MULTISCALE = "neuroglancer_multiscale_volume"
+_FIELDS = (Field("@type", lambda value: value == _MULTISCALE, _MULTISCALE, is_optional=True),
+           Field("scales", lambda value: all_of(value, is_object) and bool(value), "a list of one scale at least"),
+           Field("data_type", is_text, "a text"), Field("num_channels", is_extent, "a whole number from 1 on"), NOTES)
+_OF_A_SCALE = (
+    Field("key", is_text, "a text"),
+    Field("size", lambda value: all_of(value, is_extent, (3,)), "three whole numbers from 1 on"),
+    Field("voxel_offset", lambda value: value is None or all_of(value, is_whole, (3,)), "three whole numbers",
+          is_optional=True),
+    Field("resolution", lambda value: all_of(value, is_scale, (3,)), "three numbers above 0"),
+    Field("chunk_sizes", lambda value: bool(value) and all_of(value, lambda size: all_of(size, is_extent, (3,))),
+          "a list of three whole numbers from 1 on, or of several such"),
+    Field("encoding", is_text, "a text"))
 _ORDER = (3, 2, 1, 0)  # of x, y, z and channel
 _NANOMETERS = {"": 1.0, "nm": 1.0, "nanometer": 1.0, "angstrom": 0.1, "um": 1e3, "µm": 1e3, "micrometer": 1e3,
                "micron": 1e3, "mm": 1e6, "millimeter": 1e6, "cm": 1e7, "centimeter": 1e7, "m": 1e9, "meter": 1e9}
@@ -32,16 +46,9 @@ def _find(place: Place) -> tuple[dict[str, Any], int]:
     if info is None:
         place.check()
         raise NotFoundError(f"{place.path}: there is no precomputed volume: no file {INFO} in it: {place.found()}")
-    kind = info.get("@type", "neuroglancer_multiscale_volume")
-    if kind != "neuroglancer_multiscale_volume" or not info.get("scales"):
-        raise InvalidError(f"{place.path}/{INFO}: {kind} of {len(info.get('scales') or ())} scales found, expected "
-                           "neuroglancer_multiscale_volume of one at least")
-    for field in ("key", "size", "resolution", "chunk_sizes", "encoding"):
-        if field not in info["scales"][0]:
-            raise InvalidError(f"{place.path}/{INFO}: field '{field}' of the first scale is missing")
-    for field in ("data_type", "num_channels"):
-        if field not in info:
-            raise InvalidError(f"{place.path}/{INFO}: field '{field}' is missing")
+    file = f"{place.path}/{INFO}"
+    check_fields(info, _FIELDS, file)
+    check_fields(info["scales"][0], _OF_A_SCALE, f"{file}: first scale")
     return info, 0
 
 
@@ -105,7 +112,7 @@ class PrecomputedTarget(ChunkTarget):
         scale = {"key": "_".join(f"{n:g}" for n in self._resolution), "size": extent[::-1],
                  "voxel_offset": self._offset, "resolution": self._resolution, "chunk_sizes": [list(self.chunk[::-1])],
                  "encoding": "raw"}
-        return {"@type": "neuroglancer_multiscale_volume", "type": "image", "data_type": self._facts.dtype.name,
+        return {"@type": _MULTISCALE, "type": "image", "data_type": self._facts.dtype.name,
                 "num_channels": channels, "scales": [scale], "znni": self._facts.notes}
 
     def _open(self, place: Place) -> TensorArray:

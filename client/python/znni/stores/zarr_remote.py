@@ -11,8 +11,7 @@ from zarr.core.buffer import Buffer, BufferPrototype
 from znni.errors import AccessError
 from znni.stores.remote import Remote
 from znni.stores.tensors import error_of
-
-_DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+from znni.stores.zarr_store import DESCRIPTIONS
 
 
 def _slice(wanted: ByteRequest | None) -> slice | None:
@@ -69,7 +68,7 @@ class RemoteStore(Store):
         try:
             found = await self._done(self._place.objects.read(key, byte_range=_slice(byte_range)), key)
         except AccessError as error:
-            if key.rpartition("/")[2] not in _DESCRIPTIONS:
+            if key.rpartition("/")[2] not in DESCRIPTIONS:
                 raise
             self.refused = error
             return None
@@ -98,7 +97,7 @@ class RemoteStore(Store):
 
     async def set(self, key: str, value: Buffer) -> None:
         self._check_writable()
-        if self._held is not None and key.rpartition("/")[2] in _DESCRIPTIONS:
+        if self._held is not None and key.rpartition("/")[2] in DESCRIPTIONS:
             self._held[key] = value.to_bytes()
             return
         await self._done(self._place.objects.write(key, value.to_bytes()), key)

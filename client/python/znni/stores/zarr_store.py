@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
-from typing import Any
+from typing import Any, Iterator
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
 from znni.stores.shared import SharedOutput
 
+DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_MISSING = (FileNotFoundError, KeyError, IndexError)  # the last of an array, which has nothing in it
 _ARRAY = "0"  # the name of an output's array in its group
 
 
@@ -48,13 +51,40 @@ def open_node(path: str) -> Any:
     root, inner = (match[1], (match[2] or "").strip("/")) if match else (path, "")
     store = store_of(root, read_only=True)
     try:
-        node = zarr.open(store, mode="r")
-        return node[inner] if inner else node
-    except (FileNotFoundError, KeyError, IndexError):  # the last of an array, which has nothing in it
+        with _described(path):
+            node = zarr.open(store, mode="r")
+            return node[inner] if inner else node
+    except _MISSING as error:
         if getattr(store, "refused", None):
             raise store.refused from None
         place_of(root).check()
+        if is_zarr(place_of(path)):
+            raise _damaged(path, error) from None
         raise NotFoundError(f"{path}: there is no zarr array or group") from None
+
+
+@contextlib.contextmanager
+def _described(name: str) -> Iterator[None]:
+    """Is a context that uses what describes zarr at ``name``. Raises InvalidError, with the file, if it is damaged."""
+    try:
+        yield
+    except (Error, OSError, MemoryError, *_MISSING):
+        raise
+    except Exception as error:  # zarr raises whatever Python does
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> Error:
+    """Returns the error for what describes zarr at ``name``: that of the file that is no JSON, if there is one."""
+    folder = name
+    while is_zarr_path(folder) or remote_scheme(folder) and folder.count("/") > 2:
+        for file in DESCRIPTIONS:
+            try:
+                place_of(folder).read_json(file)
+            except Error as cut:
+                return cut
+        folder = folder.rstrip("/").rpartition("/")[0]
+    return InvalidError(f"{name}: what describes it is damaged: {type(error).__name__}: {error}")
 
 
 def is_zarr_path(path: str) -> bool:
@@ -102,7 +132,14 @@ def _first_array(group: Any, name: str) -> Any:
     if not multiscales:
         arrays = f"; arrays in it: {_arrays(group)}" if not remote_scheme(str(group.store)) else ""  # a list is dear
         raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image{arrays}")
-    return group[multiscales[0]["datasets"][0]["path"]]
+    try:
+        with _described(name):
+            inner = multiscales[0]["datasets"][0]["path"]
+        with _described(f"{name}/{inner}"):
+            return group[inner]
+    except _MISSING as error:
+        raise InvalidError(f"{name}: the first array of its 'multiscales' is missing: {type(error).__name__}: "
+                           f"{error}") from None
 
 
 class ZarrSource(ArraySource):
@@ -112,9 +149,19 @@ class ZarrSource(ArraySource):
         array, group = (_first_array(node, name), node) if _is_group(node) else (node, self._parent(node))
         super().__init__(array, name)
         self.zarr_format = int(array.metadata.zarr_format)
-        for multiscale in _multiscales(group.attrs) if group is not None else ():
-            path = array.path[len(group.path):].strip("/")
-            self.geometry = self.geometry or geometry_of(multiscale, path, name)
+        try:
+            with _described(name):
+                self.geometry = self._geometry(array, group, name)
+        except _MISSING as error:
+            raise InvalidError(f"{name}: 'multiscales': {type(error).__name__} {error} found, expected the form of "
+                               "OME-NGFF") from None
+
+    @staticmethod
+    def _geometry(array: Any, group: Any, name: str) -> Geometry | None:
+        """Returns the geometry that the images of a group say of an array in it; None if they say none."""
+        path = array.path[len(group.path):].strip("/") if group is not None else ""
+        said = (geometry_of(one, path, name) for one in (_multiscales(group.attrs) if group is not None else ()))
+        return next((geometry for geometry in said if geometry), None)
 
     def read(self, box: Box) -> np.ndarray:
         try:

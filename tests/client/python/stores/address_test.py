@@ -60,6 +60,12 @@ class AddressTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "gs:// found"):
             input_address("gs://b/v")
 
+    def test_nothing_behind_a_scheme(self):
+        for path in ("n5://", "precomputed://", "zarr:///", "n5://file://"):
+            for use in (input_address, output_address):
+                with self.assertRaisesRegex(InvalidError, f"{path}: nothing found behind .*, expected a folder or an address"):
+                    use(path)
+
     def test_paths_from_the_root_on(self):
         here = os.getcwd()
         for path, expected in (("a/../v.h5:/x", f"{here}/v.h5:/x"), ("precomputed://v", f"precomputed://{here}/v"),

@@ -1,5 +1,6 @@
 """Attributes of N5 that say where an array lies."""
 
+import math
 import unittest
 
 from znni.errors import InvalidError
@@ -27,7 +28,11 @@ class N5GeometryTest(unittest.TestCase):
 
     def test_other_forms(self):
         for attributes in ({"transform": {"axes": ["a"]}}, {"resolution": 3}, {"resolution": [1, 2]},
-                           {"pixelResolution": {"unit": "nm"}}, {"pixelResolution": ["a", "b", "c"]}):
+                           {"pixelResolution": {"unit": "nm"}}, {"pixelResolution": ["a", "b", "c"]}, {"resolution": [0, 1, 1]},
+                           {"resolution": [1, 1, math.nan]}, {"resolution": [1, 1, -1]}, {**CORNER, "units": 5},
+                           {**CORNER, "units": [None] * 3}, {**CORNER, "offset": [math.inf, 0, 0]}, {"transform": 5},
+                           {"transform": {**TRANSFORM, "scale": [1]}}, {"transform": {**TRANSFORM, "units": None}},
+                           {"pixelResolution": {"dimensions": [5, 4, 40], "unit": 5}}):
             with self.assertRaisesRegex(InvalidError, "^v: attribute '[a-zA-Z]+': .* found, expected the form"):
                 geometry_of(attributes, "v")
 

@@ -1,6 +1,7 @@
 """Neuroglancer's precomputed format: what others wrote, and what others read."""
 
 import json
+import math
 import pathlib
 import tempfile
 import unittest
@@ -100,15 +101,27 @@ class PrecomputedTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, r"^\S+/v: Error reading local file .*10-13_20-24_30-32.*"):
             PrecomputedSource(place).read(Box((0, 0, 0), (3, 4, 5)))
 
+    def refuse(self, place, words):
+        with self.assertRaisesRegex(InvalidError, words) as found:
+            PrecomputedSource(place)
+        self.assertNotIn("\n", str(found.exception))
+
     def test_damaged_info(self):
         place = self.make()
         good = json.loads(place.read("info"))
-        for change, words in (({"@type": "neuroglancer_skeletons"}, "neuroglancer_skeletons of 1 scales found"),
-                              ({"scales": []}, "of 0 scales found"), ({"scales": [{}]}, "field 'key' of the first scale"),
-                              ({"data_type": "complex"}, "complex"), ({"num_channels": "x"}, "v: ")):
+        for change, words in (({"@type": "neuroglancer_skeletons"}, "field '@type': 'neuroglancer_skeletons' found, expected"),
+                              ({"scales": []}, "field 'scales': .* of one scale"), ({"scales": 5}, "field 'scales': 5 found"),
+                              ({"scales": [{}]}, "info: first scale: field 'key' is missing"), ({"data_type": 7}, "'data_type': 7"),
+                              ({"data_type": "complex"}, "complex"), ({"num_channels": "x"}, "'num_channels': 'x' found"),
+                              ({"num_channels": 0}, "'num_channels': 0"), ({"znni": [1]}, r"'znni': \[1\] found")):
             place.write("info", json.dumps({**good, **change}).encode())
-            with self.assertRaisesRegex(InvalidError, words):
-                PrecomputedSource(place)
+            self.refuse(place, words)
+        for field, values in (("chunk_sizes", (5, [], [5], [[1, 2]], [[0, 1, 1]])), ("size", (5, [1, 2], [0, 1, 1], ["a"] * 3)),
+                              ("resolution", (5, [1, 2], [0, 1, 1], [-1, 1, 1], [math.nan, 1, 1], [None] * 3)),
+                              ("voxel_offset", (5, [1.5, 0, 0])), ("key", (5,)), ("encoding", (None,))):
+            for value in values:
+                place.write("info", json.dumps({**good, "scales": [{**good["scales"][0], field: value}]}).encode())
+                self.refuse(place, f"v/info: first scale: field '{field}': .* found, expected ")
         place.write("info", b"{")
         with self.assertRaisesRegex(InvalidError, "v/info: no JSON, or cut short"):
             PrecomputedSource(place)

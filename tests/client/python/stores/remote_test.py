@@ -23,7 +23,7 @@ class RemoteTest(StoreCase):
     def test_schemes(self):
         self.assertEqual([remote_scheme(path) for path in ("s3://a", "http://a", "https://a", "s3:/a", "n5://s3://a", "a")],
                          ["s3", "http", "https", "", "", ""])
-        for path in ("s3://", "http:///v.zarr", "http://h/v.zarr?x", "s3://data/v.zarr#x"):
+        for path in ("s3://", "http:///v.zarr", "http://h/v.zarr?x", "s3://data/v.zarr#x", "s3://[x/y.zarr"):
             self.refuse(InvalidError, "this address found, expected s3://BUCKET/PATH", path)
 
     def test_objects(self):
@@ -118,6 +118,14 @@ class RemoteTest(StoreCase):
             with self.assertRaisesRegex(InvalidError, path.rpartition("//")[2]) as found:
                 self.read(path)
             self.assertNotIn("\n", str(found.exception))
+
+    def test_a_description_cut_in_half(self):
+        for version, names in ((2, (".zgroup", ".zattrs", "0/.zarray")), (3, ("zarr.json", "0/zarr.json"))):
+            for name in names:
+                self.objects.clear()
+                self.write("s3://data/v.zarr", version)
+                self.objects[f"v.zarr/{name}"] = self.objects[f"v.zarr/{name}"][:9]
+                self.refuse(InvalidError, f"s3://data/v.zarr/{name}: no JSON, or cut short")
 
     def test_an_object_that_is_missing_is_zero(self):
         for form in OUTPUTS:

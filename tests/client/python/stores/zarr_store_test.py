@@ -93,6 +93,26 @@ class ZarrTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
             source.read(Box((60, 0, 0), (70, 4, 5)))
 
+    def test_descriptions_that_are_damaged(self):
+        for version, names in ((2, (".zgroup", ".zattrs", "0/.zarray")), (3, ("zarr.json", "0/zarr.json"))):
+            for name in names:
+                self.written(facts(version))
+                file = pathlib.Path(self.path, name)
+                good = file.read_text()
+                for bad in (good[:len(good) // 2], "5"):
+                    file.write_text(bad)
+                    with self.assertRaisesRegex(InvalidError, f"v.ome.zarr/{name}: ") as found:
+                        ZarrSource(open_node(self.path), self.path)
+                    self.assertNotIn("\n", str(found.exception))
+        self.written(facts(3))
+        group = zarr.open_group(self.path, mode="a")
+        for bad in ([5], [{}], [{"datasets": [{"path": "s9"}]}], [{"datasets": 5}], 5,
+                    [{"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": ["a"]}]}]}],
+                    [{"datasets": [{"path": "0", "coordinateTransformations": [{}]}]}]):
+            group.attrs["ome"] = {"multiscales": bad}
+            with self.assertRaisesRegex(InvalidError, "v.ome.zarr: .*(damaged|multiscales)"):
+                ZarrSource(open_node(self.path), self.path)
+
     def test_nothing_there(self):
         with self.assertRaisesRegex(NotFoundError, "v.ome.zarr: there is no zarr array or group"):
             open_node(self.path)
