@@ -9,6 +9,7 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
+from znni.stores.fields import NOTES, Field, all_of, check_fields, is_extent, is_object, is_text
 from znni.stores.n5_geometry import attributes_of, geometry_of
 from znni.stores.place import Place
 from znni.stores.places import place_of
@@ -19,6 +20,11 @@ from znni.stores.tensors import TensorArray, arranged, open_store
 ATTRIBUTES = "attributes.json"
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64")
 _AXES = ("x", "y", "z", "c", "t")
+_EXTENTS = "three whole numbers from 1 on, or four or five"
+_FIELDS = (Field("dimensions", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
+           Field("blockSize", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
+           Field("dataType", is_text, "a text"), Field("compression", is_object, "an object", is_optional=True),
+           Field("axes", lambda value: all_of(value, is_text), "a list of names of axes", is_optional=True), NOTES)
 _LEVEL = "s0"  # the first, largest array of a pyramid
 _MOST_DEPTH = 3  # of folders that are looked through for arrays to name
 
@@ -65,7 +71,7 @@ def _order(attributes: dict[str, Any], name: str) -> list[int]:
     count = len(attributes["dimensions"])
     axes = [str(axis).lower() for axis in attributes.get("axes", _AXES[:count])]
     if len(axes) != count or sorted(axes, key="xyzct".find) != list(_AXES[:count]) or count < 3:
-        raise InvalidError(f"{name}: axes {', '.join(axes)} of {count} found, expected x, y, z, and c for channels")
+        raise InvalidError(f"{name}/{ATTRIBUTES}: axes {', '.join(axes)} of {count} found, expected x, y, z, and c for channels")
     return [axes.index(axis) for axis in reversed(_AXES[:count])]
 
 
@@ -76,9 +82,10 @@ def _compression(attributes: dict[str, Any]) -> Any:
 
 def _open(place: Place, attributes: dict[str, Any], name: str) -> TensorArray:
     """Returns the array that these attributes describe. Raises InvalidError if they do not."""
-    for field in ("dimensions", "blockSize", "dataType"):
-        if field not in attributes:
-            raise InvalidError(f"{name}/{ATTRIBUTES}: field '{field}' is missing")
+    check_fields(attributes, _FIELDS, f"{name}/{ATTRIBUTES}")
+    if len(attributes["blockSize"]) != len(attributes["dimensions"]):
+        raise InvalidError(f"{name}/{ATTRIBUTES}: field 'blockSize': {attributes['blockSize']} found, expected as many "
+                           f"numbers as dimensions {attributes['dimensions']} have")
     order = _order(attributes, name)
     metadata = {**{field: attributes[field] for field in ("dimensions", "blockSize", "dataType")},
                 "compression": _compression(attributes)}
@@ -100,6 +107,19 @@ class N5Source(ArraySource):
         self.geometry = geometry_of(attributes, place.path)
 
 
+def _check_apart(path: str, overwrite: bool) -> None:
+    """Raises InvalidError for an output that lies in an array, or would remove arrays that lie in it."""
+    container, folder = container_of(path), path
+    while len(folder) > len(container):
+        folder = folder.rpartition("/")[0]
+        if "dimensions" in (place_of(folder).read_json(ATTRIBUTES) or {}):
+            raise InvalidError(f"{path}: lies in {folder}, which is an array: name one beside it")
+    inner = [name for name in place_of(path).all_names("") if name.endswith("/" + ATTRIBUTES)] if overwrite else []
+    if inner:
+        raise InvalidError(f"{path}: a group with {inner[0]} found, of which nothing is replaced: name an array in it, or "
+                           "remove it first")
+
+
 class N5Target(ChunkTarget):
     """Writes an array, into a container that may be there. Its blocks are compressed by gzip."""
 
@@ -107,6 +127,7 @@ class N5Target(ChunkTarget):
         if facts.dtype.name not in _TYPES:
             raise InvalidError(f"{path}: {facts.dtype.name} found, which N5 does not hold: pass dtype float32 or uint8")
         super().__init__(named(path), facts, overwrite, container_of(named(path)))
+        _check_apart(self._path, overwrite)
 
     def _open(self, place: Place) -> TensorArray:
         return _open(place, self._array(), self._path)
@@ -123,8 +144,8 @@ class N5Target(ChunkTarget):
         return ATTRIBUTES, {**version, **self._array(), **attributes_of(geometry, len(self._facts.file_shape)),
                             "znni": self._facts.notes}
 
-    def begin(self) -> None:
-        super().begin()
+    def finish(self) -> None:
+        super().finish()
         container = place_of(container_of(self._path))
         if container.path != self._path and container.read(ATTRIBUTES) is None:
             container.write(ATTRIBUTES, b'{"n5": "2.5.1"}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -28,11 +29,16 @@ class Partial:
         self.folder = str(pathlib.Path(container or self.path).absolute().parent)
         if not os.path.isdir(self.folder):
             raise InvalidError(f"{path}: there is no folder {self.folder}")
+        file = next((parent for parent in self.path.parents if parent.is_file()), None)
+        if file is not None:
+            raise InvalidError(f"{path}: {file} is a file, expected a folder")
         self.partial = self.path.with_name(self.path.name + ".partial")
         self._has_begun = False
+        self._made: list[pathlib.Path] = []
 
     def begin(self) -> pathlib.Path:
         """Returns the name to write to, of which nothing is there."""
+        self._made = [folder for folder in self.partial.parents if not folder.exists()]
         self.partial.parent.mkdir(parents=True, exist_ok=True)
         _remove(self.partial)
         self._has_begun = True
@@ -57,6 +63,10 @@ class Partial:
         return old
 
     def discard(self) -> None:
-        """Removes what was written since begin(), unless it is complete."""
-        if self._has_begun:
-            _remove(self.partial)
+        """Removes what was written since begin(), unless it is complete, and the folders that were made for it."""
+        if not self._has_begun:
+            return
+        _remove(self.partial)
+        with contextlib.suppress(OSError):  # others write into it
+            for folder in self._made:
+                folder.rmdir()

@@ -126,6 +126,32 @@ class N5Test(unittest.TestCase):
             (self.path / "attributes.json").write_text(bad)
             with self.assertRaisesRegex(InvalidError, words):
                 N5Source(place)
+        good = json.loads(text)
+        for field, values in (("dimensions", (5, None, {}, [1], [0, 1, 1], ["a"] * 3)), ("blockSize", (5, [1, 1], [0, 1, 1])),
+                              ("dataType", (5, None)), ("compression", (5, [])), ("axes", (5, None, "xyz", [1, 2, 3])),
+                              ("znni", ([1],))):
+            for value in values:
+                (self.path / "attributes.json").write_text(json.dumps({**good, field: value}))
+                with self.assertRaisesRegex(InvalidError, f"raw/attributes.json: field '{field}': .* found, expected"):
+                    N5Source(place)
+
+    def test_a_file_where_a_folder_is_expected(self):
+        (self.folder / "f.n5").write_text("x")
+        with self.assertRaisesRegex(NotFoundError, "f.n5: there is no array of N5: .*: a file found, expected a folder"):
+            N5Source(Folder(self.folder / "f.n5"))
+        with self.assertRaisesRegex(InvalidError, "f.n5/raw: .*f.n5 is a file, expected a folder"):
+            N5Target(str(self.folder / "f.n5/raw"), facts(), False)
+
+    def test_outputs_within_arrays_and_around_them(self):
+        self.make()
+        for name in ("raw/prob", "raw/a/b"):
+            with self.assertRaisesRegex(InvalidError, f"v.n5/{name}: lies in .*v.n5/raw, which is an array"):
+                N5Target(str(self.folder / "v.n5" / name), facts(), True)
+        self.make(where="g/s0")
+        for name in ("", "/g"):
+            with self.assertRaisesRegex(InvalidError, f"v.n5{name}: a group with .*/attributes.json found, of which nothing"):
+                N5Target(str(self.folder / "v.n5") + name, facts(), True)
+        self.written(facts(), self.folder / "v.n5/g/s0")
 
     def test_types_that_are_not_sent(self):
         with self.assertRaisesRegex(InvalidError, "v.n5/raw: voxels of type int64 found, expected uint8"):
@@ -176,7 +202,7 @@ class N5Test(unittest.TestCase):
         target.begin()
         target.write((0, 0, 0), np.ones((2, 70, 5, 6), "f4"))
         target.discard()
-        self.assertEqual(sorted(set(self.folder.rglob("*")) - {self.folder / "v.n5/attributes.json"}), before)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
 
     def test_float16_is_refused(self):
         with self.assertRaisesRegex(InvalidError, "prob: float16 found, which N5 does not hold: pass dtype float32"):

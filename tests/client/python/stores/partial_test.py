@@ -51,6 +51,17 @@ class PartialTest(unittest.TestCase):
         partial.discard()
         self.assertEqual((self.names(), (self.folder / "o").read_text()), (["o"], "old"))
 
+    def test_folders_that_were_made_are_removed(self):
+        container = self.folder / "c"
+        partial = Partial(container / "a/o", False, str(container))
+        partial.begin().write_text("new")
+        partial.discard()
+        self.assertEqual(self.names(), [])
+        partial.begin().write_text("new")
+        (container / "b").touch()
+        partial.discard()
+        self.assertEqual([path.name for path in container.iterdir()], ["b"])
+
     def test_what_others_write_is_kept(self):
         (self.folder / "o.partial").touch()
         Partial(self.folder / "o", True).discard()
