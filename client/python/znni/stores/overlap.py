@@ -11,8 +11,8 @@ import numpy as np
 from znni.errors import InvalidError
 from znni.stores.address import file_of
 from znni.stores.remote import Remote, remote_scheme
+from znni.stores.zarr_store import HERE
 
-_ON_THIS_MACHINE = ("LocalStore", "MemoryStore", "ZipStore")  # stores of zarr
 _MEND = "name another output, or remove the old one first"
 
 
@@ -59,7 +59,7 @@ def _check_array(volume: Any, output: str, overwrite: bool) -> None:
         check_apart(address, output, overwrite)
         return
     is_here = isinstance(volume, np.ndarray) or type(volume).__module__.startswith("h5py")
-    if overwrite and not is_here and type(store).__name__ not in _ON_THIS_MACHINE:
+    if overwrite and not is_here and type(store).__name__ not in HERE:
         raise InvalidError(f"volume: {type(volume).__name__} found, which may be read from the output {output} that is "
                            f"to be replaced: {_MEND}")
 

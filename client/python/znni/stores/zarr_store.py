@@ -22,6 +22,7 @@ from znni.stores.seam import OutputFacts, Target
 from znni.stores.shared import SharedOutput
 
 DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+HERE = ("LocalStore", "MemoryStore", "ZipStore")  # stores of zarr on this machine
 _MISSING = (FileNotFoundError, KeyError, IndexError)  # the last of an array, which has nothing in it
 _ARRAY = "0"  # the name of an output's array in its group
 
@@ -168,10 +169,11 @@ class ZarrSource(ArraySource):
             return super().read(box)
         except (Error, OSError, MemoryError):
             raise
-        except Exception as error:  # whatever codecs raise
+        except Exception as error:  # whatever codecs raise, and the caller's own stores
             at = ", ".join(f"{axis} {a} to {b}" for axis, a, b in zip("zyx", *box))
-            raise InvalidError(f"{self.name}: a chunk cannot be decoded, of the voxels {at}: "
-                               f"{type(error).__name__}: {error}") from error
+            is_ours = type(self._array.store).__name__ in (*HERE, "RemoteStore")  # whose own errors are told apart
+            kind, words = (InvalidError, "a chunk cannot be decoded") if is_ours else (Error, "a chunk could not be read")
+            raise kind(f"{self.name}: {words}, of the voxels {at}: {type(error).__name__}: {error}") from error
 
     @staticmethod
     def _parent(array: Any) -> Any:

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import zarr
 from znni.box import Box
-from znni.errors import InvalidError, NotFoundError
+from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.seam import OutputFacts
 from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node
@@ -92,6 +92,19 @@ class ZarrTest(unittest.TestCase):
         source.read(Box((0, 0, 0), (64, 4, 5)))
         with self.assertRaisesRegex(InvalidError, "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
             source.read(Box((60, 0, 0), (70, 4, 5)))
+
+    def test_stores_of_the_caller_that_fail(self):
+        class Busy(zarr.storage.WrapperStore):
+            async def get(self, key, prototype, byte_range=None):
+                if "/c/" in key:
+                    raise RuntimeError("come back later")
+                return await super().get(key, prototype, byte_range)
+
+        self.written(facts(3))
+        source = ZarrSource(zarr.open_group(Busy(zarr.storage.LocalStore(self.path)), mode="r"), "volume")
+        with self.assertRaisesRegex(Error, "^volume: a chunk could not be read, of the voxels z 0 to 9, .*come back") as found:
+            source.read(Box((0, 0, 0), (9, 4, 5)))
+        self.assertIs(type(found.exception), Error)
 
     def test_descriptions_that_are_damaged(self):
         for version, names in ((2, (".zgroup", ".zattrs", "0/.zarray")), (3, ("zarr.json", "0/zarr.json"))):
