@@ -10,7 +10,7 @@ from znni.errors import AccessError, InvalidError, NotFoundError
 from znni.stores.n5 import container_of, is_n5
 from znni.stores.places import place_of
 from znni.stores.precomputed import is_precomputed
-from znni.stores.remote import remote_scheme
+from znni.stores.remote import check_public, remote_scheme
 from znni.stores.zarr_store import is_zarr, is_zarr_path
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
@@ -62,6 +62,7 @@ def _by_content(path: str) -> Address | None:
 def input_address(path: str | os.PathLike) -> Address:
     """Returns the address of a volume. Raises InvalidError if it is of no kind that is read."""
     path = os.fspath(path).removeprefix(_LOCAL)
+    check_public(path)
     known = _by_name(path) or (_by_content(path) if remote_scheme(path) or os.path.isdir(path) else None)
     if known:
         return _checked(known)
@@ -77,6 +78,7 @@ def input_address(path: str | os.PathLike) -> Address:
 def output_address(path: str | os.PathLike) -> Address:
     """Returns the address of an output. Raises InvalidError if it is of no kind that is written."""
     path = os.fspath(path).removeprefix(_LOCAL)
+    check_public(path)
     known = _by_name(path)
     inner = known is not None and known.kind == "zarr" and not path.startswith("zarr://")
     if known is None or (inner and not path.rstrip("/").endswith(".zarr")):

@@ -40,9 +40,19 @@ def _bucket(bucket: str, path: str) -> dict[str, Any]:
             "context": {"s3_request_retries": _RETRIES}}
 
 
+def check_public(path: str) -> None:
+    """Raises InvalidError for an address with user or password: it would be shown, and written into jobs."""
+    front, separator, rest = path.rpartition("://")
+    host = rest.partition("/")[0]
+    if separator and "@" in host:
+        raise InvalidError(f"{front}://...@{host.rpartition('@')[2]}: a user or password found in the address, where it "
+                           "is shown to others: keys of s3:// stand in the environment, web servers are read without")
+
+
 def _split(path: str) -> urllib.parse.SplitResult:
     """Returns the parts of an address. Raises InvalidError for one that names no folder, or may name one by two
     names."""
+    check_public(path)
     try:
         parts = urllib.parse.urlsplit(path)
     except ValueError:  # of brackets

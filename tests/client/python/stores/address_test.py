@@ -8,6 +8,7 @@ import unittest
 import zarr
 from znni.errors import InvalidError
 from znni.stores.address import Address, absolute, file_of, input_address, output_address
+from znni.stores.remote_partial import RemotePartial
 
 
 class AddressTest(unittest.TestCase):
@@ -59,6 +60,17 @@ class AddressTest(unittest.TestCase):
                     use(path)
         with self.assertRaisesRegex(InvalidError, "gs:// found"):
             input_address("gs://b/v")
+
+    def test_passwords_are_not_shown(self):
+        for path in ("http://me:secret@h/v.zarr", "https://secret@h/v.npy", "s3://me:secret@b/v", "gs://me:secret@b/v",
+                     "n5://s3://me:secret@b/v"):
+            for use in (input_address, output_address, lambda path: RemotePartial(path, False)):
+                with self.assertRaises(InvalidError) as found:
+                    use(path)
+                self.assertRegex(str(found.exception), r"://\.\.\.@[hb]: a user or password found in the address")
+                self.assertNotIn("secret", str(found.exception))
+        self.assertEqual(input_address("s3://b/a@b/v.zarr").path, "s3://b/a@b/v.zarr")
+        self.assertEqual(input_address("a@b/v.zarr").path, "a@b/v.zarr")
 
     def test_nothing_behind_a_scheme(self):
         for path in ("n5://", "precomputed://", "zarr:///", "n5://file://"):
