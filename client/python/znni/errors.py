@@ -9,8 +9,11 @@ class Error(Exception):
     """Is the base of all errors that the client raises by itself.
 
     ``code`` is the gRPC status with which the call ended; None where the client found the error before it asked the
-    daemon. ``str(error)`` is one line, of a daemon's error the daemon's own.
+    daemon. ``is_of_store`` is set where a store of volumes or outputs failed. ``str(error)`` is one line, of a daemon's
+    error the daemon's own.
     """
+
+    is_of_store = False
 
     def __init__(self, message: str, code: grpc.StatusCode | None = None) -> None:
         super().__init__(message)

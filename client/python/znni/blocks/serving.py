@@ -111,7 +111,8 @@ class Serving:
 
     def is_lasting(self, error: Exception) -> bool:
         """Returns whether ``error`` comes again, whichever server is asked."""
-        others = len(self._servers) > 1 and isinstance(error, (NotFoundError, AccessError))
+        of_server = isinstance(error, (NotFoundError, AccessError)) and not error.is_of_store
+        others = len(self._servers) > 1 and of_server
         return isinstance(error, LASTING) and not others
 
     def drop(self, error: Error) -> Error:

@@ -6,7 +6,7 @@ import datetime
 import math
 import os
 import time
-from typing import Callable
+from typing import Any, Callable
 
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard
@@ -76,7 +76,7 @@ class Worker:
     def compute(self, number: int) -> Exception | None:
         """Computes a block, unless another run did so meanwhile. Returns its error if it failed, which is recorded."""
         try:
-            if not self._marks.is_done(number):
+            if not self._tried(number, lambda: self._marks.is_done(number)):
                 self._finish(number)
         except Exception as error:  # stores and codecs raise what they like
             self._fail(number, error)
@@ -100,36 +100,43 @@ class Worker:
     def _finish(self, number: int) -> None:
         """Computes a block, unless nothing in it is of interest, and marks it."""
         began = time.monotonic()
+        facts = self._tried(number, lambda: self._computed(number))
+        seconds = time.monotonic() - began
+        ended = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        facts = {**facts, "seconds": round(seconds, 3), "host": os.uname().nodename, "ended": ended}
+        self._tried(number, lambda: self._marks.finish(number, facts))
+        if not facts["skipped"]:
+            self._rate[0] += math.prod(self._spec.grid.box(number).extent)
+            self._rate[1] += seconds
+
+    def _computed(self, number: int) -> dict[str, Any]:
+        """Computes a block, unless nothing in it is of interest. Returns what its mark says of it."""
         open_output(self._spec)  # another job may have replaced it
         box = self._spec.grid.box(number)
         reason = self._needless(box)
         region = Region(self._output, box)
         if not reason:
-            self._compute(number, region, box)
+            self._predict(region, box)
             region.sync()
             open_output(self._spec)
-        seconds = time.monotonic() - began
-        ended = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-        self._marks.finish(number, {"digest": region.digest(), "skipped": reason, "seconds": round(seconds, 3),
-                                    "host": os.uname().nodename, "ended": ended})
-        if not reason:
-            self._rate[0] += math.prod(box.extent)
-            self._rate[1] += seconds
+        return {"digest": region.digest(), "skipped": reason}
 
-    def _compute(self, number: int, region: Region, box: Box) -> None:
-        """Computes a block. Tries again where that may help."""
+    def _tried(self, number: int, step: Callable[[], Any]) -> Any:
+        """Returns what ``step`` does for a block. Tries again where that may help."""
         for tries_left in range(self._retries, -1, -1):
             try:
-                return self._predict(region, box)
+                return step()
             except (Error, OSError) as error:
                 if self._serving.is_lasting(error):
                     raise
-                reason = self._serving.drop(error) if isinstance(error, Error) else error
+                is_of_daemon = isinstance(error, Error) and not error.is_of_store
+                reason = self._serving.drop(error) if is_of_daemon else error
                 if tries_left == 0 or self._has_ended():
                     raise reason from None
                 delay = _FIRST_DELAY * 2 ** (self._retries - tries_left)
                 self._say(f"block {number}, again in {delay:.0f} s: {reason}")
             time.sleep(delay)
+        return None
 
     def _predict(self, region: Region, box: Box) -> None:
         client = self._serving.client()

@@ -47,7 +47,9 @@ def error_of(error: Exception, name: str) -> Error:
     unnamed = InvalidError if isinstance(error, ValueError) else Error
     kind = _KINDS.get(status[1], Error) if status else unnamed
     hint = _KEYS if kind is AccessError and "s3://" in name else ""
-    return kind(f"{name}: {text[status.end():] if status else text}{hint}")
+    found = kind(f"{name}: {text[status.end():] if status else text}{hint}")
+    found.is_of_store = True
+    return found
 
 
 def open_store(spec: dict[str, Any], name: str) -> Any:

@@ -38,9 +38,13 @@ class JobCase(unittest.TestCase):
                  "nodes": 2, "mask": None, "skip_empty": False, "price_per_hour": None, "overwrite": False}
         return plan(Wishes(**{**usual, **wishes}))
 
+    def serving(self):
+        """Returns who computes: the daemon that runs."""
+        return Serving(network="", mem=None, threads=None, config=None, model="same", servers=[self.address])
+
     def run_shard(self, spec, shard, retries=0):
         """Computes a shard and returns the errors of its blocks."""
-        with Serving(network="", mem=None, threads=None, config=None, model="same", servers=[self.address]) as serving:
+        with self.serving() as serving:
             return Worker(spec, serving, retries, self.said.append).run(shard)
 
     def found(self):

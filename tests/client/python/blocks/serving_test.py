@@ -9,6 +9,7 @@ from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
+from znni.stores.tensors import error_of
 
 from fake_daemon import FakeDaemon
 from job_case import JobCase
@@ -87,6 +88,7 @@ class ServingTest(JobCase):
     def test_whether_an_error_comes_again(self):
         one, two = self.serving(servers=["a:1"]), self.serving(servers=["a:1", "b:1"])
         for error, lasts in ((InvalidError("a NaN"), (True, True)), (NotFoundError("no model"), (True, False)),
+                             (error_of(ValueError("NOT_FOUND: no bucket"), "v"), (True, True)),
                              (UnavailableError("gone"), (False, False)), (OSError("full"), (False, False))):
             self.assertEqual((one.is_lasting(error), two.is_lasting(error)), lasts)
 

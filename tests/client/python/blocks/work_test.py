@@ -11,6 +11,7 @@ from znni.blocks.grid import Shard
 from znni.blocks.marks import Marks
 from znni.blocks.work import open_output
 from znni.errors import InvalidError, UnavailableError
+from znni.stores.tensors import error_of
 
 from fake_daemon import WHOLE, Broken, Refused
 from job_case import EXTENT, JobCase
@@ -41,6 +42,29 @@ class WorkTest(JobCase):
         self.daemon.streams = [Refused(grpc.StatusCode.RESOURCE_EXHAUSTED), Broken(1000, grpc.StatusCode.INTERNAL)]
         self.assertEqual(self.run_shard(self.plan(), ALL, retries=2), {})
         np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_a_store_that_fails_is_tried_again_by_the_same_daemon(self):
+        spec = self.plan()
+        odd = error_of(ValueError("INTERNAL: odd"), "s3://data/out.zarr")
+        for of, name in ((Marks, "is_done"), (Marks, "finish"), (work, "open_output"), (work.Region, "sync"),
+                         (work.Region, "digest"), (work.Region, "__setitem__")):
+            for error in (odd, OSError("disk is away")):
+                spec.marks.forget(0)
+                self.said.clear()
+                with self.serving() as serving:
+                    worker = work.Worker(spec, serving, 1, self.said.append)
+                    whole, left = getattr(of, name), [error]
+
+                    def fails_once(*arguments):
+                        if left:
+                            raise left.pop()
+                        return whole(*arguments)
+
+                    with mock.patch.object(of, name, fails_once), mock.patch.object(serving, "drop") as drop:
+                        self.assertIsNone(worker.compute(0), name)
+                self.assertEqual((left, drop.mock_calls, len(self.said)), ([], [], 1))
+                self.assertIn("block 0, again in 0 s: ", self.said[0])
+                self.assertTrue(spec.marks.is_done(0))
 
     def test_the_others_are_computed_when_one_fails(self):
         refused = Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "no turn for it")
