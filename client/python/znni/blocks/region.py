@@ -26,7 +26,7 @@ class Region:
         self.shape = (*array.shape[:-3], *box.extent)
         self.dtype = np.dtype(array.dtype)
         self.chunks = output.chunks
-        self.folder = output.place.room
+        self.folder = output.room
 
     def __setitem__(self, index: tuple, values: np.ndarray) -> None:
         moved = tuple(slice(a + one.start, a + one.stop) for a, one in zip(self._box.start, index[-3:]))

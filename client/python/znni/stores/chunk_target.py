@@ -18,11 +18,6 @@ from znni.stores.seam import OutputFacts, Target
 from znni.stores.tensors import TensorArray, tensorstore_module
 
 
-def edge_of(dtype: np.dtype) -> int:
-    """Returns how many voxels chunks of an output are wide."""
-    return 128 if dtype.itemsize == 1 else 64
-
-
 class ChunkTarget(Target):
     """Writes a folder, which lies in the folder ``container`` if that is not "".
 
@@ -37,7 +32,7 @@ class ChunkTarget(Target):
         self._partial = partial_of(path, overwrite, container)
         self._target: ArrayTarget | None = None
         self._place: Place
-        self.chunk: Triple = tuple(min(edge_of(facts.dtype), n) for n in facts.shape[1:])  # type: ignore[assignment]
+        self.chunk: Triple = facts.chunk
         self.depth, self.rows = self.chunk[:2]
         self.folder = self._partial.folder
 

@@ -71,7 +71,8 @@ def _order(attributes: dict[str, Any], name: str) -> list[int]:
     count = len(attributes["dimensions"])
     axes = [str(axis).lower() for axis in attributes.get("axes", _AXES[:count])]
     if len(axes) != count or sorted(axes, key="xyzct".find) != list(_AXES[:count]) or count < 3:
-        raise InvalidError(f"{name}/{ATTRIBUTES}: axes {', '.join(axes)} of {count} found, expected x, y, z, and c for channels")
+        raise InvalidError(f"{name}/{ATTRIBUTES}: axes {', '.join(axes)} of {count} found, expected x, y, z, and "
+                           "c for channels")
     return [axes.index(axis) for axis in reversed(_AXES[:count])]
 
 
@@ -116,8 +117,8 @@ def _check_apart(path: str, overwrite: bool) -> None:
             raise InvalidError(f"{path}: lies in {folder}, which is an array: name one beside it")
     inner = [name for name in place_of(path).all_names("") if name.endswith("/" + ATTRIBUTES)] if overwrite else []
     if inner:
-        raise InvalidError(f"{path}: a group with {inner[0]} found, of which nothing is replaced: name an array in it, or "
-                           "remove it first")
+        raise InvalidError(f"{path}: a group with {inner[0]} found, of which nothing is replaced: name an array in it, "
+                           "or remove it first")
 
 
 class N5Target(ChunkTarget):
@@ -157,4 +158,4 @@ def open_shared(path: str) -> SharedOutput:
     found, attributes = _find(place)
     array = _open(found, attributes, place.path)
     return SharedOutput(array, array.chunks, attributes.get("znni", {}), found,
-                        lambda at: "/".join(str(n) for n in reversed(at)))
+                        lambda at: "/".join(str(n) for n in reversed(at)), place_of(container_of(place.path)).room)

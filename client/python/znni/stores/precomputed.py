@@ -135,4 +135,4 @@ def open_shared(path: str) -> SharedOutput:
         sides = [f"{a + b}-{a + c}" for a, (b, c) in zip(scale.get("voxel_offset") or (0, 0, 0), ranges)]
         return f"{scale['key']}/{'_'.join(sides)}"
 
-    return SharedOutput(array, array.chunks, info.get("znni", {}), place, key)
+    return SharedOutput(array, array.chunks, info.get("znni", {}), place, key, place.room)

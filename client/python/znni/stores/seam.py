@@ -91,6 +91,12 @@ class OutputFacts:
         return axes.output_shape(self.shape, self.ndim)
 
     @property
+    def chunk(self) -> Triple:
+        """Returns the extent of chunks in a folder: 128 voxels wide of one byte, else 64, or as wide as the output."""
+        edge = 128 if self.dtype.itemsize == 1 else 64
+        return tuple(min(edge, n) for n in self.shape[1:])  # type: ignore[return-value]
+
+    @property
     def file_shape(self) -> tuple:
         """Returns the shape of the array in a file, which has four axes at most."""
         return axes.output_shape(self.shape, min(self.ndim, 4))

@@ -15,7 +15,8 @@ class SharedOutput:
     """Is an output whose whole chunks are written by one machine each.
 
     ``array`` is read and written, and has ``chunks`` of so many voxels; ``notes`` are those that it was made with.
-    ``key`` returns the name of a chunk's file in ``place``, for its position in the grid of chunks.
+    ``key`` returns the name of a chunk's file in ``place``, for its position in the grid of chunks. ``room`` is the
+    folder beside the output; None if it does not lie on this machine.
     """
 
     array: Any
@@ -23,6 +24,7 @@ class SharedOutput:
     notes: Mapping[str, Any]
     place: Place
     key: Callable[[tuple], str]
+    room: str | None = None
 
     def sync(self, box: Box) -> None:
         """Returns once the chunks of a box lie there for good, and are found there after a loss of power."""

@@ -14,6 +14,7 @@ from znni.box import Box, Triple
 from znni.errors import AccessError, Error, InvalidError, NotFoundError
 from znni.geometry import Geometry, geometry_of, multiscale_of
 from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.fields import NOTES, check_fields
 from znni.stores.partials import partial_of
 from znni.stores.place import Place
 from znni.stores.places import place_of
@@ -172,7 +173,8 @@ class ZarrSource(ArraySource):
         except Exception as error:  # whatever codecs raise, and the caller's own stores
             at = ", ".join(f"{axis} {a} to {b}" for axis, a, b in zip("zyx", *box))
             is_ours = type(self._array.store).__name__ in (*HERE, "RemoteStore")  # whose own errors are told apart
-            kind, words = (InvalidError, "a chunk cannot be decoded") if is_ours else (Error, "a chunk could not be read")
+            kind, words = (InvalidError, "a chunk cannot be decoded") if is_ours else (Error,
+                                                                                       "a chunk could not be read")
             raise kind(f"{self.name}: {words}, of the voxels {at}: {type(error).__name__}: {error}") from error
 
     @staticmethod
@@ -204,8 +206,7 @@ class ZarrTarget(Target):
         self._partial = partial_of(os.fspath(path), overwrite)
         self._store: Any = None
         self._target: ArrayTarget | None = None
-        self._edge = 128 if facts.dtype.itemsize == 1 else 64
-        self.chunk: Triple = tuple(min(self._edge, n) for n in facts.shape[1:])  # type: ignore[assignment]
+        self.chunk: Triple = facts.chunk
         self.depth, self.rows = self.chunk[:2]
         self.folder = self._partial.folder
 
@@ -258,9 +259,11 @@ class ZarrTarget(Target):
 
 def shared(group: Any, path: str) -> SharedOutput:
     """Returns the output that is a group of zarr at ``path``."""
-    array = group[_ARRAY]
-    return SharedOutput(array, array.shards or array.chunks, group.attrs.get("znni", {}),
-                        place_of(path).inside(_ARRAY), array.metadata.encode_chunk_key)
+    array, place = group[_ARRAY], place_of(path)
+    notes = group.attrs.asdict()
+    check_fields(notes, [NOTES], path)
+    return SharedOutput(array, array.shards or array.chunks, notes.get("znni", {}), place.inside(_ARRAY),
+                        array.metadata.encode_chunk_key, place.room)
 
 
 def open_shared(path: str) -> SharedOutput:

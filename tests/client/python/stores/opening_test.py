@@ -57,7 +57,8 @@ class OpeningTest(unittest.TestCase):
         mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))
         for output, kind in ((None, NewArrayTarget), (VOLUME, ArrayTarget), (mapped, MemmapTarget),
                              (self.folder / "o.npy", NpyTarget), (f"{self.folder}/o.zarr/", ZarrTarget),
-                             (self.folder / "o.n5/raw", N5Target), (f"precomputed://{self.folder}/o", PrecomputedTarget),
+                             (self.folder / "o.n5/raw", N5Target),
+                             (f"precomputed://{self.folder}/o", PrecomputedTarget),
                              (f"{self.folder}/o.h5:/raw", Hdf5Target)):
             self.assertIs(type(open_target(output, FACTS, False)), kind)
 
@@ -71,7 +72,7 @@ class OpeningTest(unittest.TestCase):
             target.begin()
             target.finish()
             output = open_shared(path)
-            self.assertEqual(output.notes["job"], "7")
+            self.assertEqual((output.notes["job"], output.room), ("7", str(self.folder)))
             output.array[..., 1:3, 0:4, 0:5] = np.full((2, 4, 5), 3, "u1")
             with open_source(path) as source:
                 self.assertIs(type(source), kind)

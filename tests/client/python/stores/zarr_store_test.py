@@ -12,7 +12,7 @@ from znni.box import Box
 from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.seam import OutputFacts
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node, open_shared
 
 GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
 
@@ -90,7 +90,8 @@ class ZarrTest(unittest.TestCase):
         chunk.write_bytes(chunk.read_bytes()[:20])
         source = ZarrSource(open_node(self.path), "v")
         source.read(Box((0, 0, 0), (64, 4, 5)))
-        with self.assertRaisesRegex(InvalidError, "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
+        with self.assertRaisesRegex(InvalidError,
+                                    "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
             source.read(Box((60, 0, 0), (70, 4, 5)))
 
     def test_stores_of_the_caller_that_fail(self):
@@ -102,7 +103,8 @@ class ZarrTest(unittest.TestCase):
 
         self.written(facts(3))
         source = ZarrSource(zarr.open_group(Busy(zarr.storage.LocalStore(self.path)), mode="r"), "volume")
-        with self.assertRaisesRegex(Error, "^volume: a chunk could not be read, of the voxels z 0 to 9, .*come back") as found:
+        with self.assertRaisesRegex(Error,
+                                    "^volume: a chunk could not be read, of the voxels z 0 to 9, .*come back") as found:
             source.read(Box((0, 0, 0), (9, 4, 5)))
         self.assertIs(type(found.exception), Error)
 
@@ -125,6 +127,12 @@ class ZarrTest(unittest.TestCase):
             group.attrs["ome"] = {"multiscales": bad}
             with self.assertRaisesRegex(InvalidError, "v.ome.zarr: .*(damaged|multiscales)"):
                 ZarrSource(open_node(self.path), self.path)
+
+    def test_notes_that_are_damaged(self):
+        zarr.open_group(self.path, mode="a").attrs["znni"] = [1]
+        zarr.open_group(self.path, mode="a").create_array("0", shape=(1, 1, 1), dtype="u1")
+        with self.assertRaisesRegex(InvalidError, r"v.ome.zarr: field 'znni': \[1\] found, expected an object"):
+            open_shared(self.path)
 
     def test_nothing_there(self):
         with self.assertRaisesRegex(NotFoundError, "v.ome.zarr: there is no zarr array or group"):
