@@ -66,13 +66,16 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual([header.first_plane for header in daemon.headers], [0, 2, 4])
                 again = self.client(FakeDaemon()).predict("same", output, dtype="uint8", progress=False)
                 np.testing.assert_array_equal(again, VOLUME)
-                for wanted, words in ((output, "is there already"), ("s3://none/o.zarr", "s3://none/o.zarr: NoSuchBucket")):
+                for wanted, words in ((output, "is there already"),
+                                      ("s3://none/o.zarr", "s3://none/o.zarr: NoSuchBucket")):
                     with self.assertRaisesRegex(znni.Error, words):
                         client.predict("same", VOLUME, wanted, dtype="uint8", progress=False)
                 with self.assertRaisesRegex(znni.InvalidError, "s3://.*: lies in the output .*, or the output in it"):
                     client.predict("same", output, output + "/", dtype="uint8", progress=False, overwrite=True)
-                with self.assertRaisesRegex(znni.InvalidError, "^volume: Array found, which may be read from the output"):
-                    client.predict("same", dask.array.from_array(VOLUME), output, dtype="uint8", progress=False, overwrite=True)
+                with self.assertRaisesRegex(znni.InvalidError,
+                                            "^volume: Array found, which may be read from the output"):
+                    client.predict("same", dask.array.from_array(VOLUME), output, dtype="uint8", progress=False,
+                                   overwrite=True)
 
     def test_a_bucket_that_is_busy_for_a_while(self):
         quick = {"max_retries": 3, "initial_delay": "1ms", "max_delay": "2ms"}

@@ -1,4 +1,4 @@
-"""A server of objects that speaks as much of S3 as stores do: objects, ranges of them, lists, signatures of version 4."""
+"""A server of objects that speaks as much of S3 as stores do: objects, ranges of them, lists, signatures."""
 
 import contextlib
 import hashlib
@@ -154,6 +154,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         names = sorted(name for name in objects if name.startswith(query.get("prefix", "")) and name > after)
         page = names[:PAGE]
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if len(names) > PAGE else ""
-        items = "".join(f"<Contents><Key>{escape(name)}</Key><Size>{len(objects[name])}</Size></Contents>" for name in page)
-        self._answer(200, (f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(more)).lower()}</IsTruncated>"
+        items = "".join(f"<Contents><Key>{escape(name)}</Key><Size>{len(objects[name])}</Size></Contents>"
+                        for name in page)
+        self._answer(200,
+                     (f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(more)).lower()}</IsTruncated>"
                            f"{items}{more}</ListBucketResult>").encode(), Content_Type="application/xml")

@@ -1,4 +1,4 @@
-"""Says which blocks of a job are done: a small file for each, in a folder or bucket that all machines of the job see."""
+"""Says which blocks of a job are done: a small file for each, in a folder or bucket that all its machines see."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def _checked(address: Address) -> Address:
     """Returns the address. Raises InvalidError for what lies where it cannot be read."""
     _check_scheme(address.path)
     if address.kind in ("npy", "hdf5") and remote_scheme(address.path):
-        raise InvalidError(f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an address "
-                           "lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://...")
+        raise InvalidError(f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an "
+                           "address lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://...")
     return address
 
 

@@ -25,7 +25,8 @@ def check_fields(found: Mapping[str, Any], fields: Iterable[Field], file: str) -
                 continue
             raise InvalidError(f"{file}: field '{field.name}' is missing")
         if not field.is_right(found[field.name]):
-            raise InvalidError(f"{file}: field '{field.name}': {found[field.name]!r:.80} found, expected {field.expected}")
+            raise InvalidError(f"{file}: field '{field.name}': {found[field.name]!r:.80} found, expected "
+                               f"{field.expected}")
 
 
 def is_whole(value: Any) -> bool:

@@ -22,14 +22,15 @@ def geometry_of(attributes: Mapping[str, Any], name: str) -> Geometry | None:
                 return _checked(read(attributes))
             except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
                 found = ", ".join(f"'{field}': {attributes[field]!r:.200}" for field in fields if field in attributes)
-                raise InvalidError(f"{name}: attribute {found} found, expected the form that docs/python.md names, with "
-                                   "sizes above 0") from None
+                raise InvalidError(f"{name}: attribute {found} found, expected the form that docs/python.md names, "
+                                   "with sizes above 0") from None
     return None
 
 
 def attributes_of(geometry: Geometry, ndim: int) -> dict[str, Any]:
     """Returns the attributes that say the same, each in the form of those that read it."""
-    scale, translation, units = (list(reversed(part)) for part in (geometry.scale, geometry.translation, geometry.units))
+    scale, translation, units = (list(reversed(part)) for part in (geometry.scale, geometry.translation,
+                                                                   geometry.units))
     rest = ndim - len(SPACE)
     return {"axes": [*reversed(SPACE), "c"][:ndim],
             "resolution": scale + [1.0] * rest, "units": units + [""] * rest, "offset": translation + [0.0] * rest,
@@ -70,7 +71,8 @@ def _pixel_resolution(attributes: Mapping[str, Any]) -> Geometry:
     found = attributes["pixelResolution"]
     if isinstance(found, list):
         return Geometry(_numbers(found))
-    return Geometry(_numbers(found["dimensions"]), units=tuple(_texts([found.get("unit", "")]) * 3))  # type: ignore[arg-type]
+    return Geometry(_numbers(found["dimensions"]),
+                    units=tuple(_texts([found.get("unit", "")]) * 3))  # type: ignore[arg-type]
 
 
 def _resolution(attributes: Mapping[str, Any]) -> Geometry:

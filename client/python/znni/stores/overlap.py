@@ -77,5 +77,5 @@ def check_apart(volume: Any, output: str, overwrite: bool) -> None:
     if overlap(path, output):
         raise InvalidError(f"{path}: lies in the output {output}, or the output in it: name another output")
     if overwrite and _may_be_served(file_of(path), output):
-        raise InvalidError(f"{path}: may lie in the output {output} that is to be replaced, or the output in it, by their "
-                           f"names: {_MEND}")
+        raise InvalidError(f"{path}: may lie in the output {output} that is to be replaced, or the output in it, by "
+                           f"their names: {_MEND}")

@@ -10,7 +10,7 @@ from znni.stores.remote import Remote
 
 _LOG = logging.getLogger("znni")
 _MARK = ".znni-partial"  # there while an output is not complete: it says which call writes it
-_DESCRIPTIONS = ("zarr.json", ".zgroup", ".zarray", "attributes.json", "info")
+_OF_OUTPUTS = ("zarr.json", ".zgroup", ".zarray", "attributes.json", "info")  # what describes them
 
 
 class RemotePartial:
@@ -39,7 +39,7 @@ class RemotePartial:
 
     def _check_free(self) -> None:
         """Raises InvalidError if anything is there."""
-        mark, *described = self._place.read_all([_MARK, *_DESCRIPTIONS])
+        mark, *described = self._place.read_all([_MARK, *_OF_OUTPUTS])
         if mark is not None:
             raise InvalidError(f"{self._place.path}: another call writes it, or was killed while it did: pass "
                                "overwrite=True if none does, or name another")

@@ -55,7 +55,8 @@ def error_of(error: Exception, name: str) -> Error:
 def open_store(spec: dict[str, Any], name: str) -> Any:
     """Returns the TensorStore of a spec that says all of its metadata. Raises Error if there is none."""
     tensorstore = tensorstore_module()
-    whole = {"context": {"file_io_sync": False}, "assume_metadata": True, "store_data_equal_to_fill_value": True, **spec}
+    whole = {"context": {"file_io_sync": False}, "assume_metadata": True, "store_data_equal_to_fill_value": True,
+             **spec}
     try:
         return tensorstore.open(whole).result()
     except Exception as error:  # of many classes

@@ -116,7 +116,8 @@ class PlanningTest(JobCase):
             self.plan()
 
     def test_what_cannot_be_cut_is_refused(self):
-        for wishes, words in (({"output": str(self.folder / "out.npy")}, "write one output together as FOLDER.zarr, FOLDER.n5"),
+        for wishes, words in (({"output": str(self.folder / "out.npy")},
+                               "write one output together as FOLDER.zarr, FOLDER.n5"),
                               ({"mask": self.input + "/none"}, "no zarr array"), ({"pad": "x"}, "pad: 'x'")):
             with self.assertRaisesRegex(Error, words):
                 self.plan(**wishes)

@@ -80,7 +80,8 @@ class ProgramTest(JobCase):
             self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
             with open_source(self.output) as source:
                 np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
-            code, _, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.input,
+            code, _, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
+                                     self.input,
                                      "--overwrite")
             self.assertEqual((code, err.count("\n")), (2, 1))
             self.assertIn("lies in the output", err)
@@ -92,7 +93,8 @@ class ProgramTest(JobCase):
         objects.update({f"in.zarr/{path.relative_to(self.input)}": path.read_bytes()
                         for path in pathlib.Path(self.input).rglob("*") if path.is_file()})
         self.input = "s3://data/in.zarr"
-        for self.output, where in (("s3://data/o.zarr", "o.zarr"), ("s3://data/o.n5/p", "o.n5/p"), ("precomputed://s3://data/p", "p")):
+        for self.output, where in (("s3://data/o.zarr", "o.zarr"), ("s3://data/o.n5/p", "o.n5/p"),
+                                   ("precomputed://s3://data/p", "p")):
             self.plan()
             self.assertEqual(self.call("run", self.job, "--shard", "1/2")[0], 0)
             self.assertEqual(sum(name.startswith(f"{where}.job/") for name in objects), 4)
@@ -101,7 +103,8 @@ class ProgramTest(JobCase):
             self.assertEqual(self.call("run", self.output, "--retries", "0")[0], 1)
             self.assertIn("block 0 failed: not this block", self.call("status", self.output)[1])
             self.assertEqual(self.call("run", f"s3://data/{where}.job/job.json")[0], 0)
-            chunk = next(name for name in sorted(objects) if name.startswith(f"{where}/") and len(objects[name]) > 50000)
+            chunk = next(name for name in sorted(objects)
+                         if name.startswith(f"{where}/") and len(objects[name]) > 50000)
             objects[chunk] = objects[chunk][:-9]
             self.assertRegex(self.call("verify", self.job, "--repair")[1], "^0 blocks missing, 1 damaged")
             self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))

@@ -34,7 +34,8 @@ class ChunkTargetTest(unittest.TestCase):
 
     def test_what_describes_it_is_written_last(self):
         target = OneBlock(str(self.folder / "o"), self.facts, False)
-        self.assertEqual((target.chunk, target.depth, target.rows, target.folder), ((128, 4, 5), 128, 4, str(self.folder)))
+        self.assertEqual((target.chunk, target.depth, target.rows, target.folder),
+                         ((128, 4, 5), 128, 4, str(self.folder)))
         target.begin()
         target.write((0, 0, 0), np.ones((2, 128, 4, 5), "u1"))
         self.assertEqual(self.files(), [f"o.partial/0/0/0/{c}" for c in (0, 1)])

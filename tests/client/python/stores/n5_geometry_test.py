@@ -15,7 +15,8 @@ CORNER = {"resolution": [5, 4, 40], "offset": [9, 8, 7], "units": ["um", "nm", "
 
 class N5GeometryTest(unittest.TestCase):
     def test_each_form_says_the_same(self):
-        for attributes in ({"transform": TRANSFORM}, {"transform": TURNED}, CORNER, {"transform": TRANSFORM, "resolution": [1, 1, 1]}):
+        for attributes in ({"transform": TRANSFORM}, {"transform": TURNED}, CORNER,
+                           {"transform": TRANSFORM, "resolution": [1, 1, 1]}):
             self.assertEqual(geometry_of(attributes, "v"), EXPECTED)
 
     def test_forms_without_an_offset(self):
@@ -28,7 +29,8 @@ class N5GeometryTest(unittest.TestCase):
 
     def test_other_forms(self):
         for attributes in ({"transform": {"axes": ["a"]}}, {"resolution": 3}, {"resolution": [1, 2]},
-                           {"pixelResolution": {"unit": "nm"}}, {"pixelResolution": ["a", "b", "c"]}, {"resolution": [0, 1, 1]},
+                           {"pixelResolution": {"unit": "nm"}}, {"pixelResolution": ["a", "b", "c"]},
+                           {"resolution": [0, 1, 1]},
                            {"resolution": [1, 1, math.nan]}, {"resolution": [1, 1, -1]}, {**CORNER, "units": 5},
                            {**CORNER, "units": [None] * 3}, {**CORNER, "offset": [math.inf, 0, 0]}, {"transform": 5},
                            {"transform": {**TRANSFORM, "scale": [1]}}, {"transform": {**TRANSFORM, "units": None}},

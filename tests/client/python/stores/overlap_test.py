@@ -30,9 +30,11 @@ class OverlapTest(StoreCase):
         self.assertNotIn("\n", str(found.exception))
 
     def test_paths_that_overlap(self):
-        for one, other, expected in (("a/v.n5/b", "a/v.n5", True), ("a/v.n5", "a/x/../v.n5/b", True), ("a/v.n5/b", "a/v.n5/c", False),
+        for one, other, expected in (("a/v.n5/b", "a/v.n5", True), ("a/v.n5", "a/x/../v.n5/b", True),
+                                     ("a/v.n5/b", "a/v.n5/c", False),
                                      ("s3://b/v", "precomputed://s3://b/v/w", True), ("s3://b/v", "s3://b/v2", False),
-                                     ("s3://b/v", "b/v", False), ("v.h5:/a", "v.h5:/b", True), ("a:b.zarr", "a:c.zarr", False)):
+                                     ("s3://b/v", "b/v", False), ("v.h5:/a", "v.h5:/b", True),
+                                     ("a:b.zarr", "a:c.zarr", False)):
             self.assertEqual(overlap(one, other), expected, (one, other))
         for path in ("s3://data//a/v.zarr", "s3://data/a//v.zarr", "s3://data/a/./v.zarr", "s3://data/b/../a/v.zarr"):
             with self.assertRaisesRegex(InvalidError, "expected one without //, /./ and /../ in its path"):

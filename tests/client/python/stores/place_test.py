@@ -21,13 +21,15 @@ class FolderTest(unittest.TestCase):
         self.place.write("a", b"old")
         self.place.write("a", b"new")
         self.place.inside("b").write("c/d", b"x")
-        self.assertEqual((self.place.read("a"), self.place.read("b/c/d"), self.place.names()), (b"new", b"x", ["a", "b"]))
+        self.assertEqual((self.place.read("a"), self.place.read("b/c/d"), self.place.names()),
+                         (b"new", b"x", ["a", "b"]))
         self.assertIsNone(self.place.read("a/x"))
         self.assertEqual((self.place.kvstore["path"], self.place.room), (f"{self.folder}/v/", str(self.folder)))
 
     def test_json(self):
         self.assertIsNone(self.place.read_json("a"))
-        for data, words in ((b"{", "v/a: no JSON, or cut short"), (b"\xff", "v/a: no JSON"), (b"[]", "v/a: list found")):
+        for data, words in ((b"{", "v/a: no JSON, or cut short"), (b"\xff", "v/a: no JSON"),
+                            (b"[]", "v/a: list found")):
             self.place.write("a", data)
             with self.assertRaisesRegex(InvalidError, words):
                 self.place.read_json("a")

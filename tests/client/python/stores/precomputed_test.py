@@ -67,14 +67,17 @@ class PrecomputedTest(unittest.TestCase):
         np.testing.assert_array_equal(source.read(Box((1, 0, 1), (3, 3, 5))), self.volume[:1, 1:3, 0:3, 1:5])
 
     def test_reads_shards_and_encodings(self):
-        shards = {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 1, "hash": "identity", "minishard_bits": 1,
+        shards = {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 1, "hash": "identity",
+                  "minishard_bits": 1,
                   "shard_bits": 1, "data_encoding": "gzip", "minishard_index_encoding": "gzip"}
         voxels = np.arange(7 * 6 * 5, dtype="u1").reshape(5, 6, 7)
         for name, more in (("s", {"sharding": shards}), ("png", {"encoding": "png"})):
             scale = {"resolution": [5, 4, 40], "chunk_size": [4, 4, 4], "encoding": "raw", "size": [7, 6, 5], **more}
             store = tensorstore.open(
-                {"driver": "neuroglancer_precomputed", "kvstore": f"file://{self.folder}/{name}/", "scale_metadata": scale,
-                 "multiscale_metadata": {"data_type": "uint8", "num_channels": 1, "type": "image"}}, create=True).result()
+                {"driver": "neuroglancer_precomputed", "kvstore": f"file://{self.folder}/{name}/",
+                 "scale_metadata": scale,
+                 "multiscale_metadata": {"data_type": "uint8", "num_channels": 1, "type": "image"}},
+                 create=True).result()
             store[..., 0].write(voxels.T).result()
             np.testing.assert_array_equal(open_array(Folder(self.folder / name))[0], voxels)
 
@@ -109,14 +112,19 @@ class PrecomputedTest(unittest.TestCase):
     def test_damaged_info(self):
         place = self.make()
         good = json.loads(place.read("info"))
-        for change, words in (({"@type": "neuroglancer_skeletons"}, "field '@type': 'neuroglancer_skeletons' found, expected"),
-                              ({"scales": []}, "field 'scales': .* of one scale"), ({"scales": 5}, "field 'scales': 5 found"),
-                              ({"scales": [{}]}, "info: first scale: field 'key' is missing"), ({"data_type": 7}, "'data_type': 7"),
-                              ({"data_type": "complex"}, "complex"), ({"num_channels": "x"}, "'num_channels': 'x' found"),
+        for change, words in (({"@type": "neuroglancer_skeletons"},
+                               "field '@type': 'neuroglancer_skeletons' found, expected"),
+                              ({"scales": []}, "field 'scales': .* of one scale"),
+                              ({"scales": 5}, "field 'scales': 5 found"),
+                              ({"scales": [{}]}, "info: first scale: field 'key' is missing"),
+                              ({"data_type": 7}, "'data_type': 7"),
+                              ({"data_type": "complex"}, "complex"),
+                              ({"num_channels": "x"}, "'num_channels': 'x' found"),
                               ({"num_channels": 0}, "'num_channels': 0"), ({"znni": [1]}, r"'znni': \[1\] found")):
             place.write("info", json.dumps({**good, **change}).encode())
             self.refuse(place, words)
-        for field, values in (("chunk_sizes", (5, [], [5], [[1, 2]], [[0, 1, 1]])), ("size", (5, [1, 2], [0, 1, 1], ["a"] * 3)),
+        for field, values in (("chunk_sizes", (5, [], [5], [[1, 2]], [[0, 1, 1]])),
+                              ("size", (5, [1, 2], [0, 1, 1], ["a"] * 3)),
                               ("resolution", (5, [1, 2], [0, 1, 1], [-1, 1, 1], [math.nan, 1, 1], [None] * 3)),
                               ("voxel_offset", (5, [1.5, 0, 0])), ("key", (5,)), ("encoding", (None,))):
             for value in values:

@@ -53,7 +53,8 @@ class RemotePartialTest(StoreCase):
             path = form.format("s3://data")
             first, second = self.begun(path), self.begun(path, overwrite=True)
             there = dict(self.objects)
-            with self.assertRaisesRegex(ReplacedError, "s3://data/.*: another call has replaced this output while it was"):
+            with self.assertRaisesRegex(ReplacedError,
+                                        "s3://data/.*: another call has replaced this output while it was"):
                 first.finish()
             first.discard()
             self.assertEqual(self.objects, there)
@@ -96,7 +97,8 @@ class RemotePartialTest(StoreCase):
         self.assertEqual(sorted(self.objects), ["a/o.zarr/.znni-partial", "a/o.zarr2"])
 
     def test_where_nothing_can_be_written(self):
-        for path, kind, words in (("http://127.0.0.1:1/o.zarr", InvalidError, "is read only: name an output in a folder or at"),
+        for path, kind, words in (("http://127.0.0.1:1/o.zarr", InvalidError,
+                                   "is read only: name an output in a folder or at"),
                                   ("s3://data", InvalidError, "s3://data: a whole bucket found"),
                                   ("s3://none/o.zarr", NotFoundError, "s3://none/o.zarr: NoSuchBucket")):
             with self.assertRaisesRegex(kind, words):

@@ -21,7 +21,8 @@ class RemoteTest(StoreCase):
         self.assertNotIn("\n", str(found.exception))
 
     def test_schemes(self):
-        self.assertEqual([remote_scheme(path) for path in ("s3://a", "http://a", "https://a", "s3:/a", "n5://s3://a", "a")],
+        self.assertEqual([remote_scheme(path) for path in ("s3://a", "http://a", "https://a", "s3:/a", "n5://s3://a",
+                                                           "a")],
                          ["s3", "http", "https", "", "", ""])
         for path in ("s3://", "http:///v.zarr", "http://h/v.zarr?x", "s3://data/v.zarr#x", "s3://[x/y.zarr"):
             self.refuse(InvalidError, "this address found, expected s3://BUCKET/PATH", path)
@@ -44,12 +45,14 @@ class RemoteTest(StoreCase):
 
     def test_a_signature_for_each_request(self):
         self.write("s3://data/v.zarr")
-        for name, words in (("AWS_SECRET_ACCESS_KEY", "SignatureDoesNotMatch"), ("AWS_ACCESS_KEY_ID", "InvalidAccessKeyId")):
+        for name, words in (("AWS_SECRET_ACCESS_KEY", "SignatureDoesNotMatch"),
+                            ("AWS_ACCESS_KEY_ID", "InvalidAccessKeyId")):
             with mock.patch.dict(os.environ, {name: "other"}):
                 self.refuse(AccessError, f"s3://data/v.zarr.*: {words}.*; the keys are those of AWS_ACCESS_KEY_ID")
 
     def test_settings_of_the_tester_do_not_count(self):
-        others = {"http_proxy": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "AWS_PROFILE": "me", "OTHER": "x"}
+        others = {"http_proxy": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "AWS_PROFILE": "me",
+                  "OTHER": "x"}
         with mock.patch.dict(os.environ, others), self.s3.served():
             self.assertFalse(others.keys() & os.environ.keys() - {"OTHER"})
             self.write("s3://data/v.zarr")
@@ -72,7 +75,8 @@ class RemoteTest(StoreCase):
         self.write("s3://data/v.zarr")
         (self.folder / "config").touch()
         profile = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
-                   "AWS_SHARED_CREDENTIALS_FILE": f"{self.folder}/credentials", "AWS_CONFIG_FILE": f"{self.folder}/config",
+                   "AWS_SHARED_CREDENTIALS_FILE": f"{self.folder}/credentials",
+                   "AWS_CONFIG_FILE": f"{self.folder}/config",
                    "AWS_EC2_METADATA_DISABLED": "true"}
         for name, more in (("default", {}), ("me", {"AWS_PROFILE": "me"})):
             keys = f"[{name}]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
@@ -93,7 +97,8 @@ class RemoteTest(StoreCase):
         self.write("s3://data/two.zarr", version=2)
         self.s3.unlisted.add("data")
         self.objects.update({name.replace("two.zarr", "two"): data for name, data in self.objects.items()})
-        for path in (*(form.format("s3://data") for form in OUTPUTS), "s3://data/two.zarr", "s3://data/two.zarr/0", "s3://data/p",
+        for path in (*(form.format("s3://data") for form in OUTPUTS), "s3://data/two.zarr", "s3://data/two.zarr/0",
+                     "s3://data/p",
                      "s3://data/two"):
             np.testing.assert_array_equal(self.read(path), VOXELS)
         for path in ("s3://data/x.zarr", "s3://data/x.n5", "precomputed://s3://data/x", "s3://data/x"):
@@ -159,8 +164,10 @@ class RemoteTest(StoreCase):
             for path in (f"{address}/2/v.zarr", f"{address}/3/v.zarr", f"{address}/3/v.zarr/0", f"{address}/c.n5/raw",
                          f"precomputed://{address}/p", f"{address}/p"):
                 np.testing.assert_array_equal(self.read(path), VOXELS)
-            for name, kind, words in (("x.zarr", NotFoundError, "there is no zarr array"), ("x", NotFoundError, "no volume"),
-                                      ("x.n5/raw", NotFoundError, "no array of N5"), ("forbidden.zarr", AccessError, "403"),
+            for name, kind, words in (("x.zarr", NotFoundError, "there is no zarr array"),
+                                      ("x", NotFoundError, "no volume"),
+                                      ("x.n5/raw", NotFoundError, "no array of N5"),
+                                      ("forbidden.zarr", AccessError, "403"),
                                       ("v.npy", InvalidError, "must lie on this machine"),
                                       ("v.h5:/raw", InvalidError, "must lie on this machine")):
                 self.refuse(kind, f"{address}/{name.partition(':')[0]}.*{words}", f"{address}/{name}")
