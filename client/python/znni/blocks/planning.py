@@ -18,7 +18,7 @@ from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
 from znni.model import Model
 from znni.stores.address import absolute
-from znni.stores.opening import check_shared, open_shared_target, open_source
+from znni.stores.opening import check_output, check_shared, open_shared_target, open_source
 from znni.stores.overlap import check_apart
 from znni.stores.places import place_of
 
@@ -123,12 +123,12 @@ def plan(wishes: Wishes) -> JobSpec:
     """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
     check_shared(wishes.output)
     _check_keeps_files(wishes)
-    _check_keeps_folder(wishes)
     identity = uuid.uuid4().hex
     with open_source(wishes.input) as source:
         if wishes.mask:
             Mask(wishes.mask, source.shape[1:]).close()
         with serve(wishes) as serving:
+            _check_keeps_folder(wishes)
             client = serving.client()
             _check_has_no_seams(serving.facts)
             job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
@@ -161,7 +161,9 @@ def _check_keeps_files(wishes: Wishes) -> None:
 
 
 def _check_keeps_folder(wishes: Wishes) -> None:
-    """Raises InvalidError if what no job made lies where this one keeps what is done."""
+    """Raises InvalidError for an output that is not written, or if what no job made lies where this one keeps what is
+    done."""
+    check_output(wishes.output, wishes.overwrite)
     place = place_of(folder_of(wishes.output))
     if not wishes.overwrite and place.read(COPY) is None and (names := place.all_names("")):
         raise InvalidError(f"{place.path}: {names[0]} found, which no job made, but the job keeps what is done there: "

@@ -46,7 +46,8 @@ def check_public(path: str) -> None:
     host = rest.partition("/")[0]
     if separator and "@" in host:
         raise InvalidError(f"{front}://...@{host.rpartition('@')[2]}: a user or password found in the address, where "
-                           "it is shown to others: keys of s3:// stand in the environment, web servers are read without")
+                           "it is shown to others: keys of s3:// stand in the environment, web servers are read "
+                           "without")
 
 
 def _split(path: str) -> urllib.parse.SplitResult:

@@ -112,8 +112,10 @@ class PlanningTest(JobCase):
 
     def test_an_output_that_is_there_is_kept(self):
         self.plan()
+        asked = len(self.daemon.metadata)
         with self.assertRaisesRegex(InvalidError, "out.zarr: is there already"):
             self.plan()
+        self.assertEqual(len(self.daemon.metadata), asked)
 
     def test_what_cannot_be_cut_is_refused(self):
         for wishes, words in (({"output": str(self.folder / "out.npy")},
