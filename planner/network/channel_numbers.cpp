@@ -10,7 +10,7 @@ namespace {
 
 bool is_arg_max(const Node& node) {
   const auto* across = std::get_if<AcrossChannels>(&node.operation);
-  return across != nullptr && (across->kind == AcrossKind::arg_max || across->kind == AcrossKind::arg_max_last);
+  return across != nullptr && makes_one_channel(across->kind);
 }
 
 bool passes_values_on(const Operation& operation) {

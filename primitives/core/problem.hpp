@@ -104,12 +104,12 @@ struct ActivationProblem {
 
 enum class AcrossKind { softmax, log_softmax, arg_max, arg_max_last, norm };
 
-// What is made of the channels of each voxel alone. With x[i] its value in channel i, and m the largest of them,
+// Makes a voxel of its own channels alone. With x[i] its value in channel i, and m the largest of them,
 // softmax: out[i] = e^(x[i] - m) / sum over j of e^(x[j] - m).
 // log_softmax: out[i] = x[i] - m - log(sum over j of e^(x[j] - m)).
 // arg_max: the number of the first channel whose value is m; arg_max_last: of the last one. The output has one channel.
 // norm: layer normalisation, out[i] = (x[i] - mean) / sqrt(variance + epsilon), with the variance of the population.
-// A voxel that is NaN in one channel becomes NaN in all.
+// A voxel that is NaN in one channel becomes NaN in each channel of the output.
 struct AcrossChannelsProblem {
   Shape5 in;
   AcrossKind kind = AcrossKind::softmax;

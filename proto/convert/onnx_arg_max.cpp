@@ -13,9 +13,10 @@ namespace {
 
 using Names = std::string_view;
 
+// Operators that may read numbers of channels.
 constexpr std::array<Names, 8> keep_whole = {"Cast",  "Concat",  "Identity",  "Reshape",
                                              "Shape", "Squeeze", "Transpose", "Unsqueeze"};
-// Of a tensor that may lack the axis of its channel.
+// Operators that may read them from a tensor that may lack the axis of its channel.
 constexpr std::array<Names, 3> keep_whole_pooled = {"Cast", "Concat", "Identity"};
 
 bool is_one_of(const onnx::NodeProto& node, std::span<const Names> names) {
