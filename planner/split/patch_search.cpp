@@ -106,14 +106,28 @@ std::optional<WeighedRung> PatchSearch::best_of(SplitSearch& search, const std::
   return best;
 }
 
+bool PatchSearch::PatchOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
+  return a.pass_input != b.pass_input ? a.pass_input < b.pass_input : FamilyOrder{}(a, b);
+}
+
 Result<WeighedRung> PatchSearch::look(SplitSearch& search, const GeometryChoice& choice, const PatchQuery& query,
                                       double to_beat) {
+  KnownPatches& known = known_of(search);
+  const auto least = known.find(choice);
+  if (least != known.end() && least->second.volume == query.volume && to_beat > 0 &&
+      least->second.useful / to_beat <= least->second.seconds) {
+    reason_ = {ErrorCode::unsupported, "slower than another patch"};
+    return reason_;
+  }
   const Result<GeometryFamily>& family = family_of(choice);
   Result<Geometry> geometry = family ? family->with_passes(choice.pass_input) : family.error();
   if (!geometry) return geometry.error();
   const double useful = useful_voxels(*geometry, fov_, query.volume);
   const Seconds below = to_beat > 0 ? useful / to_beat : std::numeric_limits<double>::infinity();
-  Result<SplitChoice> found = search.best(*geometry, query.budget, below);
+  auto [found, in_any_memory] = search.look(*geometry, query.budget, below);
+  if (in_any_memory) {
+    known.insert_or_assign(choice, LeastSeconds{query.volume, useful, found ? found->rung.seconds : below});
+  }
   if (!found) {
     reason_ = found.error();
     return found.error();

@@ -1,6 +1,7 @@
 // The fastest rung over several places among candidate patches and streams, under limits of each memory.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -61,6 +62,18 @@ class PatchSearch {
   void tell(const GeometryChoice& choice, const Result<WeighedRung>& found, bool again, SearchLog& log) const;
   [[nodiscard]] Candidate candidate(const GeometryChoice& choice, const WeighedRung& found) const;
 
+  // In no memory such a patch takes less than so many seconds.
+  struct LeastSeconds {
+    std::optional<Vec3> volume;  // of the query
+    double useful = 0;           // voxels of the patch in it
+    Seconds seconds = 0;
+  };
+  struct PatchOrder {
+    bool operator()(const GeometryChoice& a, const GeometryChoice& b) const;
+  };
+  using KnownPatches = std::map<GeometryChoice, LeastSeconds, PatchOrder>;
+  KnownPatches& known_of(const SplitSearch& search) { return known_[&search == &simple_ ? 0 : 1]; }
+
   const Network& network_;
   const SearchOptions& options_;
   Vec3 fov_;
@@ -69,6 +82,7 @@ class PatchSearch {
   const PlaceSpecs specs_;
   SplitSearch simple_;                  // without layers through host RAM
   std::optional<SplitSearch> divided_;  // with them, where the strategy has any
+  std::array<KnownPatches, 2> known_;   // of either search
   Error reason_ = no_patch();
 };
 

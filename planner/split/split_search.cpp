@@ -37,7 +37,13 @@ class Reason {
     error_ = std::move(error);
     return *this;
   }
-  void set_lack(const char* needs, const SpaceBytes& use) { lack_ = {needs, use}; }
+  void set_lack(const char* needs, const SpaceBytes& use) {
+    lack_ = {needs, use};
+    blame_memory();
+  }
+  // Notes that there may be a cut in more memory.
+  void blame_memory() { depends_on_memory_ = true; }
+  [[nodiscard]] bool depends_on_memory() const { return depends_on_memory_; }
   [[nodiscard]] Error told(const SpaceBytes& budget) const {
     return lack_ ? over(lack_->needs, lack_->use, budget) : error_;
   }
@@ -49,6 +55,7 @@ class Reason {
   };
   std::optional<Lack> lack_;
   Error error_;
+  bool depends_on_memory_ = false;
 };
 
 // Segments count their own.
@@ -89,22 +96,26 @@ class SplitSearch::Look {
         tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below,
                search.stop_) {}
 
-  Result<SplitChoice> run() {
+  SplitAnswer run() {
     for (const int until : search_.cuts_) {
       for (const int theta : search_.cuts_) {
         if (stopped()) break;
         if (theta <= until && theta < nodes_ && allowed(theta, until)) look(theta, until);
       }
     }
-    if (stopped()) reason_ = {ErrorCode::cancelled, "the search was stopped"};
+    if (stopped()) {
+      reason_ = {ErrorCode::cancelled, "the search was stopped"};
+      reason_.blame_memory();  // it was not all looked at
+    }
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Found& a, const Found& b) { return a.seconds.patch() < b.seconds.patch(); });
     for (const Found& found : found_) {
       Result<SplitChoice> fits = fit(found);
-      if (fits) return fits;
+      if (fits) return {std::move(fits), !reason_.depends_on_memory()};
       reason_ = fits.error();
+      reason_.blame_memory();
     }
-    return reason_.told(budget_);
+    return {reason_.told(budget_), !reason_.depends_on_memory()};
   }
 
  private:
@@ -187,6 +198,7 @@ class SplitSearch::Look {
     if (takes_more(cut, most)) return slower();
     const Seconds spare = most - least_sum(cut);
     if (std::isfinite(below_) && !(spare > 0)) return slower();
+    reason_.blame_memory();  // parts are larger, and faster, in more
     std::vector<Step> before;
     for (int halvings = 0; halvings < most_halvings && !(halvings > 0 && stopped()); ++halvings) {
       Result<std::vector<Step>> steps = host_ram_steps(cut, halvings, spare);
@@ -336,6 +348,10 @@ SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, Cos
       tails_(network) {}
 
 Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {
+  return look(geometry, budget, below).choice;
+}
+
+SplitAnswer SplitSearch::look(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {
   return Look(*this, geometry, budget, below).run();
 }
 

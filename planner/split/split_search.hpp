@@ -45,6 +45,12 @@ struct Cut {
   TailWay tail;
 };
 
+// The fastest rung of a geometry.
+struct SplitAnswer {
+  Result<SplitChoice> choice;
+  bool in_any_memory = false;  // more memory would not make a faster one
+};
+
 // Looks at one geometry after the other and remembers what layers take.
 class SplitSearch {
  public:
@@ -63,6 +69,7 @@ class SplitSearch {
   // found so far has them; `cancelled` when there is none.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
+  [[nodiscard]] SplitAnswer look(const Geometry& geometry, const SpaceBytes& budget, Seconds below);
 
  private:
   class Look;  // at one geometry

@@ -63,6 +63,23 @@ TEST_F(PlannerPatchSearch, KeepsWhatItIsGivenUnlessAFasterOneIsFound) {
   EXPECT_EQ(search.best(candidates_, {plenty, {}}, nullptr, given)->voxels_per_second, 2 * given->voxels_per_second);
 }
 
+// Each look at a patch asks several times whether to stop.
+TEST_F(PlannerPatchSearch, LooksOnceAtPatchesThatNoMemoryMakesFaster) {
+  std::ptrdiff_t asked = 0;
+  options_.stop = [&] {
+    ++asked;
+    return false;
+  };
+  PatchSearch search(network_, catalogue_, *costs_, places_.specs, {}, options_);
+  const std::optional<WeighedRung> found = search.best(candidates_, {plenty, {}});
+  ASSERT_TRUE(found);
+  EXPECT_GT(asked, 4 * std::ssize(candidates_));
+  asked = 0;
+  const SpaceBytes more = {2 * plenty.host, 2 * plenty.pinned, 2 * plenty.device};
+  EXPECT_FALSE(search.best(candidates_, {more, {}, found->voxels_per_second}));
+  EXPECT_LE(asked, 3 * std::ssize(candidates_)) << "once for each patch of both searches, and few again";
+}
+
 TEST_F(PlannerPatchSearch, SaysWhyNothingFits) {
   PatchSearch search(network_, catalogue_, *costs_, places_.specs, {}, options_);
   EXPECT_FALSE(search.best(candidates_, {{1, 1, 1}, {}}));
