@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "primitives/core/last_text.hpp"
 #include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
@@ -52,7 +53,7 @@ Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, co
 
 Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
   return {ErrorCode::unsupported,
-          std::string(primitive) + " computes " + std::string(computes) + ", not: " + to_string(problem)};
+          std::string(primitive) + " computes " + std::string(computes) + ", not: " + last_text(problem)};
 }
 
 Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec) {

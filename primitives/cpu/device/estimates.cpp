@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "primitives/core/last_text.hpp"
 #include "primitives/cpu/vectors/vector_activations.hpp"
 
 namespace znni::cpu {
@@ -92,7 +93,7 @@ std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const Dev
 Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
   std::string text;
   text.reserve(160);
-  text.append(primitive).append(" computes ").append(computes).append(", not: ").append(to_string(problem));
+  text.append(primitive).append(" computes ").append(computes).append(", not: ").append(last_text(problem));
   return {ErrorCode::unsupported, std::move(text)};
 }
 
