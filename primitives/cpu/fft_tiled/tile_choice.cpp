@@ -55,62 +55,79 @@ struct Choice {
   Vec3 T;
   std::int64_t stacks = 1;
   bool keep = true;
+};
+
+// What is compared of a choice.
+struct Worth {
   Seconds seconds = 0;
   TileBytes bytes;
-
-  [[nodiscard]] bool beats(const Choice& other) const {
-    return seconds <= other.seconds && bytes.persistent <= other.bytes.persistent &&
-           bytes.scratch <= other.bytes.scratch;
-  }
-  // Returns true if this is little faster than a choice that needs about as much memory, so that a timing of it is not
-  // worthwhile.
-  [[nodiscard]] bool resembles(const Choice& other) const {
-    constexpr double hardly = 1.15;
-    return keep == other.keep && seconds < hardly * other.seconds &&
-           add(bytes.persistent, bytes.scratch) > add(other.bytes.persistent, other.bytes.scratch) / 4 * 3;
-  }
+  std::int64_t sum = 0;  // of the bytes
 };
 
 // Holds the choices on the stack. A search describes so many layers that heap blocks of this size would keep the
-// allocator busy.
+// allocator busy. What is compared lies by itself, and is compared without branches, which would be mispredicted.
 class Choices {
  public:
-  void add(const Choice& choice) { all_[count_++] = choice; }
+  void add(const Choice& choice, Seconds seconds, const TileBytes& bytes) {
+    all_[count_] = choice;
+    worth_[count_] = {seconds, bytes, znni::add(bytes.persistent, bytes.scratch)};
+    left_[count_] = static_cast<std::uint16_t>(count_);
+    ++count_;
+  }
 
   // Returns the choices that are fastest for their memory, by rising time; of equally fast ones the first. Removes the
   // others.
   std::vector<Choice> worth_offering() {
     std::vector<Choice> kept;
     kept.reserve(most_offers);
-    const Choice* fastest = keep_and_find([](const Choice&) { return true; });
-    while (fastest != nullptr && kept.size() < most_offers) {
-      kept.push_back(*fastest);
-      const Choice& last = kept.back();
-      fastest = keep_and_find([&](const Choice& each) { return !last.beats(each) && !each.resembles(last); });
+    while (count_ > 0 && kept.size() < most_offers) {
+      const std::size_t fastest = fastest_left();
+      kept.push_back(all_[fastest]);
+      drop_those_behind(fastest);
     }
     return kept;
   }
 
  private:
-  // Keeps only the choices that are `wanted`, in their order, and returns the first fastest of them, in one pass.
-  // Returns nullptr if none is left.
-  template <class Wanted>
-  const Choice* keep_and_find(const Wanted& wanted) {
-    const Choice* fastest = nullptr;
+  // Returns the number of the first fastest choice that is left. Requires one.
+  [[nodiscard]] std::size_t fastest_left() const {
+    std::size_t fastest = left_[0];
+    Seconds least = worth_[fastest].seconds;
+    for (std::size_t i = 1; i < count_; ++i) {
+      const std::size_t each = left_[i];
+      const bool is_faster = worth_[each].seconds < least;
+      fastest = is_faster ? each : fastest;
+      least = is_faster ? worth_[each].seconds : least;
+    }
+    return fastest;
+  }
+
+  // Leaves, in their order, the choices that need less memory than `first`, which is the fastest, and by so much that a
+  // timing of them is worthwhile.
+  void drop_those_behind(std::size_t first) {
+    constexpr double hardly = 1.15;  // as slow, with about as much memory: not worth a timing
+    const Worth& best = worth_[first];
+    const Seconds about_as_fast = hardly * best.seconds;
+    const std::int64_t about_as_much = best.sum / 4 * 3;
     std::size_t left = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (!wanted(all_[i])) continue;
-      if (left != i) all_[left] = all_[i];
-      const Choice& choice = all_[left++];
-      if (fastest == nullptr || choice.seconds < fastest->seconds) fastest = &choice;
+      const std::uint16_t each = left_[i];
+      const Worth& worth = worth_[each];
+      const bool beaten =
+          (best.bytes.persistent <= worth.bytes.persistent) & (best.bytes.scratch <= worth.bytes.scratch);
+      const bool alike =
+          (all_[each].keep == all_[first].keep) & (worth.seconds < about_as_fast) & (worth.sum > about_as_much);
+      left_[left] = each;
+      left += (beaten | alike) ? 0 : 1;
     }
     count_ = left;
-    return fastest;
   }
 
   static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 2;
   std::array<Choice, most> all_;
-  std::size_t count_ = 0;
+  std::array<Worth, most> worth_;
+  std::array<std::uint16_t, most> left_;  // numbers of those that are left
+  std::size_t count_ = 0;                 // of those
 };
 
 // Adds all numbers of stacks for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here.
@@ -126,7 +143,7 @@ void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& s
     const BothTileBytes bytes = tile_bytes(plan, kernels, spec.threads);
     for (const bool keep : {true, false}) {
       const Seconds seconds = model.seconds(stacks, keep, plan.products);
-      choices.add({T, stacks, keep, seconds, keep ? bytes.kept : bytes.computed});
+      choices.add({T, stacks, keep}, seconds, keep ? bytes.kept : bytes.computed);
     }
   }
 }
