@@ -127,12 +127,19 @@ Result<SplitPlan> SplitSession::within(std::int64_t memory_limit, const SpaceByt
 // Adds none where no memory is left for them.
 Result<void> SplitSession::add_spare(Plan& plan) {
   const std::int64_t room = options_.memory_limit - plan.memory.total();
-  Result<Plan> spare = spare_.within(add(plan.memory.weights, std::min(room, options_.memory_limit / 4)));
+  const Result<Plan>& spare = spare_within(add(plan.memory.weights, std::min(room, options_.memory_limit / 4)));
   if (!spare) return spare.error();
   plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
   plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
   plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
   return {};
+}
+
+// Returns the rungs of the CPU within a limit, which it searches once. Those of several GPUs' memories are the same.
+const Result<Plan>& SplitSession::spare_within(std::int64_t memory_limit) {
+  const auto known = spares_.find(memory_limit);
+  if (known != spares_.end()) return known->second;
+  return spares_.emplace(memory_limit, spare_.within(memory_limit)).first->second;
 }
 
 Result<SplitPlan> SplitSession::first_within(std::int64_t memory_limit, const SpaceBytes& memory, SearchLog* log) {
