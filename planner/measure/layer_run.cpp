@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "primitives/core/clock_time.hpp"
+
 namespace znni {
 namespace {
 
@@ -120,9 +122,9 @@ Result<Seconds> LayerRun::run_filled() {
   transient_->begin();
   const auto start = std::chrono::steady_clock::now();
   Result<void> done = layer_->run(inputs_, output_, *transient_);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const Seconds taken = seconds_since(start);
   if (!done) return done.error();
-  return taken.count();
+  return taken;
 }
 
 }  // namespace znni

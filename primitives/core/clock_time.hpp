@@ -1,4 +1,4 @@
-// Converts seconds to a duration of the clock used for waits and deadlines.
+// Seconds, and the clock used for waits, deadlines and statistics.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,11 @@ inline constexpr double longest_clock_time = 1e9;
 [[nodiscard]] inline std::chrono::steady_clock::duration clock_time(double seconds) {
   const double told = seconds > 0 ? std::min(seconds, longest_clock_time) : 0;
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(told));
+}
+
+// Returns the seconds that passed since `start`.
+[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace znni

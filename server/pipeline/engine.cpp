@@ -9,6 +9,7 @@
 
 #include "planner/geometry/patch_grid.hpp"
 #include "planner/network/exchange.hpp"
+#include "primitives/core/clock_time.hpp"
 #include "server/pipeline/engine_state.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/job_run.hpp"
@@ -21,8 +22,6 @@ namespace znni {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "primitives/core/clock_time.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/volume/reader.hpp"
 
@@ -99,7 +100,7 @@ void Guests::tell(Visit& visit) const {
   JobStatistics statistics;
   statistics.is_guest = true;
   statistics.patches = patch_total(visit.grid);
-  statistics.seconds = std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start_).count();
+  statistics.seconds = seconds_since(start_);
   statistics.voxels_per_second =
       static_cast<double>(voxels(visit.slabs.output().n)) / std::max(statistics.seconds, 1e-9);
   const Result<JobStatistics> ended = visit.ran ? Result<JobStatistics>(statistics) : visit.ran.error();

@@ -2,12 +2,12 @@
 
 #include <chrono>
 
+#include "primitives/core/clock_time.hpp"
+
 namespace znni {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
 
 Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "primitives/core/clock_time.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/input_window.hpp"
@@ -24,8 +25,6 @@ namespace znni {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
 
 float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
 

@@ -6,6 +6,7 @@
 
 #include "planner/network/exchange.hpp"
 #include "planner/plan/pairs.hpp"
+#include "primitives/core/clock_time.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
 #include "server/pipeline/outside.hpp"
 
@@ -240,7 +241,7 @@ Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token&
     if (Result<void> done = run_task(task); !done) return done;
     finish(task);
     if (!observer) continue;
-    observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count(), task.predicted});
+    observer({task.node, seconds_since(start), task.predicted});
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "primitives/core/clock_time.hpp"
 #include "primitives/core/primitive.hpp"
 
 namespace znni {
@@ -37,7 +38,7 @@ struct StageSeconds {
 class StageTimer {
  public:
   explicit StageTimer(Seconds& stage) : stage_(stage) {}
-  ~StageTimer() { stage_ += std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start_).count(); }
+  ~StageTimer() { stage_ += seconds_since(start_); }
   StageTimer(const StageTimer&) = delete;
   StageTimer& operator=(const StageTimer&) = delete;
 

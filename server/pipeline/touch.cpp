@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "primitives/core/clock_time.hpp"
 #include "primitives/core/shape.hpp"
 
 namespace znni {
@@ -49,7 +50,7 @@ Result<Seconds> touch(std::span<std::byte> block, Executor& executor, const std:
     if (!populate(part)) touch_by_writing(part);
   });
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while memory was touched"};
-  return std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 }  // namespace znni

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "primitives/core/clock_time.hpp"
 #include "server/rpc/base/bytes.hpp"
 #include "server/rpc/calls/reflection_bounds.hpp"
 #include "server/rpc/connections/connection_listener.hpp"
@@ -42,10 +43,6 @@ constexpr std::int64_t min_window_bytes = 64 << 10;
 constexpr std::int64_t max_window_bytes = 4 << 20;
 constexpr std::int64_t buffered_windows = 256;  // that fit into most_buffered_bytes, unless min_window_bytes is more
 constexpr double least_answering_seconds = 1;   // of calls that are served, when the server stops
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Returns how many bytes of a stream a client may send before they are read.
 int window_bytes(const ListenOptions& options) {

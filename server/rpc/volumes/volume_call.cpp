@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "primitives/core/clock_time.hpp"
 #include "server/rpc/base/client_text.hpp"
 #include "server/rpc/base/find_room.hpp"
 #include "server/rpc/base/status_map.hpp"
@@ -20,10 +21,6 @@ namespace {
 constexpr std::chrono::milliseconds patience{5000};
 
 Error caller_gone() { return {ErrorCode::cancelled, "the caller cancelled or is gone"}; }
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "primitives/core/clock_time.hpp"
 #include "server/rpc/base/client_text.hpp"
 #include "server/rpc/base/status_map.hpp"
 #include "server/rpc/calls/caller.hpp"
@@ -50,7 +51,7 @@ grpc::Status VolumesService::Outlook(grpc::ServerContext* context, const v1::Vol
   const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
   Result<v1::VolumeOutlook> outlook = volume_outlook(*request, door_.models, call.token());
   const Result<void> result = outlook ? Result<void>() : call.reason(outlook.error());
-  note(door_, *request, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), result);
+  note(door_, *request, seconds_since(start), result);
   if (outlook) *response = *std::move(outlook);
   return to_status(result);
 }

@@ -28,5 +28,10 @@ TEST(ClockTime, LessThanNothingIsNone) {
   }
 }
 
+TEST(ClockTime, SecondsSinceAnInstantAreAsManyAsPassed) {
+  EXPECT_GE(seconds_since(steady_clock::now() - std::chrono::milliseconds(2500)), 2.5);
+  EXPECT_LT(seconds_since(steady_clock::now() + std::chrono::hours(1)), 0);
+}
+
 }  // namespace
 }  // namespace znni
