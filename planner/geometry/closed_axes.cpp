@@ -33,7 +33,7 @@ Border read_first(const Network& network, const ClosedAxes& closed, std::size_t 
   return closed.cuts[index(own.inputs.front())] - cut_of_input(own.operation, closed.cuts[node + 1], axes);
 }
 
-Error unfit(int axis, const std::string& why) {
+Error not_closed(int axis, const std::string& why) {
   return {ErrorCode::invalid_argument, "closed along " + std::string(1, "zyx"[axis]) + ", where " + why};
 }
 
@@ -41,14 +41,15 @@ Error unfit(int axis, const std::string& why) {
 Result<void> check_operation(const Node& node, int axis) {
   const auto* pool = std::get_if<Pooling>(&node.operation);
   if (pool != nullptr && !pool->strided && pool->stride[axis] != 1)
-    return unfit(axis, "node " + node.name + " is dense");
+    return not_closed(axis, "node " + node.name + " is dense");
   const auto* up = std::get_if<Upsample>(&node.operation);
   const Border& beyond = node.beyond;
   if (up == nullptr || (beyond.begin[axis] % up->factor[axis] == 0 && beyond.end[axis] % up->factor[axis] == 0)) {
     return {};
   }
-  return unfit(axis, "node " + node.name + " reaches " + to_string(beyond.begin) + " and " + to_string(beyond.end) +
-                         " voxels beyond the volume, not by whole voxels of its input, " + to_string(up->factor));
+  return not_closed(axis, "node " + node.name + " reaches " + to_string(beyond.begin) + " and " +
+                              to_string(beyond.end) + " voxels beyond the volume, not by whole voxels of its input, " +
+                              to_string(up->factor));
 }
 
 // Fails if a value has a margin, and what is cut off there is not padding.
@@ -63,7 +64,8 @@ Result<void> check_margins(const Network& network, const ClosedAxes& closed) {
     for (int axis = 0; axis < 3; ++axis) {
       const bool sound = (margin.begin[axis] == 0 || cut.begin[axis] <= outside.begin[axis]) &&
                          (margin.end[axis] == 0 || cut.end[axis] <= outside.end[axis]);
-      if (!sound) return unfit(axis, "the readers of node " + network.nodes[i].name + " read what does not pad it");
+      if (!sound)
+        return not_closed(axis, "the readers of node " + network.nodes[i].name + " read what does not pad it");
     }
   }
   return {};
@@ -78,7 +80,7 @@ Result<void> check_closed(const Network& network, Vec3 axes) {
     if (axes[axis] != 1) {
       return Error{ErrorCode::invalid_argument, "closed." + std::string(1, "zyx"[axis]) + " is 0 or 1"};
     }
-    if (padded[axis] == 0) return unfit(axis, "the network does not pad");
+    if (padded[axis] == 0) return not_closed(axis, "the network does not pad");
     for (const Node& node : network.nodes) {
       if (Result<void> sound = check_operation(node, axis); !sound) return sound;
     }

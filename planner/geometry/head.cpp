@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "primitives/core/refusals.hpp"
+
 namespace znni {
 namespace {
 
 constexpr std::int64_t most_slabs = std::int64_t{1} << 16;
 
-Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the head cannot run in slabs: " + why}; }
+Error no_slabs(const std::string& why) { return refused("the head cannot run in slabs: " + why); }
 
 // Each node up to `last` reads the one before it, and nobody else does.
 bool is_chain(const Network& network, int last) {
@@ -24,11 +26,11 @@ bool is_chain(const Network& network, int last) {
 
 Result<void> check_head(const Network& network, const GeometryChoice& choice) {
   const std::vector<int> poolings = pooling_nodes(network);
-  if (poolings.empty()) return unfit("the network has no pooling");
-  if (!is_chain(network, poolings.front())) return unfit("its nodes are no chain");
-  if (padded_axes(network) != Vec3{}) return unfit("the network pads");
-  if (choice.S != 1 || network.f_in != 1) return unfit("it reads more than one image");
-  if (choice.modes.front().holds()) return unfit("what its pooling reads is held");
+  if (poolings.empty()) return no_slabs("the network has no pooling");
+  if (!is_chain(network, poolings.front())) return no_slabs("its nodes are no chain");
+  if (padded_axes(network) != Vec3{}) return no_slabs("the network pads");
+  if (choice.S != 1 || network.f_in != 1) return no_slabs("it reads more than one image");
+  if (choice.modes.front().holds()) return no_slabs("what its pooling reads is held");
   return {};
 }
 
@@ -40,10 +42,10 @@ Result<Head> make_head(const Network& network, const Geometry& whole) {
   const std::int64_t planes = whole.values[last + 1].n.z;
   const std::int64_t slab = whole.choice.head_slab;
   if (slab < 1 || slab >= planes) {
-    return unfit("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
+    return no_slabs("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
   }
   if (div_up(planes, slab) > most_slabs) {
-    return unfit(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
+    return no_slabs(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
   }
   head.input = tensor_shape(whole, 0);
   head.input.n.z -= head.step * (planes - slab);

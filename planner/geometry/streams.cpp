@@ -5,11 +5,12 @@
 
 #include "planner/geometry/head.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
 
-Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the net cannot be streamed along z: " + why}; }
+Error no_stream(const std::string& why) { return refused("the net cannot be streamed along z: " + why); }
 
 // Every offset along z is made from the same window of the input.
 bool keeps_all_offsets(const Pooling& pooling, const PoolingMode& mode) {
@@ -57,11 +58,11 @@ int forgotten_edges(const Network& network) {
 
 Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
   if (const int node = forgotten_edges(network); node >= 0) {
-    return unfit("node " + network.nodes[index(node)].name +
-                 " repeats planes at the border, and what reads it keeps none of them");
+    return no_stream("node " + network.nodes[index(node)].name +
+                     " repeats planes at the border, and what reads it keeps none of them");
   }
   if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
-    return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
+    return no_stream("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
   }
   return {};
 }
@@ -114,8 +115,8 @@ std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<
 
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
   if (planes % stride == 0) return {};
-  return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " + std::to_string(stride) +
-               " is right");
+  return no_stream(std::to_string(planes) + " new planes a step; a multiple of the stride " + std::to_string(stride) +
+                   " is right");
 }
 
 bool has_one_turn(const std::vector<PoolingMode>& modes) {

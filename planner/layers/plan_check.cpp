@@ -7,11 +7,10 @@
 #include "planner/layers/pipeline_bytes.hpp"
 #include "planner/layers/schedule.hpp"
 #include "planner/plan/plan.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
-
-Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string quoted(const std::vector<std::string>& lines, std::size_t i) {
   return i < lines.size() ? "\"" + lines[i] + "\"" : "missing";

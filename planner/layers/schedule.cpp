@@ -10,11 +10,11 @@
 #include "planner/network/exchange.hpp"
 #include "planner/plan/pairs.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
 
-Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 Error broken(std::string message) { return {ErrorCode::internal, std::move(message)}; }
 
 // The work of one call, before its buffers have places.

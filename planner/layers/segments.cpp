@@ -5,12 +5,10 @@
 #include <utility>
 
 #include "planner/plan/pairs.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
-
-Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
-Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
 std::string name_of(const Segment& segment) {
   return "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);

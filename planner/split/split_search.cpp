@@ -10,14 +10,13 @@
 #include "planner/geometry/streams.hpp"
 #include "planner/plan/throughput.hpp"
 #include "planner/split/patch_segments.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
 
 // Most halvings of the memory in which parts of layers through host RAM are tried.
 constexpr int most_halvings = 8;
-
-Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
 bool has_room(const SpaceBytes& budget, const SpaceBytes& use) {
   return budget.covers(use) && add(use.host, use.pinned) <= budget.host;

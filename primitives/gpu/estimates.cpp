@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "primitives/core/last_text.hpp"
 #include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
@@ -49,11 +48,6 @@ Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, co
     estimates.push_back(std::move(estimate));
   }
   return estimates;
-}
-
-Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
-  return {ErrorCode::unsupported,
-          std::string(primitive) + " computes " + std::string(computes) + ", not: " + last_text(problem)};
 }
 
 Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "primitives/core/precision.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni::cuda {
 
@@ -25,9 +26,7 @@ namespace znni::cuda {
 [[nodiscard]] Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
                                                                 const DeviceSpec& spec);
 
-// "cuda.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
-[[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem);
-// The same for a device that is no GPU.
+// Refuses a device that is no GPU, in the name of `primitive`.
 [[nodiscard]] Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec);
 
 // Bytes of `count` floats, complex numbers of floats; saturate.

@@ -4,13 +4,12 @@
 #include <string>
 
 #include "primitives/core/precision.hpp"
+#include "primitives/core/refusals.hpp"
 #include "primitives/hybrid/layers_in_turn.hpp"
 #include "primitives/hybrid/reordered_conv.hpp"
 
 namespace znni::hybrid {
 namespace {
-
-Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
 Result<void> check_format(const SubLayers& parts, Format format) {
   const bool cuts_images = parts.terms > 1 || parts.outputs > 1;

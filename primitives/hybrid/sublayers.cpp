@@ -2,12 +2,12 @@
 
 #include <string>
 
+#include "primitives/core/refusals.hpp"
+
 namespace znni::hybrid {
 namespace {
 
 constexpr std::int64_t most_sublayers = std::int64_t{1} << 20;
-
-Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 // Returns the size of a part of `all`; 0 means all of it.
 Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {

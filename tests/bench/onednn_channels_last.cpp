@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "primitives/core/refusals.hpp"
 #include "primitives/cpu/conv/onednn_convolution.hpp"
 #include "primitives/cpu/device/estimates.hpp"
 
@@ -36,7 +37,7 @@ class ChannelsLastLayer final : public PreparedLayer {
 
 Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return cpu::refusal(own_name, "convolutions", problem);
+  if (conv == nullptr) return refusal(own_name, "convolutions", problem);
   const Result<OnednnConvolution> made = OnednnConvolution::describe(*conv, channels_last, channels_last, spec.threads);
   if (!made) return made.error();
   const Seconds seconds = cpu::modelled_time(spec, direct_flops(*conv), 1.0, 0.0);  // the only way, so never ranked

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "primitives/core/fragments.hpp"
+#include "primitives/core/refusals.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/host_sim.hpp"
 #include "tests/support/layout.hpp"
@@ -19,8 +20,6 @@ HostSim& sim_of(Device& device) {
   ensure(device.accelerator() != nullptr, "primitives of the simulated GPU run on it alone");
   return static_cast<HostSim&>(*device.accelerator());
 }
-
-Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
 std::int64_t floats_bytes(std::int64_t count) { return mul(count, std::int64_t{sizeof(float)}); }
 

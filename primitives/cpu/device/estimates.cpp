@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "primitives/core/last_text.hpp"
 #include "primitives/cpu/vectors/vector_activations.hpp"
 
 namespace znni::cpu {
@@ -88,13 +87,6 @@ std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const Dev
     estimates.push_back(std::move(estimate));
   }
   return estimates;
-}
-
-Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
-  std::string text;
-  text.reserve(160);
-  text.append(primitive).append(" computes ").append(computes).append(", not: ").append(last_text(problem));
-  return {ErrorCode::unsupported, std::move(text)};
 }
 
 void copy_padded(std::span<const float> from, std::span<float> to) {

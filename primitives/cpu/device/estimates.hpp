@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni::cpu {
 
@@ -39,9 +40,6 @@ inline constexpr Format planar_format{};
 // input and output, and its time is limited by memory or by arithmetic.
 [[nodiscard]] std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const DeviceSpec& spec,
                                                         const std::vector<Format>& formats, double flops_per_element);
-
-// Returns an error like "cpu.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
-[[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem);
 
 // Copies `from` to the front of `to`, which is at least as long, and fills the rest with zeros (a bias and its padding
 // channels).
