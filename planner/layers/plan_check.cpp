@@ -74,9 +74,7 @@ struct Checked {
 // `taken`: by the rungs with a GPU before this one, which stand beside each other.
 Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
   if (with.gpu == nullptr) {
-    const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
-                                        [](const Segment& segment) { return segment.place != Place::cpu; });
-    return unfit("a segment runs on " + std::string(to_string(elsewhere->place)) + ", and there is no GPU");
+    return unfit("a segment runs on " + std::string(to_string(first_off_cpu(rung)->place)) + ", and there is no GPU");
   }
   const Result<RungSegments> parts = take_apart(with.network, rung, with.catalogue, {with.device, with.gpu->spec});
   if (!parts) return parts.error();
@@ -93,10 +91,7 @@ Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with
 
 Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
   const auto& [network, catalogue, device, gpu] = with;
-  std::vector<Step> steps;
-  for (const Segment& segment : rung.segments) {
-    steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
-  }
+  const std::vector<Step> steps = steps_of(rung);
   for (const Step& step : steps) {
     Result<void> sound = check_primitive(step, catalogue);
     if (sound) sound = check_precision(step, plan.key.precision);
@@ -152,10 +147,7 @@ std::string new_words(const std::string& before, const std::string& now) {
 
 }  // namespace
 
-bool on_cpu(const Rung& rung) {
-  return std::all_of(rung.segments.begin(), rung.segments.end(),
-                     [](const Segment& segment) { return segment.place == Place::cpu; });
-}
+bool on_cpu(const Rung& rung) { return first_off_cpu(rung) == nullptr; }
 
 Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu) {
   if (plan.sockets == 1) return cpu;

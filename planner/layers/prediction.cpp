@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-std::vector<Step*> steps_of(Rung& rung) {
+std::vector<Step*> steps_within(Rung& rung) {
   std::vector<Step*> all;
   for (Segment& segment : rung.segments) {
     for (Step& step : segment.steps) all.push_back(&step);
@@ -28,9 +28,8 @@ void set_cost(Step& step, const Cost& cost) {
 // A step is one call, or two with its reorder.
 Result<void> price(Rung& rung, const Network& network, const Geometry& geometry, const Catalogue& catalogue,
                    const DeviceSpec& spec, CostSource& costs) {
-  const std::vector<Step*> steps = steps_of(rung);
-  std::vector<Step> values;
-  for (const Step* step : steps) values.push_back(*step);
+  const std::vector<Step*> steps = steps_within(rung);
+  const std::vector<Step> values = steps_of(rung);
   const Result<Schedule> schedule = make_schedule(network, geometry, values, catalogue, spec);
   if (!schedule) return schedule.error();
   std::vector<Cost> sums(steps.size(), Cost{0, Basis::measured, 0});

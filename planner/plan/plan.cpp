@@ -18,11 +18,6 @@ std::string number(double value) {
   return text.data();
 }
 
-std::string memory_text(const MemoryUse& memory) {
-  return "weights " + std::to_string(memory.weights) + ", persistent " + std::to_string(memory.persistent) +
-         ", transient " + std::to_string(memory.transient) + " bytes";
-}
-
 std::string geometry_text(const GeometryChoice& choice) {
   std::string text = "pass input " + to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", poolings";
   for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
@@ -70,7 +65,7 @@ void add_key(const PlanKey& key, Lines& lines) {
 
 void add_rung(const Rung& rung, const std::string& name, Lines& lines) {
   lines.push_back(name + geometry_text(rung.geometry));
-  lines.push_back(name + number(rung.seconds) + " s, " + memory_text(rung.memory));
+  lines.push_back(name + number(rung.seconds) + " s, " + to_string(rung.memory));
   for (const Segment& segment : rung.segments) {
     lines.push_back(name + segment_text(segment));
     for (const Step& step : segment.steps) lines.push_back(name + step_text(step));
@@ -81,7 +76,7 @@ void add_rung(const Rung& rung, const std::string& name, Lines& lines) {
 Lines plan_lines(const Plan& plan) {
   Lines lines;
   add_key(plan.key, lines);
-  lines.push_back("memory " + memory_text(plan.memory));
+  lines.push_back("memory " + to_string(plan.memory));
   if (plan.sockets != 1) lines.push_back("sockets " + std::to_string(plan.sockets));
   lines.push_back("predicted " + number(plan.predicted.voxels_per_second) + " voxels/s, " +
                   number(plan.predicted.seconds) + " s, border cost " + number(plan.predicted.border_cost) + ", " +
@@ -130,6 +125,23 @@ std::string_view to_string(Place place) {
 std::string_view to_string(Basis basis) {
   static constexpr std::array<std::string_view, 4> names = {"model", "recorded, smoothed", "recorded", "measured"};
   return names[static_cast<std::size_t>(basis)];
+}
+
+std::string to_string(const MemoryUse& memory) {
+  return "weights " + std::to_string(memory.weights) + ", persistent " + std::to_string(memory.persistent) +
+         ", transient " + std::to_string(memory.transient) + " bytes";
+}
+
+std::vector<Step> steps_of(const Rung& rung) {
+  std::vector<Step> all;
+  for (const Segment& segment : rung.segments) all.insert(all.end(), segment.steps.begin(), segment.steps.end());
+  return all;
+}
+
+const Segment* first_off_cpu(const Rung& rung) {
+  const auto found = std::find_if(rung.segments.begin(), rung.segments.end(),
+                                  [](const Segment& segment) { return segment.place != Place::cpu; });
+  return found == rung.segments.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> diff(const Plan& a, const Plan& b) {

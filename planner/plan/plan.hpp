@@ -135,6 +135,10 @@ struct GpuOffer {
 // Returns dense output voxels per second in a volume without end, whatever volume the plan was made for.
 [[nodiscard]] double endless_rate(const Prediction& predicted);
 
+// Returns the steps of all its segments, in order.
+[[nodiscard]] std::vector<Step> steps_of(const Rung& rung);
+// Returns the first of its segments that does not run on 'cpu'; nullptr if all do.
+[[nodiscard]] const Segment* first_off_cpu(const Rung& rung);
 // Returns whether all of it runs on 'cpu'.
 [[nodiscard]] bool on_cpu(const Rung& rung);
 [[nodiscard]] bool needs_gpu(const Plan& plan);
@@ -159,6 +163,7 @@ struct GpuOffer {
 
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);
+[[nodiscard]] std::string to_string(const MemoryUse& memory);
 // Lines that differ, "- a" / "+ b"; empty when equal.
 [[nodiscard]] std::vector<std::string> diff(const Plan& a, const Plan& b);
 

@@ -104,20 +104,18 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
   PlanReport report;
-  std::vector<Step> steps;
   for (const Segment& segment : rung.segments) {
-    for (const Step& step : segment.steps) {
+    for (const Step& step : segment.steps) {  // of the plan, to which the report refers
       if (step.node >= static_cast<int>(network.nodes.size())) {
         return Error{ErrorCode::invalid_argument, "the plan has a step for node " + std::to_string(step.node) +
                                                       "; the network has " + std::to_string(network.nodes.size())};
       }
       report.nodes.push_back(describe_step(network, *geometry, step));
-      steps.push_back(step);
     }
   }
   const Result<DeviceSpec> device = device_of_rungs(plan, spec);
   if (!device) return device.error();
-  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, *device);
+  const Result<Schedule> schedule = make_schedule(network, *geometry, steps_of(rung), catalogue, *device);
   if (!schedule) return schedule.error();
   for (NodeReport& node : report.nodes) node.persistent = exchanged_kernel_bytes(*geometry, node.node);
   add_calls(*schedule, MemorySpace::host, report.nodes);

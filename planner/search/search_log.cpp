@@ -7,12 +7,6 @@
 namespace znni {
 namespace {
 
-std::vector<Step> steps_of(const Rung& rung) {
-  std::vector<Step> all;
-  for (const Segment& segment : rung.segments) all.insert(all.end(), segment.steps.begin(), segment.steps.end());
-  return all;
-}
-
 bool is_chosen(const Step& step, const Primitive& primitive, const Estimate& estimate) {
   return step.primitive == primitive.name && step.variant == estimate.variant && step.in == estimate.in &&
          step.native == estimate.out;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/layers/pipeline_bytes.hpp"
+#include "primitives/core/refusals.hpp"
 #include "server/pipeline/pipeline.hpp"
 
 namespace znni {
@@ -14,11 +15,7 @@ namespace {
 // engine takes.
 Result<void> check_memory(const MemoryUse& plan, const MemoryUse& steps) {
   if (plan == steps) return {};
-  const auto text = [](const MemoryUse& use) {
-    return "weights " + std::to_string(use.weights) + ", persistent " + std::to_string(use.persistent) +
-           ", transient " + std::to_string(use.transient) + " bytes";
-  };
-  return Error{ErrorCode::invalid_argument, "plan memory: found " + text(plan) + ", its steps take " + text(steps)};
+  return unfit("plan memory: found " + to_string(plan) + ", its steps take " + to_string(steps));
 }
 
 // Of all sockets.
@@ -38,8 +35,7 @@ MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs
 }
 
 Error no_gpu(const Rung& rung) {
-  const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
-                                      [](const Segment& segment) { return segment.place != Place::cpu; });
+  const Segment* const elsewhere = first_off_cpu(rung);
   return {ErrorCode::unsupported, "segment of nodes " + std::to_string(elsewhere->first) + " to " +
                                       std::to_string(elsewhere->last) + " is placed on '" +
                                       std::string(to_string(elsewhere->place)) + "', and there is no GPU here"};

@@ -66,11 +66,10 @@ std::string call_name(const Call& call) {
 
 Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                const DeviceSpec& spec) {
-  std::vector<Step> steps;
   for (const Segment& segment : rung.segments) {
     if (Result<void> checked = check_segment(segment); !checked) return checked.error();
-    steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
   }
+  std::vector<Step> steps = steps_of(rung);
   Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
   Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);

@@ -52,6 +52,25 @@ TEST(PlannerPlan, LinesOfOneOnly) {
   EXPECT_EQ(diff(Plan(), example()).size(), diff(example(), Plan()).size());
 }
 
+TEST(PlannerPlan, StepsOfARungAreThoseOfItsSegments) {
+  Rung rung = example().ladder.front();
+  const std::vector<Step> steps = rung.segments.front().steps;
+  EXPECT_EQ(steps_of(rung), steps);
+  rung.segments = {{0, 0, Place::cpu, {}, {steps[0]}}, {1, 1, Place::gpu, {}, {steps[1]}}};
+  EXPECT_EQ(steps_of(rung), steps);
+  EXPECT_THAT(steps_of(Rung()), ElementsAre());
+}
+
+TEST(PlannerPlan, TheFirstSegmentOffTheCpu) {
+  Rung rung = example().ladder.front();
+  EXPECT_EQ(first_off_cpu(rung), nullptr);
+  EXPECT_TRUE(on_cpu(rung));
+  rung.segments.push_back({2, 2, Place::gpu_host_ram, {}, {}});
+  rung.segments.push_back({3, 3, Place::gpu, {}, {}});
+  EXPECT_EQ(first_off_cpu(rung), &rung.segments[1]);
+  EXPECT_FALSE(on_cpu(rung));
+}
+
 TEST(PlannerPlan, TheEndlessRateIsTheRateWhereNoVolumeIsNamed) {
   EXPECT_EQ(endless_rate({90, 1, 1, Basis::model, 0}), 90);
   EXPECT_EQ(endless_rate({90, 1, 1, Basis::model, 0, 120}), 120);
