@@ -4,8 +4,7 @@
 #include <string>
 
 #include "planner/costs/catalogue.hpp"
-#include "planner/layers/pipeline_bytes.hpp"
-#include "planner/layers/schedule.hpp"
+#include "planner/layers/ladder.hpp"
 #include "planner/plan/plan.hpp"
 #include "primitives/core/refusals.hpp"
 
@@ -71,16 +70,18 @@ struct Checked {
   const GpuOffer* gpu;
 };
 
-// `taken`: by the rungs with a GPU before this one, which stand beside each other.
-Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
-  if (with.gpu == nullptr) {
-    return unfit("a segment runs on " + std::string(to_string(first_off_cpu(rung)->place)) + ", and there is no GPU");
+Result<void> check_steps(const Rung& rung, const Plan& plan, const Catalogue& catalogue) {
+  for (const Step& step : steps_of(rung)) {
+    Result<void> sound = check_primitive(step, catalogue);
+    if (sound) sound = check_precision(step, plan.key.precision);
+    if (!sound) return sound.error().within("node " + std::to_string(step.node));
   }
-  const Result<RungSegments> parts = take_apart(with.network, rung, with.catalogue, {with.device, with.gpu->spec});
-  if (!parts) return parts.error();
-  const SpaceBytes bytes = pipeline_bytes(*parts);
-  taken = taken.plus(bytes);
-  const SpaceBytes offered{saturated, with.gpu->pinned_bytes, with.gpu->device_bytes};
+  return {};
+}
+
+// `taken`: by the rungs with a GPU up to this one, which stand beside each other.
+Result<void> check_split(const SpaceBytes& taken, const Plan& plan, const GpuOffer& gpu) {
+  const SpaceBytes offered{saturated, gpu.pinned_bytes, gpu.device_bytes};
   if (!offered.covers({0, taken.pinned, taken.device})) {
     return unfit("needs, with the rungs before it, " + exact_bytes(taken.device) + " of the GPU's memory and " +
                  exact_bytes(taken.pinned) + " pinned; there are " + exact_bytes(offered.device) + " and " +
@@ -89,46 +90,44 @@ Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with
   return check_counted("buffers in host RAM", add(taken.host, taken.pinned), plan.memory.transient);
 }
 
-Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
-  const auto& [network, catalogue, device, gpu] = with;
-  const std::vector<Step> steps = steps_of(rung);
-  for (const Step& step : steps) {
-    Result<void> sound = check_primitive(step, catalogue);
-    if (sound) sound = check_precision(step, plan.key.precision);
-    if (!sound) return sound.error().within("node " + std::to_string(step.node));
-  }
-  if (!on_cpu(rung)) return check_split(rung, plan, with, taken);
-  const Result<Geometry> geometry = make_geometry(network, rung.geometry);
-  if (!geometry) return geometry.error();
-  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
-  if (!schedule) return schedule.error();
-  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(schedule->memory));
+Result<void> check_cpu(const RungDesign& design, const Plan& plan) {
+  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(design.schedule.memory));
   if (Result<void> sound = check_counted("persistent buffers", persistent, plan.memory.persistent); !sound) {
     return sound;
   }
-  const std::int64_t transient = mul(plan.sockets, pack(schedule->memory).bytes);
-  return check_counted("tensors and scratch buffers", transient, plan.memory.transient);
+  return check_counted("tensors and scratch buffers", mul(plan.sockets, design.packing.bytes), plan.memory.transient);
+}
+
+// Fails where the plan counts less than a rung takes, or the GPU offers less.
+Result<void> check_bytes(const std::vector<LadderRung>& rungs, const Plan& plan, const GpuOffer* gpu) {
+  SpaceBytes taken;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    taken = taken.plus(rungs[i].split);
+    const Result<void> sound = rungs[i].cpu ? check_cpu(*rungs[i].cpu, plan) : check_split(taken, plan, *gpu);
+    if (!sound) return sound.error().within("rung " + std::to_string(i));
+  }
+  return {};
 }
 
 Result<void> check_ladder(const Plan& plan, const Checked& with) {
   if (plan.ladder.empty()) return unfit("has no patch size");
   const std::int64_t weights = weight_bytes(with.network);
   if (Result<void> sound = check_counted("weights", weights, plan.memory.weights); !sound) return sound;
-  SpaceBytes taken;
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
-    if (Result<void> sound = check_rung(plan.ladder[i], plan, with, taken); !sound) {
-      return sound.error().within("rung " + std::to_string(i));
-    }
+    const Result<void> sound = check_steps(plan.ladder[i], plan, with.catalogue);
+    if (!sound) return sound.error().within("rung " + std::to_string(i));
   }
-  return {};
+  const DeviceSpec* const gpu = with.gpu == nullptr ? nullptr : &with.gpu->spec;
+  const Result<std::vector<LadderRung>> rungs = design_rungs(with.network, plan, with.catalogue, with.device, gpu);
+  if (!rungs) return rungs.error();
+  if (Result<void> sound = check_bytes(*rungs, plan, with.gpu); !sound) return sound;
+  return check_memory(with.network, plan, *rungs);
 }
 
 Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memory_limit) {
   if (Result<void> sound = check_node_lines(plan, with.network); !sound) return sound;
   if (Result<void> sound = check_machine(plan, with.device, memory_limit); !sound) return sound;
-  const Result<DeviceSpec> device = device_of_rungs(plan, with.device);
-  if (!device) return device.error();
-  return check_ladder(plan, {with.network, with.catalogue, *device, with.gpu});
+  return check_ladder(plan, with);
 }
 
 // Words of `now` that are not among those of `before`.

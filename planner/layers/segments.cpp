@@ -10,10 +10,6 @@
 namespace znni {
 namespace {
 
-std::string name_of(const Segment& segment) {
-  return "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);
-}
-
 std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
 
 Vec3 counts_of(const Geometry& geometry) {
@@ -163,6 +159,10 @@ Result<SegmentDesign> design_sound(const Network& network, const Geometry& whole
 }
 
 }  // namespace
+
+std::string name_of(const Segment& segment) {
+  return "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);
+}
 
 Network part_of(const Network& network, int first, int last) {
   Network part = network;

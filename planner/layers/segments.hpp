@@ -4,6 +4,7 @@
 // memory of its place; the new planes alone cross a cut.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planner/costs/catalogue.hpp"
@@ -46,6 +47,9 @@ struct SegmentDesign {
 [[nodiscard]] Network part_of(const Network& network, int first, int last);
 [[nodiscard]] std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first,
                                                 int last);
+
+// Returns "segment of nodes 2 to 5".
+[[nodiscard]] std::string name_of(const Segment& segment);
 
 // Returns whether the outputs of a group, as the segment writes them, stand in their places already.
 [[nodiscard]] bool writes_in_place(const SegmentDesign& segment);

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "planner/layers/ladder.hpp"
 #include "planner/network/exchange.hpp"
 #include "primitives/core/clock_time.hpp"
 #include "server/pipeline/engine_state.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/job_run.hpp"
-#include "server/pipeline/ladder.hpp"
 #include "server/pipeline/resumable_job.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/touch.hpp"
@@ -27,12 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
-
-Result<void> Engine::check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
-                                const DeviceSpec& spec, const DeviceSpec* gpu) {
-  const Result<std::vector<LadderRung>> designs = design_ladder(network, plan, catalogue, spec, gpu);
-  return designs ? Result<void>() : Result<void>(designs.error());
-}
 
 namespace {
 

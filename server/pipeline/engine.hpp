@@ -130,13 +130,8 @@ struct ByteRange {
 
 class Engine {
  public:
-  // Returns whether open() would take `plan`, whatever memory the devices have left. Its steps must fit the network and
-  // the primitives, its segments must run here, and its memory must be what its steps take. `gpu`: nullptr if there is
-  // none.
-  [[nodiscard]] static Result<void> check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
-                                               const DeviceSpec& spec, const DeviceSpec* gpu = nullptr);
-
   // Reserves plan.memory from `devices` and prepares every rung. `weights` and the devices must outlive the engine.
+  // Refuses plans that design_ladder() (planner/layers/ladder.hpp) refuses, before anything is reserved.
   // Fails with `unsupported` if the plan names a GPU and there is none. If a GPU failed to open, and devices.lacking
   // says why, only the plan's rungs on the CPU serve.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const Network& network, const NetworkWeights& weights,

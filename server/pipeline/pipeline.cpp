@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "planner/layers/segment_check.hpp"
 #include "primitives/core/clock_time.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/input_window.hpp"
 #include "server/pipeline/pipeline_state.hpp"
-#include "server/pipeline/segment_check.hpp"
 #include "server/pipeline/shared_stages.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/stage_line.hpp"
@@ -342,7 +342,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
   Result<RungSegments> parts = take_apart(network, rung, catalogue, {cpu.spec(), gpu.spec()});
   if (!parts) return parts.error();
-  if (Result<void> checked = check(*parts); !checked) return checked.error();
+  if (Result<void> checked = check_segments(parts->segments); !checked) return checked.error();
   auto state = std::make_unique<State>(parts->geometry, cpu, gpu);
   state->fov = reaches(network).back().fov;
   if (Result<void> opened = open_stages(std::move(parts->segments), weights, poison, *state); !opened) {
@@ -351,8 +351,6 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   if (Result<void> reserved = reserve_tensors(*state); !reserved) return reserved.error();
   return std::make_unique<Pipeline>(std::move(state));
 }
-
-Result<void> Pipeline::check(const RungSegments& parts) { return check_segments(parts.segments); }
 
 const Geometry& Pipeline::geometry() const { return state_->geometry; }
 const std::optional<Error>& Pipeline::gpu_failure() const { return state_->gpu_failure; }

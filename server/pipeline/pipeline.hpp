@@ -35,9 +35,6 @@ class Pipeline {
   explicit Pipeline(std::unique_ptr<State> state);  // by open()
   ~Pipeline();
 
-  // Returns whether open() would take segments like these, whatever the devices have left.
-  [[nodiscard]] static Result<void> check(const RungSegments& parts);
-
   // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
   // failed device stays failed. What was computed before it is stitched, and delivered if its row is complete. Where
   // the job lets others run, both sides come to rest first, with the two patches that may be under way. `most_planes`

@@ -13,34 +13,6 @@
 namespace znni {
 namespace {
 
-Result<void> check_segment(const Segment& segment) {
-  const std::string where = "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);
-  if (segment.place != Place::cpu) {
-    return Error{ErrorCode::unsupported, where + " is placed on '" + std::string(to_string(segment.place)) +
-                                             "'; this engine runs segments on 'cpu' only"};
-  }
-  if (segment.group != Group{}) {
-    return Error{ErrorCode::unsupported, where + " runs in groups; this engine runs whole segments only"};
-  }
-  for (const Step& step : segment.steps) {
-    if (!step.division.empty()) {
-      return Error{ErrorCode::unsupported, "node " + std::to_string(step.node) +
-                                               " is divided into sub-layers; this engine runs whole layers only"};
-    }
-  }
-  return {};
-}
-
-Result<void> check_host_only(const MemoryPlan& memory) {
-  for (const Buffer& buffer : memory) {
-    if (buffer.space == MemorySpace::host) continue;
-    return Error{ErrorCode::unsupported, "buffer '" + buffer.name + "' lies in " +
-                                             std::string(to_string(buffer.space)) +
-                                             " memory; this engine grants host memory only"};
-  }
-  return {};
-}
-
 TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
   const std::int64_t offset = packing.offsets[static_cast<std::size_t>(tensor.buffer)];
   ensure(offset >= 0, "tensors of a schedule are transient");
@@ -63,22 +35,6 @@ std::string call_name(const Call& call) {
 }
 
 }  // namespace
-
-Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
-                               const DeviceSpec& spec) {
-  for (const Segment& segment : rung.segments) {
-    if (Result<void> checked = check_segment(segment); !checked) return checked.error();
-  }
-  std::vector<Step> steps = steps_of(rung);
-  Result<Geometry> geometry = make_geometry(network, rung.geometry);
-  if (!geometry) return geometry.error();
-  Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
-  if (!schedule) return schedule.error();
-  if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
-  Packing packing = pack(schedule->memory);
-  return RungDesign{std::move(*geometry), std::move(*schedule), std::move(packing), std::move(steps),
-                    exchanged(network, rung.geometry.axis)};
-}
 
 Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
                                         Device& device, bool poison) {

@@ -8,28 +8,12 @@
 #include <stop_token>
 #include <vector>
 
-#include "planner/costs/catalogue.hpp"
-#include "planner/layers/schedule.hpp"
-#include "planner/network/network.hpp"
-#include "planner/plan/plan.hpp"
+#include "planner/layers/ladder.hpp"
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/history.hpp"
 #include "server/volume/stitcher.hpp"
 
 namespace znni {
-
-// What a rung needs before anything is reserved.
-struct RungDesign {
-  Geometry geometry;
-  Schedule schedule;
-  Packing packing;  // of the transient buffers; packing.bytes is what the shared block must have
-  std::vector<Step> steps;
-  Network network;  // axes exchanged as in the geometry
-};
-
-// `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
-[[nodiscard]] Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
-                                             const DeviceSpec& spec);
 
 class PreparedRung {
  public:

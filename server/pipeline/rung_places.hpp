@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "planner/layers/ladder.hpp"
 #include "server/pipeline/engine.hpp"
-#include "server/pipeline/ladder.hpp"
 
 namespace znni {
 

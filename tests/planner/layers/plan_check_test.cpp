@@ -102,6 +102,22 @@ TEST(PlannerPlanCheck, MemoryThatThePlanDoesNotCount) {
   expect_does_not_run(plan, "its weights take");
 }
 
+TEST(PlannerPlanCheck, MemoryThatNoStepTakes) {
+  Plan plan = example();
+  plan.memory.transient += 64;
+  plan.key.memory_limit += 64;
+  expect_does_not_run(plan, "plan memory: found " + to_string(plan.memory) + ", its steps take ");
+}
+
+TEST(PlannerPlanCheck, StepsThatNoEngineRuns) {
+  Plan plan = example();
+  plan.ladder[0].segments[0].group.inputs = 2;
+  expect_does_not_run(plan, "rung 0: segment of nodes 0 to 1 runs in groups; this engine runs whole segments only");
+  plan = example();
+  plan.ladder[0].segments[0].steps[1].division = {{1, 1, 1, 4}};
+  expect_does_not_run(plan, "rung 0: node 1 is divided into sub-layers");
+}
+
 TEST(PlannerPlanCheck, OtherThreads) {
   Plan plan = example();
   plan.key.threads = 16;
@@ -170,7 +186,7 @@ TEST(PlannerPlanCheck, EditedLadders) {
   expect_does_not_run(plan, "rung 0: 1 steps for 2 nodes");
   plan = example();
   plan.ladder[0].segments[0].place = Place::gpu;
-  expect_does_not_run(plan, "rung 0: a segment runs on gpu");
+  expect_does_not_run(plan, "rung 0: segment of nodes 0 to 1 is placed on 'gpu', and there is no GPU here");
 }
 
 TEST(PlannerPlanCheck, StepsMayBeSplitIntoSegments) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "planner/layers/ladder.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
@@ -370,7 +371,7 @@ TEST(Engine, RefusesAPlanThatTakesMoreThanTheDeviceHas) {
 }
 
 Error check_error(const EngineBench& made, const Plan& plan) {
-  const Result<void> checked = Engine::check_plan(made.network, plan, made.catalogue, made.device->spec());
+  const auto checked = design_ladder(made.network, plan, made.catalogue, made.device->spec(), nullptr);
   const auto opened = Engine::open(made.network, made.weights, plan, made.catalogue, *made.device);
   EXPECT_FALSE(checked);
   EXPECT_FALSE(opened);
@@ -381,7 +382,7 @@ Error check_error(const EngineBench& made, const Plan& plan) {
 
 TEST(Engine, RefusesPlansItCannotRun) {
   const EngineBench made = narrow_bench(1);
-  EXPECT_TRUE(Engine::check_plan(made.network, made.plan, made.catalogue, made.device->spec()));
+  EXPECT_TRUE(design_ladder(made.network, made.plan, made.catalogue, made.device->spec(), nullptr));
 
   Plan elsewhere = made.plan;
   elsewhere.ladder[0].segments[0].place = Place::gpu;

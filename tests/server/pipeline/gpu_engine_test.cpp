@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/layers/ladder.hpp"
 #include "server/pipeline/engine.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -54,7 +55,7 @@ class GpuEngine : public testing::Test {
 };
 
 TEST_F(GpuEngine, RunsOnBothAndReservesWhatThePlanSays) {
-  ASSERT_TRUE(Engine::check_plan(network_, plan_, catalogue_, cpu_->spec(), &gpu_->spec()));
+  ASSERT_TRUE(design_ladder(network_, plan_, catalogue_, cpu_->spec(), &gpu_->spec()));
   const auto engine = open(plan_);
   ASSERT_TRUE(engine) << engine.error().message;
   EXPECT_EQ((*engine)->reserved_bytes(), plan_.memory.persistent + plan_.memory.transient);
@@ -73,7 +74,7 @@ TEST_F(GpuEngine, RunsOnBothAndReservesWhatThePlanSays) {
 }
 
 TEST_F(GpuEngine, WherePlansNameAGpuAndThereIsNoneTheyAreRefusedInOneLine) {
-  const Result<void> checked = Engine::check_plan(network_, plan_, catalogue_, cpu_->spec());
+  const auto checked = design_ladder(network_, plan_, catalogue_, cpu_->spec(), nullptr);
   const auto opened = Engine::open(network_, weights_, plan_, catalogue_, *cpu_);
   ASSERT_FALSE(checked || opened);
   EXPECT_EQ(checked.error().message, opened.error().message);

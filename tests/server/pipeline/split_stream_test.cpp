@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "planner/layers/ladder.hpp"
 #include "planner/layers/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/volume/plane_ring.hpp"
@@ -408,7 +409,7 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
   const Catalogue catalogue = test::split_catalogue();
   for (const bool cpu_streams : {true, false}) {
     const Plan plan = plan_of(bench, cpu_streams);
-    ASSERT_TRUE(Engine::check_plan(bench.network, plan, catalogue, bench.cpu->spec(), &bench.gpu->spec()));
+    ASSERT_TRUE(design_ladder(bench.network, plan, catalogue, bench.cpu->spec(), &bench.gpu->spec()));
     for (const std::int64_t failing_piece : {0, 1, 40, 90, 150}) {
       SCOPED_TRACE("piece " + std::to_string(failing_piece));
       HostSim gpu;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/costs/costs.hpp"
+#include "planner/layers/ladder.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
@@ -241,18 +242,18 @@ TEST_F(TileBoundNetworks, APlanOfAnotherWindowIsRefused) {
   open(test::base_seed());
   Network other = valid_.network;
   other.window = window_ + period(other);
-  const Result<void> checked = Engine::check_plan(other, made_.plan, made_.catalogue, made_.device->spec());
+  const auto checked = design_ladder(other, made_.plan, made_.catalogue, made_.device->spec(), nullptr);
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message, HasSubstr("rung 0: it computes windows of " + to_string(window_)));
   other.window = window_;
-  EXPECT_TRUE(Engine::check_plan(other, made_.plan, made_.catalogue, made_.device->spec()));
+  EXPECT_TRUE(design_ladder(other, made_.plan, made_.catalogue, made_.device->spec(), nullptr));
 }
 
 TEST_F(TileBoundNetworks, APlanOfSeveralRungsIsRefused) {
   open(test::base_seed());
   Plan plan = made_.plan;
   plan.ladder.push_back(plan.ladder.front());
-  const Result<void> checked = Engine::check_plan(valid_.network, plan, made_.catalogue, made_.device->spec());
+  const auto checked = design_ladder(valid_.network, plan, made_.catalogue, made_.device->spec(), nullptr);
   ASSERT_FALSE(checked);
   EXPECT_THAT(checked.error().message, HasSubstr("the ladder has 2 rungs; a network that is bound to its window"));
 }

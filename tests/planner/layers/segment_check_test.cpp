@@ -1,4 +1,4 @@
-#include "server/pipeline/segment_check.hpp"
+#include "planner/layers/segment_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

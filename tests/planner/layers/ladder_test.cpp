@@ -1,4 +1,4 @@
-#include "server/pipeline/ladder.hpp"
+#include "planner/layers/ladder.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,50 @@
+// The rungs of a plan before anything is reserved for them: on the CPU alone, or over CPU and GPU. Whether steps,
+// memory and places of a plan fit these devices is decided here: check() (planner/plan/plan.hpp) asks before a plan is
+// taken, the engine when it opens one.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/divisions.hpp"
+#include "planner/layers/schedule.hpp"
+
+namespace znni {
+
+// What a rung on the CPU needs.
+struct RungDesign {
+  Geometry geometry;
+  Schedule schedule;
+  Packing packing;  // of the transient buffers; packing.bytes is what the shared block must have
+  std::vector<Step> steps;
+  Network network;  // axes exchanged as in the geometry
+};
+
+// `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
+[[nodiscard]] Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                             const DeviceSpec& spec);
+
+struct LadderRung {
+  std::optional<RungDesign> cpu;  // all of it on the CPU
+  SpaceBytes split;               // else what its pipeline takes, by memory space
+  bool split_streamed = false;    // what it keeps between the steps of a stream lies there
+};
+
+// Designs all rungs of `plan`. `gpu`: nullptr where there is none. Errors name the rung; `unsupported` where a rung
+// needs a GPU that is not there, or is cut as no engine runs it.
+[[nodiscard]] Result<std::vector<LadderRung>> design_rungs(const Network& network, const Plan& plan,
+                                                           const Catalogue& catalogue, const DeviceSpec& cpu,
+                                                           const DeviceSpec* gpu);
+// Fails with invalid_argument, naming both numbers, unless plan.memory is what its rungs take together.
+[[nodiscard]] Result<void> check_memory(const Network& network, const Plan& plan, const std::vector<LadderRung>& rungs);
+
+// Returns the rungs of design_rungs() if check_memory() passes them.
+[[nodiscard]] Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan& plan,
+                                                            const Catalogue& catalogue, const DeviceSpec& cpu,
+                                                            const DeviceSpec* gpu);
+
+// Returns the plan's rungs on the CPU alone, which may be none, in the memory that the others leave.
+[[nodiscard]] Plan without_gpu(const Plan& plan);
+
+}  // namespace znni
