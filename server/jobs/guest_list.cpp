@@ -30,7 +30,7 @@ std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
     const std::lock_guard lock(mutex_);
     for (Waiting* one : waiting_) {
       const std::int64_t taken = one->places_.taken;
-      if (one->job_.rung != rung || taken == 0 || taken > places) continue;
+      if (one->job_.schedule.rung != rung || taken == 0 || taken > places) continue;
       places -= taken;
       one->runs_ = true;
       chosen.push_back(one);

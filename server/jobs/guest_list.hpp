@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "server/jobs/job_turns.hpp"
-#include "server/pipeline/engine.hpp"
+#include "server/pipeline/volume_job.hpp"
 
 namespace znni {
 

@@ -18,7 +18,8 @@ Result<void> give_way(JobTurns& turns, const Interval& interval, const VolumeJob
   Result<void> back;
   {
     const ProgressWatch::Pause pause(watch);
-    back = interval.within_stream ? turns.lend_device(stop, job.has_room) : turns.give_way(stop, job.has_room);
+    back =
+        interval.within_stream ? turns.lend_device(stop, job.sink.has_room) : turns.give_way(stop, job.sink.has_room);
   }
   record.stood_aside(std::chrono::steady_clock::now() - before);
   return back;
@@ -45,8 +46,8 @@ JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, cons
       record_(slot, held_bytes(), all_voxels()) {
   for (VolumeJob& job : jobs_) {
     const Normalisation& own = model_.planned.input.normalisation;
-    job.normalisation = job.normalised ? Normalisation{1.0F, 0.0F, own.instead} : own;
-    job.gained = [this, tell = std::move(job.gained)](const JobGain& gain) {
+    job.input.normalisation = job.input.normalised ? Normalisation{1.0F, 0.0F, own.instead} : own;
+    job.account.gained = [this, tell = std::move(job.account.gained)](const JobGain& gain) {
       record_.gained(gain);
       if (tell) tell(gain);
     };
@@ -57,12 +58,13 @@ Result<void> JobLine::check_inputs() {
   for (VolumeJob& job : jobs_) {
     replaced_.push_back(0);
     sources_.push_back(nullptr);
-    if (job.source != nullptr) {
-      sources_.back() = std::make_unique<CheckedSource>(*job.source, job.normalisation.instead);
-      job.source = sources_.back().get();
+    if (job.input.source != nullptr) {
+      sources_.back() = std::make_unique<CheckedSource>(*job.input.source, job.input.normalisation.instead);
+      job.input.source = sources_.back().get();
       continue;
     }
-    const Result<std::int64_t> found = check_volume(job.input, job.first_plane, job.normalisation.instead);
+    const Result<std::int64_t> found =
+        check_volume(job.input.volume, job.sink.first_plane, job.input.normalisation.instead);
     if (!found && jobs_.size() == 1) return found.error();
     if (!found) return found.error().within("volume " + std::to_string(replaced_.size()) + " of the batch");
     replaced_.back() = *found;
@@ -81,18 +83,18 @@ void JobLine::let_in(std::size_t last) {
   }
 }
 
-bool JobLine::standardises(const VolumeJob& job) const { return model_.planned.input.zscore && !job.normalised; }
+bool JobLine::standardises(const VolumeJob& job) const { return model_.planned.input.zscore && !job.input.normalised; }
 
 GuestPlaces JobLine::places_of(const VolumeJob& job) const {
-  const bool in_memory = job.source == nullptr && job.first_plane == 0;
+  const bool in_memory = job.input.source == nullptr && job.sink.first_plane == 0;
   if (!in_memory || standardises(job)) return {};
-  const std::optional<JobOutlook> shared = model_.engine->outlook_as_guest(job.input.shape, job.output_type);
+  const std::optional<JobOutlook> shared = model_.engine->outlook_as_guest(job.input.volume.shape, job.sink.type);
   return {model_.engine->guest_places(job), shared ? shared->places : 0};
 }
 
 std::int64_t JobLine::voxels_of(const VolumeJob& job) const {
-  const Vec3 skipped{job.first_plane, 0, 0};
-  return voxels(job.input.shape.n - skipped - model_.engine->field_of_view() + Vec3::cube(1));
+  const Vec3 skipped{job.sink.first_plane, 0, 0};
+  return voxels(job.input.volume.shape.n - skipped - model_.engine->field_of_view() + Vec3::cube(1));
 }
 
 std::int64_t JobLine::all_voxels() const {
@@ -103,7 +105,7 @@ std::int64_t JobLine::all_voxels() const {
 
 std::int64_t JobLine::held_bytes() const {
   std::int64_t bytes = 0;
-  for (const VolumeJob& job : jobs_) bytes = add(bytes, job.held_bytes);
+  for (const VolumeJob& job : jobs_) bytes = add(bytes, job.account.held_bytes);
   return bytes;
 }
 
@@ -138,10 +140,10 @@ Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token
 
 Result<JobStatistics> JobLine::run_in_turn(std::size_t number, const std::stop_token& stop) {
   VolumeJob& job = jobs_[number];
-  const bool beside_streams = model_.engine->beside_streams(*job.rung);
-  JobTurns turns(beside_streams ? slot_.lane() : slot_.queue(), shared_.turns, rank_of_priority(job.priority));
+  const bool beside_streams = model_.engine->beside_streams(*job.schedule.rung);
+  JobTurns turns(beside_streams ? slot_.lane() : slot_.queue(), shared_.turns, rank_of_priority(job.schedule.priority));
   const auto tell = [&job](bool in_turn) {
-    if (job.in_turn) job.in_turn(in_turn);
+    if (job.account.in_turn) job.account.in_turn(in_turn);
   };
   const WaitEvents events = {[&] {
                                record_.in_line();
@@ -161,12 +163,17 @@ Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, cons
   VolumeJob& job = jobs_[number];
   const ProgressWatch::Work work(shared_.watch);
   keep_watch(shared_.watch, job);
-  job.between_patches = [&](const Interval& interval) {
+  job.schedule.between_patches = [&](const Interval& interval) {
     return give_way(turns, interval, job, shared_.watch, record_, stop);
   };
-  job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
-  job.guests = [this, rung = *job.rung](std::int64_t free) { return slot_.guests().take(rung, free); };
-  if (standardises(job)) job.normalisation = standardising(job.input, job.normalisation, shared_.device->executor());
+  job.schedule.wanted = [&](const Interval& interval) {
+    return turns.wanted(job.sink.has_room, interval.within_stream);
+  };
+  job.schedule.guests = [this, rung = *job.schedule.rung](std::int64_t free) {
+    return slot_.guests().take(rung, free);
+  };
+  if (standardises(job))
+    job.input.normalisation = standardising(job.input.volume, job.input.normalisation, shared_.device->executor());
   const bool was_lost = model_.engine->gpu_lost().has_value();
   const Result<JobStatistics> done = model_.engine->run(job, stop);
   shared_.gpu.look_for_loss(model_.engine.get(), done ? nullptr : &done.error(), false, log_);

@@ -74,7 +74,7 @@ struct ModelStatistics {
   std::int64_t executions = 0;  // of those volumes, that were no guests
   std::int64_t queued_now = 0;
   std::int64_t running_now = 0;
-  std::int64_t queued_bytes = 0;  // VolumeJob::held_bytes of those, as the next
+  std::int64_t queued_bytes = 0;  // JobAccount::held_bytes of those, as the next
   std::int64_t running_bytes = 0;
   std::int64_t running_voxels = 0;  // of the output that requests are for which have started and not ended
   std::int64_t running_voxels_done = 0;

@@ -131,10 +131,11 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     for (VolumeJob& job : jobs) {
-      if (job.model != 0 && job.model != (*model)->number) return loaded_anew(name);
-      const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type, job.most_held);
+      if (job.schedule.model != 0 && job.schedule.model != (*model)->number) return loaded_anew(name);
+      const Result<JobOutlook> outlook =
+          (*model)->engine->outlook(job.input.volume.shape, job.sink.type, job.schedule.most_held);
       if (!outlook) return outlook.error().within("model '" + name + "'");
-      if (!job.rung) job.rung = outlook->rung;
+      if (!job.schedule.rung) job.schedule.rung = outlook->rung;
     }
     Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();

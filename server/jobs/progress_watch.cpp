@@ -18,15 +18,15 @@ Seconds ProgressWatch::still() const {
 }
 
 void keep_watch(ProgressWatch& watch, VolumeJob& job) {
-  job.progress = [&watch, tell = std::move(job.progress)](const JobProgress& progress) {
+  job.account.progress = [&watch, tell = std::move(job.account.progress)](const JobProgress& progress) {
     watch.beat();
     if (tell) tell(progress);
   };
-  job.slab = [&watch, ask = std::move(job.slab)](std::int64_t first_plane, std::int64_t planes) {
+  job.sink.slab = [&watch, ask = std::move(job.sink.slab)](std::int64_t first_plane, std::int64_t planes) {
     const ProgressWatch::Pause pause(watch);
     return ask(first_plane, planes);
   };
-  job.deliver = [&watch, deliver = std::move(job.deliver)](const OutputSlab& slab) {
+  job.sink.deliver = [&watch, deliver = std::move(job.sink.deliver)](const OutputSlab& slab) {
     const ProgressWatch::Pause pause(watch);
     return deliver(slab);
   };

@@ -171,12 +171,14 @@ std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& inpu
 }
 
 std::int64_t Engine::guest_places(const VolumeJob& job) const {
-  if (job.source != nullptr || job.first_plane != 0 || !job.rung || *job.rung >= state_->rungs.size()) return 0;
+  if (job.input.source != nullptr || job.sink.first_plane != 0 || !job.schedule.rung ||
+      *job.schedule.rung >= state_->rungs.size())
+    return 0;
   if (!state_->is_dense) return 0;
-  const State::OpenRung& rung = state_->rungs[*job.rung];
+  const State::OpenRung& rung = state_->rungs[*job.schedule.rung];
   if (!rung.on_cpu()) return 0;
-  const Vec3 n = state_->framed(job.input.shape).n;
-  return state_->guest_places(*job.rung, patch_count(n, rung.geometry(), state_->fov));
+  const Vec3 n = state_->framed(job.input.volume.shape).n;
+  return state_->guest_places(*job.schedule.rung, patch_count(n, rung.geometry(), state_->fov));
 }
 
 std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
@@ -202,20 +204,20 @@ struct JobCourse {
 
 // On the rung that suits what the job has to do, or its own.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
-  if (state.is_bound && job.first_plane != 0) {
-    return Error{ErrorCode::invalid_argument, "the job's first plane is " + std::to_string(job.first_plane) +
+  if (state.is_bound && job.sink.first_plane != 0) {
+    return Error{ErrorCode::invalid_argument, "the job's first plane is " + std::to_string(job.sink.first_plane) +
                                                   "; 0 is right where a network is bound to its window"};
   }
   const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();
-  const Engine::State::Work work{*left, job.output_type, job.most_held};
+  const Engine::State::Work work{*left, job.sink.type, job.schedule.most_held};
   const Result<JobOutlook> outlook = state.outlook_of(work);
   if (!outlook) return outlook.error();
-  if (job.rung && *job.rung >= state.rungs.size()) {
-    return Error{ErrorCode::invalid_argument, "the job is for rung " + std::to_string(*job.rung) + "; the plan has " +
-                                                  std::to_string(state.rungs.size())};
+  if (job.schedule.rung && *job.schedule.rung >= state.rungs.size()) {
+    return Error{ErrorCode::invalid_argument, "the job is for rung " + std::to_string(*job.schedule.rung) +
+                                                  "; the plan has " + std::to_string(state.rungs.size())};
   }
-  const std::size_t wanted = job.rung.value_or(outlook->rung);
+  const std::size_t wanted = job.schedule.rung.value_or(outlook->rung);
   const bool runs = state.rungs[wanted].is_open() && state.takes(wanted, left->n);
   const std::size_t rung = runs ? wanted : outlook->rung;
   const Engine::State::Course on{rung, state.spare_of(rung, work)};
@@ -251,7 +253,8 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
     seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
   const Seconds predicted = state.plan.ladder[number].seconds;
-  const JobWork work{job,         grid, output, predicted, seats, state.drivers, state.observer, job.rung == number,
+  const JobWork work{job,         grid,          output,         predicted,
+                     seats,       state.drivers, state.observer, job.schedule.rung == number,
                      state.frame, blend};
   const Result<StageSeconds> ran = run_job(work, stop);
   if (!ran) return ran.error();
@@ -272,10 +275,10 @@ bool loses_gpu(Engine::State& state) {
 
 Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
-  if (job.source != nullptr && job.source->shape() != job.input.shape) {
-    return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(job.source->shape().n) +
+  if (job.input.source != nullptr && job.input.source->shape() != job.input.volume.shape) {
+    return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(job.input.source->shape().n) +
                                                   " voxels, or other images; the job's is of " +
-                                                  to_string(job.input.shape.n)};
+                                                  to_string(job.input.volume.shape.n)};
   }
   ResumableJob resumable(job);
   const bool was_lost = state_->why_lost().has_value();
@@ -287,7 +290,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
     ran = run_rung(*course->on.spare, *course, resumable.job(), *state_, stop);
   }
   if (!ran) return ran;
-  const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);
+  const Vec3 output = job.input.volume.shape.n - Vec3{job.sink.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);
   ran->seconds = seconds_since(start);
   ran->voxels_per_second = static_cast<double>(voxels(output)) / std::max(ran->seconds, 1e-9);
   ran->fallback = state_->why_lost().value_or("");

@@ -12,7 +12,7 @@ StageSeconds difference(const StageSeconds& now, const StageSeconds& before) {
 }  // namespace
 
 void GainMeter::tell(std::int64_t done, const StageSeconds& stages) {
-  if (!job_.gained) return;
+  if (!job_.account.gained) return;
   const std::int64_t before = owned_;
   JobGain gain;
   gain.patches = done - patches_;
@@ -20,7 +20,7 @@ void GainMeter::tell(std::int64_t done, const StageSeconds& stages) {
   gain.voxels = owned_ / turns_ - before / turns_;
   gain.stages = difference(stages, stages_);
   stages_ = stages;
-  job_.gained(gain);
+  job_.account.gained(gain);
 }
 
 }  // namespace znni

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "server/pipeline/engine.hpp"
+#include "server/pipeline/volume_job.hpp"
 
 namespace znni {
 

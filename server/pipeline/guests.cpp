@@ -23,17 +23,17 @@ TensorView places_of(TensorView in, std::int64_t first, std::int64_t count) {
 Guests::Visit::Visit(Guest who, const Geometry& geometry, Vec3 fov)
     : guest(std::move(who)),
       grid(job_grid(*guest.job, geometry, fov)),
-      source(guest.job->input),
+      source(guest.job->input.volume),
       job(*guest.job),
-      slabs(job, grid, {1, geometry.values.back().f, guest.job->input.shape.n - fov + Vec3::cube(1)}) {
-  job.slab = [this](std::int64_t first_plane, std::int64_t planes) {
-    Result<OutputSlab> slab = guest.job->slab(first_plane, planes);
+      slabs(job, grid, {1, geometry.values.back().f, guest.job->input.volume.shape.n - fov + Vec3::cube(1)}) {
+  job.sink.slab = [this](std::int64_t first_plane, std::int64_t planes) {
+    Result<OutputSlab> slab = guest.job->sink.slab(first_plane, planes);
     if (slab) open.push_back(*slab);
     return slab;
   };
-  job.deliver = [this](const OutputSlab& slab) {
+  job.sink.deliver = [this](const OutputSlab& slab) {
     std::erase_if(open, [&](const OutputSlab& other) { return other.first_plane == slab.first_plane; });
-    return guest.job->deliver(slab);
+    return guest.job->sink.deliver(slab);
   };
 }
 
@@ -50,8 +50,8 @@ Guests::~Guests() {
 }
 
 void Guests::give_back(Visit& visit) {
-  if (!visit.job.abandon) return;
-  for (const OutputSlab& slab : visit.open) visit.job.abandon(slab);
+  if (!visit.job.sink.abandon) return;
+  for (const OutputSlab& slab : visit.open) visit.job.sink.abandon(slab);
 }
 
 std::int64_t Guests::places() const {
@@ -78,8 +78,8 @@ void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
   for (const Visit& visit : visits_) {
     std::vector<Vec3> starts;
     for (const PatchPlace& place : visit.grid.patches) starts.push_back(place.start + begin);
-    read_windows(visit.source, visit.job.normalisation, starts, places_of(in, first, patch_total(visit.grid)), executor,
-                 geometry_.choice.axis);
+    read_windows(visit.source, visit.job.input.normalisation, starts, places_of(in, first, patch_total(visit.grid)),
+                 executor, geometry_.choice.axis);
     first += patch_total(visit.grid);
   }
 }
@@ -91,7 +91,7 @@ void Guests::deliver() {
     if (visit.ran) GainMeter(visit.job, visit.grid, 1).tell(count, {});
     if (visit.ran) visit.ran = visit.slabs.deliver(count);
     if (!visit.ran) give_back(visit);
-    if (visit.ran && visit.job.progress) visit.job.progress({count, count, visit.slabs.planes_done()});
+    if (visit.ran && visit.job.account.progress) visit.job.account.progress({count, count, visit.slabs.planes_done()});
     tell(visit);
   }
 }

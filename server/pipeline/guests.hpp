@@ -1,4 +1,4 @@
-// Small jobs in the places that another job's last batch leaves free (VolumeJob::guests).
+// Small jobs in the places that another job's last batch leaves free (JobSchedule::guests).
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 #include "planner/geometry/patch_grid.hpp"
 #include "primitives/core/executor.hpp"
-#include "server/pipeline/engine.hpp"
 #include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/volume_job.hpp"
 #include "server/volume/plane_source.hpp"
 #include "server/volume/stitcher.hpp"
 

@@ -50,7 +50,7 @@ class JobRun {
   explicit JobRun(const JobWork& work)
       : work_(work),
         geometry_(work.seats.front().rung->geometry()),
-        input_(*work.job.source, work.grid, geometry_, false, work.frame.begin.z),
+        input_(*work.job.input.source, work.grid, geometry_, false, work.frame.begin.z),
         slabs_(work.job, work.grid, work.output),
         gain_(work.job, work.grid, geometry_.turns),
         S_(geometry_.choice.S),
@@ -85,8 +85,8 @@ class JobRun {
   Result<void> run_rounds(const std::stop_token& stop) {
     want_input();
     // Others need not wait with this job for its first planes.
-    if (work_.job.between_patches && !input_.source().here()) {
-      if (Result<void> came = work_.job.between_patches({}); !came) return came;
+    if (work_.job.schedule.between_patches && !input_.source().here()) {
+      if (Result<void> came = work_.job.schedule.between_patches({}); !came) return came;
     }
     while (true) {
       if (Result<void> came = input_.wait(stop); !came) return came;
@@ -98,12 +98,12 @@ class JobRun {
       end_round();
       tell_gain();
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
-      if (work_.job.progress) work_.job.progress({done_, patches_, slabs_.planes_done()});
+      if (work_.job.account.progress) work_.job.account.progress({done_, patches_, slabs_.planes_done()});
       if (done_ == patches_) return {};
       // Before others have their turn, so that the scheduler knows what this job waits for.
       want_input();
-      if (!work_.job.between_patches) continue;
-      if (Result<void> went_on = work_.job.between_patches({continues(at(0))}); !went_on) return went_on;
+      if (!work_.job.schedule.between_patches) continue;
+      if (Result<void> went_on = work_.job.schedule.between_patches({continues(at(0))}); !went_on) return went_on;
     }
   }
 
@@ -192,7 +192,7 @@ class JobRun {
   Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
     PreparedRung& rung = *lane.seat.rung;
     const PatchPlace& place = lane.targets.front().place;
-    if (!place.continues) rung.forget(work_.job.whole_steps);
+    if (!place.continues) rung.forget(work_.job.schedule.whole_steps);
     const std::size_t count = pass_count(geometry_);
     const std::size_t first = static_cast<std::size_t>(place.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
@@ -219,7 +219,7 @@ class JobRun {
     const TensorView& in = lane.seat.rung->input();
     const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
     const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
-    read_windows(input_.source(), work_.job.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
+    read_windows(input_.source(), work_.job.input.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
                  geometry_.choice.axis);
     if (blender_) clear_beyond_window(in, *lane.seat.executor);
     if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
@@ -227,7 +227,7 @@ class JobRun {
 
   // From places in the framed volume, by which padding is set, to places in the volume itself, which is read.
   void leave_frame(Lane& lane) const {
-    const Vec3 volume = work_.job.input.shape.n + work_.frame.begin + work_.frame.end;
+    const Vec3 volume = work_.job.input.volume.shape.n + work_.frame.begin + work_.frame.end;
     if (work_.blend) {
       const std::vector<Vec3> begins(lane.starts.size(), geometry_.read_begin);
       lane.seat.rung->place(begins, geometry_.choice.pass_input);
@@ -245,10 +245,10 @@ class JobRun {
 
   // Into the places behind its own.
   void let_guests_in(std::int64_t free, Lane& lane) {
-    if (!work_.has_guests || !work_.job.guests) return;
-    std::vector<Guest> guests = work_.job.guests(free);
+    if (!work_.has_guests || !work_.job.schedule.guests) return;
+    std::vector<Guest> guests = work_.job.schedule.guests(free);
     if (guests.empty()) return;
-    const Vec3 left = work_.job.input.shape.n - Vec3{work_.job.first_plane, 0, 0};
+    const Vec3 left = work_.job.input.volume.shape.n - Vec3{work_.job.sink.first_plane, 0, 0};
     lane.guests = std::make_unique<Guests>(std::move(guests), geometry_, left - work_.output.n + Vec3::cube(1));
     ensure(lane.guests->places() <= free, "no more guests than places");
     const std::span all(lane.targets);
@@ -272,12 +272,13 @@ class JobRun {
   }
 
   void advance(Seconds predicted) {
-    if (!work_.job.progress || predicted <= 0) return;
+    if (!work_.job.account.progress || predicted <= 0) return;
     constexpr double most = 0.99;  // a patch is done when it is stitched
     spent_ += predicted;
     const double whole = work_.predicted * static_cast<double>(part_.lanes);
     const double share = std::min(spent_ / std::max(whole, 1e-9), most);
-    work_.job.progress({done_, patches_, slabs_.planes_done(), share * static_cast<double>(patches_of_round())});
+    work_.job.account.progress(
+        {done_, patches_, slabs_.planes_done(), share * static_cast<double>(patches_of_round())});
   }
 
   const JobWork& work_;

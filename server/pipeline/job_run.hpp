@@ -7,8 +7,9 @@
 #include <stop_token>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "server/pipeline/engine.hpp"
+#include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/volume_job.hpp"
 #include "server/pipeline/window_blend.hpp"
 
 namespace znni {

@@ -83,14 +83,14 @@ class PipelineRun {
  private:
   Result<void> run_all(const std::stop_token& stop) {
     want(0);
-    if (job_.between_patches && !input_.source().here()) {
-      if (Result<void> came = job_.between_patches({}); !came) return came;
+    if (job_.schedule.between_patches && !input_.source().here()) {
+      if (Result<void> came = job_.schedule.between_patches({}); !came) return came;
     }
     for (;;) {
       if (Result<void> ran = run_batches(stop); !ran) return ran;
       if (next_ == items()) return {};
       want(next_ / passes());
-      if (Result<void> went_on = job_.between_patches(interval()); !went_on) return went_on;
+      if (Result<void> went_on = job_.schedule.between_patches(interval()); !went_on) return went_on;
     }
   }
 
@@ -138,7 +138,8 @@ class PipelineRun {
       if (gives_way_ && item % passes() == 0) return {};
       if (item % passes() == 0) {
         want(item / passes());
-        const Result<bool> came = item > begin && job_.between_patches ? wait_while_busy(handoff, stop) : wait(stop);
+        const Result<bool> came =
+            item > begin && job_.schedule.between_patches ? wait_while_busy(handoff, stop) : wait(stop);
         if (!came) return came.error();
         if (!*came) return {};
       }
@@ -195,7 +196,7 @@ class PipelineRun {
     for (std::int64_t s = 0; s < S(); ++s) {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + begin;
     }
-    read_windows(input_.source(), job_.normalisation, starts_, to,
+    read_windows(input_.source(), job_.input.normalisation, starts_, to,
                  state_.reader ? *state_.reader : state_.cpu.executor(), state_.geometry.choice.axis);
   }
 
@@ -219,7 +220,8 @@ class PipelineRun {
     caller_failed_ = !done;
     if (!done) return done;
     next_ = item + 1;
-    if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted(interval());
+    if (next_ % passes() == 0 && job_.schedule.between_patches)
+      gives_way_ = !job_.schedule.wanted || job_.schedule.wanted(interval());
     return {};
   }
 
@@ -228,7 +230,7 @@ class PipelineRun {
     const std::int64_t first = item / passes() * S();
     const double share = static_cast<double>(item % passes() + 1) / static_cast<double>(passes());
     const auto under_way = static_cast<double>(std::min(S(), patches() - first));
-    if (job_.progress) job_.progress({first, patches(), slabs_.planes_done(), share * under_way});
+    if (job_.account.progress) job_.account.progress({first, patches(), slabs_.planes_done(), share * under_way});
     return {};
   }
 
@@ -240,7 +242,7 @@ class PipelineRun {
     for (const GridRow& row : grid_.rows) {
       if (row.end <= done_ && row.end < patches()) undelivered_ = row.end;
     }
-    if (job_.progress) job_.progress({done_, patches(), slabs_.planes_done(), 0});
+    if (job_.account.progress) job_.account.progress({done_, patches(), slabs_.planes_done(), 0});
     return {};
   }
 
@@ -380,8 +382,8 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
                                                   " images of at least the field of view, " + to_string(state_->fov)};
   }
   const Shape5 output{1, last.f, left->n - state_->fov + Vec3::cube(1)};
-  WholeVolume whole(job.input);
-  PipelineRun run(job, job.source == nullptr ? whole : *job.source, *state_, output, most_planes);
+  WholeVolume whole(job.input.volume);
+  PipelineRun run(job, job.input.source == nullptr ? whole : *job.input.source, *state_, output, most_planes);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   PipelineStatistics statistics;
   statistics.job.seconds = seconds_since(start);

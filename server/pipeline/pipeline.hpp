@@ -12,8 +12,8 @@
 #include "planner/costs/catalogue.hpp"
 #include "planner/layers/segments.hpp"
 #include "primitives/core/accelerator.hpp"
-#include "server/pipeline/engine.hpp"
 #include "server/pipeline/handoff.hpp"
+#include "server/pipeline/volume_job.hpp"
 
 namespace znni {
 

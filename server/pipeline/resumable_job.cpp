@@ -11,38 +11,38 @@ void RisingSource::want(const PlaneRange& planes) {
 
 ResumableJob::ResumableJob(const VolumeJob& whole)
     : whole_(whole),
-      input_(whole.input),
-      source_(whole.source == nullptr ? input_ : *whole.source),
+      input_(whole.input.volume),
+      source_(whole.input.source == nullptr ? input_ : *whole.input.source),
       job_(whole),
-      next_plane_(whole.first_plane) {
-  job_.source = &source_;
-  job_.slab = [this](std::int64_t first_plane, std::int64_t planes) {
-    Result<OutputSlab> slab = whole_.slab(first_plane, planes);
+      next_plane_(whole.sink.first_plane) {
+  job_.input.source = &source_;
+  job_.sink.slab = [this](std::int64_t first_plane, std::int64_t planes) {
+    Result<OutputSlab> slab = whole_.sink.slab(first_plane, planes);
     if (slab) open_.push_back(*slab);
     return slab;
   };
-  job_.deliver = [this](const OutputSlab& slab) {
+  job_.sink.deliver = [this](const OutputSlab& slab) {
     std::erase_if(open_, [&](const OutputSlab& open) { return open.first_plane == slab.first_plane; });
     next_plane_ = slab.first_plane + slab.shape.n.z;
     delivered_ += voxels(slab.shape.n);
-    return whole_.deliver(slab);
+    return whole_.sink.deliver(slab);
   };
-  if (whole_.gained) job_.gained = [this](const JobGain& gain) { tell(gain); };
+  if (whole_.account.gained) job_.account.gained = [this](const JobGain& gain) { tell(gain); };
 }
 
 void ResumableJob::tell(JobGain gain) {
   computed_ += gain.voxels;
   gain.voxels = std::max<std::int64_t>(computed_ - told_, 0);
   told_ += gain.voxels;
-  whole_.gained(gain);
+  whole_.account.gained(gain);
 }
 
 void ResumableJob::go_back() {
-  if (whole_.abandon) {
-    for (const OutputSlab& slab : open_) whole_.abandon(slab);
+  if (whole_.sink.abandon) {
+    for (const OutputSlab& slab : open_) whole_.sink.abandon(slab);
   }
   open_.clear();
-  job_.first_plane = next_plane_;
+  job_.sink.first_plane = next_plane_;
   computed_ = delivered_;
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "server/pipeline/engine.hpp"
+#include "server/pipeline/volume_job.hpp"
 
 namespace znni {
 

@@ -24,41 +24,41 @@ Result<void> check_slab(const OutputSlab& slab, const OutputSlab& wanted) {
 }  // namespace
 
 Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& frame) {
-  VolumeShape left = job.input.shape;
+  VolumeShape left = job.input.volume.shape;
   left.n = left.n + frame.begin + frame.end;
   const std::int64_t planes = left.n.z - fov.z + 1;
   if (planes < 1) return left;  // the caller says what is too small
-  if (job.first_plane >= planes) {
-    return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
+  if (job.sink.first_plane >= planes) {
+    return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.sink.first_plane) +
                                                   "; the output has " + std::to_string(planes)};
   }
-  if (job.first_plane < 0) {
+  if (job.sink.first_plane < 0) {
     return Error{ErrorCode::invalid_argument,
-                 "the job begins at output plane " + std::to_string(job.first_plane) + "; 0 or more is right"};
+                 "the job begins at output plane " + std::to_string(job.sink.first_plane) + "; 0 or more is right"};
   }
-  left.n.z -= job.first_plane;
+  left.n.z -= job.sink.first_plane;
   return left;
 }
 
 PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets,
                    const Border& frame) {
-  const Vec3 skipped{job.first_plane, 0, 0};
-  const Vec3 left = job.input.shape.n + frame.begin + frame.end - skipped;
+  const Vec3 skipped{job.sink.first_plane, 0, 0};
+  const Vec3 left = job.input.volume.shape.n + frame.begin + frame.end - skipped;
   PatchGrid grid = make_patch_grid(left, geometry, fov, most_planes, sockets);
   for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
-  for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
+  for (GridRow& row : grid.rows) row.first_plane += job.sink.first_plane;
   return grid;
 }
 
 SlabQueue::SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output)
-    : job_(job), grid_(grid), output_(output), planes_done_(job.first_plane) {}
+    : job_(job), grid_(grid), output_(output), planes_done_(job.sink.first_plane) {}
 
 Result<OutputSlab> SlabQueue::ask(const GridRow& row) const {
   OutputSlab wanted;
   wanted.first_plane = row.first_plane;
   wanted.shape.f = output_.f;
   wanted.shape.n = {row.planes, output_.n.y, output_.n.x};
-  Result<OutputSlab> slab = job_.slab(wanted.first_plane, wanted.shape.n.z);
+  Result<OutputSlab> slab = job_.sink.slab(wanted.first_plane, wanted.shape.n.z);
   if (!slab) return slab;
   if (Result<void> checked = check_slab(*slab, wanted); !checked) return checked.error();
   return slab;
@@ -82,7 +82,7 @@ Result<void> SlabQueue::deliver(std::int64_t patches_done) {
     const OutputSlab slab = open_.front();
     open_.erase(open_.begin());
     ++first_open_;
-    if (Result<void> delivered = job_.deliver(slab); !delivered) return delivered;
+    if (Result<void> delivered = job_.sink.deliver(slab); !delivered) return delivered;
     planes_done_ = slab.first_plane + slab.shape.n.z;
   }
   return {};

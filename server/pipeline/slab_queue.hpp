@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "server/pipeline/engine.hpp"
+#include "server/pipeline/volume_job.hpp"
 
 namespace znni {
 

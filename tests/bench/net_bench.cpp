@@ -55,15 +55,15 @@ class Volumes {
   [[nodiscard]] const VolumeShape& input() const { return input_; }
   [[nodiscard]] VolumeJob job() {
     VolumeJob job;
-    job.input = {reinterpret_cast<const std::byte*>(in_.data()), input_};
-    job.slab = [this](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
+    job.input.volume = {reinterpret_cast<const std::byte*>(in_.data()), input_};
+    job.sink.slab = [this](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
       OutputSlab slab{first_plane, reinterpret_cast<std::byte*>(out_.data() + first_plane * plane_stride(output_)),
                       output_};
       slab.shape.n.z = planes;
       return slab;
     };
-    job.deliver = [](const OutputSlab&) { return Result<void>(); };
-    job.whole_steps = true;  // as predicted
+    job.sink.deliver = [](const OutputSlab&) { return Result<void>(); };
+    job.schedule.whole_steps = true;  // as predicted
     return job;
   }
 

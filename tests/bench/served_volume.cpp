@@ -86,18 +86,18 @@ Result<Spent> run_volume(ModelServer& models, const ServedVolume& volume) {
     planes.make(z, std::span(input).subspan(static_cast<std::size_t>(z) * planes.bytes(), planes.bytes()));
   }
   VolumeJob job;
-  job.input = {input.data(), {1, volume.n, ElementType::u8, VolumeOrder::plane_major}};
-  job.output_type = ElementType::u8;
-  const Result<JobOutlook> outlook = models.outlook(volume.model, "", job.input.shape, job.output_type);
+  job.input.volume = {input.data(), {1, volume.n, ElementType::u8, VolumeOrder::plane_major}};
+  job.sink.type = ElementType::u8;
+  const Result<JobOutlook> outlook = models.outlook(volume.model, "", job.input.volume.shape, job.sink.type);
   if (!outlook) return outlook.error();
   const VolumeShape whole = {outlook->output.f, outlook->output.n, ElementType::u8, VolumeOrder::plane_major};
   std::vector<std::byte> output(static_cast<std::size_t>(volume_bytes(whole)));
-  job.slab = [&](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
+  job.sink.slab = [&](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
     OutputSlab slab{first_plane, output.data() + first_plane * plane_stride(whole), whole};
     slab.shape.n.z = count;
     return slab;
   };
-  job.deliver = [](const OutputSlab&) { return Result<void>(); };
+  job.sink.deliver = [](const OutputSlab&) { return Result<void>(); };
   const Stopwatch watch;
   const Result<JobStatistics> done = models.run(volume.model, "", std::move(job), {});
   if (!done) return done.error();

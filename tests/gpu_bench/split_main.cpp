@@ -158,14 +158,14 @@ Result<JobStatistics> run_patches(Engine& engine, std::int64_t patches) {
   for (std::size_t i = 0; i < volume.size(); ++i) volume[i] = static_cast<float>(i % 251) / 251.0F - 0.5F;
   std::vector<std::byte> output;
   VolumeJob job;
-  job.input = {reinterpret_cast<const std::byte*>(volume.data()), shape};
-  job.slab = [&](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
+  job.input.volume = {reinterpret_cast<const std::byte*>(volume.data()), shape};
+  job.sink.slab = [&](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
     VolumeShape slab{engine.f_out(), n - fov + Vec3::cube(1), ElementType::f32, VolumeOrder::image_major};
     slab.n.z = planes;
     output.resize(static_cast<std::size_t>(volume_bytes(slab)));
     return OutputSlab{first_plane, output.data(), slab};
   };
-  job.deliver = [](const OutputSlab&) { return Result<void>(); };
+  job.sink.deliver = [](const OutputSlab&) { return Result<void>(); };
   if (Result<void> warm = engine.warm_up(0, {}); !warm) return warm.error();
   return engine.run(job, {});
 }

@@ -157,15 +157,15 @@ void add_outputs(const AdmittedInfer& admitted, ModelInferResponse& response) {
 
 VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
   VolumeJob job;
-  job.input = input;
-  job.model = admitted.model.number;
-  job.rung = admitted.outlook.rung;
-  job.most_held = admitted.outlook.most_held;
-  job.output_type = admitted.output.type;
-  job.priority = admitted.request.parameters.priority;
-  job.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
-  job.deliver = [&output](const OutputSlab& slab) { return output.deliver(slab); };
-  job.abandon = [&output](const OutputSlab& slab) { output.abandon(slab); };
+  job.input.volume = input;
+  job.schedule.model = admitted.model.number;
+  job.schedule.rung = admitted.outlook.rung;
+  job.schedule.most_held = admitted.outlook.most_held;
+  job.sink.type = admitted.output.type;
+  job.schedule.priority = admitted.request.parameters.priority;
+  job.sink.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
+  job.sink.deliver = [&output](const OutputSlab& slab) { return output.deliver(slab); };
+  job.sink.abandon = [&output](const OutputSlab& slab) { output.abandon(slab); };
   return job;
 }
 
@@ -312,9 +312,9 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   const std::int64_t most = std::max(admitted.together, most_jobs(admitted.output.f));
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
-    if (i == 0) jobs.front().in_turn = events.in_turn;
-    for (VolumeJob& job : jobs) job.gained = events.gained;
-    jobs.front().held_bytes = admitted.held_bytes;
+    if (i == 0) jobs.front().account.in_turn = events.in_turn;
+    for (VolumeJob& job : jobs) job.account.gained = events.gained;
+    jobs.front().account.held_bytes = admitted.held_bytes;
     const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
                                                       static_cast<std::size_t>(admitted.together), stop);
     if (!done) return done;

@@ -44,7 +44,7 @@ struct AdmittedInfer {
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 
-// Called while the jobs of a batch run: VolumeJob::in_turn of the first, and VolumeJob::gained of each, by several
+// Called while the jobs of a batch run: JobAccount::in_turn of the first, and JobAccount::gained of each, by several
 // threads at once. Either may be empty.
 struct InferEvents {
   std::function<void(bool)> in_turn;

@@ -99,12 +99,12 @@ void SlabSender::progress(const JobProgress& progress) {
 
 VolumeJob make_volume_job(const VolumeView& input, SlabSender& sender) {
   VolumeJob job;
-  job.input = input;
-  job.slab = [&sender](std::int64_t first_plane, std::int64_t planes) { return sender.slab(first_plane, planes); };
-  job.deliver = [&sender](const OutputSlab& slab) { return sender.deliver(slab); };
-  job.abandon = [&sender](const OutputSlab& slab) { sender.abandon(slab); };
-  job.progress = [&sender](const JobProgress& progress) { sender.progress(progress); };
-  job.has_room = [&sender] { return sender.has_room(); };
+  job.input.volume = input;
+  job.sink.slab = [&sender](std::int64_t first_plane, std::int64_t planes) { return sender.slab(first_plane, planes); };
+  job.sink.deliver = [&sender](const OutputSlab& slab) { return sender.deliver(slab); };
+  job.sink.abandon = [&sender](const OutputSlab& slab) { sender.abandon(slab); };
+  job.account.progress = [&sender](const JobProgress& progress) { sender.progress(progress); };
+  job.sink.has_room = [&sender] { return sender.has_room(); };
   return job;
 }
 

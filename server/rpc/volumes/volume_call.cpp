@@ -196,18 +196,18 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
     ring.want({0, accepted.head.volume.n.z});
     if (Result<void> came = ring.wait(stop); !came) return came.error();
   } else {
-    job.source = &ring;
-    job.has_room = [this, &ring, &sender] { return can_go_on(ring, sender); };
+    job.input.source = &ring;
+    job.sink.has_room = [this, &ring, &sender] { return can_go_on(ring, sender); };
   }
-  job.first_plane = accepted.head.first_plane;
-  job.normalised = accepted.head.normalised;
-  job.priority = accepted.head.priority;
-  job.model = accepted.model.number;
-  job.rung = accepted.outlook.rung;
-  job.most_held = accepted.outlook.most_held;
-  job.held_bytes = held_bytes_;
-  job.output_type = accepted.head.output_type;
-  job.gained = [this](const JobGain& gain) { door_.note(record_, gain); };
+  job.sink.first_plane = accepted.head.first_plane;
+  job.input.normalised = accepted.head.normalised;
+  job.schedule.priority = accepted.head.priority;
+  job.schedule.model = accepted.model.number;
+  job.schedule.rung = accepted.outlook.rung;
+  job.schedule.most_held = accepted.outlook.most_held;
+  job.account.held_bytes = held_bytes_;
+  job.sink.type = accepted.head.output_type;
+  job.account.gained = [this](const JobGain& gain) { door_.note(record_, gain); };
   return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
 }
 

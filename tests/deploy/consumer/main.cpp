@@ -23,15 +23,15 @@ znni::Result<znni::Vec3> run(znni::Engine& engine) {
   if (!outlook) return outlook.error();
   const znni::VolumeShape whole{outlook->output.f, outlook->output.n, shape.type, shape.order};
   znni::VolumeJob job;
-  job.input = {zeros.data(), shape};
-  job.slab = [&](std::int64_t first, std::int64_t planes) -> znni::Result<znni::OutputSlab> {
+  job.input.volume = {zeros.data(), shape};
+  job.sink.slab = [&](std::int64_t first, std::int64_t planes) -> znni::Result<znni::OutputSlab> {
     znni::OutputSlab slab{first, nullptr, whole};
     slab.shape.n.z = planes;
     output.resize(static_cast<std::size_t>(znni::volume_bytes(slab.shape)));
     slab.data = output.data();
     return slab;
   };
-  job.deliver = [](const znni::OutputSlab&) { return znni::Result<void>(); };
+  job.sink.deliver = [](const znni::OutputSlab&) { return znni::Result<void>(); };
   if (const auto done = engine.run(job, {}); !done) return done.error();
   return whole.n;
 }

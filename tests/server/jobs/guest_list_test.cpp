@@ -20,7 +20,7 @@ using Outcome = Result<std::optional<JobStatistics>>;
 
 VolumeJob job_on(std::size_t rung) {
   VolumeJob job;
-  job.rung = rung;
+  job.schedule.rung = rung;
   return job;
 }
 

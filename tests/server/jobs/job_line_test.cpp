@@ -57,7 +57,7 @@ class JobLineTest : public test::ServedRepository {
     outcomes_.emplace_back();
     VolumeJob job = test::recorded_job(volumes_.back().view(), {1, 2, n - Vec3::cube(7)}, ElementType::f32,
                                        VolumeOrder::image_major, outcomes_.back());
-    job.rung = 0;
+    job.schedule.rung = 0;
     jobs_.push_back(job);
   }
   Result<JobStatistics> run(const std::stop_token& stop = {}, std::size_t together = 100) {
@@ -114,11 +114,11 @@ TEST_F(JobLineTest, NoMoreOfThemHaveSlabsAtATimeThanThereIsRoomFor) {
   int most = 0;
   for (int i = 0; i < 5; ++i) {
     add_job(Vec3::cube(9));
-    jobs_.back().slab = [&, slab = jobs_.back().slab](std::int64_t first_plane, std::int64_t planes) {
+    jobs_.back().sink.slab = [&, slab = jobs_.back().sink.slab](std::int64_t first_plane, std::int64_t planes) {
       most = std::max(most, ++open);
       return slab(first_plane, planes);
     };
-    jobs_.back().deliver = [&, deliver = jobs_.back().deliver](const OutputSlab& slab) {
+    jobs_.back().sink.deliver = [&, deliver = jobs_.back().sink.deliver](const OutputSlab& slab) {
       --open;
       return deliver(slab);
     };
@@ -145,7 +145,7 @@ TEST_F(JobLineTest, EachIsToldWhenItsTurnHasCome) {
   std::vector<int> told;  // 10 * job + whether it has its turn
   for (int i = 0; i < 2; ++i) {
     add_job(Vec3::cube(9));
-    jobs_.back().in_turn = [&told, i](bool in_turn) { told.push_back(10 * i + (in_turn ? 1 : 0)); };
+    jobs_.back().account.in_turn = [&told, i](bool in_turn) { told.push_back(10 * i + (in_turn ? 1 : 0)); };
   }
   ASSERT_TRUE(run());
   EXPECT_THAT(told, testing::ElementsAre(0, 1, 11));
@@ -153,7 +153,7 @@ TEST_F(JobLineTest, EachIsToldWhenItsTurnHasCome) {
 
 TEST_F(JobLineTest, TheFirstErrorEndsItAndNobodyStaysInLine) {
   for (int i = 0; i < 3; ++i) add_job(Vec3::cube(9));
-  jobs_[1].slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+  jobs_[1].sink.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
     return Error{ErrorCode::over_budget, "no room for a slab"};
   };
   const Result<JobStatistics> done = run();
@@ -190,15 +190,15 @@ TEST_F(JobLineTest, AShortJobRunsBetweenTheStepsOfAStream) {
   open({stream, test::choice_of(network_, PoolMode::fragments, 0)});
   add_job({60, 9, 9});
   add_job(Vec3::cube(9));
-  jobs_[1].rung = 1;
+  jobs_[1].schedule.rung = 1;
   std::int64_t steps_done = 0;
   std::int64_t steps_when_short_ran = -1;
-  jobs_[1].deliver = [&, deliver = jobs_[1].deliver](const OutputSlab& slab) {
+  jobs_[1].sink.deliver = [&, deliver = jobs_[1].sink.deliver](const OutputSlab& slab) {
     steps_when_short_ran = steps_done;  // it is the short job's turn: the stream stands
     return deliver(slab);
   };
   std::jthread short_job;
-  jobs_[0].progress = [&](const JobProgress& at) {
+  jobs_[0].account.progress = [&](const JobProgress& at) {
     steps_done = at.patches_done;
     if (at.patches_done != 2 || short_job.joinable()) return;
     short_job = std::jthread([&] { EXPECT_TRUE(run_one(1)); });
@@ -221,7 +221,7 @@ TEST_F(JobLineTest, WhatIsStandardisedByItselfIsNobodysGuest) {
   jobs_.clear();
   for (int i = 0; i < 2; ++i) {
     add_job(Vec3::cube(9));
-    jobs_.back().normalised = true;
+    jobs_.back().input.normalised = true;
   }
   ASSERT_TRUE(run());
   EXPECT_EQ(slot_.statistics().guests, 1) << "its client has done that";
@@ -265,7 +265,7 @@ TEST_F(JobLineTest, OrReplacedAsTheModelWantsItAndCounted) {
 TEST_F(JobLineTest, APlaneThatComesLaterIsLookedAtWhenItCame) {
   add_job({30, 9, 9});
   WholeVolume source(volumes_.front().view());
-  jobs_.front().source = &source;
+  jobs_.front().input.source = &source;
   put(0, 25 * 81 + 40, std::nanf(""));
   const Result<JobStatistics> refused = run();
   ASSERT_FALSE(refused);
@@ -276,9 +276,9 @@ TEST_F(JobLineTest, APlaneThatComesLaterIsLookedAtWhenItCame) {
   outcomes_.clear();
   jobs_.clear();
   add_job({30, 9, 9});
-  jobs_.front().normalised = true;  // by the client, whose voxels are replaced alike
+  jobs_.front().input.normalised = true;  // by the client, whose voxels are replaced alike
   WholeVolume again(volumes_.front().view());
-  jobs_.front().source = &again;
+  jobs_.front().input.source = &again;
   put(0, 25 * 81 + 40, std::nanf(""));
   const Result<JobStatistics> done = run();
   ASSERT_TRUE(done) << done.error().message;
@@ -300,7 +300,7 @@ TEST_F(JobLineTest, WhatIsComputedIsCountedAndToldWhileTheJobRuns) {
   add_job({60, 9, 9});
   JobGain told;
   std::stop_source stop;
-  jobs_.front().gained = [&](const JobGain& gain) {
+  jobs_.front().account.gained = [&](const JobGain& gain) {
     told.patches += gain.patches;
     told.voxels += gain.voxels;
     EXPECT_GT(slot_.statistics().stages.head, 0);
@@ -321,7 +321,7 @@ TEST_F(JobLineTest, GuestsTellWhatIsComputedOfThem) {
   std::vector<JobGain> told(3);
   for (int i = 0; i < 3; ++i) {
     add_job(Vec3::cube(9));
-    jobs_.back().gained = [&told, i](const JobGain& gain) {
+    jobs_.back().account.gained = [&told, i](const JobGain& gain) {
       told[static_cast<std::size_t>(i)].patches += gain.patches;
       told[static_cast<std::size_t>(i)].voxels += gain.voxels;
     };

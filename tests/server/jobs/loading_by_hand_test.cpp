@@ -183,14 +183,14 @@ TEST_F(LoadingByHand, AJobForAModelThatWasLoadedAnewIsRefused) {
   JobOutcome outcome;
   VolumeJob job = held_job(outcome);
   released_ = true;
-  job.model = server->find("net", "")->number;
+  job.schedule.model = server->find("net", "")->number;
   EXPECT_TRUE(server->run("net", "", job, {}));
   ASSERT_TRUE(server->load("net", {}));
   const Result<JobStatistics> late = server->run("net", "", job, {});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::unavailable);
   EXPECT_EQ(late.error().message, "model 'net' was loaded anew since the request came; try again");
-  job.model = server->find("net", "")->number;
+  job.schedule.model = server->find("net", "")->number;
   EXPECT_TRUE(server->run("net", "", job, {}));
 }
 

@@ -31,7 +31,7 @@ class ModelServerTest : public ServedRepository {
   VolumeJob held_job(const RandomVolume& volume, JobOutcome& outcome) {
     VolumeJob job = recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
                                  VolumeOrder::image_major, outcome);
-    job.slab = [this, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
+    job.sink.slab = [this, slab = job.sink.slab](std::int64_t first_plane, std::int64_t planes) {
       ++held_;
       EXPECT_TRUE(wait_until([&] { return released_.load(); }));
       return slab(first_plane, planes);

@@ -59,7 +59,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   JobOutcome outcome;
   VolumeJob job =
       test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, outcome);
-  job.normalisation = {100.0F, 100.0F};  // not the caller's business
+  job.input.normalisation = {100.0F, 100.0F};  // not the caller's business
   outcome.statistics = server->run("net", "1", job, {});
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
   const oracle::Values exact =
@@ -68,7 +68,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   JobOutcome plain;
   VolumeJob own =
       test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, plain);
-  own.normalised = true;
+  own.input.normalised = true;
   plain.statistics = server->run("net", "1", own, {});
   ASSERT_TRUE(plain.statistics);
   EXPECT_LE(

@@ -49,20 +49,20 @@ TEST(ProgressWatch, AJobBeatsAndWaitsForItsClientUnwatched) {
   const ProgressWatch::Work work(watch);
   int told = 0;
   VolumeJob job;
-  job.progress = [&told](const JobProgress&) { ++told; };
-  job.slab = [&watch](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+  job.account.progress = [&told](const JobProgress&) { ++told; };
+  job.sink.slab = [&watch](std::int64_t, std::int64_t) -> Result<OutputSlab> {
     EXPECT_EQ(watch.still(), 0);
     return OutputSlab{};
   };
-  job.deliver = [&watch](const OutputSlab&) -> Result<void> {
+  job.sink.deliver = [&watch](const OutputSlab&) -> Result<void> {
     EXPECT_EQ(watch.still(), 0);
     return {};
   };
   keep_watch(watch, job);
-  job.progress({});
+  job.account.progress({});
   EXPECT_EQ(told, 1);
-  ASSERT_TRUE(job.slab(0, 1));
-  ASSERT_TRUE(job.deliver({}));
+  ASSERT_TRUE(job.sink.slab(0, 1));
+  ASSERT_TRUE(job.sink.deliver({}));
   while (watch.still() == 0) std::this_thread::yield();
 }
 

@@ -66,7 +66,7 @@ class SmallPatchesTest : public test::ServedRepository {
   VolumeJob job_for(const RandomVolume& volume, std::size_t rung, JobOutcome& outcome) {
     VolumeJob job = test::recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
                                        VolumeOrder::image_major, outcome);
-    job.rung = rung;
+    job.schedule.rung = rung;
     return job;
   }
   void expect_exact(const RandomVolume& volume, const JobOutcome& outcome) {
@@ -89,14 +89,14 @@ TEST_F(SmallPatchesTest, AShortJobRunsBesideAStreamInSmallPatches) {
   JobOutcome long_outcome;
   JobOutcome short_outcome;
   VolumeJob quick = job_for(small, 1, short_outcome);
-  quick.deliver = [&, deliver = quick.deliver](const OutputSlab& slab) {
+  quick.sink.deliver = [&, deliver = quick.sink.deliver](const OutputSlab& slab) {
     short_ran = true;
     return deliver(slab);
   };
   std::jthread short_job;
   VolumeJob stream = job_for(volume, 0, long_outcome);
-  stream.has_room = [&] { return !short_job.joinable() || short_ran; };
-  stream.progress = [&](const JobProgress& at) {
+  stream.sink.has_room = [&] { return !short_job.joinable() || short_ran; };
+  stream.account.progress = [&](const JobProgress& at) {
     if (at.patches_done != 2 || short_job.joinable()) return;
     EXPECT_EQ(server->outlook("net", "", small.shape)->rung, 1U);
     short_job = std::jthread([&] { EXPECT_TRUE(server->run("net", "", quick, {})); });
@@ -124,8 +124,8 @@ TEST_F(SmallPatchesTest, TheFirstRunOfALargeRungKeepsOutOfAStreamUnderWay) {
   const RandomVolume volume = test::random_volume(1, {60, 9, 9}, ElementType::f32, random_);
   JobOutcome outcome;
   VolumeJob stream = job_for(volume, 0, outcome);
-  stream.progress = [&](const JobProgress& at) { streams = at.patches_done >= 2; };
-  stream.has_room = [&] { return !streams || touched; };
+  stream.account.progress = [&](const JobProgress& at) { streams = at.patches_done >= 2; };
+  stream.sink.has_room = [&] { return !streams || touched; };
   ASSERT_TRUE(server->run("net", "", stream, {}));
   EXPECT_TRUE(touched);
   expect_exact(volume, outcome);
@@ -144,11 +144,11 @@ TEST_F(SmallPatchesTest, SmallRequestsShareABatchOfAPlanThatLikesSeveralPatchesT
   std::vector<std::jthread> others;
   const auto run = [&](std::size_t i) {
     VolumeJob job = job_for(volumes[i], 0, outcomes[i]);
-    job.deliver = [&, i, deliver = job.deliver](const OutputSlab& slab) {
+    job.sink.deliver = [&, i, deliver = job.sink.deliver](const OutputSlab& slab) {
       computed_by[i] = std::this_thread::get_id();
       return deliver(slab);
     };
-    job.slab = [&, i, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
+    job.sink.slab = [&, i, slab = job.sink.slab](std::int64_t first_plane, std::int64_t planes) {
       if (i == 0 && others.empty()) {  // it has the turn, and its batch is about to run
         for (std::size_t other = 1; other < volumes.size(); ++other) others.emplace_back(run_, other);
         // They stand in line when it seems best to share a batch with them.

@@ -41,8 +41,8 @@ TEST_F(WaitingJobs, TheQueueIsBoundedAndKeepsItsOrder) {
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&, i] {
       VolumeJob job = held_job(outcomes[static_cast<std::size_t>(i)]);
-      job.held_bytes = 100 + i;
-      job.progress = [&, i](const JobProgress& progress) {
+      job.account.held_bytes = 100 + i;
+      job.account.progress = [&, i](const JobProgress& progress) {
         if (progress.patches_done == progress.patches) order.push_back(i);
       };
       EXPECT_TRUE(server->run("net", "", job, {}));
@@ -113,7 +113,7 @@ TEST_F(WaitingJobs, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
   VolumeJob job = test::recorded_job(large.view(), output, ElementType::f32, VolumeOrder::image_major, slow);
   std::jthread other;
   std::atomic<bool> other_ended = false;
-  job.has_room = [&] {
+  job.sink.has_room = [&] {
     if (!other.joinable()) {
       other = std::jthread([&] {
         VolumeJob second = test::recorded_job(volume_.view(), {1, 2, volume_.shape.n - Vec3::cube(7)}, ElementType::f32,
@@ -204,7 +204,7 @@ TEST_F(WaitingJobs, DrainStopsWhatIsLeftWhenTheTimeIsUp) {
   for (JobOutcome& outcome : outcomes) {
     callers.emplace_back([&] {
       VolumeJob job = held_job(tall, outcome);
-      job.has_room = [] { return false; };
+      job.sink.has_room = [] { return false; };
       const Result<JobStatistics> done = server->run("net", "", job, {});
       ASSERT_FALSE(done);
       EXPECT_EQ(done.error().code, ErrorCode::unavailable) << "it is not its caller who gave up";

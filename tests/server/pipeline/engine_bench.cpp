@@ -68,8 +68,8 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
   // Slabs stand in blocks of their own, so that the address sanitizer sees their ends.
   auto slabs = std::make_shared<std::vector<std::unique_ptr<std::vector<std::byte>>>>();
   VolumeJob job;
-  job.input = volume;
-  job.slab = [&outcome, slabs](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
+  job.input.volume = volume;
+  job.sink.slab = [&outcome, slabs](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
     outcome.calls.push_back(planes_text("slab", first_plane, count));
     OutputSlab slab{first_plane, nullptr, outcome.shape};
     slab.shape.n.z = count;
@@ -77,20 +77,20 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
     slab.data = slabs->back()->data();
     return slab;
   };
-  job.deliver = [&outcome](const OutputSlab& slab) -> Result<void> {
+  job.sink.deliver = [&outcome](const OutputSlab& slab) -> Result<void> {
     outcome.calls.push_back(planes_text("deliver", slab.first_plane, slab.shape.n.z));
     keep(slab, outcome);
     return {};
   };
-  job.abandon = [&outcome](const OutputSlab& slab) {
+  job.sink.abandon = [&outcome](const OutputSlab& slab) {
     outcome.calls.push_back("abandon " + std::to_string(slab.first_plane));
   };
-  job.gained = [&outcome](const JobGain& gain) {
+  job.account.gained = [&outcome](const JobGain& gain) {
     outcome.gained.patches += gain.patches;
     outcome.gained.voxels += gain.voxels;
     outcome.gained.stages += gain.stages;
   };
-  job.progress = [&outcome](const JobProgress& progress) {
+  job.account.progress = [&outcome](const JobProgress& progress) {
     if (progress.part > 0) {
       outcome.parts.push_back(progress.part);
       return;
@@ -121,8 +121,8 @@ JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation
     return outcome;
   }
   VolumeJob job = recorded_job(volume, outlook->output, type, order, outcome);
-  job.normalisation = normalisation;
-  job.most_held = most_held;
+  job.input.normalisation = normalisation;
+  job.schedule.most_held = most_held;
   outcome.statistics = engine.run(job, {});
   expect_slabs_as_said(outcome, *outlook);
   expect_gained(outcome);
@@ -137,10 +137,10 @@ void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& o
     static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
   });
   VolumeJob job = recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
-  job.input.data = nullptr;
-  job.source = &ring;
-  job.rung = outlook.rung;
-  job.most_held = outlook.most_held;
+  job.input.volume.data = nullptr;
+  job.input.source = &ring;
+  job.schedule.rung = outlook.rung;
+  job.schedule.most_held = outlook.most_held;
   outcome.statistics = engine.run(job, {});
   expect_gained(outcome);
 }

@@ -160,8 +160,8 @@ TEST(Engine, StopsBetweenPatches) {
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::stop_source stop;
-  const auto progress = job.progress;
-  job.progress = [&](const JobProgress& at) {
+  const auto progress = job.account.progress;
+  job.account.progress = [&](const JobProgress& at) {
     progress(at);
     if (at.patches_done == 3) stop.request_stop();
   };
@@ -181,11 +181,15 @@ TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
   JobOutcome outcome;
   const Shape5 output = made.engine->outlook(volume.shape)->output;
   VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
-  job.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "the caller hung up"}; };
+  job.sink.deliver = [](const OutputSlab&) -> Result<void> {
+    return Error{ErrorCode::unavailable, "the caller hung up"};
+  };
   const Result<JobStatistics> hung_up = made.engine->run(job, {});
   ASSERT_FALSE(hung_up);
   EXPECT_EQ(hung_up.error().message, "the caller hung up");
-  job.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> { return Error{ErrorCode::over_budget, "no room"}; };
+  job.sink.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+    return Error{ErrorCode::over_budget, "no room"};
+  };
   const Result<JobStatistics> no_room = made.engine->run(job, {});
   ASSERT_FALSE(no_room);
   EXPECT_EQ(no_room.error().code, ErrorCode::over_budget);
@@ -347,11 +351,11 @@ TEST(Engine, AJobKeepsTheRungOfItsOutlook) {
   const JobOutlook fast = *made.engine->outlook(volume.shape);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), fast.output, ElementType::f32, VolumeOrder::image_major, outcome);
-  job.rung = 1;
+  job.schedule.rung = 1;
   const Result<JobStatistics> done = made.engine->run(job, {});
   ASSERT_TRUE(done);
   EXPECT_GT(done->patches, fast.patches);
-  job.rung = 2;
+  job.schedule.rung = 2;
   const Result<JobStatistics> none = made.engine->run(job, {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::invalid_argument);
@@ -443,7 +447,7 @@ TEST(Engine, TellsWhatItHasComputedBeforeItDelivers) {
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::vector<std::int64_t> told;  // voxels, at each delivery
-  job.deliver = [&, deliver = job.deliver](const OutputSlab& slab) {
+  job.sink.deliver = [&, deliver = job.sink.deliver](const OutputSlab& slab) {
     told.push_back(outcome.gained.voxels);
     return deliver(slab);
   };

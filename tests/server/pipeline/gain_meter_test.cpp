@@ -18,7 +18,7 @@ PatchPlace patch_of(std::int64_t voxels) {
 class GainMeterTest : public testing::Test {
  protected:
   GainMeterTest() {
-    job_.gained = [this](const JobGain& gain) { gains_.push_back(gain); };
+    job_.account.gained = [this](const JobGain& gain) { gains_.push_back(gain); };
   }
 
   VolumeJob job_;
@@ -61,7 +61,7 @@ TEST_F(GainMeterTest, OfSeveralTurnsEachVoxelCountsOnce) {
 
 TEST_F(GainMeterTest, AJobNeedNotWantToKnow) {
   grid_.patches = {patch_of(5)};
-  job_.gained = {};
+  job_.account.gained = {};
   GainMeter(job_, grid_, 1).tell(1, {});
   EXPECT_TRUE(gains_.empty());
 }

@@ -267,7 +267,7 @@ TEST_F(GpuEngine, AFailureOfTheCallerIsNotTheGpus) {
   const auto engine = open(plan_);
   JobOutcome outcome;
   VolumeJob poor = job(outcome);
-  poor.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+  poor.sink.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
     return Error{ErrorCode::over_budget, "no memory for slabs"};
   };
   const Result<JobStatistics> ran = (*engine)->run(poor, {});
@@ -284,11 +284,11 @@ TEST_F(GpuEngine, BetweenPatchesOtherJobsRun) {
   int asked = 0;
   int others = 0;
   bool wants = false;  // until they have had their turn, as others do: the head may be behind by a batch
-  first.wanted = [&](const Interval& interval) {
+  first.schedule.wanted = [&](const Interval& interval) {
     wants = wants || (!interval.within_stream && ++asked % 3 == 0);
     return wants;
   };
-  first.between_patches = [&](const Interval&) -> Result<void> {
+  first.schedule.between_patches = [&](const Interval&) -> Result<void> {
     wants = false;
     JobOutcome other;
     run(**engine, other);
@@ -300,7 +300,9 @@ TEST_F(GpuEngine, BetweenPatchesOtherJobsRun) {
   expect_exact(outcome);
   EXPECT_GE(others, 1);
   EXPECT_LE(3 * others, asked);
-  first.between_patches = [](const Interval&) -> Result<void> { return Error{ErrorCode::cancelled, "enough"}; };
+  first.schedule.between_patches = [](const Interval&) -> Result<void> {
+    return Error{ErrorCode::cancelled, "enough"};
+  };
   const Result<JobStatistics> ended = (*engine)->run(first, {});
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().message, "enough");
@@ -312,7 +314,7 @@ TEST_F(GpuEngine, GoesOnWhereAnInterruptedJobEnded) {
   run(**engine, whole);
   JobOutcome rest;
   VolumeJob second = job(rest);
-  second.first_plane = 3;
+  second.sink.first_plane = 3;
   rest.statistics = (*engine)->run(second, {});
   ASSERT_TRUE(rest.statistics) << rest.statistics.error().message;
   const std::size_t plane = static_cast<std::size_t>(output_.n.y * output_.n.x);
@@ -322,7 +324,7 @@ TEST_F(GpuEngine, GoesOnWhereAnInterruptedJobEnded) {
                          found.begin() + output_.n.z * static_cast<std::ptrdiff_t>(plane),
                          all.begin() + 3 * static_cast<std::ptrdiff_t>(plane)));
   EXPECT_NE(found.front(), all.front());
-  second.first_plane = output_.n.z;
+  second.sink.first_plane = output_.n.z;
   EXPECT_EQ((*engine)->run(second, {}).error().code, ErrorCode::invalid_argument);
 }
 
@@ -385,7 +387,7 @@ TEST_F(GpuEngine, AStopEndsTheJobAndTheNextRuns) {
   std::stop_source stop;
   JobOutcome outcome;
   VolumeJob stopped = job(outcome);
-  stopped.progress = [&](const JobProgress& progress) {
+  stopped.account.progress = [&](const JobProgress& progress) {
     if (progress.patches_done == 2) stop.request_stop();
   };
   EXPECT_EQ((*engine)->run(stopped, stop.get_token()).error().code, ErrorCode::cancelled);

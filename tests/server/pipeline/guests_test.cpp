@@ -33,7 +33,7 @@ class GuestsTest : public testing::Test {
   VolumeJob job_for(const RandomVolume& volume, JobOutcome& outcome) const {
     VolumeJob job = test::recorded_job(volume.view(), {1, 2, volume.shape.n - Vec3::cube(7)}, ElementType::f32,
                                        VolumeOrder::image_major, outcome);
-    job.rung = 0;
+    job.schedule.rung = 0;
     return job;
   }
   RandomVolume volume_of(Vec3 n) { return test::random_volume(1, n, ElementType::f32, random_); }
@@ -46,7 +46,7 @@ class GuestsTest : public testing::Test {
   // A job of five patches: the second batch has places for three more.
   VolumeJob host(JobOutcome& outcome, std::vector<Guest> guests) {
     VolumeJob job = job_for(volume_, outcome);
-    job.guests = [this, guests = std::move(guests)](std::int64_t places) {
+    job.schedule.guests = [this, guests = std::move(guests)](std::int64_t places) {
       asked_.push_back(places);
       return guests;
     };
@@ -72,7 +72,7 @@ TEST_F(GuestsTest, TakePlacesThatAreFreeAndEveryVolumeIsExact) {
   JobOutcome small_outcome;
   JobOutcome long_outcome;
   VolumeJob first = job_for(small, small_outcome);
-  first.normalisation = {2.0F, -0.5F};
+  first.input.normalisation = {2.0F, -0.5F};
   const VolumeJob second = job_for(long_one, long_outcome);
   EXPECT_EQ(bench_.engine->guest_places(first), 1);
   EXPECT_EQ(bench_.engine->guest_places(second), 2);
@@ -96,18 +96,18 @@ TEST_F(GuestsTest, TakePlacesThatAreFreeAndEveryVolumeIsExact) {
   EXPECT_EQ(long_outcome.gained.voxels, voxels(long_outcome.shape.n));
   EXPECT_EQ(long_outcome.gained.stages.head, 0) << "its host has the time";
   expect_exact(volume_, outcome);
-  expect_exact(small, small_outcome, first.normalisation);
+  expect_exact(small, small_outcome, first.input.normalisation);
   expect_exact(long_one, long_outcome);
 }
 
 TEST_F(GuestsTest, AreNotAskedForOnAnotherRungOrWhereBatchesAreFull) {
   JobOutcome outcome;
   VolumeJob job = host(outcome, {});
-  job.rung.reset();
+  job.schedule.rung.reset();
   ASSERT_TRUE(bench_.engine->run(job, {}));
   const RandomVolume four = volume_of({9, 11, 11});
   job = job_for(four, outcome);
-  job.guests = [](std::int64_t /*places*/) -> std::vector<Guest> {
+  job.schedule.guests = [](std::int64_t /*places*/) -> std::vector<Guest> {
     ADD_FAILURE() << "no place is free";
     return {};
   };
@@ -121,7 +121,7 @@ TEST_F(GuestsTest, AGuestWithoutRoomIsToldWhyAndNobodyElseIsTheWorse) {
   JobOutcome poor_outcome;
   JobOutcome small_outcome;
   VolumeJob poor = job_for(small, poor_outcome);
-  poor.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+  poor.sink.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
     return Error{ErrorCode::over_budget, "no room for a slab"};
   };
   const VolumeJob other = job_for(small, small_outcome);
@@ -141,11 +141,11 @@ TEST_F(GuestsTest, WhereTheHostIsStoppedTheyDidNotRunAndGiveTheirSlabsBack) {
   JobOutcome small_outcome;
   VolumeJob guest = job_for(small, small_outcome);
   int abandoned = 0;
-  guest.abandon = [&abandoned](const OutputSlab&) { ++abandoned; };
+  guest.sink.abandon = [&abandoned](const OutputSlab&) { ++abandoned; };
   Ending ending;
   VolumeJob job = host(outcome, {guest_of(guest, ending)});
   std::stop_source stop;
-  guest.slab = [&stop, slab = guest.slab](std::int64_t first_plane, std::int64_t planes) {
+  guest.sink.slab = [&stop, slab = guest.sink.slab](std::int64_t first_plane, std::int64_t planes) {
     stop.request_stop();
     return slab(first_plane, planes);
   };
@@ -166,10 +166,10 @@ TEST_F(GuestsTest, WhoIsNone) {
   job = job_for(small, outcome);
   EXPECT_EQ(bench_.engine->guest_places(job), 1);
   WholeVolume source(small.view());
-  job.source = &source;
+  job.input.source = &source;
   EXPECT_EQ(bench_.engine->guest_places(job), 0) << "its planes may not be there";
-  job.source = nullptr;
-  job.rung.reset();
+  job.input.source = nullptr;
+  job.schedule.rung.reset();
   EXPECT_EQ(bench_.engine->guest_places(job), 0);
 }
 

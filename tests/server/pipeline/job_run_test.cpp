@@ -89,12 +89,12 @@ TEST(JobRun, SaysHowLongEachLayerTookOnAllSocketsTogether) {
 
 // As a caller who has no memory for more slabs than `most` at a time, of which `open` are taken.
 void hold_slabs(std::int64_t most, std::int64_t& open, VolumeJob& job) {
-  job.slab = [most, &open, slab = job.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
+  job.sink.slab = [most, &open, slab = job.sink.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
     if (open == most) return Error{ErrorCode::over_budget, "no more slabs fit"};
     ++open;
     return slab(first, planes);
   };
-  job.deliver = [&open, deliver = job.deliver](const OutputSlab& slab) {
+  job.sink.deliver = [&open, deliver = job.sink.deliver](const OutputSlab& slab) {
     --open;
     return deliver(slab);
   };
@@ -145,7 +145,7 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   VolumeJob job =
       test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
   std::vector<bool> within;
-  job.between_patches = [&](const Interval& interval) -> Result<void> {
+  job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
     within.push_back(interval.within_stream);
     return {};
   };
@@ -211,8 +211,8 @@ TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
     JobOutcome outcome;
     VolumeJob job =
         test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
-    job.source = &source;
-    job.most_held = most_held;
+    job.input.source = &source;
+    job.schedule.most_held = most_held;
     ASSERT_TRUE(made.engine->run(job, {}));
     EXPECT_LE(source.most, outlook.input_planes);
   }
@@ -239,8 +239,8 @@ TEST(JobRun, AStopEndsAllSockets) {
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::stop_source stop;
-  const auto progress = job.progress;
-  job.progress = [&](const JobProgress& at) {
+  const auto progress = job.account.progress;
+  job.account.progress = [&](const JobProgress& at) {
     progress(at);
     if (at.patches_done == 2 && at.part > 0) stop.request_stop();
   };

@@ -219,7 +219,7 @@ TEST_F(PipelineOf, APatchIsStitchedWhileTheGpuComputesTheNext) {
   calls = 0;
   JobOutcome kept;
   VolumeJob job = bench_.job(volume_, kept);
-  job.slab = [&, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
+  job.sink.slab = [&, slab = job.sink.slab](std::int64_t first_plane, std::int64_t planes) {
     while (calls <= of_a_patch) std::this_thread::yield();
     return slab(first_plane, planes);
   };
@@ -274,9 +274,9 @@ TEST_F(PipelineOf, OthersRunWhilePlanesAreAwaited) {
   JobOutcome late;
   VolumeJob job = bench_.job(volume_, late);
   int turns = 0;
-  job.source = &source;
-  job.wanted = [](const Interval&) { return false; };
-  job.between_patches = [&](const Interval&) {
+  job.input.source = &source;
+  job.schedule.wanted = [](const Interval&) { return false; };
+  job.schedule.between_patches = [&](const Interval&) {
     source.arrive();
     ++turns;
     return Result<void>();
@@ -298,9 +298,9 @@ TEST_F(PipelineOf, AVoxelThatIsNoNumberIsFoundInTheLastPlane) {
   CheckedSource source(whole, {});
   JobOutcome outcome;
   VolumeJob job = bench_.job(spoilt, outcome);
-  job.source = &source;
-  job.wanted = [](const Interval&) { return false; };
-  job.between_patches = [](const Interval&) { return Result<void>(); };
+  job.input.source = &source;
+  job.schedule.wanted = [](const Interval&) { return false; };
+  job.schedule.between_patches = [](const Interval&) { return Result<void>(); };
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::invalid_argument) << ran.error().message;
@@ -336,7 +336,7 @@ TEST_F(PipelineOf, AFailureOfTheCallerEndsBothSidesAndTheNextJobRuns) {
   ASSERT_TRUE(pipeline);
   JobOutcome kept;
   VolumeJob job = bench_.job(volume_, kept);
-  job.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "nobody listens"}; };
+  job.sink.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "nobody listens"}; };
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::unavailable);
@@ -392,8 +392,8 @@ TEST_F(PipelineOf, AFailureOfTheCallerIsNotTheGpusThatFailsMeanwhile) {
   };
   JobOutcome kept;
   VolumeJob job = bench_.job(column, kept);
-  job.source = &source;
-  job.deliver = [&](const OutputSlab&) -> Result<void> {
+  job.input.source = &source;
+  job.sink.deliver = [&](const OutputSlab&) -> Result<void> {
     while (!source.is_stopped) std::this_thread::yield();
     return Error{ErrorCode::unavailable, "nobody listens"};
   };
@@ -414,7 +414,7 @@ TEST_F(PipelineOf, StopsOnBothSidesAndRunsAgain) {
   std::stop_source stop;
   JobOutcome kept;
   VolumeJob job = bench_.job(volume_, kept);
-  job.progress = [&](const JobProgress& progress) {
+  job.account.progress = [&](const JobProgress& progress) {
     if (progress.patches_done == 2) stop.request_stop();
   };
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, stop.get_token());
@@ -459,7 +459,7 @@ TEST_F(PipelineOf, RefusesVolumesBelowTheFieldOfViewAndOtherPlaces) {
   const auto pipeline = bench_.open(choice_, 1, 1);
   ASSERT_TRUE(pipeline);
   VolumeJob job;
-  job.input.shape = {1, {1, 1, 1}, ElementType::f32, VolumeOrder::image_major};
+  job.input.volume.shape = {1, {1, 1, 1}, ElementType::f32, VolumeOrder::image_major};
   EXPECT_THAT((*pipeline)->run(job, {}).error().message, HasSubstr("field of view"));
   const int nodes = static_cast<int>(bench_.network.nodes.size());
   Rung rung = test::split_rung(bench_.network, choice_, nodes, 0, bench_.cpu->spec(), bench_.gpu->spec()).value();

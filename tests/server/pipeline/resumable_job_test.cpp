@@ -8,18 +8,20 @@ namespace {
 class ResumableJobTest : public testing::Test {
  protected:
   ResumableJobTest() {
-    whole_.slab = [this](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
+    whole_.sink.slab = [this](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
       calls_ += "slab " + std::to_string(first_plane) + ";";
       if (first_plane == refused_) return Error{ErrorCode::over_budget, "no room"};
       OutputSlab slab{first_plane, &byte_, {}};
       slab.shape.n = {planes, 1, 1};
       return slab;
     };
-    whole_.deliver = [this](const OutputSlab& slab) -> Result<void> {
+    whole_.sink.deliver = [this](const OutputSlab& slab) -> Result<void> {
       calls_ += "deliver " + std::to_string(slab.first_plane) + ";";
       return {};
     };
-    whole_.abandon = [this](const OutputSlab& slab) { calls_ += "abandon " + std::to_string(slab.first_plane) + ";"; };
+    whole_.sink.abandon = [this](const OutputSlab& slab) {
+      calls_ += "abandon " + std::to_string(slab.first_plane) + ";";
+    };
   }
 
   VolumeJob whole_;
@@ -29,16 +31,16 @@ class ResumableJobTest : public testing::Test {
 };
 
 TEST_F(ResumableJobTest, GoesOnBehindWhatWasDelivered) {
-  whole_.first_plane = 2;
+  whole_.sink.first_plane = 2;
   ResumableJob resumable(whole_);
   const VolumeJob& job = resumable.job();
-  EXPECT_EQ(job.first_plane, 2);
-  const OutputSlab first = job.slab(2, 3).value();
-  ASSERT_TRUE(job.slab(5, 3));
-  ASSERT_TRUE(job.deliver(first));
-  EXPECT_EQ(job.first_plane, 2);
+  EXPECT_EQ(job.sink.first_plane, 2);
+  const OutputSlab first = job.sink.slab(2, 3).value();
+  ASSERT_TRUE(job.sink.slab(5, 3));
+  ASSERT_TRUE(job.sink.deliver(first));
+  EXPECT_EQ(job.sink.first_plane, 2);
   resumable.go_back();
-  EXPECT_EQ(job.first_plane, 5);
+  EXPECT_EQ(job.sink.first_plane, 5);
   EXPECT_EQ(calls_, "slab 2;slab 5;deliver 2;abandon 5;");
   resumable.go_back();
   EXPECT_EQ(calls_, "slab 2;slab 5;deliver 2;abandon 5;");
@@ -59,9 +61,9 @@ TEST_F(ResumableJobTest, WhatWasWantedOnceStaysWanted) {
     VolumeShape shape_;
   };
   Noted source;
-  whole_.source = &source;
+  whole_.input.source = &source;
   ResumableJob resumable(whole_);
-  PlaneSource& given = *resumable.job().source;
+  PlaneSource& given = *resumable.job().input.source;
   given.want({2, 9});
   given.want({3, 7});
   given.want({4, 11});
@@ -73,23 +75,23 @@ TEST_F(ResumableJobTest, WhatWasWantedOnceStaysWanted) {
 TEST_F(ResumableJobTest, WhatWasRefusedIsNotGivenBack) {
   refused_ = 0;
   ResumableJob resumable(whole_);
-  EXPECT_FALSE(resumable.job().slab(0, 1));
+  EXPECT_FALSE(resumable.job().sink.slab(0, 1));
   resumable.go_back();
   EXPECT_EQ(calls_, "slab 0;");
-  EXPECT_EQ(resumable.job().first_plane, 0);
+  EXPECT_EQ(resumable.job().sink.first_plane, 0);
 }
 
 TEST_F(ResumableJobTest, ACallerNeedNotWantAnythingBack) {
-  whole_.abandon = {};
+  whole_.sink.abandon = {};
   ResumableJob resumable(whole_);
-  ASSERT_TRUE(resumable.job().slab(0, 1));
+  ASSERT_TRUE(resumable.job().sink.slab(0, 1));
   resumable.go_back();
   EXPECT_EQ(calls_, "slab 0;");
 }
 
 TEST_F(ResumableJobTest, TellsNoVoxelTwiceThatIsComputedOnceMore) {
   JobGain all;
-  whole_.gained = [&all](const JobGain& gain) {
+  whole_.account.gained = [&all](const JobGain& gain) {
     EXPECT_GE(gain.voxels, 0);
     all.patches += gain.patches;
     all.voxels += gain.voxels;
@@ -97,9 +99,9 @@ TEST_F(ResumableJobTest, TellsNoVoxelTwiceThatIsComputedOnceMore) {
   };
   ResumableJob resumable(whole_);
   const VolumeJob& job = resumable.job();
-  const auto computed = [&job](std::int64_t voxels) { job.gained({1, voxels, {0, 2, 0, 0, {}}}); };
+  const auto computed = [&job](std::int64_t voxels) { job.account.gained({1, voxels, {0, 2, 0, 0, {}}}); };
   computed(3);
-  ASSERT_TRUE(job.deliver(job.slab(0, 3).value()));
+  ASSERT_TRUE(job.sink.deliver(job.sink.slab(0, 3).value()));
   computed(2);
   computed(2);
   EXPECT_EQ(all.voxels, 7);
@@ -112,7 +114,7 @@ TEST_F(ResumableJobTest, TellsNoVoxelTwiceThatIsComputedOnceMore) {
   EXPECT_EQ(all.stages.head, 10);
 }
 
-TEST_F(ResumableJobTest, ACallerNeedNotWantToKnowWhatIsComputed) { EXPECT_FALSE(ResumableJob(whole_).job().gained); }
+TEST_F(ResumableJobTest, ACallerNeedNotWantToKnowWhatIsComputed) { EXPECT_FALSE(ResumableJob(whole_).job().account.gained); }
 
 }  // namespace
 }  // namespace znni

@@ -47,8 +47,8 @@ TEST_F(SlabQueueTest, SeveralRowsMayBeOpenAndAreDeliveredInOrder) {
 }
 
 TEST_F(SlabQueueTest, RefusesASlabOfAnotherShape) {
-  const auto given = job_.slab;
-  job_.slab = [&](std::int64_t first, std::int64_t planes) {
+  const auto given = job_.sink.slab;
+  job_.sink.slab = [&](std::int64_t first, std::int64_t planes) {
     Result<OutputSlab> slab = given(first, planes);
     slab->shape.n.x += 1;
     return slab;
@@ -60,14 +60,14 @@ TEST_F(SlabQueueTest, RefusesASlabOfAnotherShape) {
 }
 
 TEST_F(SlabQueueTest, RefusesASlabWithoutMemory) {
-  job_.slab = [&](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
+  job_.sink.slab = [&](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
     return OutputSlab{first, nullptr, {2, {planes, 2, 4}}};
   };
   EXPECT_FALSE(queue_.open_for(0));
 }
 
 TEST_F(SlabQueueTest, AnErrorOfTheReceiverComesBack) {
-  job_.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::cancelled, "gone"}; };
+  job_.sink.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::cancelled, "gone"}; };
   ASSERT_TRUE(queue_.open_for(0));
   const Result<void> delivered = queue_.deliver(2);
   ASSERT_FALSE(delivered);

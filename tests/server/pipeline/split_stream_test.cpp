@@ -254,13 +254,15 @@ TEST_F(SplitStreamOf, WhatABrokenJobLeftIsForgotten) {
       JobOutcome cut;
       VolumeJob job = bench_.job(other, cut);
       std::stop_source stop;
-      job.progress = [&](const JobProgress& at) {
+      job.account.progress = [&](const JobProgress& at) {
         if (at.patches_done == broken_at) stop.request_stop();
       };
       EXPECT_EQ((*pipeline)->run(job, stop.get_token()).error().code, ErrorCode::cancelled);
       EXPECT_EQ(bench_.run(**pipeline, volume_), wanted);
-      job.progress = {};
-      job.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "nobody listens"}; };
+      job.account.progress = {};
+      job.sink.deliver = [](const OutputSlab&) -> Result<void> {
+        return Error{ErrorCode::unavailable, "nobody listens"};
+      };
       EXPECT_EQ((*pipeline)->run(job, {}).error().code, ErrorCode::unavailable);
       EXPECT_EQ(bench_.run(**pipeline, volume_), wanted);
       ASSERT_TRUE((*pipeline)->warm_up({}));
@@ -298,13 +300,13 @@ TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
     JobOutcome outcome;
     VolumeJob job = bench_.job(volume_, outcome);
     WatchedVolume source(volume_.view());
-    job.source = &source;
+    job.input.source = &source;
     int ahead = 0;
     int steps = 0;  // since all rested
-    job.progress = [&](const JobProgress& at) {
+    job.account.progress = [&](const JobProgress& at) {
       ahead = static_cast<int>(std::min<std::int64_t>(at.patches - at.patches_done, 2));
     };
-    job.wanted = [&](const Interval&) {
+    job.schedule.wanted = [&](const Interval&) {
       const bool waits_for_head = ++steps == 1;
       while (waits_for_head && source.asked < 2 + ahead)
         std::this_thread::yield();  // once at first, then for each step
@@ -312,7 +314,7 @@ TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
     };
     int within = 0;
     int between = 0;
-    job.between_patches = [&](const Interval& interval) -> Result<void> {
+    job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
       source.asked = 1;  // for what comes next
       steps = 0;
       ++(interval.within_stream ? within : between);
@@ -335,7 +337,7 @@ TEST_F(SplitStreamOf, AJobMayBeginAtAnyPlane) {
   for (const std::int64_t first : {1, 7, 22}) {
     JobOutcome outcome;
     VolumeJob job = bench_.job(volume_, outcome);
-    job.first_plane = first;
+    job.sink.first_plane = first;
     ASSERT_TRUE((*pipeline)->run(job, {}));
     const std::vector<float> found = test::output_values(outcome);
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -360,8 +362,8 @@ TEST_F(SplitStreamOf, AVolumeThatIsNeverInMemoryAsAWhole) {
       const std::jthread writer([&](const std::stop_token& stop) { EXPECT_TRUE(ring.write(volume_.bytes, stop)); });
       JobOutcome outcome;
       VolumeJob job = bench_.job(volume_, outcome);
-      job.input.data = nullptr;
-      job.source = &ring;
+      job.input.volume.data = nullptr;
+      job.input.source = &ring;
       const Result<PipelineStatistics> ran = (*pipeline)->run(job, {}, most_planes);
       ASSERT_TRUE(ran) << ran.error().message;
       EXPECT_EQ(test::output_values(outcome), wanted);
@@ -427,8 +429,8 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
           [&](const std::stop_token& stop) { static_cast<void>(ring.write(volume.bytes, stop)); });
       JobOutcome outcome;
       VolumeJob job = bench.job(volume, outcome);
-      job.input.data = nullptr;
-      job.source = &ring;
+      job.input.volume.data = nullptr;
+      job.input.source = &ring;
       outcome.statistics = (*engine)->run(job, {});
       ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
       EXPECT_EQ(outcome.statistics->fallback.empty(), failing_piece == 0);

@@ -164,7 +164,7 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
     JobOutcome whole;
     VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                        VolumeOrder::image_major, whole);
-    job.whole_steps = true;
+    job.schedule.whole_steps = true;
     ASSERT_TRUE(made.engine->run(job, {}));
     EXPECT_EQ(calls, (std::map<int, int>{{0, columns * 9}, {1, columns * 9}, {2, columns * 9}}));
     EXPECT_EQ(test::output_values(whole), test::output_values(outcome));
@@ -188,7 +188,7 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
       JobOutcome outcome;
       const Shape5 output = made.engine->outlook(volume.shape)->output;
       VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
-      job.first_plane = first;
+      job.sink.first_plane = first;
       ASSERT_TRUE(made.engine->run(job, {}));
       const std::vector<float> found = test::output_values(outcome);
       const auto plane = static_cast<std::size_t>(output.n.y * output.n.x);
@@ -227,8 +227,8 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
       JobOutcome outcome;
       VolumeJob job = test::recorded_job({nullptr, volume.shape}, outlook->output, ElementType::f32,
                                          VolumeOrder::image_major, outcome);
-      job.source = &ring;
-      job.most_held = most_held;
+      job.input.source = &ring;
+      job.schedule.most_held = most_held;
       ASSERT_TRUE(made.engine->run(job, {}));
       EXPECT_EQ(test::output_values(outcome), wanted);
     }
@@ -244,9 +244,9 @@ TEST(Stream, ASourceThatFailsEndsTheJobAndOneOfAnotherVolumeIsRefused) {
   JobOutcome outcome;
   VolumeJob job = test::recorded_job({nullptr, shape}, made.engine->outlook(shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
-  job.source = &ring;
+  job.input.source = &ring;
   EXPECT_EQ(made.engine->run(job, {}).error().message, "the sender is gone");
-  job.input.shape.n.z = 17;
+  job.input.volume.shape.n.z = 17;
   EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("the source gives a volume of 18x9x9 voxels"));
 }
 
@@ -257,9 +257,9 @@ TEST(Stream, AJobThatBeginsBeyondItsOutputIsRefused) {
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
-  job.first_plane = 11;
+  job.sink.first_plane = 11;
   EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("begins at output plane 11; the output has 11"));
-  job.first_plane = -1;
+  job.sink.first_plane = -1;
   EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("output plane -1; 0 or more is right"));
 }
 
@@ -273,7 +273,7 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
   VolumeJob job = test::recorded_job(other.view(), made.engine->outlook(other.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, cut);
   std::stop_source stop;
-  job.progress = [&](const JobProgress& at) {
+  job.account.progress = [&](const JobProgress& at) {
     if (at.patches_done == 3) stop.request_stop();
   };
   EXPECT_EQ(made.engine->run(job, stop.get_token()).error().code, ErrorCode::cancelled);
@@ -294,9 +294,9 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
     JobOutcome outcome;
     VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                        VolumeOrder::image_major, outcome);
-    if (bands) job.most_held = test::held_for(5, made, volume.shape);
+    if (bands) job.schedule.most_held = test::held_for(5, made, volume.shape);
     int others = 0;
-    job.between_patches = [&](const Interval& interval) -> Result<void> {
+    job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
       if (interval.within_stream) return {};
       ++others;
       EXPECT_TRUE(test::run_job(*made.engine, other.view()).statistics);
@@ -337,18 +337,18 @@ TEST(Stream, SmallPatchesRunBetweenSteps) {
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
-  job.rung = 0;
+  job.schedule.rung = 0;
   ASSERT_TRUE(made.engine->run(job, {}));
   const std::vector<float> wanted = test::output_values(outcome);
   const std::optional<JobOutlook> small = made.engine->outlook_beside_streams(other.shape);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->rung, 1U);
   int others = 0;
-  job.between_patches = [&](const Interval& interval) -> Result<void> {
+  job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
     JobOutcome beside;
     VolumeJob short_job =
         test::recorded_job(other.view(), small->output, ElementType::f32, VolumeOrder::image_major, beside);
-    short_job.rung = small->rung;
+    short_job.schedule.rung = small->rung;
     others += interval.within_stream ? 1 : 0;
     EXPECT_TRUE(made.engine->run(short_job, {}));
     EXPECT_LE(

@@ -232,7 +232,7 @@ TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {
   test::JobOutcome outcome;
   VolumeJob job =
       test::recorded_job(volume.view(), outlook(window_)->output, ElementType::f32, VolumeOrder::image_major, outcome);
-  job.first_plane = 1;
+  job.sink.first_plane = 1;
   const Result<JobStatistics> ran = engine_->run(job, {});
   ASSERT_FALSE(ran);
   EXPECT_THAT(ran.error().message, HasSubstr("the job's first plane is 1; 0 is right"));

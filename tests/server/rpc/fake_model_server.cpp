@@ -229,7 +229,7 @@ Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const st
   came_together = jobs.size();
   together = at_a_time;
   held_bytes = std::accumulate(jobs.begin(), jobs.end(), std::int64_t{0},
-                               [](std::int64_t sum, const VolumeJob& job) { return sum + job.held_bytes; });
+                               [](std::int64_t sum, const VolumeJob& job) { return sum + job.account.held_bytes; });
   JobStatistics all;
   for (const VolumeJob& job : jobs) {
     const Result<JobStatistics> done = run_one(name, version, job, stop);
@@ -245,8 +245,8 @@ Result<JobStatistics> FakeModelServer::run_one(const std::string& name, const st
   {
     const std::scoped_lock lock(mutex_);
     ++jobs_;
-    last_priority = job.priority;
-    had_source = job.source != nullptr;
+    last_priority = job.schedule.priority;
+    had_source = job.input.source != nullptr;
     changed_.notify_all();
   }
   Result<JobStatistics> done = run_job(name, version, job, stop);
@@ -257,24 +257,24 @@ Result<JobStatistics> FakeModelServer::run_one(const std::string& name, const st
 
 Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const std::string& version,
                                                const VolumeJob& job, const std::stop_token& stop) {
-  if (host_fails && job.in_turn) {
-    job.in_turn(true);
-    job.in_turn(false);
+  if (host_fails && job.account.in_turn) {
+    job.account.in_turn(true);
+    job.account.in_turn(false);
   }
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
-  if (job.in_turn) job.in_turn(true);
+  if (job.account.in_turn) job.account.in_turn(true);
   after_turn();
   if (const std::optional<Error> failed = failure(); failed) return *failed;
   const Result<ModelInfo> model = find(name, version);
-  if (model && job.model != 0 && job.model != model->number) {
+  if (model && job.schedule.model != 0 && job.schedule.model != model->number) {
     return Error{ErrorCode::unavailable, "model '" + name + "' was loaded anew"};
   }
-  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type, alike);
+  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.volume.shape, job.sink.type, alike);
   if (!outlook_of) return outlook_of.error();
   if (!fallback.empty()) {
-    const Result<OutputSlab> slab = job.slab(0, 1);
+    const Result<OutputSlab> slab = job.sink.slab(0, 1);
     if (!slab) return slab.error();
-    job.abandon(*slab);
+    job.sink.abandon(*slab);
   }
   if (const Result<void> done = compute(job, outlook_of->output, stop); !done) return done.error();
   JobStatistics statistics;
@@ -290,16 +290,16 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
 }
 
 Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop) {
-  const Vec3 shift = (job.input.shape.n - output.n) / Vec3::cube(2);
-  WholeVolume whole(job.input);
-  PlaneSource& source = job.source != nullptr ? *job.source : whole;
-  JobProgress progress{0, div_up(output.n.z - job.first_plane, planes_per_slab), 0};
-  for (std::int64_t first = job.first_plane; first < output.n.z; first += planes_per_slab) {
+  const Vec3 shift = (job.input.volume.shape.n - output.n) / Vec3::cube(2);
+  WholeVolume whole(job.input.volume);
+  PlaneSource& source = job.input.source != nullptr ? *job.input.source : whole;
+  JobProgress progress{0, div_up(output.n.z - job.sink.first_plane, planes_per_slab), 0};
+  for (std::int64_t first = job.sink.first_plane; first < output.n.z; first += planes_per_slab) {
     const std::int64_t planes = std::min(planes_per_slab, output.n.z - first);
-    source.want({first, std::min(first + planes + 2 * shift.z, job.input.shape.n.z)});
-    while (job.has_room && !job.has_room() && !stop.stop_requested()) std::this_thread::yield();
+    source.want({first, std::min(first + planes + 2 * shift.z, job.input.volume.shape.n.z)});
+    while (job.sink.has_room && !job.sink.has_room() && !stop.stop_requested()) std::this_thread::yield();
     if (Result<void> came = source.wait(stop); !came) return came;
-    const Result<OutputSlab> slab = job.slab(first, planes);
+    const Result<OutputSlab> slab = job.sink.slab(first, planes);
     if (!slab) return slab.error();
     if (!pass(Hold::patches, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
     for (std::int64_t j = 0; j < output.f; ++j) {
@@ -307,17 +307,17 @@ Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output
         for (v.y = 0; v.y < output.n.y; ++v.y) {
           for (v.x = 0; v.x < output.n.x; ++v.x) {
             const Vec3 at = v + Vec3{first, 0, 0} + shift;
-            const float more = job.input.shape.f > 1 ? voxel_of(source, 1, at) : 0;
+            const float more = job.input.volume.shape.f > 1 ? voxel_of(source, 1, at) : 0;
             const float value = static_cast<float>(j + 1) * voxel_of(source, 0, at) + more;
             write_row(slab->shape.type, &value, 1, slab->data + element_offset(slab->shape, j, v), 1);
           }
         }
       }
     }
-    if (job.gained) job.gained({1, voxels(slab->shape.n), {}});
-    if (const Result<void> delivered = job.deliver(*slab); !delivered) return delivered;
+    if (job.account.gained) job.account.gained({1, voxels(slab->shape.n), {}});
+    if (const Result<void> delivered = job.sink.deliver(*slab); !delivered) return delivered;
     progress = {progress.patches_done + 1, progress.patches, first + slab->shape.n.z};
-    if (job.progress) job.progress(progress);
+    if (job.account.progress) job.account.progress(progress);
   }
   return {};
 }
