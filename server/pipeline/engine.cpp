@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "planner/layers/ladder.hpp"
 #include "planner/network/exchange.hpp"
 #include "primitives/core/clock_time.hpp"
+#include "primitives/core/refusals.hpp"
 #include "server/pipeline/engine_state.hpp"
-#include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/job_run.hpp"
 #include "server/pipeline/resumable_job.hpp"
 #include "server/pipeline/slab_queue.hpp"
@@ -28,92 +27,8 @@ using Clock = std::chrono::steady_clock;
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
-namespace {
-
-// `bytes`: of each of the plan's sockets.
-Result<void> open_sockets(Device& cpu, std::int64_t bytes, Engine::State& state) {
-  state.drivers = &cpu.drivers();
-  for (int number = 0; number < state.plan.sockets; ++number) {
-    Device& device = state.plan.sockets == 1 ? cpu : cpu.socket(number);
-    Result<Reservation> transient = device.reserve(MemorySpace::host, bytes, "activations and scratch");
-    if (!transient) return transient.error();
-    state.sockets.push_back({&device, *std::move(transient)});
-  }
-  return {};
-}
-
-Result<void> open_cpu_rung(const RungDesign& design, const NetworkWeights& weights, std::int64_t place,
-                           const Engine::State& state, Engine::State::OpenRung& to) {
-  for (const Engine::State::Socket& socket : state.sockets) {
-    std::byte* const memory = socket.transient.data() + place;
-    Result<PreparedRung> rung = PreparedRung::open(design, weights, memory, *socket.device);
-    if (!rung) return rung.error();
-    to.cpu.push_back(*std::move(rung));
-  }
-  to.side_by_side = to.geometry();
-  to.side_by_side.choice.S *= state.plan.sockets;
-  return {};
-}
-
-// A GPU that fails here is lost where other rungs can do without it.
-Result<void> open_rungs(const Network& network, const NetworkWeights& weights, const Catalogue& catalogue,
-                        const PlaceDevices& devices, const std::vector<LadderRung>& designs, Engine::State& state) {
-  std::int64_t most = 0;
-  for (const LadderRung& design : designs) most = std::max(most, design.cpu ? design.cpu->packing.bytes : 0);
-  if (Result<void> opened = open_sockets(*devices.cpu, most, state); !opened) return opened;
-  state.places = place_rungs(designs);
-  std::optional<Error> lost;
-  for (std::size_t i = 0; i < designs.size(); ++i) {
-    Engine::State::OpenRung& rung = state.rungs.emplace_back();
-    const std::string where = "rung " + std::to_string(i);
-    if (designs[i].cpu) {
-      Result<void> opened = open_cpu_rung(*designs[i].cpu, weights, state.places[i].memory.first, state, rung);
-      if (!opened) return opened.error().within(where);
-      continue;
-    }
-    auto split = Pipeline::open(network, weights, state.plan.ladder[i], catalogue, *devices.cpu, *devices.gpu);
-    if (!split && !is_gpu_failure(split.error().code)) return split.error().within(where);
-    if (!split) {
-      lost = split.error().within(where);
-      continue;
-    }
-    rung.split = *std::move(split);
-    rung.split_bytes = add(designs[i].split.host, designs[i].split.pinned);
-  }
-  return !lost || state.lose_gpu(*lost) ? Result<void>() : Result<void>(*lost);
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const NetworkWeights& weights, const Plan& plan,
-                                             const Catalogue& catalogue, const PlaceDevices& devices) {
-  if (Result<void> checked = check(network); !checked) return checked.error();
-  if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
-  const bool lacking = devices.gpu == nullptr && !devices.lacking.empty() && needs_gpu(plan);
-  const Plan rest = lacking ? without_gpu(plan) : plan;
-  if (rest.ladder.empty() && lacking) return Error{ErrorCode::device_failure, devices.lacking};
-  Result<std::vector<LadderRung>> designs = design_ladder(network, rest, catalogue, devices.cpu->spec(),
-                                                          devices.gpu == nullptr ? nullptr : &devices.gpu->spec());
-  if (!designs) return designs.error();
-
-  auto state = std::make_unique<State>();
-  state->plan = rest;
-  state->fov = reaches(network).back().fov;
-  state->frame = network.frame;
-  state->is_dense = is_dense(network);
-  state->is_bound = is_tile_bound(network);
-  state->check_volume = [network](Vec3 volume) { return check_volume(network, volume); };
-  state->f_in = network.f_in;
-  state->f_out = images(network).back();
-  if (lacking) state->gpu_lost = devices.lacking;
-  if (Result<void> opened = open_rungs(network, weights, catalogue, devices, *designs, *state); !opened) {
-    return opened.error();
-  }
-  return std::make_unique<Engine>(std::move(state));
-}
-
 Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
-  return state_->outlook_of({state_->framed(input), output, most_held});
+  return state_->outlook_of({state_->network().framed(input), output, most_held});
 }
 
 namespace {
@@ -136,21 +51,22 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
                               const std::stop_token& stop) const {
   const Result<JobOutlook> whole = outlook(input, output, most_held);
   if (!whole) return whole.error();
+  const NetworkShape& network = state_->network();
   const Vec3 n = whole->output.n;
-  // The border of a part is none of the volume's: padding would stand where voxels are.
-  const bool divisible = state_->is_dense;
   std::int64_t least = saturated;
-  const VolumeCut cut = best_cut(n, state_->fov, divisible ? patches_of(*state_, n) : std::vector<Vec3>{},
-                                 [&](Vec3 extent) -> PartOutlook {
-                                   if (stop.stop_requested()) return {0, false};
-                                   VolumeShape part = input;
-                                   part.n = extent;
-                                   const State::Work work{part, output, most_held};
-                                   const JobOutlook found = state_->best_outlook(work);
-                                   const std::int64_t held = state_->held_bytes(found, work);
-                                   least = std::min(least, held);
-                                   return {found.predicted_seconds, held <= most_held};
-                                 });
+  const auto outlook_of_part = [&](Vec3 extent) -> PartOutlook {
+    if (stop.stop_requested()) return {0, false};
+    VolumeShape part = input;
+    part.n = extent;
+    const Work work{part, output, most_held};
+    const JobOutlook found = state_->outlooks->best_of_sound(work, state_->rungs_now());
+    const std::int64_t held = state_->outlooks->held_bytes(found, work);
+    least = std::min(least, held);
+    return {found.predicted_seconds, held <= most_held};
+  };
+  // The border of a part is none of the volume's: padding would stand where voxels are.
+  const std::vector<Vec3> patches = network.is_dense ? patches_of(*state_, n) : std::vector<Vec3>{};
+  const VolumeCut cut = best_cut(n, network.fov, patches, outlook_of_part);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
   if (cut.fits) return cut;
   return Error{ErrorCode::over_budget, "in whatever parts, a job holds " + bytes_text(least) +
@@ -161,31 +77,32 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
-  if (state_->is_bound) return best;  // nothing is streamed
+  if (state_->network().is_bound) return best;  // nothing is streamed
+  const Work work{state_->network().framed(input), output};
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (!beside_streams(i) || !state_->takes(i, state_->framed(input).n)) continue;
-    const JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
+    if (!beside_streams(i) || !state_->outlooks->takes(i, work.input.n)) continue;
+    const JobOutlook other = state_->outlooks->on(i, work);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
 }
 
 std::int64_t Engine::guest_places(const VolumeJob& job) const {
-  if (job.input.source != nullptr || job.sink.first_plane != 0 || !job.schedule.rung ||
-      *job.schedule.rung >= state_->rungs.size())
-    return 0;
-  if (!state_->is_dense) return 0;
-  const State::OpenRung& rung = state_->rungs[*job.schedule.rung];
-  if (!rung.on_cpu()) return 0;
-  const Vec3 n = state_->framed(job.input.volume.shape).n;
-  return state_->guest_places(*job.schedule.rung, patch_count(n, rung.geometry(), state_->fov));
+  const std::optional<std::size_t> rung = job.schedule.rung;
+  if (job.input.source != nullptr || job.sink.first_plane != 0 || !rung || *rung >= state_->rungs.size()) return 0;
+  if (!state_->network().is_dense || !state_->rungs[*rung].on_cpu()) return 0;
+  const Vec3 n = state_->network().framed(job.input.volume.shape).n;
+  const std::int64_t patches = patch_count(n, state_->rungs[*rung].geometry(), state_->network().fov);
+  return state_->outlooks->guest_places(*rung, patches);
 }
 
 std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
+  if (!state_->network().is_dense) return best;
+  const Work work{state_->network().framed(input), output};
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (!state_->rungs[i].on_cpu() || !state_->is_dense) continue;
-    JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
+    if (!state_->rungs[i].on_cpu()) continue;
+    JobOutlook other = state_->outlooks->on(i, work);
     if (other.places == 0) continue;
     other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
@@ -197,69 +114,84 @@ namespace {
 
 // Of all that a job has to do.
 struct JobCourse {
-  Engine::State::Course on;
+  Course on;
   Vec3 input;
   std::int64_t most_planes = 0;  // of its output that may wait, as its outlook said
 };
 
 // On the rung that suits what the job has to do, or its own.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
-  if (state.is_bound && job.sink.first_plane != 0) {
-    return Error{ErrorCode::invalid_argument, "the job's first plane is " + std::to_string(job.sink.first_plane) +
-                                                  "; 0 is right where a network is bound to its window"};
+  const NetworkShape& network = state.network();
+  if (network.is_bound && job.sink.first_plane != 0) {
+    return unfit("the job's first plane is " + std::to_string(job.sink.first_plane) +
+                 "; 0 is right where a network is bound to its window");
   }
-  const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
+  const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
-  const Engine::State::Work work{*left, job.sink.type, job.schedule.most_held};
+  const Work work{*left, job.sink.type, job.schedule.most_held};
   const Result<JobOutlook> outlook = state.outlook_of(work);
   if (!outlook) return outlook.error();
-  if (job.schedule.rung && *job.schedule.rung >= state.rungs.size()) {
-    return Error{ErrorCode::invalid_argument, "the job is for rung " + std::to_string(*job.schedule.rung) +
-                                                  "; the plan has " + std::to_string(state.rungs.size())};
-  }
   const std::size_t wanted = job.schedule.rung.value_or(outlook->rung);
-  const bool runs = state.rungs[wanted].is_open() && state.takes(wanted, left->n);
+  if (wanted >= state.rungs.size()) {
+    return unfit("the job is for rung " + std::to_string(wanted) + "; the plan has " +
+                 std::to_string(state.rungs.size()));
+  }
+  const bool runs = state.rungs[wanted].is_open() && state.outlooks->takes(wanted, left->n);
   const std::size_t rung = runs ? wanted : outlook->rung;
-  const Engine::State::Course on{rung, state.spare_of(rung, work)};
-  const std::int64_t most_planes = state.most_planes(on, work);
-  if (on.spare && state.why_lost()) return JobCourse{{*on.spare, {}}, left->n, most_planes};
+  const Course on{rung, state.outlooks->spare_of(rung, work)};
+  const std::int64_t most_planes = state.outlooks->most_planes(on, work);
+  if (on.spare && state.gpu.why_lost()) return JobCourse{{*on.spare, {}}, left->n, most_planes};
   return JobCourse{on, left->n, most_planes};
 }
 
-// What is left of the work, in slabs and planes no larger than all of it has.
-Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
-                               const std::stop_token& stop) {
+// On the CPU, in slabs and planes no larger than all of the job has.
+Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, const VolumeJob& job,
+                                 Engine::State& state, const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
-  const std::optional<WindowWeight> blend = state.blend_of(course.input);
-  const std::int64_t most_planes = blend ? 1 : row_planes(course.input, rung.geometry(), state.fov, course.most_planes);
-  JobStatistics statistics;
-  if (!rung.on_cpu()) {
-    const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
-    if (!ran) return ran.error();
-    statistics.patches = ran->job.patches;
-    statistics.cpu_idle = ran->idle.producer;
-    statistics.gpu_idle = ran->idle.consumer;
-    statistics.stages = ran->job.stages;
-    return statistics;
-  }
-  const PatchGrid grid = blend
-                             ? state.window_grid(course.input)
-                             : job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets, state.frame);
-  const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
+  const NetworkShape& network = state.network();
+  const std::optional<WindowWeight> blend = state.outlooks->blend_of(course.input);
+  const std::int64_t most_planes =
+      blend ? 1 : row_planes(course.input, rung.geometry(), network.fov, course.most_planes);
+  const PatchGrid grid =
+      blend ? state.outlooks->window_grid(course.input)
+            : job_grid(job, rung.geometry(), network.fov, most_planes, state.plan.sockets, network.frame);
+  const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
-  const Shape5 output{1, state.f_out, left->n - state.fov + Vec3::cube(1)};
   std::vector<Seat> seats;
   for (std::size_t i = 0; i < rung.cpu.size(); ++i) {
     seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
-  const Seconds predicted = state.plan.ladder[number].seconds;
-  const JobWork work{job,         grid,          output,         predicted,
-                     seats,       state.drivers, state.observer, job.schedule.rung == number,
-                     state.frame, blend};
+  const JobWork work{job,
+                     grid,
+                     {1, network.f_out, network.output(left->n)},
+                     state.plan.ladder[number].seconds,
+                     seats,
+                     state.drivers,
+                     state.observer,
+                     job.schedule.rung == number,
+                     network.frame,
+                     blend};
   const Result<StageSeconds> ran = run_job(work, stop);
   if (!ran) return ran.error();
+  JobStatistics statistics;
   statistics.patches = std::ssize(grid.patches);
   statistics.stages = *ran;
+  return statistics;
+}
+
+// What is left of the work.
+Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
+                               const std::stop_token& stop) {
+  Engine::State::OpenRung& rung = state.rungs[number];
+  if (rung.on_cpu()) return run_on_cpu(number, course, job, state, stop);
+  const std::int64_t most_planes = row_planes(course.input, rung.geometry(), state.network().fov, course.most_planes);
+  const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
+  if (!ran) return ran.error();
+  JobStatistics statistics;
+  statistics.patches = ran->job.patches;
+  statistics.cpu_idle = ran->idle.producer;
+  statistics.gpu_idle = ran->idle.consumer;
+  statistics.stages = ran->job.stages;
   return statistics;
 }
 
@@ -281,7 +213,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
                                                   to_string(job.input.volume.shape.n)};
   }
   ResumableJob resumable(job);
-  const bool was_lost = state_->why_lost().has_value();
+  const bool was_lost = state_->gpu.why_lost().has_value();
   const Result<JobCourse> course = course_of(job, *state_);
   if (!course) return course.error();
   Result<JobStatistics> ran = run_rung(course->on.rung, *course, resumable.job(), *state_, stop);
@@ -293,8 +225,8 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Vec3 output = job.input.volume.shape.n - Vec3{job.sink.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);
   ran->seconds = seconds_since(start);
   ran->voxels_per_second = static_cast<double>(voxels(output)) / std::max(ran->seconds, 1e-9);
-  ran->fallback = state_->why_lost().value_or("");
-  if (was_lost && state_->is_retry_due()) state_->retry_gpu(stop);
+  ran->fallback = state_->gpu.why_lost().value_or("");
+  if (was_lost && state_->gpu.is_retry_due()) state_->retry_gpu(stop);
   return ran;
 }
 
@@ -343,7 +275,7 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
   State::OpenRung& opened = state_->rungs[rung];
   if (!opened.on_cpu()) {
-    if (state_->why_lost()) return {};
+    if (state_->gpu.why_lost()) return {};
     const Result<void> ran = opened.split->warm_up(stop);
     return ran || loses_gpu(*state_) ? Result<void>() : ran;
   }
@@ -352,35 +284,35 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
 
 void Engine::touched_from(std::size_t rung) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
-  state_->first_touched = rung;
+  state_->outlooks->touched_from(rung);
 }
 
 bool Engine::beside_streams(std::size_t rung) const {
   return rung < state_->places.size() && state_->places[rung].beside_streams;
 }
 
-void Engine::retry_gpu_after(Seconds wait) {
-  const std::lock_guard lock(state_->mutex);
-  state_->gpu_retry = GpuRetry(wait);
-}
+void Engine::retry_gpu_after(Seconds wait) { state_->gpu.retry_after(wait); }
 
-void Engine::blend_windows(const WindowBlend& blend) { state_->blend = blend; }
+void Engine::blend_windows(const WindowBlend& blend) { state_->outlooks->blend_windows(blend); }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 
 ByteRange Engine::memory() const { return {0, state_->sockets.front().transient.bytes()}; }
 ByteRange Engine::memory_of(std::size_t rung) const { return state_->places[rung].memory; }
-std::size_t Engine::first_touched() const { return state_->first_touched; }
+std::size_t Engine::first_touched() const { return state_->outlooks->first_touched(); }
 const Plan& Engine::plan() const { return state_->plan; }
-Vec3 Engine::field_of_view() const { return state_->fov - state_->frame.begin - state_->frame.end; }
-std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }
-bool Engine::gpu_lost_for_good() const { return state_->is_lost_for_good(); }
+Vec3 Engine::field_of_view() const {
+  const NetworkShape& network = state_->network();
+  return network.fov - network.frame.begin - network.frame.end;
+}
+std::optional<std::string> Engine::gpu_lost() const { return state_->gpu.why_lost(); }
+bool Engine::gpu_lost_for_good() const { return state_->gpu.is_lost_for_good(); }
 Vec3 Engine::patch() const {
   const Geometry& geometry = state_->front().geometry();
   return exchanged(geometry.patch_input, geometry.choice.axis);
 }
-std::int64_t Engine::f_in() const { return state_->f_in; }
-std::int64_t Engine::f_out() const { return state_->f_out; }
+std::int64_t Engine::f_in() const { return state_->network().f_in; }
+std::int64_t Engine::f_out() const { return state_->network().f_out; }
 
 std::int64_t Engine::reserved_bytes() const {
   std::int64_t bytes = 0;

@@ -22,32 +22,13 @@
 #include "planner/costs/catalogue.hpp"
 #include "planner/plan/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/job_outlook.hpp"
 #include "server/pipeline/place_devices.hpp"
 #include "server/pipeline/volume_cut.hpp"
 #include "server/pipeline/volume_job.hpp"
 #include "server/pipeline/window_blend.hpp"
 
 namespace znni {
-
-// Predicts a job from its shapes alone, before any work.
-struct JobOutlook {
-  Shape5 output;             // S = 1, f of the output, dense extent n - fov + 1
-  std::size_t rung = 0;      // of the plan's ladder: least predicted time for this volume
-  Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
-  std::int64_t patches = 0;  // steps where the rung is streamed
-  std::int64_t batch = 1;    // patches that the rung computes together
-  std::int64_t places = 0;   // of a batch that other jobs may share; 0: the job needs the batch for itself
-  // Input planes that a job wants at a time: a PlaneSource must have room for them. For a job that begins at a later
-  // plane: from the outlook of the planes from there on.
-  std::int64_t input_planes = 0;
-  // Planes of the largest slab; `slabs` is how many such slabs are open at a time. These and input_planes also suffice
-  // for the rung on the CPU that goes on if the job's own rung fails with its GPU.
-  std::int64_t slab_planes = 1;
-  std::int64_t slabs = 1;
-  std::int64_t list_bytes = 0;         // of the list of its patches while it runs, in addition to the engine's memory
-  std::int64_t most_held = saturated;  // that the outlook was asked for: the job must have the same
-  Seconds predicted_seconds = 0;
-};
 
 // Bytes [first, first + bytes).
 struct ByteRange {

@@ -9,6 +9,7 @@
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
 
 namespace znni::test {
 namespace {
@@ -58,6 +59,13 @@ EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladde
       Engine::open(made.network, made.weights, made.plan, made.catalogue, *made.device);
   ensure(engine.has_value(), engine ? "" : engine.error().message);
   made.engine = std::move(*engine);
+  return made;
+}
+
+EngineBench narrow_bench(std::int64_t S) {
+  const Network network = simple_network(1);
+  EngineBench made = open_bench(network, {choice_of(network, PoolMode::fragments, 0, S)});
+  ensure(made.engine->patch() == Vec3::cube(9), "the patch that tests were written for");
   return made;
 }
 

@@ -25,6 +25,8 @@ struct EngineBench {
 // An engine on the oracle's primitives with a hand-made plan, for each of `sockets` sockets.
 [[nodiscard]] EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder,
                                      const Backend& backend = oracle_backend(), int sockets = 1);
+// Opens one of conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis, S of them together.
+[[nodiscard]] EngineBench narrow_bench(std::int64_t S);
 
 // What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "abandon 3",
 // "done 1/4 3".

@@ -114,7 +114,9 @@ TEST_F(ResumableJobTest, TellsNoVoxelTwiceThatIsComputedOnceMore) {
   EXPECT_EQ(all.stages.head, 10);
 }
 
-TEST_F(ResumableJobTest, ACallerNeedNotWantToKnowWhatIsComputed) { EXPECT_FALSE(ResumableJob(whole_).job().account.gained); }
+TEST_F(ResumableJobTest, ACallerNeedNotWantToKnowWhatIsComputed) {
+  EXPECT_FALSE(ResumableJob(whole_).job().account.gained);
+}
 
 }  // namespace
 }  // namespace znni
