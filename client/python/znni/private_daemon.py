@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from typing import Any, Mapping
 
 from znni.connection import Connection
 from znni.errors import Error, NotFoundError, UnavailableError
+from znni.own_folder import OwnFolder
 from znni.progress import Notice, Wanted
 from znni.repository import Config, make_repository
 
@@ -52,7 +52,7 @@ class PrivateDaemon:
         self._progress = progress
         self._lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._listening = threading.Event()
-        self._folder: tempfile.TemporaryDirectory | None = None
+        self._folder: OwnFolder | None = None
 
     def __enter__(self) -> PrivateDaemon:
         try:
@@ -96,7 +96,7 @@ class PrivateDaemon:
 
     def _start(self) -> None:
         program = find_program("znnid", "ZNNID")
-        self._folder = tempfile.TemporaryDirectory(prefix="znni-")
+        self._folder = OwnFolder()
         self.model = make_repository(self._folder.name, self._network, self._config)
         command = [program, "--model-repository", self._folder.name, "--grpc-address", "127.0.0.1", "--grpc-port", "0",
                    "--metrics-port", "-1", "--exit-timeout-secs", "1"]
