@@ -20,6 +20,7 @@ from znni.repository import Config, make_repository
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 5
 _LAST_LINES = 20
+_UNLESS_IT_DIED = '[ "$PPID" = "$0" ] && exec "$@"'  # before setpriv had asked the kernel
 
 
 def find_program(name: str, variable: str) -> str:
@@ -103,7 +104,7 @@ class PrivateDaemon:
         for name, value in self._limits.items():
             command += [f"--{name}", str(value)] if value is not None else []
         if shutil.which("setpriv"):  # of util-linux: the kernel ends the daemon when this process dies
-            command = ["setpriv", "--pdeathsig", "TERM", *command]
+            command = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _UNLESS_IT_DIED, str(os.getpid()), *command]
         # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)

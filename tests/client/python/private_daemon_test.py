@@ -2,6 +2,9 @@
 
 import os
 import pathlib
+import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -93,6 +96,22 @@ class PrivateDaemonTest(unittest.TestCase):
         with self.assertRaisesRegex(UnavailableError, "^the daemon does not know it$"):
             PrivateDaemon(other, progress=False).__enter__()
         self.assertEqual(self.left(), [])
+
+    @unittest.skipUnless(shutil.which("setpriv"), "needs setpriv of util-linux")
+    def test_does_not_start_for_a_process_that_was_killed(self):
+        setpriv = shutil.which("setpriv")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.program("echo started >&9")
+        lines = ["#!/bin/sh", f"exec 9>{pipe}", "kill -9 $PPID", 'while grep -q "^PPid:.$PPID$" /proc/$$/status',
+                 "do :; done", f'exec {setpriv} "$@"', ""]
+        (self.folder / "setpriv").write_text("\n".join(lines))
+        (self.folder / "setpriv").chmod(0o755)
+        code = f"from znni.private_daemon import PrivateDaemon; PrivateDaemon({str(self.network)!r}).__enter__()"
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
+        with subprocess.Popen([sys.executable, "-c", code], env=environment) as killed:
+            self.assertEqual(pipe.read_text(), "")  # the end comes when no process has it
+        self.assertEqual(killed.returncode, -9)
 
 
 if __name__ == "__main__":
