@@ -6,6 +6,7 @@ import abc
 import json
 import os
 import pathlib
+import re
 import shutil
 import threading
 from typing import Any, Iterable
@@ -13,6 +14,7 @@ from typing import Any, Iterable
 from znni.errors import AccessError, InvalidError
 
 _MOST_NAMES = 5  # of what lies in a folder, in an error
+_UNFINISHED = re.compile(r"\..+\.\d+\.\d+")  # what Folder.write() leaves if it is killed
 
 
 def sync(path: str | os.PathLike) -> None:
@@ -58,7 +60,8 @@ class Place(abc.ABC):
 
     @abc.abstractmethod
     def all_names(self, folder: str) -> list[str]:
-        """Returns the names of all files in the folder ``folder`` of this one and in those within, in order."""
+        """Returns the names of all files in the folder ``folder`` of this one and in those within, in order. Leaves out
+        those whose writing was interrupted."""
 
     @abc.abstractmethod
     def clear(self) -> None:
@@ -115,9 +118,13 @@ class Folder(Place):
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.{threading.get_ident()}")
-        new.write_bytes(data)
-        sync(new)
-        os.replace(new, path)
+        try:
+            new.write_bytes(data)
+            sync(new)
+            os.replace(new, path)
+        except BaseException:  # the disk is full
+            new.unlink(missing_ok=True)
+            raise
         sync(path.parent)
 
     def found(self) -> str:
@@ -127,7 +134,8 @@ class Folder(Place):
         (self._folder / name).unlink(missing_ok=True)
 
     def all_names(self, folder: str) -> list[str]:
-        files = (path for path in (self._folder / folder).rglob("*") if path.is_file())
+        files = (path for path in (self._folder / folder).rglob("*")
+                 if path.is_file() and not _UNFINISHED.fullmatch(path.name))
         return sorted(str(path.relative_to(self._folder)) for path in files)
 
     def clear(self) -> None:

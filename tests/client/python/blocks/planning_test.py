@@ -102,6 +102,13 @@ class PlanningTest(JobCase):
         shutil.rmtree(self.output)
         self.plan()  # what a job left behind is not in the way
 
+    def test_a_plan_that_was_killed_is_made_again(self):
+        (self.folder / "out.zarr.job").mkdir()
+        (self.folder / "out.zarr.job/.job.json.host-1.123.456").touch()
+        (self.folder / "out.zarr.partial").mkdir()
+        spec = self.plan()
+        self.assertEqual(read_spec(self.output), spec)
+
     def test_outputs_whose_names_have_a_colon(self):
         specs = {}
         for name in ("run-12:30.zarr", "run-12:45.zarr"):

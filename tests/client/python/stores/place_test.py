@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -48,6 +50,17 @@ class FolderTest(unittest.TestCase):
             self.place.write("a", b"x")
         self.assertRegex(steps[0][1], r"^\.a\.")
         self.assertEqual(steps[1:], [("name", "a"), ("sync", "v")])
+
+    def test_what_a_killed_process_did_not_finish_is_no_file(self):
+        self.place.write("b/.hidden.1", b"x")
+        code = ("import os, sys; from znni.stores.place import Folder; os.replace = lambda *_: os._exit(3); "
+                "Folder(sys.argv[1]).write('b/c', b'x')")
+        self.assertEqual(subprocess.run([sys.executable, "-c", code, self.place.path], check=False).returncode, 3)
+        self.assertEqual((len(os.listdir(self.folder / "v/b")), self.place.all_names("b")), (2, ["b/.hidden.1"]))
+        with mock.patch.object(module, "sync", side_effect=OSError(28, os.strerror(28))):
+            with self.assertRaisesRegex(OSError, "No space left"):
+                self.place.write("b/d", b"x")
+        self.assertEqual(len(os.listdir(self.folder / "v/b")), 2)
 
     def test_files_that_are_there_are_synced_with_their_folders(self):
         self.place.write("b/c", b"x")
