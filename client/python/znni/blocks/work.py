@@ -139,9 +139,11 @@ class Worker:
         return None
 
     def _predict(self, region: Region, box: Box) -> None:
+        """Computes a block from its first plane on. One that goes on where a stream broke has patches elsewhere, which
+        round differently."""
         client = self._serving.client()
         client.predict(self._serving.model, self._spec.input, region, pad=self._spec.pad, dtype=self._spec.dtype,
-                       roi=self._roi(box), progress=False)
+                       roi=self._roi(box), resume=False, progress=False)
 
     def _roi(self, box: Box) -> list[tuple[int, int]]:
         """Returns the region of the volume whose output is a block."""

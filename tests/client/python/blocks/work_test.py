@@ -43,6 +43,12 @@ class WorkTest(JobCase):
         self.assertEqual(self.run_shard(self.plan(), ALL, retries=2), {})
         np.testing.assert_array_equal(self.found(), self.volume)
 
+    def test_a_block_whose_stream_breaks_is_computed_from_its_first_plane_on(self):
+        self.daemon.streams = [Broken(30 * 64 * 20 * 4)]
+        self.assertEqual(self.run_shard(self.plan(), Shard(0, 6), retries=1), {})
+        self.assertEqual([header.first_plane for header in self.daemon.headers], [0, 0])
+        np.testing.assert_array_equal(self.found()[:64, :64], self.volume[:64, :64])
+
     def test_a_store_that_fails_is_tried_again_by_the_same_daemon(self):
         spec = self.plan()
         odd = error_of(ValueError("INTERNAL: odd"), "s3://data/out.zarr")
