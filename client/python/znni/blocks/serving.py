@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import time
 from typing import Any
 
 from znni.blocks.spec import JobSpec
@@ -19,6 +20,7 @@ LASTING = (InvalidError, NotFoundError, UnsupportedError, AccessError)
 _PART = 1 << 20
 _ALONE_SECONDS = 600  # how long a daemon that runs already may be away
 _OTHERS_SECONDS = 10  # the same if there are others
+_AWAY_SECONDS = 60.0  # until one that was left is asked again; twice as long each time
 
 
 def digests_of(network: str, config: str | None) -> dict[str, str]:
@@ -63,7 +65,8 @@ def _listed(value: Any) -> Any:
 
 class Serving:
     """Is a context that serves ``network`` by a daemon of its own, or if ``servers`` are named the model ``model`` by
-    one of them, the ``turn``-th at first. ``facts`` are those of the model once there is a client.
+    one of them, the ``turn``-th at first, and again once it is back. ``facts`` are those of the model once there is a
+    client.
 
     ``form`` is what form_of() must return for the model, if it is known.
     """
@@ -81,6 +84,8 @@ class Serving:
         self._form = form
         self._client: Client | None = None
         self._daemon: PrivateDaemon | None = None
+        self._away_seconds = _AWAY_SECONDS
+        self._return_at = 0.0
 
     def __enter__(self) -> Serving:
         return self
@@ -91,6 +96,7 @@ class Serving:
     def client(self) -> Client:
         """Returns a client of the daemon, which is started unless it runs, or of the first server that answers. Raises
         Error if there is none."""
+        self._return()
         errors: list[Error] = []
         for _ in self._servers or [""]:
             try:
@@ -121,6 +127,8 @@ class Serving:
         explained = self._daemon.explained(error) if self._daemon else error
         self.stop()
         self._turn += 1
+        self._away_seconds = _AWAY_SECONDS
+        self._return_at = time.monotonic() + self._away_seconds
         return explained
 
     def stop(self) -> None:
@@ -131,12 +139,33 @@ class Serving:
             self._daemon.stop()
         self._client = self._daemon = None
 
+    def _return(self) -> None:
+        """Goes back to the first server, which another stands in for, if it is time to ask it and it serves the
+        model."""
+        if self._client is None or not self.has_moved or time.monotonic() < self._return_at:
+            return
+        turn, client, facts = self._turn, self._client, self.facts
+        self._turn, self._client = self._first_turn, None
+        try:
+            self._use(Client(self.server, retry_seconds=0))
+            client.close()
+        except Error:
+            self.stop()
+            self._turn, self._client, self.facts = turn, client, facts
+            self._away_seconds *= 2
+            self._return_at = time.monotonic() + self._away_seconds
+
     def _connected(self) -> Client:
         if self._client is None:
-            self._client = self._connect()
-            self.facts = self._client.model(self.model)
-            self._check_form()
+            self._use(self._connect())
+        assert self._client is not None
         return self._client
+
+    def _use(self, client: Client) -> None:
+        """Takes the client of a daemon, whose model must be that of the job."""
+        self._client = client
+        self.facts = client.model(self.model)
+        self._check_form()
 
     def _check_form(self) -> None:
         found = form_of(self.facts)

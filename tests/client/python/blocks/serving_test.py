@@ -38,6 +38,34 @@ class ServingTest(JobCase):
             error = Error("gone")
             self.assertIs(serving.drop(error), error)
 
+    def test_a_server_that_is_back_is_used_again(self):
+        back = FakeDaemon(refusals=2)
+        serving = self.serving(servers=[self.enterContext(back.served()), self.address])
+        serving.drop(Error("gone"))
+        serving.client()
+        serving.client()
+        self.assertEqual((serving.server, back.metadata), (self.address, []))  # it is not asked at once
+        with mock.patch.object(module, "_AWAY_SECONDS", 0):
+            serving.drop(Error("gone"))
+            serving.drop(Error("gone"))
+        serving.client()
+        for asked in (1, 2):  # while it loads
+            self.assertEqual(serving.client().model("same").name, "same")
+            self.assertEqual((serving.server, len(back.metadata)), (self.address, asked))
+        serving.client().model("same")
+        self.assertEqual((serving.server, serving.has_moved), (serving._servers[0], False))
+        self.assertGreater(len(back.metadata), 3)
+
+    def test_a_server_that_is_back_with_other_weights_is_left_alone(self):
+        back = FakeDaemon(properties={"fingerprint": "b"})
+        self.daemon.properties = {"fingerprint": "a"}
+        form = {"fingerprint": "a"}
+        serving = self.serving(servers=[self.enterContext(back.served()), self.address], form=form)
+        with mock.patch.object(module, "_AWAY_SECONDS", 0):
+            for _ in range(2):
+                self.assertEqual(serving.client().model("same").properties["fingerprint"], "a")
+                self.assertEqual((serving.server, serving.facts.properties["fingerprint"]), (self.address, "a"))
+
     def test_a_daemon_that_ended_says_why_and_is_started_again(self):
         self.play(f'echo "info listening on {self.address}" >&2', f"test -e {self.folder}/again && exec sleep 600",
                   f"touch {self.folder}/again", "sleep 1", 'echo "error no memory" >&2', "exit 3")
