@@ -15,6 +15,7 @@ from znni.blocks.duration import duration
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
 from znni.blocks.serving import LASTING, Serving, check_files
+from znni.blocks.simulate import add_options, simulate
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
 from znni.blocks.work import Worker, open_output
@@ -60,7 +61,7 @@ def _price(text: str) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="znni-job", description=__doc__, epilog=_EXITS)
     parser.add_argument("--version", action="version", version=f"znni-job {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify|simulate")
     _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))
     run = commands.add_parser("run", help="compute the blocks of a shard that are missing", epilog=_EXITS)
     run.add_argument("job", help="file that 'plan' printed, or the output, beside which a copy lies")
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("verify", help="read the output and compare it with what was computed", epilog=_EXITS)
     check.add_argument("job", help="file that 'plan' printed, or the output")
     check.add_argument("--repair", action="store_true", help="let the next run compute damaged blocks again")
+    add_options(commands.add_parser("simulate", help="what the job takes on how many machines, and what it costs"))
     return parser
 
 
@@ -166,6 +168,10 @@ def _verify(options: argparse.Namespace) -> int:
     return MAY_HELP if missing or damaged else DONE
 
 
+def _simulate(options: argparse.Namespace) -> int:
+    return simulate(options, _say)
+
+
 def _end(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -175,7 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)  # what a scheduler sends before it takes the machine away
     try:
-        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify}[options.command](options)
+        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify,
+                "simulate": _simulate}[options.command](options)
     except KeyboardInterrupt:
         _say("znni-job: interrupted; run it again to go on")
         return 130

@@ -1,0 +1,55 @@
+"""What is simulated of a job."""
+
+import dataclasses
+import math
+
+from znni.blocks.grid import Grid, Shard
+from znni.blocks.scenario import Work, measured_seconds, predicted_seconds, work_of
+from znni.errors import InvalidError
+
+from job_case import EXTENT, JobCase
+
+
+class ScenarioTest(JobCase):
+    def test_shares_are_those_of_the_voxels(self):
+        for output, block in (((70, 130, 20), (64, 64, 20)), ((5, 9, 31), (2, 3, 7)), ((5, 9, 31), (8, 9, 40))):
+            work = Work(Grid(output, block), (2.0, 4.0), 0, 0)
+            shares = [work.share(number) for number in range(len(work.grid))]
+            for number, share in enumerate(shares):
+                self.assertAlmostEqual(share, math.prod(work.grid.box(number).extent) / math.prod(block))
+            self.assertAlmostEqual(sum(shares), work.blocks)
+            self.assertAlmostEqual(work.total_seconds, 3 * work.blocks)
+
+    def test_a_job(self):
+        self.daemon.properties = {"padding_before": "3,0,2", "padding_after": "5,1,2"}
+        spec = self.plan()
+        work = work_of(spec, predicted_seconds(spec), None, 1.0)
+        self.assertEqual((work.grid, work.seconds), (spec.grid, (spec.predicted["seconds_of_a_block"],)))
+        for each, whole in ((work.bytes_read, "bytes_read"), (work.bytes_written, "bytes_written")):
+            self.assertAlmostEqual(each * work.blocks, spec.predicted[whole])
+        other = work_of(spec, (1.0,), (700, 650, 200), 4.0)
+        self.assertEqual((other.grid, other.bytes_read), (Grid((700, 650, 200), (64, 64, 20)), work.bytes_read / 4))
+
+    def test_blocks_that_are_larger_than_the_output(self):
+        spec = dataclasses.replace(self.plan(), block=(128, 192, 64))
+        work = work_of(spec, (1.0,), None, 1.0)
+        self.assertEqual((work.grid.block, work.blocks), (EXTENT, 1.0))
+
+    def test_measured_seconds_are_those_of_full_blocks(self):
+        spec = self.plan()
+        with self.assertRaisesRegex(InvalidError, "out.zarr: no block was computed yet"):
+            measured_seconds(spec)
+        self.run_shard(spec, Shard(5, 6))  # of 6 x 2 x 20 voxels
+        spec.marks.finish(0, {"digest": "", "seconds": 9.0, "skipped": "empty"})
+        spec.marks.finish(5, {"digest": "", "seconds": 3.0, "skipped": None})
+        self.assertEqual(measured_seconds(spec), (3.0 * 64 * 64 / (6 * 2),))
+
+    def test_a_daemon_that_predicts_nothing(self):
+        self.daemon.voxel_seconds = 0.0
+        with self.assertRaisesRegex(InvalidError, "out.zarr: the daemon .* predicted no seconds: pass --seconds"):
+            predicted_seconds(self.plan())
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
