@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+import glob
 import json
 import os
 import pathlib
@@ -15,6 +17,7 @@ from znni.errors import AccessError, InvalidError
 
 _MOST_NAMES = 5  # of what lies in a folder, in an error
 _UNFINISHED = re.compile(r"\..+\.\d+\.\d+")  # what Folder.write() leaves if it is killed
+_UNFINISHED_SECONDS = 60.0  # in which any is finished, if it is
 
 
 def sync(path: str | os.PathLike) -> None:
@@ -24,6 +27,28 @@ def sync(path: str | os.PathLike) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _remove_abandoned(path: pathlib.Path, new: pathlib.Path) -> None:
+    """Removes what others that were killed left of a file that ``new`` becomes."""
+    for old in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            if old != new and _UNFINISHED.fullmatch(old.name) and _is_abandoned(old, new):
+                old.unlink()
+
+
+def _is_abandoned(old: pathlib.Path, new: pathlib.Path) -> bool:
+    """Returns whether a file was being written by a process of this machine that has ended, or a minute before
+    ``new``."""
+    host, pid, _ = old.name.rsplit(".", 2)
+    if host.endswith(f".{os.uname().nodename}"):
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:  # of another user
+            return False
+    return new.stat().st_mtime - old.stat().st_mtime > _UNFINISHED_SECONDS
 
 
 class Place(abc.ABC):
@@ -121,6 +146,7 @@ class Folder(Place):
         try:
             new.write_bytes(data)
             sync(new)
+            _remove_abandoned(path, new)
             os.replace(new, path)
         except BaseException:  # the disk is full
             new.unlink(missing_ok=True)

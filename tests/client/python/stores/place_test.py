@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -61,6 +62,21 @@ class FolderTest(unittest.TestCase):
             with self.assertRaisesRegex(OSError, "No space left"):
                 self.place.write("b/d", b"x")
         self.assertEqual(len(os.listdir(self.folder / "v/b")), 2)
+
+    def test_what_others_did_not_finish_is_removed_with_the_next(self):
+        host, own = os.uname().nodename, os.getpid()
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        folder = self.folder / "v/b"
+        folder.mkdir(parents=True)
+        old = {f".c.{host}.{ended.pid}.1": 0, f".c.{host}.{own}.1": 0, ".c.other.1.1": 0, ".c.other.1.2": 120,
+               f".c.{host}.{own}.2": 120, ".c.notes": 120, f".d.{host}.{ended.pid}.1": 0}
+        for name, seconds in old.items():
+            (folder / name).touch()
+            os.utime(folder / name, (time.time() - seconds,) * 2)
+        self.place.write("b/c", b"x")
+        self.assertEqual(sorted(os.listdir(folder)), sorted(
+            ["c", f".c.{host}.{own}.1", ".c.other.1.1", ".c.notes", f".d.{host}.{ended.pid}.1"]))
 
     def test_files_that_are_there_are_synced_with_their_folders(self):
         self.place.write("b/c", b"x")
