@@ -7,6 +7,7 @@
 namespace znni {
 namespace {
 
+constexpr std::int64_t most_patches = 100'000'000;
 constexpr std::int64_t most_host_ram_patches = 1'000'000;
 
 Error wrong_bound(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
@@ -26,6 +27,10 @@ void add_bound_flags(CLI::App& app, SearchBounds& bounds) {
   app.add_option("--max-S", bounds.max_S,
                  "most patches computed together, 1 to 4096: S is the powers of two up to it (default: 4)")
       ->check(CLI::Range(std::int64_t{1}, most_pinned_S));
+  app.add_option("--max-patches", bounds.max_patches,
+                 "about how many patches are looked at, of all poolings together, 1 to 100000000 (default: 20000); "
+                 "example: --max-patches 100000")
+      ->check(CLI::Range(std::int64_t{1}, most_patches));
   app.add_option("--host-ram-patches", bounds.host_ram_patches,
                  "with a GPU: patches that are all looked at with layers through host RAM, 1 to 1000000, with --theta "
                  "four times as many (default: 256); of more, some cubes and some squares of streams (docs/timings.md)")
@@ -39,15 +44,20 @@ Result<void> check_bounds_used(const PlannerOptions& options) {
   if (options.bounds == SearchBounds()) return {};
   const bool searches = options.command == Command::plan || options.command == Command::draw ||
                         (options.command == Command::measure && !options.model.empty());
-  const bool has_extents = options.bounds.max_extent || options.bounds.every_extent;
+  const bool has_extents = options.bounds.max_extent || options.bounds.every_extent || options.bounds.max_patches;
   if (options.pins.S && options.bounds.max_S) return wrong_bound("--max-S and --S exclude each other");
   if (options.pins.patch && has_extents) {
     return wrong_bound(
-        "--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
+        "--max-extent, --max-patches and --all-extents bound the patches that are looked at, --patch names one: give "
+        "one");
+  }
+  if (options.bounds.max_patches && options.bounds.every_extent) {
+    return wrong_bound("--max-patches and --all-extents exclude each other: the latter looks at all patches");
   }
   if (!searches) {
     return wrong_bound(
-        "--max-extent, --max-S, --all-extents and --host-ram-patches bound a search; leave them out of this command");
+        "--max-extent, --max-S, --max-patches, --all-extents and --host-ram-patches bound a search; leave them out of "
+        "this command");
   }
   if (options.bounds.host_ram_patches && !may_use_host_ram(options)) {
     return wrong_bound("--host-ram-patches goes with --strategy gpu-host-ram or cpu-gpu, or with --machine");

@@ -1,4 +1,5 @@
-// Flags of `planner` that say how far a search looks: --max-extent, --max-S, --all-extents and --host-ram-patches.
+// Flags of `planner` that say how far a search looks: --max-extent, --max-S, --max-patches, --all-extents and
+// --host-ram-patches.
 #pragma once
 
 #include "planner/program/options.hpp"

@@ -23,6 +23,7 @@ enum class Patience { model, recorded, measure };
 struct SearchBounds {
   std::optional<std::int64_t> max_extent;  // of a patch, per axis
   std::optional<std::int64_t> max_S;
+  std::optional<std::int64_t> max_patches;       // looked at, about
   std::optional<std::int64_t> host_ram_patches;  // all looked at with layers through host RAM
   bool every_extent = false;
   bool operator==(const SearchBounds&) const = default;

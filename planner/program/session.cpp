@@ -319,6 +319,7 @@ SearchOptions search_options(const Network& network, const Session& session, Pro
   options.most_extent = bounds.max_extent.value_or(options.most_extent);
   options.most_S = bounds.max_S.value_or(options.most_S);
   options.every_extent = bounds.every_extent;
+  options.most_patches = bounds.max_patches.value_or(options.most_patches);
   options.most_through_host_ram = bounds.host_ram_patches.value_or(options.most_through_host_ram);
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   options.lifts_extent = !bounds.max_extent && !bounds.every_extent && !options.pins.patch;

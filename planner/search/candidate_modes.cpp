@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "planner/geometry/streams.hpp"
+
 namespace znni {
 namespace {
 
@@ -105,6 +107,22 @@ std::vector<Modes> stream_modes(const Network& network) {
       all.push_back(modes);
     }
   }
+  return all;
+}
+
+std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options) {
+  if (!options.pins.modes.empty()) return {options.pins.modes};
+  std::vector<Modes> all = patch_modes(network, options.strategy);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::stable_sort(all.begin(), all.end(), [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
+  return all;
+}
+
+std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options) {
+  std::vector<Modes> all =
+      options.pins.modes.empty() ? stream_modes(network) : std::vector<Modes>(1, options.pins.modes);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::erase_if(all, [&](const Modes& modes) { return !can_stream(network, modes); });
   return all;
 }
 

@@ -16,6 +16,10 @@ using Modes = std::vector<PoolingMode>;  // one per pooling
 // across, those of the second may be, too.
 [[nodiscard]] std::vector<Modes> stream_modes(const Network& network);
 
+// Return those that the options allow, of patches by rising repeated work. Pinned modes take the place of all others.
+[[nodiscard]] std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options);
+[[nodiscard]] std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options);
+
 // A measure of how much runs more than once.
 [[nodiscard]] std::int64_t repeats(const Modes& modes);
 [[nodiscard]] bool in_groups(const Modes& modes);

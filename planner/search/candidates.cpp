@@ -21,7 +21,7 @@ using Extents = AxisExtents;
 
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
-constexpr std::int64_t most_share = 2400;  // of one combination of modes
+constexpr std::int64_t least_share = 64;  // patches of one combination of modes
 constexpr std::int64_t share_in_groups = 128;
 constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
@@ -202,21 +202,10 @@ SearchOptions as_far_as_pinned(SearchOptions options) {
   return options;
 }
 
-// Returns the modes of patches, least repeated work first.
-std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options) {
-  if (!options.pins.modes.empty()) return {options.pins.modes};
-  std::vector<Modes> all = patch_modes(network, options.strategy);
-  if (!options.pins.groups) std::erase_if(all, in_groups);
-  std::stable_sort(all.begin(), all.end(), [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
-  return all;
-}
-
-std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options) {
-  std::vector<Modes> all =
-      options.pins.modes.empty() ? stream_modes(network) : std::vector<Modes>(1, options.pins.modes);
-  if (!options.pins.groups) std::erase_if(all, in_groups);
-  std::erase_if(all, [&](const Modes& modes) { return !can_stream(network, modes); });
-  return all;
+// Returns about how many patches of each of so many combinations of modes are looked at: at most 12 % of all.
+std::int64_t share_of(std::int64_t modes, const SearchOptions& options) {
+  const std::int64_t most = std::max(least_share, mul(options.most_patches, 12) / 100);
+  return std::clamp(options.most_patches / std::max<std::int64_t>(1, modes), least_share, most);
 }
 
 std::vector<std::int64_t> batches_of(const SearchOptions& options) {
@@ -349,8 +338,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
   const std::vector<std::int64_t> batches = batches_of(options);
   const bool few_modes = !options.pins.modes.empty();
   const auto whole = std::count_if(all_modes.begin(), all_modes.end(), [](const Modes& m) { return !in_groups(m); });
-  const std::int64_t share =
-      std::clamp<std::int64_t>(candidate_limit / std::max<std::int64_t>(1, whole), 64, most_share);
+  const std::int64_t share = share_of(whole, options);
   const Vec3 fov = reaches(network).back().fov;
   std::vector<GeometryChoice> candidates;
   for (const int axis : stream_axes(network, options)) add_streams_along(axis, network, options, candidates);

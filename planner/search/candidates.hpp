@@ -22,6 +22,8 @@
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 // A network that is bound to its window has that patch alone (planner/network/tile_bound.hpp).
+// SearchOptions::most_patches: about as many in all, but for at least 64 of each combination of modes; as many again in
+//   groups, and fewer streams. Each that can have a head in slabs is also made with one.
 // SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
 // Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others. A pinned
 //   S takes that of the powers of two, enumerated as S of 1 is. A pinned patch has exactly its extents, however large.
@@ -33,10 +35,6 @@
 #include "planner/search/search.hpp"
 
 namespace znni {
-
-// Approximate limit of candidates (unless every_extent asks for all), over all modes without groups and S; as many
-// again in groups, and fewer streams. Each that can have a head in slabs is also made with one.
-inline constexpr std::int64_t candidate_limit = 20000;
 
 // Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate
 // is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view. Those it came to,

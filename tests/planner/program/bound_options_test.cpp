@@ -21,6 +21,12 @@ TEST(PlannerBoundOptions, AreReadAndRefusedWhereTheyBoundNothing) {
   EXPECT_NE(refused({"--model", "x", "--max-S", "8", "--S", "3"}).find("exclude each other"), std::string::npos);
   EXPECT_NE(refused({"--model", "x", "--max-extent", "64", "--patch", "88"}).find("--patch names one"),
             std::string::npos);
+  EXPECT_EQ(good({"--model", "x", "--max-patches", "100000"}).bounds.max_patches, 100'000);
+  EXPECT_NE(refused({"--model", "x", "--max-patches", "0"}).find("--max-patches"), std::string::npos);
+  EXPECT_NE(refused({"--model", "x", "--max-patches", "9", "--patch", "88"}).find("--patch names one"),
+            std::string::npos);
+  EXPECT_NE(refused({"--model", "x", "--max-patches", "9", "--all-extents"}).find("exclude each other"),
+            std::string::npos);
   EXPECT_EQ(good({"--model", "x", "--strategy", "cpu-gpu", "--host-ram-patches", "64"}).bounds.host_ram_patches, 64);
   EXPECT_EQ(good({"--model", "x", "--machine", "m", "--host-ram-patches", "64"}).bounds.host_ram_patches, 64);
   for (const char* strategy : {"cpu", "gpu"}) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "planner/geometry/streams.hpp"
@@ -63,6 +64,21 @@ TEST(PlannerCandidateModes, StrategiesNarrowThem) {
   EXPECT_EQ(whole.size(), 4U);
   for (const Modes& modes : whole) EXPECT_FALSE(in_groups(modes));
   EXPECT_EQ(patch_modes(network, Strategy::cpu), patch_modes(network, Strategy::patches));
+}
+
+TEST(PlannerCandidateModes, PinnedOnesTakeThePlaceOfAllAndGroupsMayBeForbidden) {
+  const Network network = pooled_by({Vec3::cube(2), Vec3::cube(2)});
+  SearchOptions options;
+  const std::vector<Modes> all = modes_of_patches(network, options);
+  EXPECT_EQ(all.size(), patch_modes(network, options.strategy).size());
+  EXPECT_TRUE(
+      std::is_sorted(all.begin(), all.end(), [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); }));
+  options.pins.groups = false;
+  for (const Modes& modes : modes_of_patches(network, options)) EXPECT_FALSE(in_groups(modes));
+  for (const Modes& modes : modes_of_streams(network, options)) EXPECT_FALSE(in_groups(modes));
+  options.pins.modes = {PoolMode::fragments, PoolMode::fragments};
+  EXPECT_THAT(modes_of_patches(network, options), ElementsAre(options.pins.modes));
+  EXPECT_THAT(modes_of_streams(network, options), ElementsAre(options.pins.modes));
 }
 
 TEST(PlannerCandidateModes, PlainPoolingsRepeatMostAndHeldGroupsLeast) {

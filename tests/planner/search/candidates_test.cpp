@@ -45,7 +45,17 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
   }
   const std::set<std::string> distinct(seen.begin(), seen.end());
   EXPECT_EQ(distinct.size(), seen.size());
-  EXPECT_LE(seen.size(), static_cast<std::size_t>(candidate_limit) * 4);
+  EXPECT_LE(seen.size(), static_cast<std::size_t>(chosen.most_patches) * 4);
+}
+
+TEST(PlannerCandidates, AreAsManyAsTheirBoundLetsThemBe) {
+  SearchOptions few = options_up_to();
+  few.most_patches = 2000;
+  SearchOptions many = options_up_to();
+  many.most_patches = 200'000;
+  const std::size_t some = make_candidates(deep(), options_up_to()).size();
+  EXPECT_LT(make_candidates(deep(), few).size(), some);
+  EXPECT_GT(make_candidates(deep(), many).size(), some);
 }
 
 TEST(PlannerCandidates, AStopEndsTheirMaking) {
