@@ -148,10 +148,10 @@ struct GpuOffer {
 // Returns the name of the CPU, or of both, as PlanKey::device has them.
 [[nodiscard]] std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu);
 
-// Checks whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may
-// have been edited: every rung's geometry and schedule are made again and must fit into plan.memory. A plan for
-// another number of threads does not run (buffers per worker); one for another device of as many threads runs, and the
-// reason says what it was planned for. `gpu`: nullptr if there is none.
+// Checks whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may have
+// been edited: every rung's geometry and schedule are made again, in segments that an engine runs, and must take
+// exactly plan.memory. A plan for another number of threads does not run (buffers per worker); one for another device
+// of as many threads runs, and the reason says what it was planned for. `gpu`: nullptr if there is none.
 [[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
                               const DeviceSpec& device, std::int64_t memory_limit, const GpuOffer* gpu = nullptr);
 

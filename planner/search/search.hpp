@@ -36,7 +36,7 @@ struct SearchOptions {
   Strategy strategy = Strategy::cpu;
   std::optional<Vec3> volume;  // extents the plan is for, with the network's frame: its border waste counts
   std::int64_t most_S = 4;
-  std::int64_t most_extent = 1024;  // of a patch, per axis
+  std::int64_t most_extent = 1024;    // of a patch, per axis
   std::int64_t most_patches = 20000;  // about as many are looked at (planner/search/candidates.hpp)
   std::int64_t most_through_host_ram =
       256;                                // patches that are all looked at with layers through host RAM; of more some

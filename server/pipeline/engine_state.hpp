@@ -1,4 +1,5 @@
-// Holds what an engine has open: its rungs, prepared, and the memory of those on the CPU. For engine.cpp alone.
+// Holds what an engine has open: its rungs, prepared, and the memory of those on the CPU. For engine.cpp and
+// engine_open.cpp alone.
 #pragma once
 
 #include <algorithm>

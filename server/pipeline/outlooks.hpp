@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
@@ -82,8 +83,8 @@ class Outlooks {
   // Returns the outlook on a rung, alone: without room for a spare.
   [[nodiscard]] JobOutlook on(std::size_t rung, const Work& work) const;
   // Returns the rung of the CPU that goes on with a job whose own fails with its GPU: the best, together with its own,
-  // of those in memory that serves both. Takes every rung for touched, so that a job finds the one that it was told of.
-  // Nothing where its own is on the CPU, or none is.
+  // of those in memory that serves both. Takes the memory of the spares for touched, so that a job finds the one that
+  // it was told of. Nothing where its own is on the CPU, or none is.
   [[nodiscard]] std::optional<std::size_t> spare_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every turn, and the list of patches. The spare fits in the same lease.

@@ -2,6 +2,7 @@
 // is told and counted meanwhile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

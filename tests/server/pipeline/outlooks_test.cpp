@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/random_network.hpp"
@@ -11,7 +13,6 @@
 namespace znni {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A network of one pooling, of field of view 8, in rungs of patches of 9, 11, ... voxels per axis.
