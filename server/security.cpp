@@ -5,7 +5,7 @@
 #include <string>
 
 #include "proto/convert/read_file.hpp"
-#include "server/certificates.hpp"
+#include "server/certificate_warnings.hpp"
 
 namespace znni {
 namespace {
@@ -48,17 +48,19 @@ Result<Security> read_security(const Options& options) {
   if (!certificate) return certificate.error();
   Result<PemFile> key = read_pem(options.server_key);
   if (!key) return key.error();
-  Result<std::vector<std::string>> warnings = check_pair(*certificate, *key, now);
-  if (!warnings) return warnings.error();
-  security.warnings = *std::move(warnings);
+  const Result<std::vector<Validity>> validities = check_pair(*certificate, *key, now);
+  if (!validities) return validities.error();
+  security.warnings = certificate_warnings(*certificate, *validities, "clients refuse it");
   certificates.certificate = std::move(certificate->text);
   certificates.key = std::move(key->text);
   if (options.use_ssl_mutual) {
     Result<PemFile> authority = read_pem(options.root_cert);
     if (!authority) return authority.error();
-    const Result<std::vector<std::string>> more = check_authorities(*authority, now);
-    if (!more) return more.error();
-    security.warnings.insert(security.warnings.end(), more->begin(), more->end());
+    const Result<std::vector<Validity>> theirs = check_authorities(*authority, now);
+    if (!theirs) return theirs.error();
+    const std::vector<std::string> more =
+        certificate_warnings(*authority, *theirs, "clients with certificates of it are refused");
+    security.warnings.insert(security.warnings.end(), more.begin(), more.end());
     certificates.client_authority = std::move(authority->text);
   }
   security.certificates = std::move(certificates);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/server/made_certificate.hpp"
+#include "tests/proto/tls/made_certificate.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace znni {

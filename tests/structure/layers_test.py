@@ -34,6 +34,7 @@ TABLE = {
     **{f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[:number + 1])), ())
        for number, room in enumerate(ROOMS)},
     "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
+    "proto/tls/": ((*CORE, "proto/tls/"), ("openssl/",)),
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
@@ -41,8 +42,7 @@ TABLE = {
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
     **{f"server/rpc/{room}/": ((*RPC, *(f"server/rpc/{lower}/" for lower in RPC_ROOMS[:number + 1])), RPC_LIBRARIES)
        for number, room in enumerate(RPC_ROOMS)},
-    "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/",
-                                                         "openssl/")),
+    "server/": ((*STORE, "proto/tls/", "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/")),
     "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/calls/call_record.hpp",
                          "server/rpc/calls/refusal.hpp", "server/rpc/connections/connection_facts.hpp",
                          "server/rpc/connections/owned_descriptor.hpp", "server/rpc/connections/paced.hpp",

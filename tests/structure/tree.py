@@ -3,7 +3,7 @@
 import pathlib
 import subprocess
 
-SOURCE_FOLDERS = ("primitives", "planner", "proto/convert", "server", "client")
+SOURCE_FOLDERS = ("primitives", "planner", "proto/convert", "proto/tls", "server", "client")
 
 
 def files(root, folders=SOURCE_FOLDERS, endings=(".hpp", ".cpp", ".cu")):

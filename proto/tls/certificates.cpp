@@ -1,4 +1,4 @@
-#include "server/certificates.hpp"
+#include "proto/tls/certificates.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -40,6 +40,23 @@ std::vector<Certificate> certificates_of(const PemFile& file) {
   return all;
 }
 
+Key key_of(const PemFile& file) {
+  const Bio bio = bio_of(file);
+  Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
+  ERR_clear_error();
+  return key;
+}
+
+Error no_certificate(const PemFile& file, const std::string& right) {
+  if (key_of(file) != nullptr) return wrong(file, "holds a private key and no certificate that can be read", right);
+  return wrong(file, "holds no certificate that can be read", right);
+}
+
+Error no_key(const PemFile& file) {
+  const std::string also = certificates_of(file).empty() ? "holds " : "holds a certificate and ";
+  return wrong(file, also + "no private key that can be read", "one as PEM, without a passphrase,");
+}
+
 std::string date_text(const ASN1_TIME* time) {
   std::tm date{};
   std::array<char, 32> text{};
@@ -48,48 +65,40 @@ std::string date_text(const ASN1_TIME* time) {
   return text.data();
 }
 
-// Returns "" where the certificate is valid for longer; otherwise what is wrong, with its `consequence`.
-std::string validity_warning(const X509& certificate, const std::string& consequence, std::time_t now) {
+Validity validity_of(const X509& certificate, std::time_t now) {
   constexpr std::time_t day = 24 * 60 * 60;
   const ASN1_TIME* const begin = X509_get0_notBefore(&certificate);
   const ASN1_TIME* const end = X509_get0_notAfter(&certificate);
   std::time_t soon = now + days_of_warning * day;
-  if (X509_cmp_time(begin, &now) > 0) return "is not valid before " + date_text(begin) + ": " + consequence;
-  if (X509_cmp_time(end, &now) <= 0) return "expired on " + date_text(end) + ": " + consequence;
-  if (X509_cmp_time(end, &soon) <= 0) return "expires on " + date_text(end) + ": renew it and restart";
+  if (X509_cmp_time(begin, &now) > 0) return {"is not valid before " + date_text(begin), ""};
+  if (X509_cmp_time(end, &now) <= 0) return {"expired on " + date_text(end), ""};
+  if (X509_cmp_time(end, &soon) <= 0) return {"", "expires on " + date_text(end)};
   return {};
 }
 
-std::vector<std::string> warnings_of(const PemFile& file, const std::vector<Certificate>& certificates,
-                                     const std::string& consequence, std::time_t now) {
-  std::vector<std::string> warnings;
-  for (std::size_t i = 0; i < certificates.size(); ++i) {
-    const std::string warning = validity_warning(*certificates[i], consequence, now);
-    if (warning.empty()) continue;
-    const std::string which = certificates.size() == 1 ? "the certificate" : "certificate " + std::to_string(i + 1);
-    warnings.push_back(file.name + ": " + which + " " + warning);
-  }
-  return warnings;
+std::vector<Validity> validities_of(const std::vector<Certificate>& certificates, std::time_t now) {
+  std::vector<Validity> validities;
+  for (const Certificate& certificate : certificates) validities.push_back(validity_of(*certificate, now));
+  return validities;
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> check_pair(const PemFile& certificate, const PemFile& key, std::time_t now) {
+Result<std::vector<Validity>> check_pair(const PemFile& certificate, const PemFile& key, std::time_t now) {
   const std::vector<Certificate> chain = certificates_of(certificate);
-  if (chain.empty()) return wrong(certificate, "holds no certificate that can be read", "one as PEM");
-  const Bio bio = bio_of(key);
-  const Key own(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
-  if (own == nullptr) return wrong(key, "holds no private key that can be read", "one as PEM, without a passphrase,");
+  if (chain.empty()) return no_certificate(certificate, "one as PEM");
+  const Key own = key_of(key);
+  if (own == nullptr) return no_key(key);
   if (X509_check_private_key(chain.front().get(), own.get()) != 1) {
     return wrong(key, "is not the key of the certificate in " + certificate.name, "the one it was made with");
   }
-  return warnings_of(certificate, chain, "clients refuse it", now);
+  return validities_of(chain, now);
 }
 
-Result<std::vector<std::string>> check_authorities(const PemFile& authorities, std::time_t now) {
+Result<std::vector<Validity>> check_authorities(const PemFile& authorities, std::time_t now) {
   const std::vector<Certificate> all = certificates_of(authorities);
-  if (all.empty()) return wrong(authorities, "holds no certificate that can be read", "one of an authority, as PEM,");
-  return warnings_of(authorities, all, "clients with certificates of it are refused", now);
+  if (all.empty()) return no_certificate(authorities, "one of an authority, as PEM,");
+  return validities_of(all, now);
 }
 
 }  // namespace znni

@@ -1,4 +1,4 @@
-#include "tests/server/made_certificate.hpp"
+#include "tests/proto/tls/made_certificate.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>
