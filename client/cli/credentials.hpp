@@ -1,6 +1,7 @@
 // Reads certificates and token from the files that the command line names, for a daemon that authenticates its clients.
 #pragma once
 
+#include <ctime>
 #include <string>
 
 #include "client/cpp/connection.hpp"
@@ -15,7 +16,8 @@ struct CredentialFiles {
   bool operator==(const CredentialFiles&) const = default;
 };
 
-// Reads the files. Errors name the option and the file.
-[[nodiscard]] Result<Credentials> read_credentials(const CredentialFiles& files);
+// Reads the files, and checks that certificates and key are some that TLS can use at `now`. Errors name the option and
+// the file.
+[[nodiscard]] Result<Credentials> read_credentials(const CredentialFiles& files, std::time_t now = std::time(nullptr));
 
 }  // namespace znni::client
