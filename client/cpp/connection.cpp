@@ -105,13 +105,22 @@ bool is_unanswered(const grpc::Status& status, const grpc::ClientContext& contex
          (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && has_deadline);
 }
 
+// Returns what to look at if nothing answers. TLS ends a connection without a reason that gRPC could tell.
+std::string question(bool uses_tls) {
+  if (!uses_tls) return "is znnid running there?";
+  return "is znnid running there, with TLS? does it ask for a client certificate that its --grpc-root-cert signed?";
+}
+
 // Sets a deadline, so that the call ends if nothing answers.
 void limit_time(grpc::ClientContext& context) { context.set_deadline(std::chrono::system_clock::now() + answer_time); }
 
 }  // namespace
 
 Connection::Connection(std::string address, const Credentials& credentials)
-    : address_(std::move(address)), token_(credentials.token), channel_(open_channel(address_, credentials)) {}
+    : address_(std::move(address)),
+      token_(credentials.token),
+      uses_tls_(!credentials.authority.empty()),
+      channel_(open_channel(address_, credentials)) {}
 
 void Connection::identify(grpc::ClientContext& context) const {
   if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
@@ -124,7 +133,7 @@ Result<bool> Connection::ready() const {
   inference::ServerReadyResponse answer;
   const auto stub = inference::GRPCInferenceService::NewStub(channel_);
   const grpc::Status status = stub->ServerReady(&context, {}, &answer);
-  if (!status.ok()) return to_error(status, context, address_);
+  if (!status.ok()) return to_error(status, context);
   return answer.ready();
 }
 
@@ -135,7 +144,7 @@ Result<std::map<std::string, std::string>> Connection::models() const {
   inference::RepositoryIndexResponse answer;
   const auto stub = inference::GRPCInferenceService::NewStub(channel_);
   const grpc::Status status = stub->RepositoryIndex(&context, {}, &answer);
-  if (!status.ok()) return to_error(status, context, address_);
+  if (!status.ok()) return to_error(status, context);
   std::map<std::string, std::string> models;
   for (const auto& model : answer.models()) {
     models[model.name()] = model.state() == "READY" ? "ready" : model.state() + " " + model.reason();
@@ -153,7 +162,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   limit_time(ready_context);
   identify(ready_context);
   if (const grpc::Status status = stub->ModelReady(&ready_context, ready_request, &ready); !status.ok()) {
-    return to_error(status, ready_context, address_);
+    return to_error(status, ready_context);
   }
   inference::ModelMetadataRequest request;
   request.set_name(name);
@@ -163,7 +172,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   limit_time(context);
   identify(context);
   if (const grpc::Status status = stub->ModelMetadata(&context, request, &answer); !status.ok()) {
-    return to_error(status, context, address_);
+    return to_error(status, context);
   }
   ModelFacts facts = facts_of(answer);
   facts.ready = ready.ready();
@@ -171,12 +180,10 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   return facts;
 }
 
-Error to_error(const grpc::Status& status, const grpc::ClientContext& context, const std::string& address) {
+Error Connection::to_error(const grpc::Status& status, const grpc::ClientContext& context) const {
   const ErrorCode code = code_of(status.error_code());
-  if (is_unanswered(status, context)) {
-    return {code, "no answer from " + address + ": " + status.error_message() + " (is znnid running there?)"};
-  }
-  return {code, status.error_message()};
+  if (!is_unanswered(status, context)) return {code, status.error_message()};
+  return {code, "no answer from " + address_ + ": " + status.error_message() + " (" + question(uses_tls_) + ")"};
 }
 
 }  // namespace znni::client

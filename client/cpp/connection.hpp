@@ -50,6 +50,10 @@ class Connection {
   // Adds the token, if there is one, to the call's metadata.
   void identify(grpc::ClientContext& context) const;
 
+  // Returns the Error of a failed call that has ended, in one line: the daemon's message, or that nothing answers at
+  // the address, with TLS as a reason where it is used.
+  [[nodiscard]] Error to_error(const grpc::Status& status, const grpc::ClientContext& context) const;
+
   // Returns whether the daemon would admit a request to each of the models that it is expected to serve.
   [[nodiscard]] Result<bool> ready() const;
   // Returns the names of the daemon's models, each with "ready" or its state and the reason.
@@ -61,12 +65,8 @@ class Connection {
  private:
   std::string address_;
   std::string token_;
+  bool uses_tls_;
   std::shared_ptr<grpc::Channel> channel_;
 };
-
-// Returns the Error of a failed call that has ended, in one line: the daemon's message, or that nothing answers at the
-// address.
-[[nodiscard]] Error to_error(const grpc::Status& status, const grpc::ClientContext& context,
-                             const std::string& address);
 
 }  // namespace znni::client

@@ -209,7 +209,7 @@ Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& r
   if (error) return *error;
   if (uploader.error()) return *uploader.error();
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "interrupted"};
-  if (!status.ok()) return to_error(status, context, connection.address());
+  if (!status.ok()) return connection.to_error(status, context);
   if (!downloader.summary())
     return Error{ErrorCode::unavailable, "the daemon ended the stream before the output was complete"};
   return *downloader.summary();
@@ -222,7 +222,7 @@ Result<StreamOutlook> outlook(const Connection& connection, const VolumeRequest&
   v1::VolumeOutlook answer;
   const auto stub = v1::Volumes::NewStub(connection.channel());
   const grpc::Status status = stub->Outlook(&context, header_of(request), &answer);
-  if (!status.ok()) return to_error(status, context, connection.address());
+  if (!status.ok()) return connection.to_error(status, context);
   const StreamOutlook outlook{to_vec3(answer.part()), answer.predicted_seconds_in_parts(), answer.predicted_seconds()};
   if (!covers(outlook.part, Vec3::cube(1)) || !covers(to_vec3(answer.extent()), outlook.part)) {
     return Error{ErrorCode::internal, "the daemon names parts of " + to_string(outlook.part) + " of an output of " +

@@ -163,7 +163,9 @@ class OperationsTest(unittest.TestCase):
             own = self.status(daemon, "--tls-root-cert", folder / "ca.pem", "--tls-cert", folder / "client.pem",
                               "--tls-key", folder / "client.key")
             self.assertIn(MODEL, own.stdout)
-            self.assertNotEqual(self.status(daemon, "--tls-root-cert", folder / "ca.pem").returncode, 0)
+            unknown = self.status(daemon, "--tls-root-cert", folder / "ca.pem")
+            self.assertNotEqual(unknown.returncode, 0)
+            self.assertRegex(unknown.stderr, r"with TLS\? does it ask for a client certificate .*\)\n$")
             with self.tls_client(daemon, folder) as stranger, self.assertRaises(triton.InferenceServerException):
                 stranger.is_server_live()
 

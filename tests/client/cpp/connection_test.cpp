@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/client/fake_daemon.hpp"
+#include "tests/proto/tls/made_certificate.hpp"
 
 namespace znni::client {
 namespace {
@@ -67,6 +68,17 @@ TEST(Connection, NobodyThereIsOneLineWithTheAddress) {
   EXPECT_EQ(model.error().code, ErrorCode::unavailable);
   EXPECT_EQ(model.error().message.find("no answer from 127.0.0.1:1: "), 0U) << model.error().message;
   EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
+}
+
+TEST(Connection, NobodyThereMayBeAMatterOfTls) {
+  const auto ends_with = [](const Credentials& credentials, const std::string& end) {
+    const std::string message = Connection("127.0.0.1:1", credentials).ready().error().message;
+    EXPECT_TRUE(message.ends_with(end)) << message;
+  };
+  ends_with({}, " (is znnid running there?)");
+  ends_with({test::make_certificate(0, 1).certificate, "", "", ""},
+            " (is znnid running there, with TLS? does it ask for a client certificate that its --grpc-root-cert "
+            "signed?)");
 }
 
 }  // namespace
