@@ -6,12 +6,12 @@ import math
 import os
 from typing import Any
 
-import grpc
 import numpy as np
 
 from znni import __version__
 from znni.box import Roi
 from znni.connection import Connection
+from znni.credentials import read_credentials
 from znni.errors import InvalidError
 from znni.job import Job, plan_job
 from znni.model import Model
@@ -24,19 +24,6 @@ from znni.stores.opening import open_source, open_target
 from znni.stores.overlap import check_apart
 from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
-
-
-def _read(path: str | os.PathLike | None) -> bytes | None:
-    if path is None:
-        return None
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _credentials(root: Any, certificate: Any, key: Any) -> grpc.ChannelCredentials | None:
-    if root is None:
-        return None
-    return grpc.ssl_channel_credentials(_read(root), _read(key), _read(certificate))
 
 
 class Client:
@@ -55,9 +42,7 @@ class Client:
     def __init__(self, address: str, *, token: str = "", tls_root_cert: str | os.PathLike | None = None,
                  tls_cert: str | os.PathLike | None = None, tls_key: str | os.PathLike | None = None,
                  retry_seconds: float = 30) -> None:
-        if tls_root_cert is None and (tls_cert is not None or tls_key is not None):
-            raise ValueError("tls_cert and tls_key found without tls_root_cert, expected all three")
-        self._connection = Connection(address, _credentials(tls_root_cert, tls_cert, tls_key), token)
+        self._connection = Connection(address, read_credentials(tls_root_cert, tls_cert, tls_key), token)
         self._retry_seconds = retry_seconds
 
     def __enter__(self) -> Client:

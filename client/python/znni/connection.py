@@ -7,7 +7,7 @@ from typing import Any, Iterator
 import grpc
 
 from znni import wire
-from znni.errors import from_rpc
+from znni.errors import Error, from_rpc
 from znni.model import Model, model_of
 
 _ANSWER_SECONDS = 10
@@ -23,6 +23,7 @@ class Connection:
 
     def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None, token: str = "") -> None:
         self.address = address
+        self._tls = credentials is not None
         self._metadata = [("authorization", f"Bearer {token}")] if token else []
         self._channel = (grpc.secure_channel(address, credentials, _OPTIONS) if credentials
                          else grpc.insecure_channel(address, _OPTIONS))
@@ -37,7 +38,11 @@ class Connection:
         try:
             return call(request, timeout=_ANSWER_SECONDS, metadata=self._metadata)
         except grpc.RpcError as error:
-            raise from_rpc(error, self.address) from None
+            raise self.explained(error) from None
+
+    def explained(self, error: grpc.RpcError) -> Error:
+        """Returns the Error of a call that ended with a status."""
+        return from_rpc(error, self.address, self._tls)
 
     def stream(self, requests: Iterator[Any]) -> Any:
         """Returns a call of Volumes.Infer, which iterates over ``requests`` in a thread of its own."""

@@ -62,6 +62,11 @@ _KINDS: dict[grpc.StatusCode, type[Error]] = {
     grpc.StatusCode.FAILED_PRECONDITION: ReplacedError,
 }
 
+_QUESTION = "is znnid running there?"
+# TLS ends a connection without a reason that gRPC could tell.
+_TLS_QUESTION = ("is znnid running there, with TLS? does it ask for a client certificate that its --grpc-root-cert "
+                 "signed?")
+
 
 def is_unanswered(error: grpc.RpcError) -> bool:
     """Returns whether gRPC or a proxy made this status because no daemon answered: znnid marks its own."""
@@ -70,9 +75,9 @@ def is_unanswered(error: grpc.RpcError) -> bool:
     return silent and "answered-by" not in marks
 
 
-def from_rpc(error: grpc.RpcError, address: str) -> Error:
-    """Returns the Error of a call that ended with a status, in one line."""
+def from_rpc(error: grpc.RpcError, address: str, tls: bool = False) -> Error:
+    """Returns the Error of a call that ended with a status, in one line, with TLS as a reason where it is used."""
     message = " ".join((error.details() or error.code().name).split())
     if is_unanswered(error):
-        message = f"no answer from {address}: {message} (is znnid running there?)"
+        message = f"no answer from {address}: {message} ({_TLS_QUESTION if tls else _QUESTION})"
     return _KINDS.get(error.code(), Error)(message, error.code())

@@ -11,7 +11,7 @@ import grpc
 from znni.box import Box
 from znni.connection import Connection
 from znni.download import Download
-from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError, from_rpc
+from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import Job
 from znni.kept_writer import KeptWriter
 from znni.padded_source import PaddedSource
@@ -111,7 +111,7 @@ class Run:
                 raise upload.error from None
             if isinstance(error, Error):
                 raise
-            raise self._explained(from_rpc(error, self._connection.address), source) from None
+            raise self._explained(self._connection.explained(error), source) from None
         finally:
             call.cancel()
             upload.close()

@@ -13,6 +13,7 @@ from znni import patience
 from znni.stores import remote
 
 from fake_daemon import Broken, FakeDaemon
+from made_certificate import make_certificate
 from s3_server import S3Server
 
 VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
@@ -107,9 +108,11 @@ class ClientTest(unittest.TestCase):
             znni.Client("host:1", tls_key="key.pem")
 
     def test_tls(self):
-        with tempfile.NamedTemporaryFile() as file:
-            client = znni.Client(self.enterContext(FakeDaemon().served()), tls_root_cert=file.name, retry_seconds=0)
-            with client, self.assertRaises(znni.UnavailableError):  # the daemon has no TLS
+        with tempfile.TemporaryDirectory() as folder:
+            make_certificate(folder, "own")
+            client = znni.Client(self.enterContext(FakeDaemon().served()), tls_root_cert=f"{folder}/own.pem",
+                                 retry_seconds=0)
+            with client, self.assertRaisesRegex(znni.UnavailableError, "with TLS"):  # the daemon has none
                 client.models()
 
 

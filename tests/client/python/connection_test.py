@@ -46,6 +46,12 @@ class ConnectionTest(unittest.TestCase):
         with self.assertRaisesRegex(UnavailableError, r"^no answer from 127.0.0.1:1: .*\(is znnid running there\?\)$"):
             connection.models()
 
+    def test_nothing_answers_with_tls(self):
+        connection = Connection("127.0.0.1:1", grpc.ssl_channel_credentials())
+        self.addCleanup(connection.close)
+        with self.assertRaisesRegex(UnavailableError, r"\(is znnid running there, with TLS\? .* signed\?\)$"):
+            connection.models()
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -45,6 +45,9 @@ class ErrorsTest(unittest.TestCase):
     def test_nothing_answers(self):
         error = from_rpc(Status(grpc.StatusCode.UNAVAILABLE, "refused", marked=False), "host:1")
         self.assertEqual(str(error), "no answer from host:1: refused (is znnid running there?)")
+        error = from_rpc(Status(grpc.StatusCode.UNAVAILABLE, "closed", marked=False), "host:1", tls=True)
+        self.assertEqual(str(error), "no answer from host:1: closed (is znnid running there, with TLS? does it ask for "
+                                     "a client certificate that its --grpc-root-cert signed?)")
 
 
 if __name__ == "__main__":
