@@ -23,6 +23,7 @@ TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "integer", "minimum": 0}, {"ty
 NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"}
 PORT = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 65535}, {"type": "string", "pattern": "^[a-z][a-z0-9-]{0,14}$"}]}
 LABELS = {"type": "object", "additionalProperties": TEXT, "minProperties": 1}
+DURATION = {"type": "string", "pattern": r"^\d+[smh]$"}
 QUANTITY = {"anyOf": [NUMBER, {"type": "string", "pattern": r"^\d+(\.\d+)?(m|Ki|Mi|Gi|Ti)?$"}]}
 AMOUNTS = {"type": "object", "minProperties": 1, "additionalProperties": False,
            "properties": {"cpu": QUANTITY, "memory": QUANTITY, "storage": QUANTITY, "nvidia.com/gpu": NUMBER}}
@@ -72,6 +73,11 @@ SPECS = {
             metric_=strict(name_=TEXT, selector=SELECTOR), target_=strict(type_=words("AverageValue"), averageValue_=QUANTITY)))),
         behavior=strict(scaleDown=strict(stabilizationWindowSeconds_=NUMBER)))),
     "Pod": ("v1", POD),
+    "ServiceMonitor": ("monitoring.coreos.com/v1", strict(
+        jobLabel=TEXT, selector_=SELECTOR, endpoints_=listed(strict(port_=PORT, interval=DURATION)))),
+    "PrometheusRule": ("monitoring.coreos.com/v1", strict(groups_=listed(strict(name_=TEXT, rules_=listed(strict(
+        alert_=TEXT, expr_=TEXT, labels_=strict(severity_=words("critical", "warning", "info")),
+        annotations_=strict(summary_=TEXT, description_=TEXT), **{"for": DURATION})))))),
     "Job": ("batch/v1", strict(
         completionMode_=words("Indexed"), completions_=NUMBER, parallelism_=NUMBER, backoffLimit=NUMBER,
         template_=TEMPLATE)),

@@ -23,7 +23,7 @@ if shutil.which("kubectl") is None:
 
 PLANNER, ROOT = sys.argv.pop(), pathlib.Path(sys.argv.pop()).resolve()
 K8S = ROOT / "deploy/k8s"
-BUILT = ("overlays/cpu", "overlays/gpu", "job", "models")
+BUILT = ("overlays/cpu", "overlays/gpu", "job", "models", "monitoring")
 
 
 def run(*command):
@@ -73,6 +73,15 @@ class KustomizeTest(unittest.TestCase):
                              all_of_them["PodDisruptionBudget", "znnid"]["spec"]["selector"]["matchLabels"],
                              all_of_them["NetworkPolicy", "znnid"]["spec"]["podSelector"]["matchLabels"]):
                 self.assertTrue(selector and selector.items() <= labels.items(), selector)
+
+    def test_the_operator_finds_the_service_and_its_metrics(self):
+        service = manifests("overlays/cpu")["Service", "znnid"]
+        monitor = manifests("monitoring")["ServiceMonitor", "znnid"]["spec"]
+        labels = service["metadata"]["labels"]
+        self.assertLessEqual(monitor["selector"]["matchLabels"].items(), labels.items())
+        self.assertEqual(labels[monitor["jobLabel"]], "znnid")
+        ports = {port["name"] for port in service["spec"]["ports"]}
+        self.assertLessEqual({endpoint["port"] for endpoint in monitor["endpoints"]}, ports)
 
     def test_names_of_ports_and_volumes_meet(self):
         all_of_them = manifests("overlays/cpu")
