@@ -18,7 +18,11 @@ except ImportError as missing:
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
 # Of Prometheus itself, in queries.
-WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job", "place", "reason"}
+WORDS = {"sum", "by", "rate", "max", "histogram_quantile", "model", "state", "pool", "code", "instance", "job", "place",
+         "reason", "stage", "le"}
+# Metrics of a daemon, not of one of its models.
+WITHOUT_MODEL = {"znni_memory_budget_bytes", "znni_memory_used_bytes", "znni_seconds_without_progress",
+                 "znni_refusals_total", "znni_connections", "znni_connections_limit", "process_resident_memory_bytes"}
 
 
 def read(name):
@@ -75,6 +79,17 @@ class WatchingTest(unittest.TestCase):
                 self.assertIn(re.sub(r"_(sum|count|bucket)$", "", name), known, query)
         scaling = yaml.safe_load((ROOT / "deploy/k8s/base/scaling.yaml").read_text())
         self.assertIn(scaling["spec"]["metrics"][0]["pods"]["metric"]["name"], known)
+
+    def test_the_dashboard_shows_the_daemons_and_models_that_are_chosen(self):
+        variables = {one["name"]: one for one in self.dashboard()["templating"]["list"]}
+        self.assertEqual(set(variables), {"instance", "model"})
+        for variable in variables.values():
+            self.assertTrue(variable["includeAll"] and variable["multi"], variable["name"])
+            self.assertEqual(variable["allValue"], ".*")  # with what stands for all, a metric may lack the label
+        for target in (target for panel in self.dashboard()["panels"] for target in panel["targets"]):
+            for name, labels in re.findall(r"\b((?:znni|process)_\w+)(\{[^}]*\})?", target["expr"]):
+                self.assertIn('instance=~"$instance"', labels, target["expr"])
+                self.assertEqual('model=~"$model"' in labels, name not in WITHOUT_MODEL, target["expr"])
 
     def test_the_dashboard_is_provisioned(self):
         folder = read("grafana/provisioning/dashboards/znni.yaml")["providers"][0]["options"]["path"]

@@ -26,10 +26,18 @@ def answers(url, query):
     return [float(series["value"][1]) for series in result]
 
 
+def of_all(query, chosen):
+    """The query as Grafana asks it for all daemons and models."""
+    for name, value in chosen.items():
+        query = query.replace(name, value)
+    return query
+
+
 def main():
     url, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     dashboard = json.loads((folder / "grafana/dashboards/znni.json").read_text())
-    left = {target["expr"] for panel in dashboard["panels"] for target in panel["targets"]}
+    chosen = {f"${one['name']}": one["allValue"] for one in dashboard["templating"]["list"]}
+    left = {of_all(target["expr"], chosen) for panel in dashboard["panels"] for target in panel["targets"]}
     count, end = len(left), time.monotonic() + PATIENCE_S
     while left and time.monotonic() < end:
         # Not a number is nothing that a panel could draw.
