@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import platform
 import shutil
 import tempfile
 
-_PREFIX = "znni-own-"
+_PREFIX = f"znni-own-{platform.node()}-"  # where hosts share a file system, locks may hold on one of them only
 
 
 class OwnFolder:
     """Is a new folder ``name``, which cleanup() removes. A process that was killed leaves its folder behind: the next
-    OwnFolder of any process removes it. While the process lives, the kernel keeps a lock on the folder."""
+    OwnFolder of any process of this machine removes it. While the process lives, the kernel keeps a lock on the folder."""
 
     def __init__(self) -> None:
         _remove_abandoned()
@@ -39,7 +40,9 @@ def _lock(handle: int, waits: bool) -> bool:
 
 def _remove_abandoned() -> None:
     """Removes folders whose process has ended. Leaves empty ones: theirs may not have locked it yet."""
-    for folder in pathlib.Path(tempfile.gettempdir()).glob(_PREFIX + "*"):
+    for folder in pathlib.Path(tempfile.gettempdir()).glob("znni-own-*"):
+        if folder.name.rpartition("-")[0] + "-" != _PREFIX:
+            continue
         with contextlib.suppress(OSError):  # of another user, or removed meanwhile
             handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
             try:

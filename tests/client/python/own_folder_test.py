@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from unittest import mock
 
 from znni.own_folder import OwnFolder
 
+_PREFIX = f"znni-own-{platform.node()}-"
 _MAKES_ONE = """
 import pathlib, sys
 from znni.own_folder import OwnFolder
@@ -41,17 +43,26 @@ class OwnFolderTest(unittest.TestCase):
         killed, lives = (process.stdout.readline().strip() for process in processes)
         processes[0].kill()
         processes[0].communicate()
-        for name in ("znni-plans-0", "znni-own-0"):  # of a daemon; of a process that has not locked it yet
+        for name in ("znni-plans-0", _PREFIX + "0"):  # of a daemon; of a process that has not locked it yet
             (self.folder / name).mkdir()
         (self.folder / "znni-plans-0/plan").touch()
-        (self.folder / "znni-own-1").symlink_to(self.folder / "znni-plans-0")
+        (self.folder / (_PREFIX + "1")).symlink_to(self.folder / "znni-plans-0")
         self.assertTrue(os.path.exists(killed))
         own = OwnFolder()
-        kept = [lives, own.name, "znni-plans-0", "znni-own-0", "znni-own-1"]
+        kept = [lives, own.name, "znni-plans-0", _PREFIX + "0", _PREFIX + "1"]
         self.assertEqual(self.names(), sorted(map(os.path.basename, kept)))
         self.assertEqual((os.listdir(lives), os.listdir(self.folder / "znni-plans-0")), (["file"], ["plan"]))
         processes[1].communicate()
         own.cleanup()
+
+    def test_those_of_other_machines_are_kept(self):
+        """Their processes may live, and their locks need not hold here."""
+        others = ["znni-own-other-0", f"{_PREFIX}other-0", f"znni-own-other-{platform.node()}-0"]
+        for name in others:
+            (self.folder / name).mkdir()
+            (self.folder / name / "file").touch()
+        OwnFolder().cleanup()
+        self.assertEqual(self.names(), sorted(others))
 
     def test_where_there_are_no_locks(self):
         with mock.patch("fcntl.flock", side_effect=OSError):
