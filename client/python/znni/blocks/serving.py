@@ -21,6 +21,7 @@ _PART = 1 << 20
 _ALONE_SECONDS = 600  # how long a daemon that runs already may be away
 _OTHERS_SECONDS = 10  # the same if there are others
 _AWAY_SECONDS = 60.0  # until one that was left is asked again; twice as long each time
+_MAX_AWAY_SECONDS = 3600.0
 
 
 def digests_of(network: str, config: str | None) -> dict[str, str]:
@@ -84,7 +85,7 @@ class Serving:
         self._form = form
         self._client: Client | None = None
         self._daemon: PrivateDaemon | None = None
-        self._away_seconds = _AWAY_SECONDS
+        self._away_seconds = _AWAY_SECONDS / 2  # before it is doubled for the first time
         self._return_at = 0.0
 
     def __enter__(self) -> Serving:
@@ -126,9 +127,9 @@ class Serving:
         ``error``, or what the daemon said last if it has ended."""
         explained = self._daemon.explained(error) if self._daemon else error
         self.stop()
+        if not self.has_moved:
+            self._stay_away()
         self._turn += 1
-        self._away_seconds = _AWAY_SECONDS
-        self._return_at = time.monotonic() + self._away_seconds
         return explained
 
     def stop(self) -> None:
@@ -152,8 +153,12 @@ class Serving:
         except Error:
             self.stop()
             self._turn, self._client, self.facts = turn, client, facts
-            self._away_seconds *= 2
-            self._return_at = time.monotonic() + self._away_seconds
+            self._stay_away()
+
+    def _stay_away(self) -> None:
+        """Sets when the first server is asked again: later each time, since it may answer and still fail each block."""
+        self._away_seconds = min(2 * self._away_seconds, _MAX_AWAY_SECONDS)
+        self._return_at = time.monotonic() + self._away_seconds
 
     def _connected(self) -> Client:
         if self._client is None:

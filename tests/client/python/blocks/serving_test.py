@@ -39,29 +39,42 @@ class ServingTest(JobCase):
             self.assertIs(serving.drop(error), error)
 
     def test_a_server_that_is_back_is_used_again(self):
+        now = self.enterContext(mock.patch.object(module.time, "monotonic", return_value=0.0))
         back = FakeDaemon(refusals=2)
         serving = self.serving(servers=[self.enterContext(back.served()), self.address])
         serving.drop(Error("gone"))
         serving.client()
         serving.client()
         self.assertEqual((serving.server, back.metadata), (self.address, []))  # it is not asked at once
-        with mock.patch.object(module, "_AWAY_SECONDS", 0):
-            serving.drop(Error("gone"))
-            serving.drop(Error("gone"))
-        serving.client()
-        for asked in (1, 2):  # while it loads
+        for asked, now.return_value in ((1, 60.0), (2, 180.0)):  # while it loads
             self.assertEqual(serving.client().model("same").name, "same")
             self.assertEqual((serving.server, len(back.metadata)), (self.address, asked))
+        now.return_value = 420.0
         serving.client().model("same")
         self.assertEqual((serving.server, serving.has_moved), (serving._servers[0], False))
         self.assertGreater(len(back.metadata), 3)
+
+    def test_a_server_that_answers_and_fails_each_block_is_asked_less_and_less(self):
+        now = self.enterContext(mock.patch.object(module.time, "monotonic", return_value=0.0))
+        sick = FakeDaemon()
+        serving = self.serving(servers=[self.enterContext(sick.served()), self.address])
+        failed_at = []
+        for minute in range(600):
+            now.return_value = 60.0 * minute
+            serving.client()
+            if not serving.has_moved:
+                failed_at.append(minute)
+                serving.drop(Error("failed"))
+                serving.client()
+        self.assertEqual(failed_at[:8], [0, 1, 3, 7, 15, 31, 63, 123])
+        self.assertEqual(failed_at[8:], [123 + 60 * hour for hour in range(1, len(failed_at) - 7)])
 
     def test_a_server_that_is_back_with_other_weights_is_left_alone(self):
         back = FakeDaemon(properties={"fingerprint": "b"})
         self.daemon.properties = {"fingerprint": "a"}
         form = {"fingerprint": "a"}
-        serving = self.serving(servers=[self.enterContext(back.served()), self.address], form=form)
         with mock.patch.object(module, "_AWAY_SECONDS", 0):
+            serving = self.serving(servers=[self.enterContext(back.served()), self.address], form=form)
             for _ in range(2):
                 self.assertEqual(serving.client().model("same").properties["fingerprint"], "a")
                 self.assertEqual((serving.server, serving.facts.properties["fingerprint"]), (self.address, "a"))
