@@ -148,7 +148,9 @@ class Serving:
         turn, client, facts = self._turn, self._client, self.facts
         self._turn, self._client = self._first_turn, None
         try:
-            self._use(Client(self.server, retry_seconds=0))
+            with Client(self.server, retry_seconds=0) as asked:
+                asked.model(self.model)
+            self._use(self._connect())
             client.close()
         except Error:
             self.stop()

@@ -5,13 +5,15 @@ import json
 import os
 from unittest import mock
 
+import grpc
+import numpy as np
 from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 from znni.stores.tensors import error_of
 
-from fake_daemon import FakeDaemon
+from fake_daemon import FakeDaemon, Refused
 from job_case import JobCase
 
 
@@ -53,6 +55,16 @@ class ServingTest(JobCase):
         serving.client().model("same")
         self.assertEqual((serving.server, serving.has_moved), (serving._servers[0], False))
         self.assertGreater(len(back.metadata), 3)
+
+    def test_a_server_that_is_back_is_waited_for_if_it_is_full(self):
+        back = FakeDaemon([Refused(grpc.StatusCode.UNAVAILABLE, "the queue is full")])
+        with mock.patch.object(module, "_AWAY_SECONDS", 0):
+            serving = self.serving(servers=[self.enterContext(back.served()), self.address])
+            serving.drop(Error("gone"))
+            serving.client()
+        volume = np.ones((2, 3, 4), np.float32)
+        np.testing.assert_array_equal(serving.client().predict("same", volume, progress=False), volume)
+        self.assertEqual((serving.has_moved, len(back.headers)), (False, 2))
 
     def test_a_server_that_answers_and_fails_each_block_is_asked_less_and_less(self):
         now = self.enterContext(mock.patch.object(module.time, "monotonic", return_value=0.0))
