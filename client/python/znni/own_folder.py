@@ -43,8 +43,8 @@ def _remove_abandoned() -> None:
     for folder in pathlib.Path(tempfile.gettempdir()).glob("znni-own-*"):
         if folder.name.rpartition("-")[0] + "-" != _PREFIX:
             continue
-        with contextlib.suppress(OSError):  # of another user, or removed meanwhile
-            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+        with contextlib.suppress(OSError):  # of another user, no folder, or removed meanwhile
+            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
             try:
                 if os.fstat(handle).st_uid == os.geteuid() and os.listdir(handle) and _lock(handle, waits=False):
                     shutil.rmtree(folder, ignore_errors=True)

@@ -55,6 +55,12 @@ class OwnFolderTest(unittest.TestCase):
         processes[1].communicate()
         own.cleanup()
 
+    def test_a_pipe_of_such_a_name_is_not_waited_for(self):
+        os.mkfifo(self.folder / (_PREFIX + "0"))
+        found = subprocess.run([sys.executable, "-c", _MAKES_ONE], input="", capture_output=True, text=True, timeout=60,
+                               check=True, env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertIn(_PREFIX, found.stdout)
+
     def test_those_of_other_machines_are_kept(self):
         """Their processes may live, and their locks need not hold here."""
         others = ["znni-own-other-0", f"{_PREFIX}other-0", f"znni-own-other-{platform.node()}-0"]
