@@ -32,7 +32,7 @@ def sync(path: str | os.PathLike) -> None:
 def _remove_abandoned(path: pathlib.Path, new: pathlib.Path) -> None:
     """Removes what others that were killed left of a file that ``new`` becomes."""
     for old in path.parent.glob(f".{glob.escape(path.name)}.*"):
-        with contextlib.suppress(FileNotFoundError):  # another process was faster
+        with contextlib.suppress(OSError):  # another process was faster, or it is of another user
             if old != new and _UNFINISHED.fullmatch(old.name) and _is_abandoned(old, new):
                 old.unlink()
 
@@ -40,14 +40,14 @@ def _remove_abandoned(path: pathlib.Path, new: pathlib.Path) -> None:
 def _is_abandoned(old: pathlib.Path, new: pathlib.Path) -> bool:
     """Returns whether a file was being written by a process of this machine that has ended, or a minute before
     ``new``."""
-    host, pid, _ = old.name.rsplit(".", 2)
-    if host.endswith(f".{os.uname().nodename}"):
+    name_and_host, pid, _ = old.name.rsplit(".", 2)
+    if name_and_host == new.name.rsplit(".", 2)[0]:
         try:
             os.kill(int(pid), 0)
         except ProcessLookupError:
             return True
-        except PermissionError:  # of another user
-            return False
+        except PermissionError:  # another user's, which may have the number of one that has ended
+            pass
     return new.stat().st_mtime - old.stat().st_mtime > _UNFINISHED_SECONDS
 
 

@@ -70,13 +70,33 @@ class FolderTest(unittest.TestCase):
         folder = self.folder / "v/b"
         folder.mkdir(parents=True)
         old = {f".c.{host}.{ended.pid}.1": 0, f".c.{host}.{own}.1": 0, ".c.other.1.1": 0, ".c.other.1.2": 120,
-               f".c.{host}.{own}.2": 120, ".c.notes": 120, f".d.{host}.{ended.pid}.1": 0}
+               f".c.{host}.{own}.2": 120, ".c.notes": 120, f".d.{host}.{ended.pid}.1": 0,
+               f".c.a.{host}.{ended.pid}.1": 0}
         for name, seconds in old.items():
             (folder / name).touch()
             os.utime(folder / name, (time.time() - seconds,) * 2)
         self.place.write("b/c", b"x")
         self.assertEqual(sorted(os.listdir(folder)), sorted(
-            ["c", f".c.{host}.{own}.1", ".c.other.1.1", ".c.notes", f".d.{host}.{ended.pid}.1"]))
+            ["c", f".c.{host}.{own}.1", ".c.other.1.1", ".c.notes", f".d.{host}.{ended.pid}.1",
+             f".c.a.{host}.{ended.pid}.1"]))
+
+    def test_what_others_did_not_finish_may_stay(self):
+        """It cannot be removed."""
+        left = self.folder / "v/.c.other.1.1"
+        left.mkdir(parents=True)
+        os.utime(left, (time.time() - 120,) * 2)
+        self.place.write("c", b"x")
+        self.assertEqual(sorted(os.listdir(self.folder / "v")), [left.name, "c"])
+
+    def test_what_another_users_process_with_the_same_number_did_not_finish_is_removed(self):
+        host = os.uname().nodename
+        (self.folder / "v").mkdir()
+        for name, seconds in ((f".c.{host}.1.1", 120), (f".c.{host}.1.2", 0)):
+            (self.folder / "v" / name).touch()
+            os.utime(self.folder / "v" / name, (time.time() - seconds,) * 2)
+        with mock.patch.object(module.os, "kill", side_effect=PermissionError):
+            self.place.write("c", b"x")
+        self.assertEqual(sorted(os.listdir(self.folder / "v")), [f".c.{host}.1.2", "c"])
 
     def test_files_that_are_there_are_synced_with_their_folders(self):
         self.place.write("b/c", b"x")
