@@ -20,6 +20,7 @@ from znni.model import Model
 from znni.stores.address import absolute
 from znni.stores.opening import check_output, check_shared, open_shared_target, open_source
 from znni.stores.overlap import check_apart
+from znni.stores.place import is_unfinished
 from znni.stores.places import place_of
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -165,8 +166,11 @@ def _check_keeps_folder(wishes: Wishes) -> None:
     done."""
     check_output(wishes.output, wishes.overwrite)
     place = place_of(folder_of(wishes.output))
-    if not wishes.overwrite and place.read(COPY) is None and (names := place.all_names("")):
-        raise InvalidError(f"{place.path}: {names[0]} found, which no job made, but the job keeps what is done there: "
+    if wishes.overwrite or place.read(COPY) is not None:
+        return
+    others = [name for name in place.all_names("") if not is_unfinished(name, COPY)]  # of a plan that was killed
+    if others:
+        raise InvalidError(f"{place.path}: {others[0]} found, which no job made, but the job keeps what is done there: "
                            "move it, pass --overwrite to remove it, or name another output")
 
 

@@ -16,7 +16,6 @@ from typing import Any, Iterable
 from znni.errors import AccessError, InvalidError
 
 _MOST_NAMES = 5  # of what lies in a folder, in an error
-_UNFINISHED = re.compile(r"\..+\.\d+\.\d+")  # what Folder.write() leaves if it is killed
 _UNFINISHED_SECONDS = 60.0  # in which any is finished, if it is
 
 
@@ -29,11 +28,16 @@ def sync(path: str | os.PathLike) -> None:
         os.close(handle)
 
 
+def is_unfinished(name: str, of: str) -> bool:
+    """Returns whether a file is called as what Folder.write() leaves of the file ``of`` if it is killed."""
+    return re.fullmatch(rf"\.{re.escape(of)}\..+\.\d+\.\d+", name) is not None
+
+
 def _remove_abandoned(path: pathlib.Path, new: pathlib.Path) -> None:
     """Removes what others that were killed left of a file that ``new`` becomes."""
     for old in path.parent.glob(f".{glob.escape(path.name)}.*"):
         with contextlib.suppress(OSError):  # another process was faster, or it is of another user
-            if old != new and _UNFINISHED.fullmatch(old.name) and _is_abandoned(old, new):
+            if old != new and is_unfinished(old.name, path.name) and _is_abandoned(old, new):
                 old.unlink()
 
 
@@ -85,8 +89,7 @@ class Place(abc.ABC):
 
     @abc.abstractmethod
     def all_names(self, folder: str) -> list[str]:
-        """Returns the names of all files in the folder ``folder`` of this one and in those within, in order. Leaves out
-        those whose writing was interrupted."""
+        """Returns the names of all files in the folder ``folder`` of this one and in those within, in order."""
 
     @abc.abstractmethod
     def clear(self) -> None:
@@ -160,8 +163,7 @@ class Folder(Place):
         (self._folder / name).unlink(missing_ok=True)
 
     def all_names(self, folder: str) -> list[str]:
-        files = (path for path in (self._folder / folder).rglob("*")
-                 if path.is_file() and not _UNFINISHED.fullmatch(path.name))
+        files = (path for path in (self._folder / folder).rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self._folder)) for path in files)
 
     def clear(self) -> None:

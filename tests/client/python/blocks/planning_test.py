@@ -102,6 +102,14 @@ class PlanningTest(JobCase):
         shutil.rmtree(self.output)
         self.plan()  # what a job left behind is not in the way
 
+    def test_files_called_like_unfinished_ones_are_kept(self):
+        kept = self.folder / "out.zarr.job/.backup.2026.11"
+        kept.parent.mkdir()
+        kept.touch()
+        with self.assertRaisesRegex(InvalidError, r"out.zarr.job: .backup.2026.11 found, which no job made"):
+            self.plan()
+        self.assertTrue(kept.exists())
+
     def test_a_plan_that_was_killed_is_made_again(self):
         (self.folder / "out.zarr.job").mkdir()
         (self.folder / "out.zarr.job/.job.json.host-1.123.456").touch()

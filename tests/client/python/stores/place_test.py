@@ -11,7 +11,7 @@ from unittest import mock
 
 from znni.errors import AccessError, InvalidError
 from znni.stores import place as module
-from znni.stores.place import Folder
+from znni.stores.place import Folder, is_unfinished
 
 
 class FolderTest(unittest.TestCase):
@@ -52,16 +52,19 @@ class FolderTest(unittest.TestCase):
         self.assertRegex(steps[0][1], r"^\.a\.")
         self.assertEqual(steps[1:], [("name", "a"), ("sync", "v")])
 
-    def test_what_a_killed_process_did_not_finish_is_no_file(self):
-        self.place.write("b/.hidden.1", b"x")
+    def test_what_a_killed_process_did_not_finish_is_known_by_its_name(self):
+        for name in (".d.2026.11", ".c.2026.11", "c", "c.other.1.2"):
+            self.place.write(f"b/{name}", b"x")
         code = ("import os, sys; from znni.stores.place import Folder; os.replace = lambda *_: os._exit(3); "
                 "Folder(sys.argv[1]).write('b/c', b'x')")
         self.assertEqual(subprocess.run([sys.executable, "-c", code, self.place.path], check=False).returncode, 3)
-        self.assertEqual((len(os.listdir(self.folder / "v/b")), self.place.all_names("b")), (2, ["b/.hidden.1"]))
+        left = [name for name in os.listdir(self.folder / "v/b") if is_unfinished(name, "c")]
+        self.assertRegex(left.pop(), rf"^\.c\.{os.uname().nodename}\.")
+        self.assertEqual((left, len(self.place.all_names("b"))), ([], 5))
         with mock.patch.object(module, "sync", side_effect=OSError(28, os.strerror(28))):
             with self.assertRaisesRegex(OSError, "No space left"):
                 self.place.write("b/d", b"x")
-        self.assertEqual(len(os.listdir(self.folder / "v/b")), 2)
+        self.assertEqual(len(os.listdir(self.folder / "v/b")), 5)
 
     def test_what_others_did_not_finish_is_removed_with_the_next(self):
         host, own = os.uname().nodename, os.getpid()
