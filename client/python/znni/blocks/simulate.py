@@ -14,8 +14,10 @@ from znni.blocks.scenario import DASK, SHARDS, Machines, Work, measured_seconds,
 from znni.blocks.simulation import Outcome, Simulation
 from znni.blocks.spec import JobSpec, read_spec
 from znni.box import Triple, text_of
+from znni.errors import InvalidError
 
 _HOUR = 3600.0
+_MAX_LOSSES = 5.0  # of one machine in the time of one block, of which one in 148 tries is done then
 _UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _HEADS = ("machines", "time", "95 %", "machine-hours", "useful", "repeated", "read, written", "store busy", "price")
 
@@ -70,9 +72,22 @@ def _row(options: argparse.Namespace, work: Work, count: int) -> dict[str, Any]:
     slow_share, slow_factor = options.stragglers
     machines = Machines(count, options.start, options.bandwidth, options.node_bandwidth, slow_share, slow_factor,
                         options.lost, options.replaced)
+    _check_ends(work, machines)
     runs = [Simulation(work, machines, options.dealing, f"{options.seed}/{count}/{run}").run()
             for run in range(options.runs)]
     return summary(work, machines, runs, options.price_per_hour)
+
+
+def _check_ends(work: Work, machines: Machines) -> None:
+    """Raises InvalidError if machines are lost so often that blocks would hardly ever be done."""
+    rate = min(machines.machine_bandwidth, machines.bandwidth)
+    moved = (work.bytes_read + work.bytes_written) / rate
+    seconds = max(work.seconds) * (machines.slow_factor if machines.slow_share else 1.0) + moved
+    most = _HOUR * _MAX_LOSSES / seconds
+    if machines.lost_per_hour > most:
+        raise InvalidError(f"--lost: {machines.lost_per_hour:g} found, expected at most {most:.3g}: a block takes up "
+                           f"to {duration(seconds)}, in which a machine would be lost more than {_MAX_LOSSES:g} times: "
+                           "name a lower rate, or plan smaller blocks")
 
 
 def summary(work: Work, machines: Machines, runs: Sequence[Outcome], price: float | None) -> dict[str, Any]:
@@ -149,6 +164,6 @@ def _rate(text: str) -> float:
 def _stragglers(text: str) -> tuple[float, float]:
     match = re.fullmatch(r"(\d*\.?\d+):(\d*\.?\d+)", text)
     if not match or not 0 <= float(match[1]) <= 1 or float(match[2]) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' found, expected SHARE:FACTOR with a share of at most 1 and a factor "
-                                         "of at least 1, for example 0.05:2")
+        raise argparse.ArgumentTypeError(f"'{text}' found, expected SHARE:FACTOR with a share of at most 1 and a "
+                                         "factor of at least 1, for example 0.05:2")
     return float(match[1]), float(match[2])

@@ -76,6 +76,17 @@ class SimulateTest(JobCase):
         self.assertEqual(lost, again)
         self.assertNotEqual(lost, self.rows(*usual, "--lost", "6", "--seed", "2", "--dealing", "dask")[0])
 
+    def test_machines_that_are_lost_before_a_block_is_done(self):
+        usual = ("--extent", "64,64,20", "--nodes", "1", "--runs", "1")
+        slow_store = ("--seconds", "1", "--node-bandwidth", "1k")  # 655.36 s for 2 * 4 bytes a voxel
+        for arguments, least in ((("--seconds", "505"), 18000 / 505), (slow_store, 18000 / 656.36),
+                                 (("--seconds", "100", "--stragglers", "0.5:3"), 60)):
+            code, out, err = self.call(*usual, *arguments, "--lost", str(1.01 * least))
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1))
+            self.assertIn(f"expected at most {least:.3g}: a block takes up to", err)
+            self.assertIn("name a lower rate, or plan smaller blocks", err)
+        self.assertEqual(self.call(*usual, "--seconds", "100", "--stragglers", "0:3", "--lost", "130")[0], 0)
+
     def test_measured_seconds(self):
         self.run_shard(self.spec, Shard(0, 3))
         self.spec.marks.finish(0, {"digest": "", "seconds": 5.0, "skipped": None})
