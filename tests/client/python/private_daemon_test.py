@@ -102,6 +102,7 @@ class PrivateDaemonTest(unittest.TestCase):
         setpriv = shutil.which("setpriv")
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
+        ended = self.enterContext(open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)))
         self.program("echo started >&9")
         lines = ["#!/bin/sh", f"exec 9>{pipe}", "kill -9 $PPID", 'while grep -q "^PPid:.$PPID$" /proc/$$/status',
                  "do :; done", f'exec {setpriv} "$@"', ""]
@@ -109,9 +110,10 @@ class PrivateDaemonTest(unittest.TestCase):
         (self.folder / "setpriv").chmod(0o755)
         code = f"from znni.private_daemon import PrivateDaemon; PrivateDaemon({str(self.network)!r}).__enter__()"
         environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
-        with subprocess.Popen([sys.executable, "-c", code], env=environment) as killed:
-            self.assertEqual(pipe.read_text(), "")  # the end comes when no process has it
+        killed = subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=False)
         self.assertEqual(killed.returncode, -9)
+        os.set_blocking(ended.fileno(), True)
+        self.assertEqual(ended.read(), "")  # the end comes when no process has it
 
 
 if __name__ == "__main__":
