@@ -59,7 +59,8 @@ def _check_root(path: Any, now: float) -> None:
     authorities = _check_certificates("tls_root_cert", path, "PEM of a certificate of an authority").get_ca_certs()
     faults = [_fault(authority, now) for authority in authorities]
     if faults and all(faults):
-        raise InvalidError(f"tls_root_cert {os.fspath(path)}: a certificate that {faults[0]} found, expected a valid one")
+        raise InvalidError(f"tls_root_cert {os.fspath(path)}: a certificate that {faults[0]} found, expected a valid "
+                           "one")
 
 
 def _fault(certificate: dict[str, Any], now: float) -> str:

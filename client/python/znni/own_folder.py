@@ -14,7 +14,8 @@ _PREFIX = f"znni-own-{platform.node()}-"  # where hosts share a file system, loc
 
 class OwnFolder:
     """Is a new folder ``name``, which cleanup() removes. A process that was killed leaves its folder behind: the next
-    OwnFolder of any process of this machine removes it. While the process lives, the kernel keeps a lock on the folder."""
+    OwnFolder of any process of this machine removes it. While the process lives, the kernel keeps a lock on the
+    folder."""
 
     def __init__(self) -> None:
         _remove_abandoned()

@@ -50,7 +50,8 @@ class PlanningTest(JobCase):
         for block in ((128, 64, 20), (64, 64, 30), (999, 999, 999)):
             check_block(block, (64, 64, 20), output)
         for block in ((100, 64, 20), (64, 64, 10), (64, 0, 20)):
-            with self.assertRaisesRegex(InvalidError, "--block: .* expected multiples of the output's chunks, 64x64x20"):
+            expected = "--block: .* expected multiples of the output's chunks, 64x64x20"
+            with self.assertRaisesRegex(InvalidError, expected):
                 check_block(block, (64, 64, 20), output)
 
     def test_a_job_says_what_it_takes(self):
@@ -64,7 +65,8 @@ class PlanningTest(JobCase):
 
     def test_a_network_that_pads_reads_more(self):
         self.daemon.properties = {"padding_before": "3,0,2", "padding_after": "5,1,2"}
-        self.assertEqual(self.plan().predicted["bytes_read"], 4 * 20 * ((64 + 6) * (2 * 65 + 3) + (6 + 8) * (2 * 65 + 3)))
+        voxels = 20 * ((64 + 6) * (2 * 65 + 3) + (6 + 8) * (2 * 65 + 3))
+        self.assertEqual(self.plan().predicted["bytes_read"], 4 * voxels)
 
     def test_the_output_is_made_and_empty(self):
         spec = self.plan(dtype="uint8", block=None)

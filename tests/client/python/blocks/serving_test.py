@@ -121,7 +121,8 @@ class ServingTest(JobCase):
         serving = self.serving(servers=[other, self.address], form=form)
         serving.client()
         self.assertEqual(serving.facts.field_of_view, (1, 1, 1))
-        with self.assertRaisesRegex(InvalidError, r"model 'same': field_of_view \[3, 1, 1\] found, expected \[1, 1, 1\]"):
+        fault = r"model 'same': field_of_view \[3, 1, 1\] found, expected \[1, 1, 1\]"
+        with self.assertRaisesRegex(InvalidError, fault):
             self.serving(servers=[other], form=form).client()
 
     def test_a_server_with_other_weights_is_refused(self):

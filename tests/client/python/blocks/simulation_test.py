@@ -74,7 +74,8 @@ class SimulationTest(unittest.TestCase):
         self.assertAlmostEqual(statistics.fmean(slow) / 4000, 1.1, delta=0.02)
 
     def test_lost_machines(self):
-        """A block of c seconds takes (e^(rate c) - 1) / rate on machines that are lost at that rate, and e^(rate c) tries."""
+        """A block of c seconds takes (e^(rate c) - 1) / rate on machines that are lost at that rate, and e^(rate c)
+        tries."""
         rate, seconds, blocks = 18.0, 100.0, 4000
         tries = math.exp(rate / HOUR * seconds)
         deviation = math.sqrt(blocks * (1 - 1 / tries)) * tries
@@ -90,7 +91,8 @@ class SimulationTest(unittest.TestCase):
 
     def test_all_blocks_are_done_whatever_is_lost(self):
         for dealing in (SHARDS, DASK):
-            found = run(row(300, (50.0, 80.0), 10.0, 10.0), Machines(30, 20.0, 100.0, 20.0, 0.1, 2.0, 10.0, 90.0), dealing)
+            machines = Machines(30, 20.0, 100.0, 20.0, 0.1, 2.0, 10.0, 90.0)
+            found = run(row(300, (50.0, 80.0), 10.0, 10.0), machines, dealing)
             self.assertGreater(found.repeated, 0)
             self.assertGreaterEqual(found.bytes_moved, 300 * 20)
             self.assertLessEqual(found.bytes_moved, (300 + found.repeated) * 20)
