@@ -12,7 +12,7 @@ constexpr std::int64_t most_slabs = std::int64_t{1} << 16;
 
 Error no_slabs(const std::string& why) { return refused("the head cannot run in slabs: " + why); }
 
-// Each node up to `last` reads the one before it, and nobody else does.
+// Each node up to `last` reads the one before it, and no other does.
 bool is_chain(const Network& network, int last) {
   const std::vector<int> readers = last_readers(network);
   for (int node = 0; node <= last; ++node) {

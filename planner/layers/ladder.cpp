@@ -39,7 +39,7 @@ Result<void> check_host_only(const MemoryPlan& memory) {
   return {};
 }
 
-// Of all sockets.
+// Returns what the rungs take on all sockets together, weights included.
 MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs, int sockets) {
   MemoryUse use;
   use.weights = weight_bytes(network);

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// The places rise, and not all is on the CPU.
+// Fails if the places do not rise, or all is on the CPU.
 Result<void> check_places(const std::vector<SegmentDesign>& segments) {
   std::string found;
   bool in_order = segments.back().place != Place::cpu;

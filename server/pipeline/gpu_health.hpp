@@ -1,4 +1,5 @@
-// Whether the GPU of an engine is used, and why not: what fails stays lost until it is asked again and works.
+// Tells if the GPU of an engine is used, and if not, why. A GPU that fails stays lost until it is tried again and
+// works.
 #pragma once
 
 #include <mutex>
