@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "planner/base/text_table.hpp"
@@ -72,19 +73,22 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
 Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                     const SearchOptions& options, SearchLog* log) {
   SearchOptions own = options;
-  Result<Plan> best = SearchSession(network, spec, catalogue, costs, own).within(own.memory_limit, log);
+  auto session = std::make_unique<SearchSession>(network, spec, catalogue, costs, own);
+  Result<Plan> best = session->first_within(own.memory_limit, log);
   while (best && options.lifts_extent && own.most_extent < most_lifted_extent && !(own.stop && own.stop()) &&
          may_be_bounded(network, *best, own)) {
     own.most_extent = std::min(2 * own.most_extent, most_lifted_extent);
     SearchLog lifted;
-    Result<Plan> next = SearchSession(network, spec, catalogue, costs, own)
-                            .within(own.memory_limit, log == nullptr ? nullptr : &lifted);
+    auto further = std::make_unique<SearchSession>(network, spec, catalogue, costs, own);
+    Result<Plan> next = further->first_within(own.memory_limit, log == nullptr ? nullptr : &lifted);
     const double before = best->predicted.voxels_per_second;
     if (!next || next->predicted.voxels_per_second <= before) break;
     best = std::move(next);
+    session = std::move(further);
     if (log != nullptr) *log = std::move(lifted);
     if (best->predicted.voxels_per_second < worth_lifting * before) break;
   }
+  if (best) session->add_others(*best);
   return best;
 }
 

@@ -45,6 +45,12 @@ SearchSession::SearchSession(const Network& network, const DeviceSpec& spec, con
 }
 
 Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
+  Result<Plan> plan = first_within(memory_limit, log);
+  if (plan) add_others(*plan);
+  return plan;
+}
+
+Result<Plan> SearchSession::first_within(std::int64_t memory_limit, SearchLog* log) {
   options_.memory_limit = memory_limit;
   if (Result<void> ready = make_ready(); !ready) return ready.error();
   geometries_->begin();
@@ -54,8 +60,6 @@ Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
   Plan plan = rung_plan(network_, spec_, catalogue_, options_, *first);
   if (log != nullptr) log->cut = geometries_->cut() - cut_before;
   if (log != nullptr) log_choices(network_, *first, spec_, catalogue_, costs_, *log);
-  const bool has_others = options_.ladder && !is_tile_bound(network_);  // a window has one patch
-  if (has_others && !geometries_->stopped()) add_others(plan, *first);
   return plan;
 }
 
@@ -112,12 +116,16 @@ std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQ
   return found;
 }
 
-void SearchSession::add_others(Plan& plan, const FoundRung& first) {
+void SearchSession::add_others(Plan& plan) {
+  const bool has_others = options_.ladder && !is_tile_bound(network_);  // a window has one patch
+  if (!has_others || geometries_->stopped()) return;
+  const Result<Geometry> first = make_geometry(network_, plan.ladder.front().geometry);
+  ensure(first.has_value(), "a plan's own rung is legal");
   geometries_->turn_to_smaller();
   const std::vector<GeometryChoice> others = candidates_of_smaller_rungs();
   add_open_rung(plan, others);
   const std::optional<Vec3> prompt = add_prompt_stream(plan, others);
-  add_ladder(plan, prompt.value_or(measure_of(first.geometry)), others);
+  add_ladder(plan, prompt.value_or(measure_of(*first)), others);
 }
 
 std::vector<GeometryChoice> SearchSession::candidates_of_smaller_rungs() const {

@@ -22,6 +22,10 @@ class SearchSession {
   // fits into the next. `log` is that of search(), but may name other reasons why a candidate was ruled out. One thread
   // at a time.
   [[nodiscard]] Result<Plan> within(std::int64_t memory_limit, SearchLog* log = nullptr);
+  // Returns that plan with its first rung alone.
+  [[nodiscard]] Result<Plan> first_within(std::int64_t memory_limit, SearchLog* log = nullptr);
+  // Adds the other rungs to the plan that first_within() returned last.
+  void add_others(Plan& plan);
 
  private:
   Result<void> make_ready();
@@ -29,7 +33,6 @@ class SearchSession {
   std::optional<FoundRung> best_candidate(RungQuery query, std::vector<Candidate>* log);
   std::optional<FoundRung> first_rung(std::vector<Candidate>* log);
   std::optional<FoundRung> look_around(FoundRung first, const RungQuery& query, std::vector<Candidate>* log);
-  void add_others(Plan& plan, const FoundRung& first);
   std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_open_rung(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates);

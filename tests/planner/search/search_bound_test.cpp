@@ -48,6 +48,25 @@ TEST_F(PlannerSearchBound, IsLiftedWhereThePlanEndsThere) {
   EXPECT_GE(lifted_bound(network_, lifted, 16), 32);
 }
 
+TEST_F(PlannerSearchBound, SmallerRungsAreSearchedOnceWhereItIsLifted) {
+  network_ = drawn::chain_of_rank(1);
+  options_.strategy = Strategy::patches;
+  options_.memory_limit = std::int64_t{1} << 40;
+  options_.lifts_extent = true;
+  options_.ladder = true;
+  bool smaller = false;
+  int first_again = 0;
+  options_.progress = [&](const SearchProgress& progress) {
+    if (smaller && !progress.smaller) ++first_again;
+    smaller = progress.smaller;
+  };
+  const Plan lifted = best();
+  EXPECT_GE(lifted_bound(network_, lifted, 16), 32);
+  EXPECT_GT(lifted.ladder.size(), 1U);
+  EXPECT_TRUE(smaller) << "they come last";
+  EXPECT_EQ(first_again, 0);
+}
+
 TEST_F(PlannerSearchBound, IsLiftedUntilADoublingGainsLessThanAPercent) {
   catalogue_ = Catalogue::make(std::array<const Backend*, 1>{&backend_by_input}).value();
   network_ = drawn::chain_of_rank(1);
