@@ -36,6 +36,10 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual((service["Type"], service["Restart"]), ("notify", "on-failure"))
         self.assertGreaterEqual(int(service["WatchdogSec"].rstrip("s")), 10)
 
+    def test_descriptors_are_enough_for_all_connections_and_regions(self):
+        """An eighth is for regions of shared memory, 1024 at most, and half for connections, 4096 at most."""
+        self.assertGreaterEqual(int(Unit()["Service"]["LimitNOFILE"]), 8 * 1024)
+
     def test_systemd_understands_it(self):
         if shutil.which("systemd-analyze") is None:
             self.skipTest("no systemd-analyze")

@@ -7,9 +7,11 @@ import tempfile
 import threading
 import time
 import unittest
+from multiprocessing import shared_memory
 
 import numpy as np
 import tritonclient.grpc as triton
+from tritonclient.utils import InferenceServerException
 
 import nets
 import raw_http2
@@ -38,7 +40,7 @@ def infer_when_there_is_room(daemon):
     while True:
         try:
             return infer(daemon)
-        except triton.InferenceServerException as error:
+        except InferenceServerException as error:
             if error.status() not in ("StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"):
                 raise
 
@@ -273,6 +275,25 @@ class ConnectionsTest(unittest.TestCase):
         with Daemon(self.repository, open_files=128) as daemon:
             self.assertEqual(daemon.metric("znni_connections_limit"), 64)
             self.survives_idle_connections(daemon, "client")
+
+    def test_as_many_regions_of_shared_memory_as_there_may_be(self):
+        """Each region keeps a descriptor; so do connections, of which others come beside them."""
+        memory = shared_memory.SharedMemory(create=True, size=4096)
+        self.addCleanup(memory.unlink)
+        self.addCleanup(memory.close)
+        with Daemon(self.repository, "--allow-client-shm", open_files=1024) as daemon:
+            with daemon.client() as client:
+                for number in range(1024 // 8):
+                    client.register_system_shared_memory(f"region {number}", memory.name, memory.size)
+                with self.assertRaisesRegex(InferenceServerException, "128 shared memory regions are registered"):
+                    client.register_system_shared_memory("one more", memory.name, memory.size)
+                self.assertEqual(len(client.get_system_shared_memory_status().regions), 128)
+            self.assertEqual(daemon.metric("process_max_fds"), 1024)
+            self.assertGreater(daemon.metric("process_open_fds"), 128)
+            self.survives_idle_connections(daemon, "client")
+            with daemon.client() as client:
+                client.unregister_system_shared_memory()
+                client.register_system_shared_memory("one more", memory.name, memory.size)
 
     def test_the_metrics_port_answers_beside_connections_up_to_the_limit(self):
         with Daemon(self.repository, "--max-connections", "40", "--max-connections-per-client", "40",
