@@ -144,7 +144,7 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->check(CLI::Range(1, 4096))
       ->group("Limits");
   app.add_option("--max-request-bytes", sizes.max_request_bytes,
-                 "Largest ModelInfer request, and answer, in one message "
+                 "Most bytes of voxels in one ModelInfer request, and in its answer "
                  "(default: 128M, or a 64th of --mem where that is less)")
       ->check(CLI::Validator(check_message_size, "SIZE"))
       ->group("Limits");

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <stop_token>
@@ -51,6 +52,15 @@ int window_bytes(const ListenOptions& options) {
       std::clamp(options.most_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
 }
 
+// Returns the bytes of the longest message that the library passes on. It ends the call of a longer one as if its
+// caller had gone. So the bound is more than a legal message can have brought when it breaks off: voxels and what is
+// beside them, what frames and TLS add, and a window of earlier bytes that may count as its own.
+std::int64_t most_library_bytes(const ListenOptions& options) {
+  const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
+  const std::int64_t wrapped = most + most / 64;
+  return std::min<std::int64_t>(wrapped + window_bytes(options), std::numeric_limits<int>::max());
+}
+
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
   limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
@@ -60,6 +70,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.reflection_seconds = options.reflection_seconds;
   limits.most_receives = options.most_receives;
   limits.window_bytes = window_bytes(options);
+  limits.most_library_bytes = most_library_bytes(options);
   limits.stall_seconds = options.stall_seconds;
   limits.most_unsent_bytes = options.most_unsent_bytes;
   limits.most_input_bytes = options.most_input_bytes;
@@ -79,7 +90,7 @@ int most_threads(const FrontDoorLimits& limits) {
 
 void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const FrontDoorLimits& limits) {
   const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.most_library_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
   // The size of a compressed message is unknown before it is unpacked, and voxels hardly get smaller.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);

@@ -124,8 +124,10 @@ class ErrorsTest(unittest.TestCase):
                          self.stub.ModelInfer(request()).raw_output_contents)
 
     def test_sizes(self):
-        self.refused(self.stub.ModelInfer, request((1, 1, 110, 110, 110)), grpc.StatusCode.RESOURCE_EXHAUSTED,
+        self.refused(self.stub.ModelInfer, request((1, 1, 150, 150, 150)), grpc.StatusCode.RESOURCE_EXHAUSTED,
                      "larger than max")
+        self.refused(self.stub.ModelInfer, request((1, 1, 102, 102, 102)), grpc.StatusCode.RESOURCE_EXHAUSTED,
+                     f"the request has {4 * 102 ** 3} bytes of voxels, at most {LIMIT} are taken")
         self.refused(self.stub.ModelInfer, request((1, 1, 140, 140, 140), "UINT8", 1),
                      grpc.StatusCode.RESOURCE_EXHAUSTED, f"at most {LIMIT}", "znni.v1.Volumes")
 

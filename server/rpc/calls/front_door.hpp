@@ -36,8 +36,9 @@ struct FrontDoorLimits {
   int most_receives = 4;      // of ModelInfer messages, at the same time
   // Of one message: so much of it may come before it is read.
   std::int64_t window_bytes = 4 << 20;
-  double client_share = 0.5;   // of each of these numbers of calls, for one client
-  double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
+  std::int64_t most_library_bytes = 0;  // of one message that the library passes on
+  double client_share = 0.5;            // of each of these numbers of calls, for one client
+  double stall_seconds = 120;           // a call whose client neither sends nor takes anything for so long is ended
   // A call is ended so long after its connection brought something, if its message is read; likewise one whose client
   // does not send a volume's header, or does not take a small answer.
   double silent_seconds = 20;

@@ -59,18 +59,18 @@ bool MessageWait::brings_something() {
 std::optional<Error> MessageWait::gone_or_too_large() const {
   std::optional<Error> error = gone(context_);
   if (!error || error->code != ErrorCode::cancelled || !may_be_too_large()) return error;
-  return Error{ErrorCode::over_budget,
-               "the message has more than " + std::to_string(most_bytes_) + " bytes, or its caller went"};
+  return Error{ErrorCode::over_budget, "the message has more than " + std::to_string(most_bytes_) + " bytes"};
 }
 
-// Returns true if the connection brought more than a message may have. Other calls on it count, too; a window of the
-// message may have come before it was read. A connection that is closed brought what it had when it was asked last.
+// Returns true if the connection brought more than a message may have that the library passes on. Other calls on it
+// count, too; a window of the message may have come before it was read. A connection that is closed brought what it had
+// when it was asked last.
 bool MessageWait::may_be_too_large() const {
   if (!reads_) return false;
   const std::optional<Received> now = received();
   const std::uint64_t last = std::max(now ? now->bytes : 0, bytes_.load());
   const std::uint64_t may_be_before = std::min(first_bytes_, static_cast<std::uint64_t>(door_.limits.window_bytes));
-  return last - first_bytes_ + may_be_before > static_cast<std::uint64_t>(most_bytes_);
+  return last - first_bytes_ + may_be_before > static_cast<std::uint64_t>(door_.limits.most_library_bytes);
 }
 
 }  // namespace znni::rpc

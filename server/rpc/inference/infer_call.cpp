@@ -35,6 +35,26 @@ Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t dat
           " are sent in one message; use the stream znni.v1.Volumes, a smaller volume or output_datatype UINT8"};
 }
 
+// Returns the bytes of the voxels that are in the message, raw or typed.
+std::int64_t request_bytes(const InferRequest& request) {
+  std::int64_t bytes = 0;
+  for (const GivenInput& input : request.inputs) {
+    VolumeShape shape = request.volume;
+    shape.f = input.channels;
+    if (!input.region) bytes = add(bytes, mul(request.batch, volume_bytes(shape)));
+  }
+  return bytes;
+}
+
+Result<void> check_request_size(const ModelInfo& model, std::int64_t data_bytes, std::int64_t most_bytes) {
+  if (data_bytes <= most_bytes) return {};
+  return Error{
+      ErrorCode::over_budget,
+      "model " + in_quotes(model.name) + ": the request has " + std::to_string(data_bytes) +
+          " bytes of voxels, at most " + std::to_string(most_bytes) +
+          " are taken in one message; use the stream znni.v1.Volumes, a smaller volume or a type of fewer bytes"};
+}
+
 // Returns the bytes of an output of one job.
 std::int64_t job_bytes(const AdmittedInfer& admitted, const RequestedOutput& output) {
   VolumeShape shape = admitted.output;
@@ -287,6 +307,8 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   if (!model) return model.error();
   Result<InferRequest> checked = check_infer_request(request, *model);
   if (!checked) return checked.error();
+  const Result<void> fits = check_request_size(*model, request_bytes(*checked), terms.most_request_bytes);
+  if (!fits) return fits.error();
 
   AdmittedInfer admitted;
   admitted.model = *std::move(model);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -20,6 +21,7 @@ struct InferTerms {
   const SharedRegions* regions = nullptr;  // nullptr: none are offered, or not to this client
   bool leased = true;  // false: the caller holds memory for a request and a response that are messages already
   std::int64_t* wanted_bytes = nullptr;  // may be; set before memory is leased: AdmittedInfer::held_bytes
+  std::int64_t most_request_bytes = std::numeric_limits<std::int64_t>::max();  // voxels in one message
 };
 
 // A request that was admitted: what it will need is known, and leased.
@@ -39,8 +41,9 @@ struct AdmittedInfer {
 
 // Checks the request and leases its memory, where it must be by less than the outlook first said. Of request and
 // response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents, shared
-// memory and several inputs are copied beside them. over_budget when the response would be larger than one message may
-// be; invalid_argument, not_found, unavailable, unsupported as the checks say.
+// memory and several inputs are copied beside them. over_budget when the voxels of the request, or of the response that
+// it would have, are more than one message may have; invalid_argument, not_found, unavailable, unsupported as the
+// checks say.
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 

@@ -22,6 +22,14 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
+// Fails if a message is longer than voxels and what is beside them may be.
+Result<void> check_length(std::int64_t bytes, std::int64_t most_voxel_bytes) {
+  if (bytes <= add(most_voxel_bytes, most_small_message_bytes)) return {};
+  return Error{ErrorCode::over_budget,
+               "the message has " + std::to_string(bytes) + " bytes, at most " + std::to_string(most_voxel_bytes) +
+                   " of voxels are taken in one message; use the stream znni.v1.Volumes or a smaller volume"};
+}
+
 // Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would, by the time `now`.
 CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started,
                             const Now& now) {
@@ -70,8 +78,10 @@ void InferExchange::keep(Result<AdmittedInfer> admitted) {
 }
 
 Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) {
-  const std::int64_t most = add(door_.limits.wire.most_request_bytes, most_small_message_bytes);
-  const Result<void> parsed = parse(wire, most, *request_);
+  const std::int64_t most = door_.limits.wire.most_request_bytes;
+  Result<void> parsed = check_length(record_.bytes_in, most);
+  if (parsed) parsed = parse(wire, add(most, most_small_message_bytes), *request_);
+  wire.Clear();
   // The memory in which gRPC received the message is free again.
   trim_heap_after(record_.bytes_in);
   record_.receive_seconds = seconds_between(start_, Clock::now());
@@ -84,7 +94,9 @@ Result<AdmittedInfer> InferExchange::check_request(bool leased) {
   record_.id = one_line(request_->id(), 80);
   const bool shares_memory = door_.limits.offer_shared_memory && caller_->may_share_memory();
   const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
-  return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased, &wanted_bytes_});
+  const WireLimits& wire = door_.limits.wire;
+  return admit_infer(*request_, door_.models,
+                     {wire.most_response_bytes, regions, leased, &wanted_bytes_, wire.most_request_bytes});
 }
 
 Result<void> InferExchange::compute(inference::ModelInferResponse& response) {

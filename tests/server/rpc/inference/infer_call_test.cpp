@@ -399,6 +399,21 @@ TEST_F(InferCall, AResponseOverTheLimitIsRefusedBeforeAnyWork) {
   EXPECT_TRUE(infer(twice_request({6, 5, 4}), 192));
 }
 
+TEST_F(InferCall, VoxelsOverTheLimitOfARequestAreRefusedBeforeAnyWork) {
+  const ModelInferRequest raw = twice_request({6, 5, 4});  // 480 bytes
+  ModelInferRequest typed = raw;
+  typed.clear_raw_input_contents();
+  for (int i = 0; i < 120; ++i) typed.mutable_inputs(0)->mutable_contents()->add_fp32_contents(1);
+  for (const ModelInferRequest& request : {raw, typed}) {
+    const Result<AdmittedInfer> admitted = admit_infer(request, server_, {plenty, nullptr, true, nullptr, 479});
+    ASSERT_FALSE(admitted);
+    EXPECT_EQ(admitted.error().code, ErrorCode::over_budget);
+    EXPECT_THAT(admitted.error().message, HasSubstr("the request has 480 bytes of voxels, at most 479 are taken"));
+    EXPECT_EQ(server_.leased(), 0);
+    EXPECT_TRUE(admit_infer(request, server_, {plenty, nullptr, true, nullptr, 480}));
+  }
+}
+
 TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));
   EXPECT_GE(leased_, 480 + 192);

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/server/jobs/wait_until.hpp"
 #include "tests/server/rpc/open_inference_fixture.hpp"
 #include "tests/server/rpc/shared_memory_file.hpp"
 
@@ -131,10 +132,26 @@ TEST_F(OpenInferenceTest, ErrorsHaveTheirCodes) {
 }
 
 TEST_F(OpenInferenceTest, ARequestOverTheLimitIsRefusedByTheLibrary) {
-  const grpc::Status status = infer(twice_request({100, 120, 100}));
+  const grpc::Status status = infer(twice_request({150, 150, 150}));
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("larger than max"));
   expect_alive();
+}
+
+TEST_F(OpenInferenceTest, TheLimitOfARequestHoldsToTheByte) {
+  ListenOptions small_messages = options();
+  small_messages.most_message_bytes = 480;
+  connect(small_messages);
+  EXPECT_TRUE(infer(twice_request()).ok()) << "of 480 bytes";
+  const grpc::Status status = infer(twice_request({6, 5, 5}));
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("the request has 600 bytes of voxels, at most 480 are taken"));
+  const grpc::Status longer = infer(twice_request({100, 120, 100}));
+  EXPECT_EQ(longer.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(longer.error_message(), HasSubstr("bytes, at most 480 of voxels are taken in one message"));
+  ASSERT_TRUE(test::wait_until([this] { return records().size() == 3; }));
+  EXPECT_EQ(records()[1].refusal, "too_large");
+  EXPECT_EQ(records()[2].refusal, "too_large");
 }
 
 TEST_F(OpenInferenceTest, AResponseOverTheLimitIsRefusedBeforeComputing) {

@@ -263,6 +263,19 @@ class LeavingCallerTest : public OpenInferenceTest {
     EXPECT_EQ(records()[record].code, "CANCELLED");
     EXPECT_EQ(records()[record].refusal, "");
   }
+  // Begins a call on the channel that has served others, and leaves it while its message is read.
+  void break_off() {
+    const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
+                                           grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+    using Factory =
+        grpc::internal::ClientReaderWriterFactory<inference::ModelInferRequest, inference::ModelInferResponse>;
+    grpc::ClientContext context;
+    const std::unique_ptr<grpc::ClientReaderWriter<inference::ModelInferRequest, inference::ModelInferResponse>> silent(
+        Factory::Create(channel_.get(), method, &context));
+    wait_for_reading();
+    context.TryCancel();
+    EXPECT_FALSE(silent->Finish().ok());
+  }
   static std::string begun_call() {
     using namespace std::string_literals;
     return http2_begin() + calls_without_messages(1) + http2_frame(data_frame, 0, 1, "\0\0\0\x10\0half"s);
@@ -286,17 +299,25 @@ TEST_F(LeavingCallerTest, IsNotRefused) {
 
 TEST_F(LeavingCallerTest, IsNotTakenForTheMessagesBeforeItsOwn) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(infer(twice_request({80, 80, 75})).ok()) << "of 4 MiB half";
-  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
-                                         grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
-  using Factory =
-      grpc::internal::ClientReaderWriterFactory<inference::ModelInferRequest, inference::ModelInferResponse>;
-  grpc::ClientContext context;
-  const std::unique_ptr<grpc::ClientReaderWriter<inference::ModelInferRequest, inference::ModelInferResponse>> silent(
-      Factory::Create(channel_.get(), method, &context));
-  wait_for_reading();
-  context.TryCancel();
-  EXPECT_FALSE(silent->Finish().ok());
+  break_off();
   expect_gone(3);
+}
+
+// What came before its message is more than a message may have, and less than a window.
+TEST_F(LeavingCallerTest, IsNotTakenForALargeMessageWhereMessagesAreSmall) {
+  ListenOptions small_messages = options();
+  small_messages.most_message_bytes = 1000;
+  small_messages.received = [this](const std::string&, const std::optional<Received>& of_system) {
+    ++asked_;
+    return of_system;
+  };
+  connect(small_messages);
+  EXPECT_EQ(infer(twice_request({80, 80, 160})).error_code(), StatusCode::RESOURCE_EXHAUSTED) << "of 4 MiB";
+  ASSERT_TRUE(test::wait_until([this] { return records().size() == 1; }));
+  EXPECT_EQ(records()[0].refusal, "too_large");
+  EXPECT_THAT(records()[0].reason, HasSubstr(" bytes, at most 1000 of voxels are taken in one message"));
+  break_off();
+  expect_gone(1);
 }
 
 TEST_F(LeavingCallerTest, IsAnotherThanOneWhoseMessageIsTooLarge) {
