@@ -39,6 +39,9 @@ bool is_json_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Returns true for a number, and for a truth value.
+bool is_json_setting(std::string_view text) { return text == "true" || text == "false" || is_json_number(text); }
+
 std::string_view name_of(LogLevel level) {
   switch (level) {
     case LogLevel::info: return "info";
@@ -83,7 +86,7 @@ LogField LogField::size(std::string_view name, std::int64_t bytes) {
 
 LogField LogField::setting(std::string_view name, std::string_view text) {
   LogField field(name, text);
-  if (is_json_number(text)) field.json = text;
+  if (is_json_setting(text)) field.json = text;
   return field;
 }
 

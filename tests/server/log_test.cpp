@@ -57,7 +57,13 @@ TEST(Log, SizesAndSettingsAreNumbersInJson) {
     EXPECT_THAT(json(LogField::setting("value", number)), EndsWith(",\"value\":" + number + "}"));
     EXPECT_EQ(text_line("", {LogField::setting("value", number)}), " value=" + number);
   }
-  for (const std::string text : {"", "-", "007", "1.", ".5", "+1", "0x10", "nan", "inf", "1e3x", "127.0.0.1", "1 2"}) {
+  for (const std::string truth : {"true", "false"}) {
+    EXPECT_THAT(json(LogField::setting("value", truth)), EndsWith(",\"value\":" + truth + "}"));
+    EXPECT_EQ(text_line("", {LogField::setting("value", truth)}), " value=" + truth);
+    EXPECT_THAT(json({"value", truth}), EndsWith(",\"value\":\"" + truth + "\"}")) << "a text that a client sent";
+  }
+  for (const std::string text :
+       {"", "-", "True", "null", "007", "1.", ".5", "+1", "0x10", "nan", "inf", "1e3x", "127.0.0.1", "1 2"}) {
     EXPECT_THAT(json(LogField::setting("value", text)), EndsWith(",\"value\":\"" + text + "\"}"));
   }
 }
