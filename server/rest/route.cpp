@@ -5,7 +5,7 @@
 namespace znni::rest {
 namespace {
 
-// Returns the parts between the slashes of a path that begins with one.
+// Returns the parts between the slashes of a path that begins with one. A slash at the end begins no part.
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
   while (!path.empty() && path.front() == '/') {
@@ -14,6 +14,7 @@ std::vector<std::string> parts_of(std::string_view path) {
     parts.emplace_back(path.substr(0, end));
     path.remove_prefix(end == std::string_view::npos ? path.size() : end);
   }
+  if (parts.size() > 1 && parts.back().empty()) parts.pop_back();
   return parts;
 }
 
@@ -35,7 +36,7 @@ Route route_of(std::string_view path) {
   if (count < 3 || parts[1] != "models" || parts[2].empty()) return {};
   const bool has_version = count > 4 && parts[3] == "versions";
   const std::size_t behind = has_version ? 5 : 3;
-  if (count > behind + 1) return {};
+  if (count > behind + 1 || (has_version && parts[4].empty())) return {};
   Route route;
   route.question = count == behind ? Question::model : question_of(parts[behind]);
   if (route.question == Question::unknown) return {};

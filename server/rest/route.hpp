@@ -15,7 +15,7 @@ struct Route {
 };
 
 // Returns the route of "/v2", "/v2/health/live", "/v2/health/ready", "/v2/models/M[/versions/V]", and of the last with
-// "/ready" or "/infer" behind it.
+// "/ready" or "/infer" behind it; each may end with a slash.
 [[nodiscard]] Route route_of(std::string_view path);
 
 }  // namespace znni::rest

@@ -94,6 +94,7 @@ class RestTest(unittest.TestCase):
 
     def test_questions(self):
         self.assertEqual(json.loads(self.daemon.page("/v2")[1])["name"], "znni")
+        self.assertEqual(self.daemon.page("/v2/"), self.daemon.page("/v2"))
         self.assertEqual(self.daemon.page("/v2/health/live"), (200, '{"live":true}'))
         self.assertEqual(self.daemon.page("/v2/health/ready"), (200, '{"ready":true}'))
         self.assertEqual(self.daemon.page(f"/v2/models/{MODEL}/versions/1/ready")[0], 200)
