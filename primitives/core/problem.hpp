@@ -54,6 +54,7 @@ struct ConvProblem {
 // Returns the number of products in one voxel's sum: f / groups * voxels(k).
 [[nodiscard]] std::int64_t terms_of(const ConvProblem& conv);
 
+// A max may pass over a NaN in a window, but not in a pooling of all voxels.
 enum class PoolKind { max, average };
 
 // plain: strided pooling, out[v] = pool of in[stride * v, stride * v + window).

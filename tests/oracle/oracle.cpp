@@ -81,12 +81,15 @@ Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerW
   return std::move(out.values);
 }
 
+// Returns the larger of two values; NaN if one of them is.
+double larger(double a, double b) { return std::isnan(b) || b > a ? b : a; }
+
 double pool_at(const Tensor& in, const PoolProblem& pool, std::int64_t s, std::int64_t j, Vec3 start) {
   double most = -std::numeric_limits<double>::infinity();
   double sum = 0.0;
   for_each(pool.window, [&](Vec3 d) {
     const double value = in.at(s, j, start + d);
-    most = std::max(most, value);
+    most = larger(most, value);
     sum += value;
   });
   return pool.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pool.window));
@@ -210,7 +213,7 @@ Values run(const GlobalPoolProblem& problem, std::span<const Values> inputs, con
   const std::int64_t count = voxels(problem.in.n);
   for (auto first = out.begin(); first != out.end(); first += count) {
     const auto end = first + count;
-    const double pooled = problem.kind == PoolKind::max ? *std::max_element(first, end)
+    const double pooled = problem.kind == PoolKind::max ? std::accumulate(first, end, *first, larger)
                                                         : std::accumulate(first, end, 0.0) / static_cast<double>(count);
     std::fill(first, end, pooled);
   }

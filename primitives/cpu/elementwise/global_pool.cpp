@@ -3,6 +3,7 @@
 // order for any number of workers.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -35,7 +36,10 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 double least_of(PoolKind kind) { return kind == PoolKind::max ? -std::numeric_limits<double>::infinity() : 0.0; }
 
-double pooled(PoolKind kind, double a, double b) { return kind == PoolKind::max ? std::max(a, b) : a + b; }
+// Returns the larger of two values; NaN if one of them is.
+double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
+double pooled(PoolKind kind, double a, double b) { return kind == PoolKind::max ? larger(a, b) : a + b; }
 
 // Adds a row of whole voxels of `lanes` lanes to what is pooled of each lane. A row of one lane is pooled as if it had
 // 16, which are pooled at the end.
