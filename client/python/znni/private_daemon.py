@@ -52,6 +52,9 @@ class PrivateDaemon:
         self._limits = {"mem": mem, "threads": threads}
         self._progress = progress
         self._lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
+        self._reader: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self._started = threading.Event()
         self._listening = threading.Event()
         self._folder: OwnFolder | None = None
 
@@ -69,6 +72,8 @@ class PrivateDaemon:
 
     def stop(self) -> None:
         """Ends the daemon and removes its folder."""
+        if self._reader is not None and self._reader.ident is not None:
+            self._started.wait()
         if self.process is not None:
             self.process.terminate()
             try:
@@ -105,16 +110,30 @@ class PrivateDaemon:
             command += [f"--{name}", str(value)] if value is not None else []
         if shutil.which("setpriv"):  # of util-linux: the kernel ends the daemon when this process dies
             command = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _UNLESS_IT_DIED, str(os.getpid()), *command]
-        # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
-        self._log: Any = self.process.stderr
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader = threading.Thread(target=self._run, args=(command,), daemon=True)
         self._reader.start()
         self._listening.wait()
+        if self._failure is not None:
+            raise self._failure
         if not self.address:
             self.process.wait()
             raise self.explained(Error(""))
+
+    def _run(self, command: list[str]) -> None:
+        """Starts the daemon and reads its log, in a thread of its own: the kernel ends the daemon with the thread that
+        started it."""
+        try:
+            # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+            self._log: Any = self.process.stderr
+        except Exception as error:
+            self._failure = error
+        finally:
+            self._started.set()
+        if self.process is not None:
+            self._read()
+        self._listening.set()
 
     def _read(self) -> None:
         for line in self._log:
@@ -123,7 +142,6 @@ class PrivateDaemon:
             if match:
                 self.address = match[1]
                 self._listening.set()
-        self._listening.set()
 
     def _last_line(self) -> str:
         """Returns the last error of the log, without its time, or else the last line."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -58,6 +59,24 @@ class PrivateDaemonTest(unittest.TestCase):
         arguments = (self.folder / "arguments").read_text()
         self.assertIn("--grpc-address 127.0.0.1 --grpc-port 0 --metrics-port -1", arguments)
         self.assertIn("--mem 8G --threads 3", arguments)
+
+    def test_outlives_the_thread_that_started_it(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        daemon = PrivateDaemon(self.network, progress=False)
+        starter = threading.Thread(target=daemon.__enter__)
+        starter.start()
+        starter.join()
+        self.addCleanup(daemon.stop)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            daemon.process.wait(0.5)  # the kernel's signal would come with the thread's end
+
+    def test_a_program_that_cannot_be_run(self):
+        self.program()
+        with mock.patch.object(subprocess, "Popen", side_effect=PermissionError("no")):
+            with self.assertRaisesRegex(PermissionError, "^no$"):
+                PrivateDaemon(self.network, progress=False).__enter__()
+        self.assertEqual(self.left(), [])
 
     def test_does_not_start(self):
         self.program('echo "2026-01-01 error --mem: too little" >&2', 'echo "bye" >&2', "exit 3")
