@@ -1,18 +1,20 @@
 """Dense outputs of 3D ConvNets over volumes of any size, computed by znnid.
 
-``Client`` streams volumes through the models of a running daemon; ``predict`` starts one for a single network.
-``check`` says whether a network runs, ``plan`` how it would be computed. Axes are z, y, x everywhere, extents are in
+``Client`` streams volumes through the models of a running daemon; ``predict`` starts one for a single network, and
+``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs, ``plan`` how it would be computed. Axes are z, y, x everywhere, extents are in
 voxels.
 """
 
 __version__ = "0.1.0"
 
 from znni.client import Client
+from znni.compiled import Compiled, compile
 from znni.errors import (AccessError, Error, InvalidError, NotFoundError, OverBudgetError, ReplacedError,
                          UnavailableError, UnsupportedError)
 from znni.model import Model
 from znni.one_shot import predict
 from znni.planner import Check, Plan, check, plan
 
-__all__ = ["AccessError", "Check", "Client", "Error", "InvalidError", "Model", "NotFoundError", "OverBudgetError",
-           "Plan", "ReplacedError", "UnavailableError", "UnsupportedError", "check", "plan", "predict"]
+__all__ = ["AccessError", "Check", "Client", "Compiled", "Error", "InvalidError", "Model", "NotFoundError",
+           "OverBudgetError", "Plan", "ReplacedError", "UnavailableError", "UnsupportedError", "check", "compile", "plan",
+           "predict"]
