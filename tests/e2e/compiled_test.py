@@ -1,4 +1,4 @@
-"""Modules of PyTorch that are called as before: what znnid returns is what PyTorch computes of them."""
+"""Modules of PyTorch that are called as before: what znnid returns is what PyTorch computes of them. Also in MONAI."""
 
 import importlib.util
 import os
@@ -14,6 +14,7 @@ from harness import ZNNID
 
 BOUND = 1e-5  # of the largest output
 HAS_TORCH = bool(importlib.util.find_spec("torch"))
+HAS_MONAI = HAS_TORCH and bool(importlib.util.find_spec("monai"))
 
 if HAS_TORCH:
     import torch
@@ -171,6 +172,65 @@ class CompiledTest(CompiledCase):
         fast = self.compile(UNet(nn.BatchNorm3d, 1))
         with self.assertRaises(znni.InvalidError):
             fast(torch.zeros(1, 2, 13, 16, 20))
+
+
+@unittest.skipUnless(HAS_MONAI, "monai is not installed")
+class MonaiTest(CompiledCase):
+    """The pipelines of MONAI, in place of whose inferer ours stands."""
+
+    def test_metadata(self):
+        from monai.data import MetaTensor
+        from monai.inferers import Inferer, SlidingWindowInferer
+        import znni.monai
+        module = padded()
+        inferer = znni.monai.Inferer(self.compile(module))
+        self.assertIsInstance(inferer, Inferer)
+        affine = torch.diag(torch.tensor([2.0, 3.0, 4.0, 1.0], dtype=torch.float64))
+        for x in (torch.randn(2, 1, 6, 7, 8), MetaTensor(torch.randn(1, 1, 6, 7, 8), affine, {"filename": "a.nii"})):
+            with torch.no_grad():
+                expected = SlidingWindowInferer((6, 7, 8))(x, module)
+            found = inferer(x, network=module)
+            self.assert_same(found, expected)
+            self.assertEqual(getattr(found, "meta", {}).get("filename"), getattr(x, "meta", {}).get("filename"))
+        self.assertTrue(torch.equal(found.affine, affine))
+
+    def test_where_smaller_outputs_lie(self):
+        from monai.data import MetaTensor
+        import znni.monai
+        x = MetaTensor(torch.randn(1, 1, 9, 9, 9), torch.eye(4, dtype=torch.float64))
+        found = znni.monai.Inferer(self.compile(nn.Conv3d(1, 2, (1, 3, 5))))(x)
+        self.assertEqual(found.affine[:3, 3].tolist(), [0, 1, 2])
+        self.assertEqual(x.affine[:3, 3].tolist(), [0, 0, 0])
+
+    def test_windows_are_those_of_monai(self):
+        from monai.inferers import SlidingWindowInferer
+        import znni.monai
+        module, window = UNet(nn.InstanceNorm3d, 1), (8, 12, 16)
+        fast = self.compile(module, (1, 2, *window), config={"window_overlap": 0.25, "window_weight": "constant"})
+        x = torch.randn(1, 2, 17, 21, 30)
+        with torch.no_grad():
+            expected = SlidingWindowInferer(window, overlap=0.25, mode="constant")(x, module)
+        self.assert_same(znni.monai.Inferer(fast)(x, module), expected)
+
+    def test_several_outputs(self):
+        from monai.data import MetaTensor
+        import znni.monai
+        module = Heads(lambda net, x: (net.first(x), net.second(x)))
+        x = MetaTensor(torch.randn(1, 1, 6, 7, 8), meta={"filename": "a.nii"})
+        found = znni.monai.Inferer(self.compile(module))(x, module)
+        with torch.no_grad():
+            for got, expected in zip(found, module(x)):
+                self.assert_same(got, expected)
+                self.assertEqual(got.meta["filename"], "a.nii")
+
+    def test_weights_that_change(self):
+        import znni.monai
+        module = padded()
+        inferer = znni.monai.Inferer(self.compile(module))
+        with torch.no_grad():
+            next(module.parameters()).add_(1)
+        with self.assertRaisesRegex(znni.InvalidError, "the weights of Sequential have changed"):
+            inferer(torch.randn(1, 1, 6, 7, 8), module)
 
 
 if __name__ == "__main__":
