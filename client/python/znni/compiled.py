@@ -57,8 +57,8 @@ class Compiled:
 
     def __call__(self, x: Any) -> Any:
         """Returns what the module returns for ``x``, [N, C, Z, Y, X], a tensor of PyTorch on the CPU or an array of
-        NumPy: tensors or arrays, likewise, that have no gradient. The volumes of a batch are computed one after the
-        other.
+        NumPy: tensors or arrays, likewise, that have no gradient. Voxels of uint8, uint16 and float16 are computed as
+        float32. The volumes of a batch are computed one after the other.
 
         Raises a subclass of Error for what the module's network does not take.
         """
