@@ -15,6 +15,8 @@ except ImportError as missing:
     print(f"SKIPPED: {missing} (Debian packages of deploy/packages/image.txt)")
     sys.exit(0)
 
+from known_metrics import known_metrics
+
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
 # Of Prometheus itself, in queries.
@@ -70,8 +72,7 @@ class WatchingTest(unittest.TestCase):
         self.assertIn("metrics-address=0.0.0.0", (DOCKER / "znnid.conf").read_text())
 
     def test_the_dashboard_shows_metrics_that_znnid_has(self):
-        sources = "".join(path.read_text() for path in (ROOT / "server/metrics").glob("*.cpp"))
-        known = set(re.findall(r'"((?:znni|process)_\w+)"', sources))
+        known = known_metrics(ROOT)
         queries = [target["expr"] for panel in self.dashboard()["panels"] for target in panel["targets"]]
         for query in queries:
             bare = re.sub(r'\[\w+\]|"[^"]*"', "", query)  # without times and values of labels
