@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -11,7 +12,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+import peak_rss  # noqa: E402
 from small_net import SMALL  # noqa: E402
+
+BESIDE_THE_PLAN = 80 << 20  # bytes that the program takes, as its help says
 
 
 class Bench(unittest.TestCase):
@@ -31,14 +35,17 @@ class Bench(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def run_program(self, *command):
-        environment = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
-                              env=environment, check=False)
+    def environment(self):
+        return {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
 
-    def plan(self, network, mem="20M"):
+    def run_program(self, *command):
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
+                              env=self.environment(), check=False)
+
+    def plan(self, network, *arguments, mem="20M"):
         plan = self.folder / f"{network.stem}-plan.pbtxt"
-        done = self.run_program(self.planner, "--model", network, "--mem", mem, "--threads", 2, "--output", plan)
+        done = self.run_program(self.planner, "--model", network, "--mem", mem, "--threads", 2, "--output", plan,
+                                *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return plan
 
@@ -69,6 +76,18 @@ class Bench(unittest.TestCase):
         for run in found["runs"]:
             self.assertAlmostEqual(run["measured_over_predicted"], run["seconds"] / found["predicted_seconds"])
         self.assertEqual([node["name"] for node in found["nodes"] if node["node"] >= 0], ["conv1", "pool1", "conv2"])
+
+    def test_heavy_weights_stay_within_what_it_prepares(self):
+        """24 layers of 4 MiB of weights each, which some primitives keep in a form of their own, too."""
+        maps = self.write("maps.pbtxt", 'name: "maps"\nf_in: 1024\n' + 24 * "node { conv { f_out: 1024 k: 1 } }\n")
+        plan = self.plan(maps, "--patch", 8, mem="512M")
+        command = [self.program, "net", "--plan", plan, "--model", maps, "--mem", "512M", "--repetitions", 1, "--json"]
+        code, errors, peak = peak_rss.run(command, data_limit=(512 << 20) + BESIDE_THE_PLAN, environment=self.environment())
+        self.assertEqual(code, 0, errors)
+        prepared = float(re.search(r"preparing ([0-9.]+) MiB", errors)[1]) * (1 << 20)
+        print(f"prepared {prepared / (1 << 20):.0f} MiB, peak {peak >> 20}")
+        self.assertGreater(prepared, 24 * (4 << 20))
+        self.assertLessEqual(peak, prepared + BESIDE_THE_PLAN)
 
     def test_refuses_what_does_not_run(self):
         plan = self.plan(self.small)
@@ -123,7 +142,7 @@ class Bench(unittest.TestCase):
     def test_an_interrupt_ends_it(self):
         layers = "node { conv { f_out: 32 k: 3 activation: relu } }\n" * 12
         network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')
-        command = [self.program, "net", "--plan", self.plan(network, "300M"), "--model", network, "--repetitions", "999"]
+        command = [self.program, "net", "--plan", self.plan(network, mem="300M"), "--model", network, "--repetitions", "999"]
         with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
             said = ""

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import threading
@@ -15,6 +14,10 @@ import tritonclient.grpc as triton
 
 import nets
 from harness import ZNNID, Daemon
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+import peak_rss  # noqa: E402
 
 SLACK = 64 << 20
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -143,30 +146,13 @@ def widen(repository, count):
     os.truncate(folder / "weights.bin", count * 4096)
 
 
-# Runs a command with a bound on its data and prints its exit code and its peak RSS in KiB. It is a separate process,
-# because the caller's memory would count as the child's.
-PEAK_OF = """
-import os, resource, sys
-limit = int(sys.argv[1])
-child = os.fork()
-if child == 0:
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    os.execv(sys.argv[2], sys.argv[2:])
-_, status, usage = os.wait4(child, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
-"""
-
-
 class ReadingTest(unittest.TestCase):
     """Measures the peak RSS of a daemon that reads a model and frees it, with --check-config."""
 
     def read(self, repository, mem, data_limit=-1):
         """Returns (exit code, standard error, bytes at the peak)."""
         command = [ZNNID, "--check-config", "--mem", mem, "--model-repository", repository]
-        done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), *command], capture_output=True,
-                              text=True, check=True)
-        code, kibibytes = done.stdout.split()[-2:]
-        return int(code), done.stderr, int(kibibytes) << 10
+        return peak_rss.run(command, data_limit)
 
     def small_peak(self):
         """Returns the peak for a model with next to no weights."""
