@@ -7,22 +7,12 @@
 #include "planner/network/exchange.hpp"
 #include "planner/plan/pairs.hpp"
 #include "primitives/core/clock_time.hpp"
+#include "primitives/core/index.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
 #include "server/pipeline/outside.hpp"
 
 namespace znni {
 namespace {
-
-TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
-  const std::int64_t offset = packing.offsets[static_cast<std::size_t>(tensor.buffer)];
-  ensure(offset >= 0, "tensors of a schedule are transient");
-  return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
-}
-
-// Returns the part of a tensor that a step writes: behind the planes of earlier steps, between the margins.
-TensorView written_part(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
-  return view_within(tensor_at(tensor, packing, transient), tensor.around);
-}
 
 // Returns where, along closed axes, the tensor of a value begins in its window of the framed volume.
 Vec3 start_of_closed(const ClosedAxes& closed, int value) {
@@ -38,104 +28,88 @@ std::string call_name(const Call& call) {
 
 Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
                                         Device& device, bool poison) {
-  PreparedRung rung(design, device.executor());
-  if (Result<void> reserved = rung.reserve_persistent(design.schedule, device); !reserved) return reserved.error();
-  if (const int kernels = design.schedule.kernels; kernels >= 0) {
-    auto* const to = rung.persistent_[static_cast<std::size_t>(kernels)].data();
-    rung.kernels_ = exchanged_kernels(rung.geometry_, weights, to);
+  const Schedule& schedule = design.schedule;
+  const auto giver = [&device](MemorySpace) -> Device& { return device; };
+  Result<ScheduleMemory> memory = ScheduleMemory::reserve_beside(schedule, design.packing, transient, giver);
+  if (!memory) return memory.error();
+  PreparedRung rung(design.geometry, *std::move(memory), device.executor());
+  if (schedule.kernels >= 0) {
+    rung.kernels_ = exchanged_kernels(rung.geometry_, weights, rung.memory_.place(schedule.kernels));
   }
-  for (const Call& call : design.schedule.calls) {
-    Result<Task> task = rung.prepare(call, design, weights, transient, device, poison);
+  for (const Call& call : schedule.calls) {
+    Result<Task> task = rung.prepare(call, design, weights, device, poison);
     if (!task) return task.error().within(call_name(call));
     rung.tasks_.push_back(std::move(*task));
   }
-  rung.lay_histories(design, transient);
-  const Schedule& schedule = design.schedule;
-  rung.input_ = written_part(schedule.tensors.front(), design.packing, transient);
-  rung.output_ = tensor_at(schedule.tensors[static_cast<std::size_t>(schedule.output)], design.packing, transient);
+  rung.lay_histories(schedule);
+  rung.input_ = rung.written_part(schedule.tensors.front());
+  rung.output_ = rung.memory_.view(schedule.tensors[index(schedule.output)]);
   ensure(rung.input_.format == Format{} && rung.output_.format == Format{}, "a pass begins and ends planar");
   return rung;
 }
 
-void PreparedRung::lay_histories(const RungDesign& design, std::byte* transient) {
-  for (const ScheduledHistory& history : design.schedule.histories) {
-    const ScheduledTensor& tensor = design.schedule.tensors[static_cast<std::size_t>(history.tensor)];
-    const std::int64_t offset = design.packing.offsets[static_cast<std::size_t>(history.buffer)];
-    auto* const kept = reinterpret_cast<float*>(transient + offset);
+TensorView PreparedRung::written_part(const ScheduledTensor& tensor) const {
+  return view_within(memory_.view(tensor), tensor.around);
+}
+
+void PreparedRung::lay_histories(const Schedule& schedule) {
+  for (const ScheduledHistory& history : schedule.histories) {
+    const ScheduledTensor& tensor = schedule.tensors[index(history.tensor)];
+    auto* const kept = reinterpret_cast<float*>(memory_.place(history.buffer));
     const int number = static_cast<int>(histories_.size());
-    histories_.emplace_back(tensor_at(tensor, design.packing, transient), tensor.around.begin.z, history.runs, kept);
+    histories_.emplace_back(memory_.view(tensor), tensor.around.begin.z, history.runs, kept);
     if (history.tensor == 0) input_history_ = number;
     for (std::size_t call = 0; call < tasks_.size(); ++call) {
-      if (design.schedule.calls[call].output != history.tensor) continue;
+      if (schedule.calls[call].output != history.tensor) continue;
       (tasks_[call].writes_slab ? head_history_ : tasks_[call].history) = number;
     }
   }
 }
 
-Result<void> PreparedRung::reserve_persistent(const Schedule& schedule, Device& device) {
-  for (const Buffer& buffer : schedule.memory) {
-    const std::int64_t bytes = buffer.lifetime.persistent ? buffer.bytes : 0;
-    Result<Reservation> block = device.reserve(buffer.space, bytes, buffer.name);
-    if (!block) return block.error();
-    persistent_.push_back(std::move(*block));
-  }
-  return {};
-}
-
-// Reorders have no parameters; the others take those of their node, which their step names.
-LayerWeights PreparedRung::weights_of(const Call& call, int node, const NetworkWeights& weights) const {
-  if (call.is_reorder || node < 0) return {};
-  const auto index = static_cast<std::size_t>(node);
-  LayerWeights own = weights[index].view();
-  if (!kernels_.empty()) own.kernels = kernels_[index];
-  return own;
-}
-
 Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDesign& design,
-                                                 const NetworkWeights& weights, std::byte* transient, Device& device,
-                                                 bool poison) const {
-  std::vector<Placement> placements;
-  for (std::size_t i = 0; i < call.buffers.size(); ++i) {
-    const auto index = static_cast<std::size_t>(call.buffers[i]);
-    const Buffer& declared = call.estimate.memory[i];
-    const bool persistent = declared.lifetime.persistent;
-    placements.push_back(
-        {declared, persistent ? persistent_[index].data() : transient + design.packing.offsets[index]});
-  }
+                                                 const NetworkWeights& weights, Device& device, bool poison) const {
+  const Step& step = design.steps[index(call.step)];
   Task task;
   task.name = call_name(call);
-  task.arena = std::make_unique<Arena>(std::move(placements), poison);
+  task.arena = std::make_unique<Arena>(memory_.placements(call), poison);
   task.declared_peak = peak(call.estimate.memory);
-  const Step& step = design.steps[static_cast<std::size_t>(call.step)];
   task.node = step.node;
   task.predicted = call.is_reorder && step.node >= 0 ? 0 : step.seconds;
+  set_views(call, design.schedule, task);
+  set_outside(call, design, task);
+  const LayerWeights own = weights_of(call, step.node, weights, kernels_);
+  Result<std::unique_ptr<PreparedLayer>> layer =
+      call.primitive->prepare(call.problem, call.estimate, own, *task.arena, device);
+  if (!layer) return layer.error();
+  task.layer = std::move(*layer);
+  return task;
+}
+
+void PreparedRung::set_views(const Call& call, const Schedule& schedule, Task& task) const {
   task.held = call.held;
   task.reads_slab = call.reads_slab;
   task.writes_slab = call.writes_slab;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const ScheduledTensor& read = design.schedule.tensors[static_cast<std::size_t>(call.inputs[i])];
-    task.inputs.push_back(view_within(tensor_at(read, design.packing, transient), call.around[i]));
+    task.inputs.push_back(view_within(memory_.view(schedule.tensors[index(call.inputs[i])]), call.around[i]));
   }
   task.whole_input = task.inputs.front();
-  const ScheduledTensor& written = design.schedule.tensors[static_cast<std::size_t>(call.output)];
-  task.output = written_part(written, design.packing, transient);
+  const ScheduledTensor& written = schedule.tensors[index(call.output)];
+  task.output = written_part(written);
   task.whole_output = task.output;
   const std::int64_t history = geometry_.choice.streamed ? written.around.begin.z : 0;
-  task.with_margins = view_from(tensor_at(written, design.packing, transient), {history, 0, 0});
-  const bool pair = begins_pair(design.steps, static_cast<std::size_t>(call.step));
-  const Step& last = design.steps[static_cast<std::size_t>(call.step) + (pair ? 1 : 0)];
-  if (step.node >= 0 && (call.is_reorder || last.reorder.empty())) {
-    const auto node = static_cast<std::size_t>(last.node);
-    task.outside = design.network.nodes[node].outside;
-    task.outside_kind = design.network.nodes[node].outside_kind;
-    task.reach = reaches(design.network)[node + 1];
-    task.value = static_cast<int>(node) + 1;
-  }
-  Result<std::unique_ptr<PreparedLayer>> layer =
-      call.primitive->prepare(call.problem, call.estimate, weights_of(call, step.node, weights), *task.arena, device);
-  if (!layer) return layer.error();
-  task.layer = std::move(*layer);
-  return task;
+  task.with_margins = view_from(memory_.view(written), {history, 0, 0});
+}
+
+// Of the last call of a step alone, and where it computes two nodes, of the latter.
+void PreparedRung::set_outside(const Call& call, const RungDesign& design, Task& task) {
+  const bool pair = begins_pair(design.steps, index(call.step));
+  const Step& last = design.steps[index(call.step) + (pair ? 1 : 0)];
+  if (task.node < 0 || !(call.is_reorder || last.reorder.empty())) return;
+  const std::size_t node = index(last.node);
+  task.outside = design.network.nodes[node].outside;
+  task.outside_kind = design.network.nodes[node].outside_kind;
+  task.reach = reaches(design.network)[node + 1];
+  task.value = last.node + 1;
 }
 
 Result<void> PreparedRung::run_task(Task& task) const {
@@ -261,12 +235,6 @@ std::vector<PreparedRung::CallMemory> PreparedRung::call_memory() const {
   std::vector<CallMemory> memory;
   for (const Task& task : tasks_) memory.push_back({task.declared_peak, task.arena->high_water()});
   return memory;
-}
-
-std::int64_t PreparedRung::persistent_bytes() const {
-  std::int64_t sum = 0;
-  for (const Reservation& block : persistent_) sum = add(sum, block.bytes());
-  return sum;
 }
 
 }  // namespace znni

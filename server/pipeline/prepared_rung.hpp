@@ -6,11 +6,14 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/layers/ladder.hpp"
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/history.hpp"
+#include "server/pipeline/schedule_memory.hpp"
 #include "server/volume/stitcher.hpp"
 
 namespace znni {
@@ -46,7 +49,7 @@ class PreparedRung {
     std::int64_t high_water = 0;
   };
   [[nodiscard]] std::vector<CallMemory> call_memory() const;
-  [[nodiscard]] std::int64_t persistent_bytes() const;
+  [[nodiscard]] std::int64_t persistent_bytes() const { return memory_.persistent_bytes(); }
 
  private:
   // One call with all it needs: no tensor memory is reserved while it runs; small bookkeeping is.
@@ -71,13 +74,15 @@ class PreparedRung {
     Reach reach;  // of its output
     int value = 0;
   };
-  PreparedRung(const RungDesign& design, Executor& executor)
-      : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
-  void lay_histories(const RungDesign& design, std::byte* transient);
-  [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
-  [[nodiscard]] LayerWeights weights_of(const Call& call, int node, const NetworkWeights& weights) const;
+  PreparedRung(const Geometry& geometry, ScheduleMemory memory, Executor& executor)
+      : geometry_(geometry), stitcher_(geometry), memory_(std::move(memory)), executor_(&executor) {}
+  void lay_histories(const Schedule& schedule);
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
-                                     std::byte* transient, Device& device, bool poison) const;
+                                     Device& device, bool poison) const;
+  void set_views(const Call& call, const Schedule& schedule, Task& task) const;
+  static void set_outside(const Call& call, const RungDesign& design, Task& task);
+  // Returns the part of a tensor that a step writes: behind the planes of earlier steps, between the margins.
+  [[nodiscard]] TensorView written_part(const ScheduledTensor& tensor) const;
   // Calls of steps of the nodes [first, last].
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
@@ -90,7 +95,7 @@ class PreparedRung {
 
   Geometry geometry_;
   Stitcher stitcher_;
-  std::vector<Reservation> persistent_;          // index as in Schedule::memory; empty for transient buffers
+  ScheduleMemory memory_;
   std::vector<std::span<const float>> kernels_;  // per node, with axes exchanged; empty where they are not
   std::vector<Task> tasks_;
   std::vector<History> histories_;   // as in Schedule::histories

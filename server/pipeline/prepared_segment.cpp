@@ -1,6 +1,5 @@
 #include "server/pipeline/prepared_segment.hpp"
 
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -9,16 +8,13 @@
 #include "server/pipeline/exchanged_kernels.hpp"
 
 namespace znni {
-namespace {
-
-constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpace::device};
-
-}  // namespace
 
 Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights,
                                               const PlaceDevices& devices, const Arena::Poison& poison) {
-  PreparedSegment segment(std::move(design), devices);
-  if (Result<void> reserved = segment.reserve(devices); !reserved) return reserved.error();
+  const auto giver = [&](MemorySpace space) -> Device& { return devices.giver(design.place, space); };
+  Result<ScheduleMemory> memory = ScheduleMemory::reserve(design.schedule, giver);
+  if (!memory) return memory.error();
+  PreparedSegment segment(std::move(design), *std::move(memory), devices);
   segment.exchange_kernels_of(weights);
   for (const Call& call : segment.design_.schedule.calls) {
     Result<Task> task = segment.prepare(call, weights, devices, poison);
@@ -32,7 +28,7 @@ Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const Networ
 void PreparedSegment::lay_histories() {
   for (const ScheduledHistory& history : design_.schedule.histories) {
     const ScheduledTensor& tensor = design_.schedule.tensors[index(history.tensor)];
-    auto* const kept = reinterpret_cast<float*>(places_[index(history.buffer)]);
+    auto* const kept = reinterpret_cast<float*>(memory_.place(history.buffer));
     const int number = static_cast<int>(histories_.size());
     histories_.emplace_back(view(history.tensor, nullptr), tensor.around.begin.z, history.runs, kept);
     if (history.tensor == 0) input_history_ = number;
@@ -44,33 +40,11 @@ void PreparedSegment::lay_histories() {
 
 void PreparedSegment::exchange_kernels_of(const NetworkWeights& weights) {
   if (design_.schedule.kernels < 0) return;
-  const std::span own = std::span(weights).subspan(index(design_.first_node), design_.network.nodes.size());
-  kernels_ = exchanged_kernels(design_.geometry, own, places_[index(design_.schedule.kernels)]);
+  kernels_ = exchanged_kernels(design_.geometry, own_of(weights), memory_.place(design_.schedule.kernels));
 }
 
-Result<void> PreparedSegment::reserve(const PlaceDevices& devices) {
-  const MemoryPlan& memory = design_.schedule.memory;
-  places_.assign(memory.size(), nullptr);
-  for (const MemorySpace space : spaces) {
-    const Packing packing = pack(memory, space);
-    if (packing.bytes == 0) continue;
-    Result<Reservation> block =
-        devices.giver(design_.place, space).reserve(space, packing.bytes, "activations and scratch");
-    if (!block) return block.error();
-    for (std::size_t i = 0; i < memory.size(); ++i) {
-      if (packing.offsets[i] >= 0) places_[i] = block->data() + packing.offsets[i];
-    }
-    blocks_.push_back(std::move(*block));
-  }
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (!memory[i].lifetime.persistent) continue;
-    Device& giver = devices.giver(design_.place, memory[i].space);
-    Result<Reservation> block = giver.reserve(memory[i].space, memory[i].bytes, memory[i].name);
-    if (!block) return block.error();
-    places_[i] = block->data();
-    blocks_.push_back(std::move(*block));
-  }
-  return {};
+std::span<const NodeWeights> PreparedSegment::own_of(const NetworkWeights& weights) const {
+  return std::span(weights).subspan(index(design_.first_node), design_.network.nodes.size());
 }
 
 Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const NetworkWeights& weights,
@@ -84,14 +58,9 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   task.output = call.output;
   task.views.resize(call.inputs.size());
   task.around = call.around;
-  std::vector<Placement> placements;
-  for (std::size_t i = 0; i < call.buffers.size(); ++i) {
-    placements.push_back({call.estimate.memory[i], places_[index(call.buffers[i])]});
-  }
-  task.arena = std::make_unique<Arena>(std::move(placements));
+  task.arena = std::make_unique<Arena>(memory_.placements(call));
   if (poison) task.arena->poison_with(poison);
-  LayerWeights own = call.is_reorder ? LayerWeights() : weights[index(design_.first_node + node)].view();
-  if (!kernels_.empty() && !call.is_reorder) own.kernels = kernels_[index(node)];
+  const LayerWeights own = weights_of(call, node, own_of(weights), kernels_);
   const bool divided = !step.division.empty() && !call.is_reorder;
   Result<std::unique_ptr<PreparedLayer>> layer =
       divided ? hybrid::prepare_divided(std::get<ConvProblem>(call.problem),
@@ -107,8 +76,7 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
 // Of a whole tensor, the planes of earlier steps included; of any but the output.
 TensorView PreparedSegment::view(int tensor, float* input) const {
   const ScheduledTensor& of = design_.schedule.tensors[index(tensor)];
-  float* const own = reinterpret_cast<float*>(places_[index(of.buffer)]);
-  return dense_view(tensor == 0 ? input : own, of.shape, of.format);
+  return tensor == 0 ? dense_view(input, of.shape, of.format) : memory_.view(of);
 }
 
 Result<void> PreparedSegment::run_task(Task& task, float* input, const TensorView& output) {

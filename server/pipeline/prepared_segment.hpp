@@ -13,6 +13,7 @@
 #include "planner/network/network.hpp"
 #include "server/pipeline/history.hpp"
 #include "server/pipeline/place_devices.hpp"
+#include "server/pipeline/schedule_memory.hpp"
 
 namespace znni {
 
@@ -45,11 +46,15 @@ class PreparedSegment {
     std::vector<Border> around;     // per input
     int history = -1;               // of its output
   };
-  PreparedSegment(SegmentDesign design, const PlaceDevices& devices)
-      : design_(std::move(design)), executor_(&devices.host_threads(design_.place)), gpu_(devices.gpu) {}
-  Result<void> reserve(const PlaceDevices& devices);
+  PreparedSegment(SegmentDesign design, ScheduleMemory memory, const PlaceDevices& devices)
+      : design_(std::move(design)),
+        executor_(&devices.host_threads(design_.place)),
+        gpu_(devices.gpu),
+        memory_(std::move(memory)) {}
   void lay_histories();
   void exchange_kernels_of(const NetworkWeights& weights);
+  // Returns the weights of the segment's nodes.
+  [[nodiscard]] std::span<const NodeWeights> own_of(const NetworkWeights& weights) const;
   Result<Task> prepare(const Call& call, const NetworkWeights& weights, const PlaceDevices& devices,
                        const Arena::Poison& poison);
   [[nodiscard]] TensorView view(int tensor, float* input) const;
@@ -59,8 +64,7 @@ class PreparedSegment {
   SegmentDesign design_;
   Executor* executor_;  // copies histories in host RAM
   Accelerator* gpu_;    // nullptr where there is none
-  std::vector<Reservation> blocks_;
-  std::vector<std::byte*> places_;               // of every buffer of the schedule's memory
+  ScheduleMemory memory_;
   std::vector<std::span<const float>> kernels_;  // per node, with axes exchanged; empty where they are not
   std::vector<Task> tasks_;
   std::vector<History> histories_;  // as in Schedule::histories

@@ -1,0 +1,50 @@
+// Where every buffer of a schedule lies, in memory that was reserved for it. What crosses the cuts of a segment lies
+// elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "planner/layers/schedule.hpp"
+#include "planner/network/network.hpp"
+#include "primitives/core/arena.hpp"
+#include "primitives/core/device.hpp"
+
+namespace znni {
+
+class ScheduleMemory {
+ public:
+  // Returns the device that gives memory of a space; it must outlive what it gives.
+  using Giver = std::function<Device&(MemorySpace)>;
+
+  // Reserves the transient buffers of `schedule` in a block of each space, and every persistent one by itself.
+  [[nodiscard]] static Result<ScheduleMemory> reserve(const Schedule& schedule, const Giver& giver);
+  // Lays the transient buffers of `schedule` out in `block`, as they are packed, and reserves every persistent one by
+  // itself. `block` must outlive this. Leaves it untouched.
+  [[nodiscard]] static Result<ScheduleMemory> reserve_beside(const Schedule& schedule, const Packing& packing,
+                                                             std::byte* block, const Giver& giver);
+
+  [[nodiscard]] std::byte* place(int buffer) const;
+  // Returns the view of a tensor as a whole: planes of earlier steps and margins included.
+  [[nodiscard]] TensorView view(const ScheduledTensor& tensor) const;
+  // Returns the places of the buffers that a call declares.
+  [[nodiscard]] std::vector<Placement> placements(const Call& call) const;
+  [[nodiscard]] std::int64_t persistent_bytes() const { return persistent_bytes_; }
+
+ private:
+  Result<void> reserve_persistent(const MemoryPlan& memory, const Giver& giver);
+  void lay(const Packing& packing, std::byte* block);
+
+  std::vector<Reservation> blocks_;
+  std::vector<std::byte*> places_;  // index as in Schedule::memory
+  std::int64_t persistent_bytes_ = 0;
+};
+
+// Returns the parameters of a call for node `node`, of which `weights` has one entry per node: none of a reorder, and
+// of the input's step. `exchanged`: kernels with axes exchanged, per node; empty where they are not.
+[[nodiscard]] LayerWeights weights_of(const Call& call, int node, std::span<const NodeWeights> weights,
+                                      std::span<const std::span<const float>> exchanged);
+
+}  // namespace znni
