@@ -3,13 +3,12 @@
 #include <chrono>
 
 #include "primitives/core/clock_time.hpp"
+#include "server/pipeline/job_cancelled.hpp"
 
 namespace znni {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
 
 }  // namespace
 
@@ -19,7 +18,7 @@ Result<void> Handoff::wait_for_room(const std::stop_token& stop) {
   changed_.wait(lock, stop, [this] { return !item_ || refusal_; });
   idle_.producer += seconds_since(start);
   if (refusal_) return *refusal_;
-  if (stop.stop_requested()) return cancelled();
+  if (stop.stop_requested()) return job_cancelled();
   return {};
 }
 
@@ -58,7 +57,7 @@ Result<std::optional<std::int64_t>> Handoff::take(const std::stop_token& stop) {
     changed_.wait(lock, stop, [this] { return item_ || ended_; });
     consumer_waits_ = false;
     idle_.consumer += seconds_since(start);
-    if (stop.stop_requested()) return cancelled();
+    if (stop.stop_requested()) return job_cancelled();
     if (!item_ && !end_reason_) return end_reason_.error();
     taken = std::exchange(item_, std::nullopt);
   }

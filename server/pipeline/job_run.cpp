@@ -11,14 +11,13 @@
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/guests.hpp"
 #include "server/pipeline/input_window.hpp"
+#include "server/pipeline/job_cancelled.hpp"
 #include "server/pipeline/outside.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/volume/reader.hpp"
 
 namespace znni {
 namespace {
-
-Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
 
 // Returns what stopped the others, rather than that they were stopped.
 Result<void> first_failure(const std::vector<Result<void>>& results) {
@@ -166,7 +165,7 @@ class JobRun {
   }
 
   Result<void> run_round(const std::stop_token& stop) {
-    if (stop.stop_requested()) return cancelled();
+    if (stop.stop_requested()) return job_cancelled();
     for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
       const Result<void> aimed = aim(at(lane), lanes_[static_cast<std::size_t>(lane)]);
       if (!aimed && (lane == 0 || aimed.error().code != ErrorCode::over_budget)) return aimed;
@@ -256,17 +255,7 @@ class JobRun {
   }
 
   Result<void> aim(std::int64_t first, Lane& lane) {
-    for (std::int64_t s = 0; s < S_; ++s) {
-      StitchTarget& target = lane.targets[static_cast<std::size_t>(s)];
-      target.place = work_.grid.patches[static_cast<std::size_t>(std::min(first + s, patches_ - 1))];
-      if (first + s >= patches_) {
-        target.place.own_last = target.place.own_first;
-        continue;
-      }
-      Result<OutputSlab> slab = slabs_.open_for(first + s);
-      if (!slab) return slab.error();
-      target.slab = *slab;
-    }
+    if (Result<void> aimed = slabs_.aim(first, lane.targets); !aimed) return aimed;
     if (first + S_ > patches_) let_guests_in(first + S_ - patches_, lane);
     return {};
   }

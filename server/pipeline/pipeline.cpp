@@ -214,7 +214,7 @@ class PipelineRun {
   }
 
   Result<void> finish(std::int64_t item) {
-    Result<void> done = item % passes() == 0 ? aim(item / passes() * S()) : Result<void>();
+    Result<void> done = item % passes() == 0 ? slabs_.aim(item / passes() * S(), targets_) : Result<void>();
     if (done) stitch(item);
     if (done) done = item % passes() + 1 < passes() ? tell_part(item) : deliver(item);
     caller_failed_ = !done;
@@ -243,21 +243,6 @@ class PipelineRun {
       if (row.end <= done_ && row.end < patches()) undelivered_ = row.end;
     }
     if (job_.account.progress) job_.account.progress({done_, patches(), slabs_.planes_done(), 0});
-    return {};
-  }
-
-  Result<void> aim(std::int64_t first) {
-    for (std::int64_t s = 0; s < S(); ++s) {
-      StitchTarget& target = targets_[static_cast<std::size_t>(s)];
-      target.place = place(first + s);
-      if (first + s >= patches()) {
-        target.place.own_last = target.place.own_first;  // the last patch again: it owns nothing
-        continue;
-      }
-      Result<OutputSlab> slab = slabs_.open_for(first + s);
-      if (!slab) return slab.error();
-      target.slab = *slab;
-    }
     return {};
   }
 

@@ -9,6 +9,7 @@
 #include "primitives/core/clock_time.hpp"
 #include "primitives/core/index.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
+#include "server/pipeline/job_cancelled.hpp"
 #include "server/pipeline/outside.hpp"
 
 namespace znni {
@@ -165,7 +166,7 @@ Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token&
   using Clock = std::chrono::steady_clock;
   for (Task& task : tasks_) {
     if (task.node < first || task.node > last || is_idle(task.node)) continue;
-    if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
+    if (stop.stop_requested()) return job_cancelled();
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
     finish(task);

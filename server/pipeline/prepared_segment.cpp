@@ -6,6 +6,7 @@
 #include "primitives/core/index.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
+#include "server/pipeline/job_cancelled.hpp"
 
 namespace znni {
 
@@ -95,7 +96,7 @@ Result<void> PreparedSegment::run(float* input, const TensorView& output, std::i
                                   const std::stop_token& stop) {
   if (Result<void> rolled = roll(input_history_, input, number); !rolled) return rolled;
   for (Task& task : tasks_) {
-    if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
+    if (stop.stop_requested()) return job_cancelled();
     if (Result<void> ran = run_task(task, input, output); !ran) return ran;
     if (task.history < 0) continue;
     if (Result<void> rolled = roll(task.history, view(task.output, input).data, number); !rolled) return rolled;

@@ -1,5 +1,7 @@
 #include "server/pipeline/slab_queue.hpp"
 
+#include <algorithm>
+
 #include "planner/network/exchange.hpp"
 #include "server/volume/element.hpp"
 
@@ -75,6 +77,22 @@ Result<OutputSlab> SlabQueue::open_for(std::int64_t index) {
     open_.push_back(*slab);
   }
   return open_[open];
+}
+
+Result<void> SlabQueue::aim(std::int64_t first, std::span<StitchTarget> targets) {
+  const auto patches = static_cast<std::int64_t>(grid_.patches.size());
+  for (std::int64_t s = 0; s < std::ssize(targets); ++s) {
+    StitchTarget& target = targets[static_cast<std::size_t>(s)];
+    target.place = grid_.patches[static_cast<std::size_t>(std::min(first + s, patches - 1))];
+    if (first + s >= patches) {
+      target.place.own_last = target.place.own_first;
+      continue;
+    }
+    Result<OutputSlab> slab = open_for(first + s);
+    if (!slab) return slab.error();
+    target.slab = *slab;
+  }
+  return {};
 }
 
 Result<void> SlabQueue::deliver(std::int64_t patches_done) {

@@ -46,6 +46,20 @@ TEST_F(SlabQueueTest, SeveralRowsMayBeOpenAndAreDeliveredInOrder) {
   EXPECT_EQ(queue_.planes_done(), 5);
 }
 
+TEST_F(SlabQueueTest, ABatchBehindTheLastPatchRepeatsItAndOwnsNothing) {
+  std::vector<StitchTarget> targets(4);
+  ASSERT_TRUE(queue_.aim(0, targets));
+  EXPECT_EQ(targets[3].place, grid_.patches[3]);
+  EXPECT_EQ(targets[1].slab.first_plane, 0);
+  EXPECT_EQ(targets[3].slab.first_plane, 2);
+  ASSERT_TRUE(queue_.aim(4, targets));
+  EXPECT_EQ(targets[1].place, grid_.patches[5]);
+  EXPECT_EQ(targets[1].slab.first_plane, 4);
+  EXPECT_EQ(targets[3].place.start, grid_.patches[5].start);
+  EXPECT_EQ(targets[3].place.own_last, targets[3].place.own_first);
+  EXPECT_THAT(outcome_.calls, ElementsAre("slab 0+2", "slab 2+2", "slab 4+1"));
+}
+
 TEST_F(SlabQueueTest, RefusesASlabOfAnotherShape) {
   const auto given = job_.sink.slab;
   job_.sink.slab = [&](std::int64_t first, std::int64_t planes) {
