@@ -47,7 +47,7 @@ MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs
   for (const LadderRung& rung : rungs) {
     split = add(split, add(rung.split.host, rung.split.pinned));
     if (!rung.cpu) continue;
-    use.persistent = add(use.persistent, persistent_bytes(rung.cpu->schedule.memory));
+    use.persistent = add(use.persistent, persistent_bytes(rung.cpu->whole.schedule.memory));
     use.transient = std::max(use.transient, rung.cpu->packing.bytes);
   }
   use.persistent = mul(use.persistent, sockets);
@@ -91,15 +91,21 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
   for (const Segment& segment : rung.segments) {
     if (Result<void> checked = check_segment(segment); !checked) return checked.error();
   }
-  std::vector<Step> steps = steps_of(rung);
   Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
+  const std::vector<Step> steps = steps_of(rung);
   Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
   if (!schedule) return schedule.error();
   if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
-  Packing packing = pack(schedule->memory);
-  return RungDesign{std::move(*geometry), std::move(*schedule), std::move(packing), std::move(steps),
-                    exchanged(network, rung.geometry.axis)};
+  RungDesign design;
+  design.whole.network = exchanged(network, rung.geometry.axis);
+  design.whole.geometry = *std::move(geometry);
+  design.whole.steps = steps;
+  design.whole.schedule = *std::move(schedule);
+  design.whole.inputs = design.whole.group = rung.geometry.S;
+  design.whole.fragments_before = Vec3::cube(1);
+  design.packing = pack(design.whole.schedule.memory);
+  return design;
 }
 
 Plan without_gpu(const Plan& plan) {

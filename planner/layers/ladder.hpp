@@ -8,17 +8,15 @@
 
 #include "planner/costs/catalogue.hpp"
 #include "planner/layers/divisions.hpp"
-#include "planner/layers/schedule.hpp"
+#include "planner/layers/segments.hpp"
 
 namespace znni {
 
 // What a rung on the CPU needs.
 struct RungDesign {
-  Geometry geometry;
-  Schedule schedule;
-  Packing packing;  // of the transient buffers; packing.bytes is what the shared block must have
-  std::vector<Step> steps;
-  Network network;  // axes exchanged as in the geometry
+  SegmentDesign whole;  // of all nodes, in one group, input and output in its memory; the network's axes are exchanged
+                        // as in the geometry
+  Packing packing;      // of the transient buffers; packing.bytes is what the shared block must have
 };
 
 // `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).

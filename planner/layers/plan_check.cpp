@@ -91,7 +91,7 @@ Result<void> check_split(const SpaceBytes& taken, const Plan& plan, const GpuOff
 }
 
 Result<void> check_cpu(const RungDesign& design, const Plan& plan) {
-  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(design.schedule.memory));
+  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(design.whole.schedule.memory));
   if (Result<void> sound = check_counted("persistent buffers", persistent, plan.memory.persistent); !sound) {
     return sound;
   }

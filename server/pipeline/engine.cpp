@@ -261,8 +261,8 @@ Result<Seconds> Engine::touch_memory(const ByteRange& part, std::stop_token stop
 
 namespace {
 
-Result<void> run_on_zeros(PreparedRung& rung, const std::stop_token& stop) {
-  const TensorView& input = rung.input();
+Result<void> run_on_zeros(PreparedSchedule& rung, const std::stop_token& stop) {
+  const TensorView input = rung.input();
   for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
     std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.0F);
   }
@@ -319,7 +319,7 @@ std::int64_t Engine::reserved_bytes() const {
   for (const State::Socket& socket : state_->sockets) bytes = add(bytes, socket.transient.bytes());
   for (const State::OpenRung& rung : state_->rungs) {
     bytes = add(bytes, rung.split_bytes);
-    for (const PreparedRung& prepared : rung.cpu) bytes = add(bytes, prepared.persistent_bytes());
+    for (const PreparedSchedule& prepared : rung.cpu) bytes = add(bytes, prepared.persistent_bytes());
   }
   return bytes;
 }

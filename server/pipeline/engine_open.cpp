@@ -27,7 +27,7 @@ Result<void> open_cpu_rung(const RungDesign& design, const NetworkWeights& weigh
                            const Engine::State& state, Engine::State::OpenRung& to) {
   for (const Engine::State::Socket& socket : state.sockets) {
     std::byte* const memory = socket.transient.data() + place;
-    Result<PreparedRung> rung = PreparedRung::open(design, weights, memory, *socket.device);
+    Result<PreparedSchedule> rung = PreparedSchedule::open(design, weights, memory, *socket.device);
     if (!rung) return rung.error();
     to.cpu.push_back(*std::move(rung));
   }

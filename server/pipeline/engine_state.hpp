@@ -11,7 +11,7 @@
 #include "server/pipeline/gpu_health.hpp"
 #include "server/pipeline/outlooks.hpp"
 #include "server/pipeline/pipeline.hpp"
-#include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/prepared_schedule.hpp"
 #include "server/pipeline/rung_places.hpp"
 
 namespace znni {
@@ -24,9 +24,9 @@ struct Engine::State {
   };
   // Prepared: on the CPU, or with a GPU.
   struct OpenRung {
-    std::vector<PreparedRung> cpu;    // on each of the sockets
-    std::unique_ptr<Pipeline> split;  // neither where the GPU failed before it was open
-    std::int64_t split_bytes = 0;     // of the host's memory
+    std::vector<PreparedSchedule> cpu;  // on each of the sockets
+    std::unique_ptr<Pipeline> split;    // neither where the GPU failed before it was open
+    std::int64_t split_bytes = 0;       // of the host's memory
 
     [[nodiscard]] bool on_cpu() const { return !cpu.empty(); }
     [[nodiscard]] bool is_open() const { return on_cpu() || split != nullptr; }

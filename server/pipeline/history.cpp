@@ -95,13 +95,11 @@ void History::keep(Executor& executor) {
   });
 }
 
-void History::roll(Executor& executor) { roll(tensor_.data, next_++, executor); }
-
-void History::roll(float* tensor, std::int64_t run, Executor& executor) const {
-  std::byte* const kept = kept_of(run);
+void History::roll(Executor& executor) {
+  std::byte* const kept = kept_of(next_++);
   const bool large = pieces_ * step_ >= beyond_caches;
   const auto roll_piece = [&](std::int64_t piece, int) {
-    std::byte* const begin = bytes_at(tensor, piece * step_);
+    std::byte* const begin = bytes_at(tensor_.data, piece * step_);
     std::byte* const own = kept + piece * piece_;
     copy_bytes(begin, own, piece_, large);
     copy_bytes(own, begin + step_ - piece_, piece_, large);
@@ -114,12 +112,12 @@ Result<void> History::forget(Accelerator& accelerator) const {
   return accelerator.fill(Stream::compute, {kept_, bytes}, std::byte{0});
 }
 
-Result<void> History::roll(float* tensor, std::int64_t run, Accelerator& accelerator) const {
-  std::byte* const kept = kept_of(run);
+Result<void> History::roll(Accelerator& accelerator) {
+  std::byte* const kept = kept_of(next_++);
   const CopyRows put{piece_, pieces_, step_, piece_};
   const CopyRows keep{piece_, pieces_, piece_, step_};
-  Result<void> done = accelerator.copy(Stream::compute, bytes_at(tensor), kept, put);
-  return done ? accelerator.copy(Stream::compute, kept, bytes_at(tensor, step_ - piece_), keep) : done;
+  Result<void> done = accelerator.copy(Stream::compute, bytes_at(tensor_.data), kept, put);
+  return done ? accelerator.copy(Stream::compute, kept, bytes_at(tensor_.data, step_ - piece_), keep) : done;
 }
 
 }  // namespace znni

@@ -25,8 +25,10 @@ class History {
 
   // Begins a stream: what came before it is zeros.
   void forget(Executor& executor) const;
-  // Begins a step.
-  void rewind() { next_ = 0; }
+  // Begins a step, or goes on in it, with time `run` of those that the tensor is filled.
+  void begin(std::int64_t run) { next_ = run; }
+  // The tensor lies at `tensor` from now on.
+  void move_to(float* tensor) { tensor_.data = tensor; }
   // The tensor's new planes were just written, for the next time in this step: puts what was kept before them, and
   // keeps the last planes for the step to come.
   void roll(Executor& executor);
@@ -37,12 +39,9 @@ class History {
   [[nodiscard]] const TensorView& tensor() const { return tensor_; }
   [[nodiscard]] std::int64_t planes() const { return planes_; }
 
-  // The same for time `run` of a step, where the tensor lies at `tensor`.
-  void roll(float* tensor, std::int64_t run, Executor& executor) const;
-
   // Of device memory: copies within it, given to Stream::compute.
   [[nodiscard]] Result<void> forget(Accelerator& accelerator) const;
-  [[nodiscard]] Result<void> roll(float* tensor, std::int64_t run, Accelerator& accelerator) const;
+  [[nodiscard]] Result<void> roll(Accelerator& accelerator);
 
  private:
   [[nodiscard]] std::byte* kept_of(std::int64_t run) const;

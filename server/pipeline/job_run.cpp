@@ -15,6 +15,7 @@
 #include "server/pipeline/outside.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/volume/reader.hpp"
+#include "server/volume/stitcher.hpp"
 
 namespace znni {
 namespace {
@@ -49,6 +50,7 @@ class JobRun {
   explicit JobRun(const JobWork& work)
       : work_(work),
         geometry_(work.seats.front().rung->geometry()),
+        stitcher_(geometry_),
         input_(*work.job.input.source, work.grid, geometry_, false, work.frame.begin.z),
         slabs_(work.job, work.grid, work.output),
         gain_(work.job, work.grid, geometry_.turns),
@@ -189,9 +191,10 @@ class JobRun {
   }
 
   Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
-    PreparedRung& rung = *lane.seat.rung;
+    PreparedSchedule& rung = *lane.seat.rung;
     const PatchPlace& place = lane.targets.front().place;
-    if (!place.continues) rung.forget(work_.job.schedule.whole_steps);
+    Result<void> begun = place.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
+    if (!begun) return begun;
     const std::size_t count = pass_count(geometry_);
     const std::size_t first = static_cast<std::size_t>(place.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
@@ -200,7 +203,7 @@ class JobRun {
       if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;
       if (blender_) continue;
       const StageTimer timer(lane.stages.stitch);
-      rung.stitcher().stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
+      stitcher_.stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
     }
     return {};
   }
@@ -215,7 +218,7 @@ class JobRun {
     const Vec3 begin = geometry_.read_begin + window;
     for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
     leave_frame(lane);
-    const TensorView& in = lane.seat.rung->input();
+    const TensorView in = lane.seat.rung->input();
     const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
     const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
     read_windows(input_.source(), work_.job.input.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
@@ -272,6 +275,7 @@ class JobRun {
 
   const JobWork& work_;
   const Geometry& geometry_;
+  Stitcher stitcher_;
   InputWindow input_;
   SlabQueue slabs_;
   GainMeter gain_;

@@ -8,7 +8,7 @@
 
 #include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/call_observer.hpp"
-#include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/prepared_schedule.hpp"
 #include "server/pipeline/volume_job.hpp"
 #include "server/pipeline/window_blend.hpp"
 
@@ -16,7 +16,7 @@ namespace znni {
 
 // A rung in memory of its own and the workers that run it: computes one patch by itself.
 struct Seat {
-  PreparedRung* rung = nullptr;
+  PreparedSchedule* rung = nullptr;
   Executor* executor = nullptr;
 };
 

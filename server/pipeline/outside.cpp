@@ -1,6 +1,9 @@
 #include "server/pipeline/outside.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "primitives/core/index.hpp"
 
 namespace znni {
 namespace {
@@ -115,6 +118,12 @@ void for_each_crossed(const TensorView& view, std::span<const Vec3> starts, cons
   }
 }
 
+// Returns where, along closed axes, the tensor of a value begins in its window of the framed volume.
+Vec3 start_of_closed(const ClosedAxes& closed, int value) {
+  if (closed.cuts.empty()) return {};
+  return closed.cuts[index(value)].begin - margin_of(closed, value).begin;
+}
+
 }  // namespace
 
 void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
@@ -137,6 +146,31 @@ void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Bord
       if (z >= kept) edges.repeat_plane(s, kept - 1, z);
     });
   });
+}
+
+// The newest planes of a step end where the input's do, less what the node's windows reach ahead.
+ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int node)
+    : border_(network.nodes[index(node)].outside), kind_(network.nodes[index(node)].outside_kind) {
+  if (is_empty()) return;
+  reach_ = reaches(network)[index(node) + 1];
+  const std::int64_t lag = geometry.choice.streamed ? reach_.fov.z - reach_.stride.z : 0;
+  origin_ = Vec3{lag, 0, 0} + start_of_closed(geometry.closed, 0);
+  closed_start_ = start_of_closed(geometry.closed, node + 1);
+}
+
+void ValueOutside::fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
+                        Executor& executor) const {
+  if (is_empty() || at.starts.empty()) return;
+  std::vector<Vec3> starts;
+  for (const Vec3& start : at.starts) {
+    const Vec3 first = start - origin_;
+    ensure(first % reach_.stride == Vec3{}, "patches begin where the strides of all values do");
+    starts.push_back(first / reach_.stride + closed_start_ - Vec3{earlier, 0, 0});
+  }
+  const Vec3 whole = (at.volume - reach_.fov) / reach_.stride + Vec3::cube(1);
+  if (kind_ == OutsideKind::edge) return fill_edges(view, starts, border_, whole, earlier, executor);
+  const bool lowest = kind_ == OutsideKind::lowest;
+  fill_outside(view, starts, border_, whole, lowest ? -std::numeric_limits<float>::infinity() : 0.0F, executor);
 }
 
 }  // namespace znni

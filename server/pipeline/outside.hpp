@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
+#include "planner/geometry/geometry.hpp"
 #include "planner/network/network.hpp"
 #include "primitives/core/executor.hpp"
 #include "primitives/core/tensor.hpp"
@@ -20,5 +22,31 @@ void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Bo
 // other view that has nothing inside becomes zero: nothing of the volume reads it.
 void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
                 std::int64_t kept, Executor& executor);
+
+// Where the patches of a batch begin in the framed volume, counted as in the geometry.
+struct PatchPositions {
+  std::vector<Vec3> starts;  // empty: nowhere
+  Vec3 volume;               // its extent
+};
+
+// What lies outside one value of a network, wherever its patches lie.
+class ValueOutside {
+ public:
+  ValueOutside() = default;                                                  // nothing does
+  ValueOutside(const Network& network, const Geometry& geometry, int node);  // of what `node` writes
+
+  [[nodiscard]] bool is_empty() const { return border_ == Border{}; }
+  [[nodiscard]] bool repeats_edges() const { return !is_empty() && kind_ == OutsideKind::edge; }
+  // Sets it in `view`, the tensor of the value with its margins and `earlier` planes of earlier steps. Writes nothing
+  // if the patches lie nowhere.
+  void fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at, Executor& executor) const;
+
+ private:
+  Border border_;
+  OutsideKind kind_ = OutsideKind::zero;
+  Reach reach_;
+  Vec3 origin_;        // of the positions: what the value lags behind, and what is not read
+  Vec3 closed_start_;  // where the tensor begins along closed axes
+};
 
 }  // namespace znni

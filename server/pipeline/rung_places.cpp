@@ -11,9 +11,9 @@ std::vector<ByteRange> histories_of(const std::vector<LadderRung>& designs) {
   std::vector<ByteRange> kept;
   for (const LadderRung& rung : designs) {
     if (!rung.cpu) continue;
-    for (const ScheduledHistory& history : rung.cpu->schedule.histories) {
+    for (const ScheduledHistory& history : rung.cpu->whole.schedule.histories) {
       const auto buffer = static_cast<std::size_t>(history.buffer);
-      kept.push_back({rung.cpu->packing.offsets[buffer], rung.cpu->schedule.memory[buffer].bytes});
+      kept.push_back({rung.cpu->packing.offsets[buffer], rung.cpu->whole.schedule.memory[buffer].bytes});
     }
   }
   std::sort(kept.begin(), kept.end(), [](const ByteRange& a, const ByteRange& b) { return a.first < b.first; });
@@ -42,7 +42,7 @@ std::vector<RungPlace> place_rungs(const std::vector<LadderRung>& designs) {
   std::vector<RungPlace> places;
   for (const LadderRung& rung : designs) {
     const std::int64_t bytes = bytes_of(rung);
-    const bool may_move = rung.cpu && rung.cpu->schedule.histories.empty() && (elsewhere || !kept.empty());
+    const bool may_move = rung.cpu && rung.cpu->whole.schedule.histories.empty() && (elsewhere || !kept.empty());
     const std::optional<std::int64_t> gap = may_move ? lowest_gap(kept, bytes, capacity) : std::nullopt;
     places.push_back({{gap.value_or(0), bytes}, gap.has_value()});
   }

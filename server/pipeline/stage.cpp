@@ -16,7 +16,7 @@ float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.
 Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, const PlaceDevices& devices,
                                   const Arena::Poison& poison) {
   const std::int64_t bytes = writes_in_place(design) ? 0 : tensor_bytes(design.group_output(), {});
-  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, devices, poison);
+  Result<PreparedSchedule> segment = PreparedSchedule::open(std::move(design), weights, devices, poison);
   if (!segment) return segment.error();
   HostStage stage(std::move(*segment));
   Result<Reservation> block = devices.cpu->reserve(MemorySpace::host, bytes, "output of a group");
@@ -31,11 +31,11 @@ TensorView HostStage::new_planes(float* tensor) const {
 }
 
 Result<void> HostStage::run(float* input, const TensorView& output, std::int64_t pass, const std::stop_token& stop) {
-  if (writes_in_place(design())) return segment_.run(input, output, pass, stop);
+  if (writes_in_place(design())) return segment_.run_group(input, output, pass, stop);
   const TensorView own = dense_view(floats(group_output_), design().group_output());
   for (std::int64_t group = 0; group < design().groups(); ++group) {
     float* const from = input + group * elements(design().group_tensor());
-    if (Result<void> ran = segment_.run(from, own, pass * design().groups() + group, stop); !ran) return ran;
+    if (Result<void> ran = segment_.run_group(from, own, pass * design().groups() + group, stop); !ran) return ran;
     for (std::int64_t image = 0; image < own.shape.S * own.shape.f; ++image) {
       const std::int64_t s = image / own.shape.f;
       const std::int64_t j = image % own.shape.f;
@@ -47,8 +47,8 @@ Result<void> HostStage::run(float* input, const TensorView& output, std::int64_t
 
 Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weights, Accelerator& accelerator,
                                 const Arena::Poison& poison) {
-  Result<PreparedSegment> segment =
-      PreparedSegment::open(std::move(design), weights, {accelerator, &accelerator}, poison);
+  Result<PreparedSchedule> segment =
+      PreparedSchedule::open(std::move(design), weights, {accelerator, &accelerator}, poison);
   if (!segment) return segment.error();
   GpuStage stage(std::move(*segment), accelerator);
   for (Slot& slot : stage.slots_) {
@@ -87,7 +87,7 @@ Result<void> GpuStage::run_groups(const float* input, float* output, std::int64_
     if (Result<void> sent = send(group, input, slot); !sent) return sent;
     const std::int64_t number = pass * design().groups() + group;
     const TensorView out = dense_view(floats(slot.output), design().group_output());
-    if (Result<void> ran = segment_.run(floats(slot.input), out, number, stop); !ran) return ran;
+    if (Result<void> ran = segment_.run_group(floats(slot.input), out, number, stop); !ran) return ran;
     if (Result<void> done = accelerator_->record(Stream::compute, slot.computed); !done) return done;
     if (Result<void> fetched = fetch(group, output, slot); !fetched) return fetched;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "primitives/core/accelerator.hpp"
-#include "server/pipeline/prepared_segment.hpp"
+#include "server/pipeline/prepared_schedule.hpp"
 
 namespace znni {
 
@@ -26,12 +26,12 @@ class HostStage {
   // order. Of a streamed rung all passes of a step run, in any order, before the next step.
   [[nodiscard]] Result<void> run(float* input, const TensorView& output, std::int64_t pass,
                                  const std::stop_token& stop);
-  // Of a streamed rung: the next step is the first of its stream.
-  [[nodiscard]] Result<void> forget() { return segment_.forget(); }
+  // Of a streamed rung: the next step is the first of its stream. It runs all nodes.
+  [[nodiscard]] Result<void> forget() { return segment_.forget(true); }
 
  private:
-  explicit HostStage(PreparedSegment segment) : segment_(std::move(segment)) {}
-  PreparedSegment segment_;
+  explicit HostStage(PreparedSchedule segment) : segment_(std::move(segment)) {}
+  PreparedSchedule segment_;
   Reservation group_output_;  // where its fragments must yet be put in order
 };
 
@@ -46,7 +46,7 @@ class GpuStage {
   // The same, from whole_input(), of which a stream has the new planes alone, and to a dense output in pinned memory.
   // Returns when the output is there, or after an error when nothing is under way any more.
   [[nodiscard]] Result<void> run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
-  [[nodiscard]] Result<void> forget() { return segment_.forget(); }
+  [[nodiscard]] Result<void> forget() { return segment_.forget(true); }
 
  private:
   struct Slot {
@@ -56,14 +56,14 @@ class GpuStage {
     Event computed;  // the input is read, the output written
     Event fetched;   // by the downloads
   };
-  GpuStage(PreparedSegment segment, Accelerator& accelerator)
+  GpuStage(PreparedSchedule segment, Accelerator& accelerator)
       : segment_(std::move(segment)), accelerator_(&accelerator) {}
   Result<void> fill_slot(Slot& slot);
   Result<void> run_groups(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
   Result<void> send(std::int64_t group, const float* input, Slot& slot);
   Result<void> fetch(std::int64_t group, float* output, Slot& slot);
 
-  PreparedSegment segment_;
+  PreparedSchedule segment_;
   Accelerator* accelerator_;
   std::array<Slot, 2> slots_;
 };

@@ -10,10 +10,11 @@
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/cpu_device.hpp"
 #include "server/pipeline/engine.hpp"
-#include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/prepared_schedule.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 
 namespace znni {
@@ -282,8 +283,9 @@ TEST_F(CpuPlan, EveryArenaOfASearchedPlanReachesWhatItsCallDeclared) {
     Result<RungDesign> design = design_rung(network, rung, catalogue_, device_->spec());
     ASSERT_TRUE(design) << design.error().message;
     const Result<Reservation> block = device_->reserve(MemorySpace::host, design->packing.bytes, "test");
-    const std::vector<Call> calls = design->schedule.calls;
-    Result<PreparedRung> prepared = PreparedRung::open(std::move(*design), weights, block->data(), *device_, true);
+    const std::vector<Call> calls = design->whole.schedule.calls;
+    Result<PreparedSchedule> prepared =
+        PreparedSchedule::open(std::move(*design), weights, block->data(), *device_, test::nans);
     ASSERT_TRUE(prepared) << prepared.error().message;
     std::fill_n(prepared->input().data, elements(prepared->input().shape), 0.5F);
     for (std::size_t pass = 0; pass < prepared->geometry().passes.size(); ++pass) {
@@ -291,7 +293,7 @@ TEST_F(CpuPlan, EveryArenaOfASearchedPlanReachesWhatItsCallDeclared) {
     }
     EXPECT_EQ(prepared->persistent_bytes(), rung.memory.persistent);
     EXPECT_EQ(block->bytes(), rung.memory.transient);
-    const std::vector<PreparedRung::CallMemory> memory = prepared->call_memory();
+    const std::vector<PreparedSchedule::CallMemory> memory = prepared->call_memory();
     for (std::size_t i = 0; i < memory.size(); ++i) {
       EXPECT_EQ(memory[i].high_water, memory[i].declared_peak) << calls[i].primitive->name;
     }

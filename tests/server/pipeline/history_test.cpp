@@ -47,7 +47,7 @@ class KeptPlanes {
 
   // One run, in two halves: each plane is written once more, that of an earlier step too, before the last are kept.
   void step_in_halves() {
-    history_.rewind();
+    history_.begin(0);
     const float more = 1000000.0F * static_cast<float>(step_ + 1);
     each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
       view_.at(s, j, at) = at.z < planes_ ? -3 : wanted(number, plane, at.y * shape_.n.x + at.x);
@@ -64,7 +64,7 @@ class KeptPlanes {
   }
 
   void step() {
-    history_.rewind();
+    history_.begin(0);
     for (std::int64_t run = 0; run < runs_; ++run) {
       each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
         view_.at(s, j, at) = at.z < planes_ ? -3 : wanted(number + 1000 * run, plane, at.y * shape_.n.x + at.x);
@@ -160,16 +160,19 @@ TEST(History, OnAnAcceleratorIsWhatItIsInHostMemory) {
     const Reservation own = std::move(gpu.reserve(MemorySpace::device, std::ssize(kept) * 4, "kept").value());
     auto* const on_device = reinterpret_cast<float*>(tensor.data());
     Executor executor(1);
-    const History host(dense_view(on_host.data(), shape), planes, runs, kept.data());
-    const History device(dense_view(nullptr, shape), planes, runs, reinterpret_cast<float*>(own.data()));
+    History host(dense_view(on_host.data(), shape), planes, runs, kept.data());
+    History device(dense_view(nullptr, shape), planes, runs, reinterpret_cast<float*>(own.data()));
     host.forget(executor);
     ASSERT_TRUE(device.forget(gpu));
     for (int step = 0; step < 4; ++step) {
       for (std::int64_t run = runs - 1; run >= 0; --run) {  // in any order
         on_host = random.normals(std::ssize(on_host));
         ASSERT_TRUE(gpu.write(tensor.data(), std::as_bytes(std::span(on_host))));
-        host.roll(on_host.data(), run, executor);
-        ASSERT_TRUE(device.roll(on_device, run, gpu));
+        for (History* const history : {&host, &device}) history->begin(run);
+        host.move_to(on_host.data());
+        device.move_to(on_device);
+        host.roll(executor);
+        ASSERT_TRUE(device.roll(gpu));
         std::vector<float> found(count);
         ASSERT_TRUE(gpu.read(std::as_writable_bytes(std::span(found)), tensor.data()));
         ASSERT_EQ(found, on_host) << "step " << step << " run " << run;

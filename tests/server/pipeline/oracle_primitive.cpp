@@ -154,4 +154,8 @@ std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill, int soc
   return std::make_unique<HostDevice>(budget, fill, sockets);
 }
 
+void nans(std::span<std::byte> block, MemorySpace) {
+  if (!block.empty()) std::memset(block.data(), 0xff, block.size());
+}
+
 }  // namespace znni::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "primitives/core/primitive.hpp"
 
@@ -14,5 +15,8 @@ namespace znni::test {
 // A device in plain host memory with a hard budget and two workers, for each of its sockets. Every byte that it gives
 // is `fill`.
 [[nodiscard]] std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill = std::byte{0}, int sockets = 1);
+
+// Fills a block of host memory with NaNs, as Arena::Poison.
+void nans(std::span<std::byte> block, MemorySpace space);
 
 }  // namespace znni::test

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "primitives/cpu/backend.hpp"
@@ -129,6 +131,56 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& given) {
       return std::string(std::array{"planar", "blocked16", "blocked8", "channels_last"}[given.index]);
     });
+
+// A convolution with a stride of 2 whose output is a voxel of padding at every side.
+Network strided_and_padded(OutsideKind kind) {
+  Network network;
+  network.nodes.push_back({"conv", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}, Vec3::cube(2)}, {0}});
+  network.nodes[0].outside = {Vec3::cube(1), Vec3::cube(1)};
+  network.nodes[0].outside_kind = kind;
+  return network;
+}
+
+// Patches begin at even voxels; of a stream the value lags a plane behind.
+TEST(ValueOutside, IsCountedInVoxelsOfTheValue) {
+  Random random(test::base_seed());
+  Executor executor(1);
+  for (int i = 0; i < test::case_count(40); ++i) {
+    Geometry geometry;
+    geometry.choice.streamed = random.integer(0, 1) == 1;
+    const Vec3 n = random.vec3(3, 9);
+    const Vec3 first = random.vec3(0, 6);
+    const std::int64_t earlier = random.integer(0, 2);
+    const ValueOutside outside(strided_and_padded(OutsideKind::lowest), geometry, 0);
+    ASSERT_FALSE(outside.is_empty());
+    ASSERT_FALSE(outside.repeats_edges());
+    const Shape5 shape{1, 1, random.vec3(1, 7)};
+    std::vector<float> memory(static_cast<std::size_t>(elements(shape)), 1.0F);
+    const TensorView view = dense_view(memory.data(), shape);
+    const Vec3 lag{geometry.choice.streamed ? 1 : 0, 0, 0};
+    const PatchPositions at{{first * Vec3::cube(2) + lag}, n * Vec3::cube(2) + Vec3::cube(1)};
+    outside.fill(view, earlier, {}, executor);
+    ASSERT_EQ(std::count(memory.begin(), memory.end(), 1.0F), std::ssize(memory)) << "the patch lies nowhere";
+    outside.fill(view, earlier, at, executor);
+    for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
+      const Vec3 voxel{v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x};
+      const Vec3 of_value = first - Vec3{earlier, 0, 0} + voxel;
+      const bool inside = covers(of_value, Vec3::cube(1)) && covers(n - Vec3::cube(2), of_value);
+      ASSERT_EQ(view.at(0, 0, voxel), inside ? 1.0F : -std::numeric_limits<float>::infinity()) << to_string(of_value);
+    }
+  }
+}
+
+TEST(ValueOutside, RepeatsTheNearestVoxelWhereItsKindSaysSo) {
+  Executor executor(1);
+  const ValueOutside outside(strided_and_padded(OutsideKind::edge), {}, 0);
+  EXPECT_TRUE(outside.repeats_edges());
+  EXPECT_TRUE(ValueOutside().is_empty());
+  std::vector<float> memory = {9, 5, 6, 9};
+  const TensorView view = dense_view(memory.data(), {1, 1, {1, 1, 4}});
+  outside.fill(view, 0, {{{2, 2, 0}}, {9, 9, 9}}, executor);
+  EXPECT_EQ(memory, (std::vector<float>{5, 5, 6, 6}));
+}
 
 }  // namespace
 }  // namespace znni

@@ -12,11 +12,11 @@ LadderRung design(std::int64_t bytes, const std::vector<ByteRange>& histories = 
   made.packing.bytes = bytes;
   for (const ByteRange& history : histories) {
     ScheduledHistory scheduled;
-    scheduled.buffer = static_cast<int>(made.schedule.memory.size());
-    made.schedule.histories.push_back(scheduled);
+    scheduled.buffer = static_cast<int>(made.whole.schedule.memory.size());
+    made.whole.schedule.histories.push_back(scheduled);
     Buffer buffer;
     buffer.bytes = history.bytes;
-    made.schedule.memory.push_back(buffer);
+    made.whole.schedule.memory.push_back(buffer);
     made.packing.offsets.push_back(history.first);
   }
   return rung;
