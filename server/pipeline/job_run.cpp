@@ -4,18 +4,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "planner/network/exchange.hpp"
 #include "server/pipeline/blender.hpp"
-#include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/guests.hpp"
-#include "server/pipeline/input_window.hpp"
 #include "server/pipeline/job_cancelled.hpp"
+#include "server/pipeline/job_patches.hpp"
 #include "server/pipeline/outside.hpp"
-#include "server/pipeline/slab_queue.hpp"
-#include "server/volume/reader.hpp"
-#include "server/volume/stitcher.hpp"
 
 namespace znni {
 namespace {
@@ -45,17 +42,12 @@ struct Part {
   std::int64_t length = 0;  // patches of each
 };
 
-class JobRun {
+class SideBySide final : public PatchStrategy {
  public:
-  explicit JobRun(const JobWork& work)
+  SideBySide(const JobWork& work, JobPatches& patches)
       : work_(work),
         geometry_(work.seats.front().rung->geometry()),
-        stitcher_(geometry_),
-        input_(*work.job.input.source, work.grid, geometry_, false, work.frame.begin.z),
-        slabs_(work.job, work.grid, work.output),
-        gain_(work.job, work.grid, geometry_.turns),
-        S_(geometry_.choice.S),
-        patches_(static_cast<std::int64_t>(work.grid.patches.size())),
+        patches_(patches),
         part_(part_from(0)),
         observer_([this](const CallTime& call) {
           const std::lock_guard lock(mutex_);
@@ -64,49 +56,46 @@ class JobRun {
           advance(call.predicted);
         }) {
     if (work.blend) blender_.emplace(work.output, geometry_.patch_output, *work.blend);
-    const auto S = static_cast<std::size_t>(S_);
+    const auto batch = static_cast<std::size_t>(S());
     for (const Seat& seat : work.seats) {
-      lanes_.push_back({seat, std::vector<StitchTarget>(S), std::vector<Vec3>(S), nullptr, {}});
+      lanes_.push_back({seat, std::vector<StitchTarget>(batch), std::vector<Vec3>(batch), nullptr, {}});
     }
   }
 
-  Result<void> run(const std::stop_token& stop) {
-    Result<void> ran = run_rounds(stop);
-    tell_gain();  // the time of a round that failed
-    return ran;
+  [[nodiscard]] std::int64_t next() const override { return at(0); }
+
+  // Steps of columns side by side read the same planes.
+  void want_next() override {
+    const std::int64_t first = at(0);
+    patches_.want(first, first + (geometry_.choice.streamed ? 1 : patches_of_round()));
   }
 
-  [[nodiscard]] StageSeconds stages() const {
+  // One round.
+  Result<void> run(const std::stop_token& stop) override {
+    if (Result<void> came = patches_.wait(stop); !came) return came;
+    if (Result<void> ran = run_round(stop); !ran) return ran;
+    for (Lane& lane : lanes_) {
+      if (lane.guests) lane.guests->deliver();
+    }
+    if (blender_) blend();
+    return end_round();
+  }
+
+  StageSeconds stages() override {
+    StageSeconds all;
+    for (const Lane& lane : lanes_) all += lane.stages;
+    return all;
+  }
+
+  // Returns stages(), and its layers one by one.
+  [[nodiscard]] StageSeconds stages_with_layers() {
     StageSeconds all = layers_;
-    all += stages_of_lanes();
+    all += stages();
     return all;
   }
 
  private:
-  Result<void> run_rounds(const std::stop_token& stop) {
-    want_input();
-    // Others need not wait with this job for its first planes.
-    if (work_.job.schedule.between_patches && !input_.source().here()) {
-      if (Result<void> came = work_.job.schedule.between_patches({}); !came) return came;
-    }
-    while (true) {
-      if (Result<void> came = input_.wait(stop); !came) return came;
-      if (Result<void> ran = run_round(stop); !ran) return ran;
-      for (Lane& lane : lanes_) {
-        if (lane.guests) lane.guests->deliver();
-      }
-      if (blender_) blend();
-      end_round();
-      tell_gain();
-      if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
-      if (work_.job.account.progress) work_.job.account.progress({done_, patches_, slabs_.planes_done()});
-      if (done_ == patches_) return {};
-      // Before others have their turn, so that the scheduler knows what this job waits for.
-      want_input();
-      if (!work_.job.schedule.between_patches) continue;
-      if (Result<void> went_on = work_.job.schedule.between_patches({continues(at(0))}); !went_on) return went_on;
-    }
-  }
+  [[nodiscard]] std::int64_t S() const { return geometry_.choice.S; }
 
   // Adds the windows of the round, in their order, and writes the row that they complete.
   void blend() {
@@ -116,30 +105,17 @@ class JobRun {
       const Lane& own = lanes_[static_cast<std::size_t>(lane)];
       blender_->add(own.seat.rung->output(), own.targets.front().place.start, executor);
     }
-    const bool is_row = done_ + part_.lanes == row_of(work_.grid, done_).end;
+    const bool is_row = patches_.done() + part_.lanes == row_of(work_.grid, patches_.done()).end;
     if (is_row) blender_->write(lanes_.front().targets.front().slab, executor);
-  }
-
-  // Without their layers.
-  [[nodiscard]] StageSeconds stages_of_lanes() const {
-    StageSeconds all;
-    for (const Lane& lane : lanes_) all += lane.stages;
-    return all;
-  }
-
-  void tell_gain() { gain_.tell(done_, stages_of_lanes()); }
-
-  [[nodiscard]] bool continues(std::int64_t patch) const {
-    return work_.grid.patches[static_cast<std::size_t>(patch)].continues;
   }
 
   // A lane for every seat, if there is work for all. Where seats share a row all its columns have as many steps.
   [[nodiscard]] Part part_from(std::int64_t first) const {
     const auto seats = static_cast<std::int64_t>(work_.seats.size());
     if (work_.blend) return {first, std::min(seats, row_of(work_.grid, first).end - first), 1};
-    if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_ - first, S_)), S_};
+    if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_.count() - first, S())), S()};
     std::int64_t next = first + 1;
-    while (next < patches_ && continues(next)) ++next;
+    while (next < patches_.count() && patches_.place(next).continues) ++next;
     const std::int64_t steps = next - first;
     const std::int64_t columns = (row_of(work_.grid, first).end - first) / steps;  // 0: each step is a row
     return {first, std::clamp<std::int64_t>(columns, 1, seats), steps};
@@ -148,22 +124,20 @@ class JobRun {
   // First patch of a lane in this round.
   [[nodiscard]] std::int64_t at(std::int64_t lane) const { return part_.first + lane * part_.length + step_; }
   // Of this round, but for those that the last batch repeats.
-  [[nodiscard]] std::int64_t patches_of_round() const { return std::min(part_.lanes * S_, patches_ - done_); }
-
-  // Steps of columns side by side read the same planes.
-  void want_input() {
-    const std::int64_t first = at(0);
-    input_.move_to(first, first + (geometry_.choice.streamed ? 1 : patches_of_round()));
+  [[nodiscard]] std::int64_t patches_of_round() const {
+    return std::min(part_.lanes * S(), patches_.count() - patches_.done());
   }
 
-  // Patches that are done are those before done_ or, within a part, as many of the same row.
-  void end_round() {
-    done_ += patches_of_round();
+  // Patches that are done are those before patches_.done() or, within a part, as many of the same row.
+  Result<void> end_round() {
+    const std::int64_t done = patches_.done() + patches_of_round();
     spent_ = 0;
-    step_ += S_;
-    if (step_ < part_.length || done_ == patches_) return;
-    step_ = 0;
-    part_ = part_from(done_);
+    step_ += S();
+    if (step_ >= part_.length && done < patches_.count()) {
+      step_ = 0;
+      part_ = part_from(done);
+    }
+    return patches_.deliver(done, stages());
   }
 
   Result<void> run_round(const std::stop_token& stop) {
@@ -203,7 +177,7 @@ class JobRun {
       if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;
       if (blender_) continue;
       const StageTimer timer(lane.stages.stitch);
-      stitcher_.stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
+      patches_.stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
     }
     return {};
   }
@@ -221,8 +195,7 @@ class JobRun {
     const TensorView in = lane.seat.rung->input();
     const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
     const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
-    read_windows(input_.source(), work_.job.input.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
-                 geometry_.choice.axis);
+    patches_.read(starts, places_of(in, 0, own), *lane.seat.executor);
     if (blender_) clear_beyond_window(in, *lane.seat.executor);
     if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
   }
@@ -258,8 +231,9 @@ class JobRun {
   }
 
   Result<void> aim(std::int64_t first, Lane& lane) {
-    if (Result<void> aimed = slabs_.aim(first, lane.targets); !aimed) return aimed;
-    if (first + S_ > patches_) let_guests_in(first + S_ - patches_, lane);
+    if (Result<void> aimed = patches_.aim(first, lane.targets); !aimed) return aimed;
+    const std::int64_t free = first + S() - patches_.count();
+    if (free > 0) let_guests_in(free, lane);
     return {};
   }
 
@@ -269,19 +243,12 @@ class JobRun {
     spent_ += predicted;
     const double whole = work_.predicted * static_cast<double>(part_.lanes);
     const double share = std::min(spent_ / std::max(whole, 1e-9), most);
-    work_.job.account.progress(
-        {done_, patches_, slabs_.planes_done(), share * static_cast<double>(patches_of_round())});
+    patches_.tell_part(share * static_cast<double>(patches_of_round()));
   }
 
   const JobWork& work_;
   const Geometry& geometry_;
-  Stitcher stitcher_;
-  InputWindow input_;
-  SlabQueue slabs_;
-  GainMeter gain_;
-  std::int64_t S_;
-  std::int64_t patches_;
-  std::int64_t done_ = 0;
+  JobPatches& patches_;
   Part part_;
   std::int64_t step_ = 0;  // patches of each lane that are done
   std::vector<Lane> lanes_;
@@ -295,9 +262,12 @@ class JobRun {
 }  // namespace
 
 Result<StageSeconds> run_job(const JobWork& work, const std::stop_token& stop) {
-  JobRun run(work);
-  if (Result<void> ran = run.run(stop); !ran) return ran.error();
-  return run.stages();
+  const Geometry& geometry = work.seats.front().rung->geometry();
+  InputWindow input(*work.job.input.source, work.grid, geometry, false, work.frame.begin.z);
+  JobPatches patches(work.job, work.grid, geometry, work.output, std::move(input));
+  SideBySide strategy(work, patches);
+  if (Result<void> ran = patches.run(strategy, stop); !ran) return ran.error();
+  return strategy.stages_with_layers();
 }
 
 }  // namespace znni

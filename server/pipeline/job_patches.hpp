@@ -1,0 +1,83 @@
+// One job on one rung, patch after patch in the order of its grid: which planes it waits for, which slabs it opens and
+// delivers, when others may run, and what it tells. How patches are computed is a strategy's: on sockets side by side
+// (server/pipeline/job_run.hpp), or by a head and a tail one after the other (server/pipeline/head_and_tail.hpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+
+#include "planner/geometry/patch_grid.hpp"
+#include "primitives/core/executor.hpp"
+#include "server/pipeline/gain_meter.hpp"
+#include "server/pipeline/input_window.hpp"
+#include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/volume_job.hpp"
+#include "server/volume/stitcher.hpp"
+
+namespace znni {
+
+// Computes the patches of a job.
+class PatchStrategy {
+ public:
+  virtual ~PatchStrategy() = default;
+
+  // Returns the patch that is computed next.
+  [[nodiscard]] virtual std::int64_t next() const = 0;
+  // Wants the planes that the patches from next() on read (JobPatches::want).
+  virtual void want_next() = 0;
+  // Computes patches from next() on and delivers them, at most until others want to run; all of them if none does.
+  [[nodiscard]] virtual Result<void> run(const std::stop_token& stop) = 0;
+  // Returns where the time of the job went so far, without layers one by one.
+  [[nodiscard]] virtual StageSeconds stages() = 0;
+};
+
+class JobPatches {
+ public:
+  // `input` is the job's window over `grid`, `output` the whole dense output. All must outlive this.
+  JobPatches(const VolumeJob& job, const PatchGrid& grid, const Geometry& geometry, const Shape5& output,
+             InputWindow input);
+
+  // Blocks until the strategy has delivered all patches. Lets others run before the first one if its planes are not
+  // here, and whenever the strategy comes back. Tells the job what it gained, also if it fails.
+  [[nodiscard]] Result<void> run(PatchStrategy& strategy, const std::stop_token& stop);
+
+  [[nodiscard]] const VolumeJob& job() const { return job_; }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(grid_.patches.size()); }
+  [[nodiscard]] std::int64_t done() const { return done_; }  // those before it are delivered
+  // Returns the place of a patch. The last batch repeats the last patch.
+  [[nodiscard]] const PatchPlace& place(std::int64_t patch) const;
+
+  // For one thread at a time, which may be another than that of the functions below. As InputWindow has them, for the
+  // patches [first, last); read() also brings voxels to float32, from the places `starts` of the source.
+  void want(std::int64_t first, std::int64_t last) { input_.move_to(first, last); }
+  [[nodiscard]] Result<void> wait(const std::stop_token& stop) { return input_.wait(stop); }
+  [[nodiscard]] bool is_here() const { return input_.source().here(); }
+  void read(std::span<const Vec3> starts, const TensorView& to, Executor& executor) const;
+
+  // Aims the places of a batch at the patches from `first` on (SlabQueue::aim).
+  [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets) {
+    return slabs_.aim(first, targets);
+  }
+  void stitch(std::size_t pass, const TensorView& from, std::span<const StitchTarget> to, Executor& executor) const {
+    stitcher_.stitch(pass, from, to, executor);
+  }
+  // Patches [0, done) are stitched, and took `stages`: tells the job, and delivers the rows that they complete.
+  [[nodiscard]] Result<void> deliver(std::int64_t done, const StageSeconds& stages);
+  // Tells how far the patches under way are, together, in patches.
+  void tell_part(double part) const;
+
+ private:
+  [[nodiscard]] Result<void> run_all(PatchStrategy& strategy, const std::stop_token& stop);
+
+  const VolumeJob& job_;
+  const PatchGrid& grid_;
+  int axis_;
+  Stitcher stitcher_;
+  InputWindow input_;
+  SlabQueue slabs_;
+  GainMeter gain_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace znni
