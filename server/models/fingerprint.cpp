@@ -1,4 +1,4 @@
-#include "planner/base/fingerprint.hpp"
+#include "server/models/fingerprint.hpp"
 
 #include <algorithm>
 #include <array>

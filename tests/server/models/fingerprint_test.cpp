@@ -1,4 +1,4 @@
-#include "planner/base/fingerprint.hpp"
+#include "server/models/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,12 +14,12 @@ std::string print_of(const std::vector<std::string>& texts) {
   return print.text();
 }
 
-TEST(PlannerFingerprint, TheSameThingsHaveTheSame) {
+TEST(Fingerprint, TheSameThingsHaveTheSame) {
   EXPECT_EQ(print_of({"weights", "plan"}), print_of({"weights", "plan"}));
   EXPECT_EQ(print_of({}).size(), 32U);
 }
 
-TEST(PlannerFingerprint, OrderBoundariesZerosAndEveryBitCount) {
+TEST(Fingerprint, OrderBoundariesZerosAndEveryBitCount) {
   std::set<std::string> prints = {print_of({}),
                                   print_of({""}),
                                   print_of({"ab"}),
