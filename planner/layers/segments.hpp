@@ -22,7 +22,8 @@ struct SegmentDesign {
   Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes;
                             // axes exchanged as in the whole one
   std::vector<Step> steps;  // nodes numbered as in `network`
-  Schedule schedule;        // of one group; the segment's input and output are not in its memory, but their owners'
+  Schedule schedule;        // of one group; its input and output are in their owners' memory, not in its own; those of
+                            // a whole rung are in its own (planner/layers/ladder.hpp)
   std::int64_t inputs = 1;  // S that crosses the cut
   std::int64_t group = 1;   // of them at once; divides them
   Vec3 fragments_before;    // of what crosses, per axis

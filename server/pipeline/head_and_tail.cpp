@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <utility>
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"

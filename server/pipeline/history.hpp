@@ -27,7 +27,7 @@ class History {
   void forget(Executor& executor) const;
   // Begins a step, or goes on in it, with time `run` of those that the tensor is filled.
   void begin(std::int64_t run) { next_ = run; }
-  // The tensor lies at `tensor` from now on.
+  // Moves the tensor to `tensor`, without its voxels.
   void move_to(float* tensor) { tensor_.data = tensor; }
   // The tensor's new planes were just written, for the next time in this step: puts what was kept before them, and
   // keeps the last planes for the step to come.

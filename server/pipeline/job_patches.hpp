@@ -48,23 +48,25 @@ class JobPatches {
   // Returns the place of a patch. The last batch repeats the last patch.
   [[nodiscard]] const PatchPlace& place(std::int64_t patch) const;
 
-  // For one thread at a time, which may be another than that of the functions below. As InputWindow has them, for the
-  // patches [first, last); read() also brings voxels to float32, from the places `starts` of the source.
+  // As InputWindow has them, for the patches [first, last). One thread at a time may call these three; it may be
+  // another than that of aim() and deliver().
   void want(std::int64_t first, std::int64_t last) { input_.move_to(first, last); }
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) { return input_.wait(stop); }
   [[nodiscard]] bool is_here() const { return input_.source().here(); }
+  // Reads the windows at the places `starts` of the source, as float32. Several threads may call it at once.
   void read(std::span<const Vec3> starts, const TensorView& to, Executor& executor) const;
 
   // Aims the places of a batch at the patches from `first` on (SlabQueue::aim).
   [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets) {
     return slabs_.aim(first, targets);
   }
+  // Stitches what a pass wrote into the places of its batch. Several threads may call it at once.
   void stitch(std::size_t pass, const TensorView& from, std::span<const StitchTarget> to, Executor& executor) const {
     stitcher_.stitch(pass, from, to, executor);
   }
-  // Patches [0, done) are stitched, and took `stages`: tells the job, and delivers the rows that they complete.
+  // Tells the job that patches [0, done) are stitched and took `stages`, and delivers the rows that they complete.
   [[nodiscard]] Result<void> deliver(std::int64_t done, const StageSeconds& stages);
-  // Tells how far the patches under way are, together, in patches.
+  // Tells how far the patches under way are, together, in patches. One thread at a time, and none during deliver().
   void tell_part(double part) const;
 
  private:

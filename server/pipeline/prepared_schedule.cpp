@@ -51,6 +51,7 @@ Result<PreparedSchedule> PreparedSchedule::open(RungDesign design, const Network
   const Schedule& schedule = rung->design_.schedule;
   const TensorView output = rung->memory_.view(schedule.tensors[index(schedule.output)]);
   rung->aim(rung->memory_.view(schedule.tensors.front()).data, output);
+  ensure(rung->input_.data != nullptr && output.data != nullptr, "input and output of a rung lie in its memory");
   ensure(rung->input_.format == Format{} && output.format == Format{}, "a pass begins and ends planar");
   return rung;
 }
@@ -128,7 +129,7 @@ TensorView PreparedSchedule::read_part(const Call& call, std::size_t input) cons
   return view_within(whole(call.inputs[input]), call.around[input]);
 }
 
-// Sets all views: those of slabs and of held inputs are set anew before each run.
+// Sets all views: those of slabs and of held inputs are set again before each run.
 void PreparedSchedule::aim(float* input, const TensorView& output) {
   input_ = dense_view(input, tensor(0).shape, tensor(0).format);
   output_ = output;
@@ -182,6 +183,7 @@ Result<void> PreparedSchedule::run_pass(std::size_t pass, const std::stop_token&
 Result<void> PreparedSchedule::run_group(float* input, const TensorView& output, std::int64_t number,
                                          const std::stop_token& stop) {
   aim(input, output);
+  planes_ = saturated;  // all nodes run: idle ones are counted by passes alone
   for (History& history : histories_) history.begin(number);
   return run_window(stop, {});
 }

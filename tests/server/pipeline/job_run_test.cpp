@@ -258,7 +258,7 @@ TEST(JobRun, TheErrorOfOneSocketIsTheJobs) {
   const JobOutcome outcome = test::run_job(*made.engine, narrow_volume().view());
   ASSERT_FALSE(outcome.statistics);
   EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_failure);
-  EXPECT_THAT(outcome.statistics.error().message, HasSubstr("test.failing"));
+  EXPECT_THAT(outcome.statistics.error().message, AllOf(HasSubstr("node "), HasSubstr(": test.failing")));
 }
 
 TEST(JobRun, APlanOfOtherSocketsIsRefused) {

@@ -19,9 +19,9 @@ namespace {
 using test::Random;
 using testing::HasSubstr;
 
-class PreparedRung : public testing::Test {
+class PreparedScheduleOfRung : public testing::Test {
  protected:
-  PreparedRung() {
+  PreparedScheduleOfRung() {
     const Backend* const rows[] = {&test::oracle_backend()};
     catalogue_ = Catalogue::make(rows).value();
   }
@@ -47,7 +47,7 @@ class PreparedRung : public testing::Test {
   Plan plan_;
 };
 
-TEST_F(PreparedRung, EveryArenaReachesExactlyWhatItsCallDeclared) {
+TEST_F(PreparedScheduleOfRung, EveryArenaReachesExactlyWhatItsCallDeclared) {
   for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
@@ -71,7 +71,7 @@ TEST_F(PreparedRung, EveryArenaReachesExactlyWhatItsCallDeclared) {
   }
 }
 
-TEST_F(PreparedRung, ScratchThatIsPoisonedBetweenCallsDoesNotReachTheOutput) {
+TEST_F(PreparedScheduleOfRung, ScratchThatIsPoisonedBetweenCallsDoesNotReachTheOutput) {
   const Network network = test::simple_network(2);
   const NetworkWeights weights = random_weights(network, 1);
   RungDesign made = design(network);
@@ -86,7 +86,7 @@ TEST_F(PreparedRung, ScratchThatIsPoisonedBetweenCallsDoesNotReachTheOutput) {
   }
 }
 
-TEST_F(PreparedRung, TensorsLieInsideTheBlockAndOpeningLeavesItAlone) {
+TEST_F(PreparedScheduleOfRung, TensorsLieInsideTheBlockAndOpeningLeavesItAlone) {
   const Network network = test::simple_network(2);
   const NetworkWeights weights = random_weights(network, 1);
   RungDesign made = design(network);
@@ -101,7 +101,7 @@ TEST_F(PreparedRung, TensorsLieInsideTheBlockAndOpeningLeavesItAlone) {
   }
 }
 
-TEST_F(PreparedRung, StopsBetweenCalls) {
+TEST_F(PreparedScheduleOfRung, StopsBetweenCalls) {
   const Network network = test::simple_network(1);
   const NetworkWeights weights = random_weights(network, 1);
   RungDesign made = design(network);
@@ -115,7 +115,7 @@ TEST_F(PreparedRung, StopsBetweenCalls) {
   EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
 }
 
-TEST_F(PreparedRung, RefusesWhenPersistentMemoryIsNotThere) {
+TEST_F(PreparedScheduleOfRung, RefusesWhenPersistentMemoryIsNotThere) {
   const Network network = test::simple_network(1);
   const NetworkWeights weights = random_weights(network, 1);
   RungDesign made = design(network);
@@ -127,7 +127,7 @@ TEST_F(PreparedRung, RefusesWhenPersistentMemoryIsNotThere) {
   EXPECT_THAT(rung.error().message, HasSubstr("bias copy"));
 }
 
-class PreparedSegment : public testing::Test {
+class PreparedScheduleOfSegment : public testing::Test {
  protected:
   [[nodiscard]] SegmentDesign part(int theta, std::size_t which) const {
     const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
@@ -142,7 +142,7 @@ class PreparedSegment : public testing::Test {
   NetworkWeights weights_ = random_weights(network_, 3);
 };
 
-TEST_F(PreparedSegment, ReservesWhatItsScheduleDeclaresAndGivesItBack) {
+TEST_F(PreparedScheduleOfSegment, ReservesWhatItsScheduleDeclaresAndGivesItBack) {
   test::HostSim gpu;
   {
     const SegmentDesign design = part(1, 1);
@@ -158,7 +158,7 @@ TEST_F(PreparedSegment, ReservesWhatItsScheduleDeclaresAndGivesItBack) {
   EXPECT_EQ(gpu.reserved(MemorySpace::device), 0);
 }
 
-TEST_F(PreparedSegment, StopsBetweenLayersAndNamesTheNodeOfAnError) {
+TEST_F(PreparedScheduleOfSegment, StopsBetweenLayersAndFailsWithoutMemory) {
   Result<PreparedSchedule> head = PreparedSchedule::open(part(1, 0), weights_, *cpu_);
   ASSERT_TRUE(head);
   std::stop_source stop;
@@ -178,7 +178,7 @@ TEST_F(PreparedSegment, StopsBetweenLayersAndNamesTheNodeOfAnError) {
 }
 
 // The head computes at the same time, and its executor takes one job at a time.
-TEST_F(PreparedSegment, StreamsThroughHostRamWhileTheCpuComputes) {
+TEST_F(PreparedScheduleOfSegment, StreamsThroughHostRamWhileTheCpuComputes) {
   network_ = test::simple_network(0);
   weights_ = random_weights(network_, 3);
   test::HostSim gpu;
@@ -200,6 +200,11 @@ TEST_F(PreparedSegment, StreamsThroughHostRamWhileTheCpuComputes) {
     EXPECT_TRUE(segment->forget(true));
     EXPECT_TRUE(segment->run_group(in.data(), output, 0, {}));
   });
+  const std::vector<float> all_nodes = out;
+  std::fill(out.begin(), out.end(), 7.0F);
+  EXPECT_TRUE(segment->forget(false));
+  EXPECT_TRUE(segment->run_group(in.data(), output, 0, {}));
+  EXPECT_EQ(out, all_nodes) << "groups run every node, whatever the rungs of a stream leave out";
 }
 
 }  // namespace
