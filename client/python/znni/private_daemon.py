@@ -54,7 +54,8 @@ class PrivateDaemon:
         self._lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._reader: threading.Thread | None = None
         self._failure: Exception | None = None
-        self._started = threading.Event()
+        self._starting = threading.Lock()
+        self._is_stopped = False
         self._listening = threading.Event()
         self._folder: OwnFolder | None = None
 
@@ -71,22 +72,29 @@ class PrivateDaemon:
         self.stop()
 
     def stop(self) -> None:
-        """Ends the daemon and removes its folder."""
-        if self._reader is not None and self._reader.ident is not None:
-            self._started.wait()
-        if self.process is not None:
-            self.process.terminate()
-            try:
-                self.process.wait(10)
-            except BaseException:  # a second Ctrl-C, too
-                self.process.kill()
-                self.process.wait()
+        """Ends the daemon and removes its folder. The thread that reads the log may call it, too: objects are collected
+        in any thread."""
+        with self._starting:
+            self._is_stopped = True
+        try:
+            if self.process is not None:
+                self._end(self.process)
+                self.process = None
+        finally:
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+    def _end(self, process: subprocess.Popen) -> None:
+        """Ends a daemon and waits for it, and for what reads its log."""
+        process.terminate()
+        try:
+            process.wait(10)
+        except BaseException:  # a second Ctrl-C, too
+            process.kill()
+            process.wait()
+        if self._reader is not threading.current_thread():
             self._reader.join()
-            self._log.close()
-            self.process = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
 
     def explained(self, error: Error) -> Error:
         """Returns ``error``, or what the daemon said last if it has ended. Waits some seconds for the end of one that
@@ -123,20 +131,23 @@ class PrivateDaemon:
         """Starts the daemon and reads its log, in a thread of its own: the kernel ends the daemon with the thread that
         started it."""
         try:
-            # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                            stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
-            self._log: Any = self.process.stderr
+            with self._starting:
+                if self._is_stopped:  # by a Ctrl-C, before this thread ran
+                    return
+                # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                                stderr=subprocess.PIPE, text=True, errors="replace",
+                                                start_new_session=True)
+                log: Any = self.process.stderr
+            with log:
+                self._read(log)
         except Exception as error:
             self._failure = error
         finally:
-            self._started.set()
-        if self.process is not None:
-            self._read()
-        self._listening.set()
+            self._listening.set()
 
-    def _read(self) -> None:
-        for line in self._log:
+    def _read(self, log: Any) -> None:
+        for line in log:
             self._lines.append(line.strip())
             match = re.search(r"listening on (127\.0\.0\.1:\d+)", line)
             if match:

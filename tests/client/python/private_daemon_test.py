@@ -60,6 +60,7 @@ class PrivateDaemonTest(unittest.TestCase):
         self.assertIn("--grpc-address 127.0.0.1 --grpc-port 0 --metrics-port -1", arguments)
         self.assertIn("--mem 8G --threads 3", arguments)
 
+    @unittest.skipUnless(shutil.which("setpriv"), "needs setpriv of util-linux")
     def test_outlives_the_thread_that_started_it(self):
         address = self.enterContext(FakeDaemon().served())
         self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
@@ -70,6 +71,49 @@ class PrivateDaemonTest(unittest.TestCase):
         self.addCleanup(daemon.stop)
         with self.assertRaises(subprocess.TimeoutExpired):
             daemon.process.wait(0.5)  # the kernel's signal would come with the thread's end
+
+    def test_is_stopped_by_the_thread_that_reads_its_log(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.program(f'echo "info listening on {address}" >&2', "echo later >&2", "exec sleep 600")
+        daemon, served = PrivateDaemon(self.network, progress=False), threading.Event()
+
+        class Lines(list):
+            """Stops the daemon as the collector of Python may: while a line is kept."""
+
+            def append(self, line):
+                super().append(line)
+                if line == "later" and served.wait(60):
+                    daemon.stop()
+        daemon._lines = Lines()
+        with daemon:
+            process = daemon.process
+            served.set()
+            daemon._reader.join()
+            self.assertIsNotNone(process.returncode)
+            self.assertTrue(process.stderr.closed)
+            self.assertEqual(self.left(), [])
+            self.assertIsNone(daemon._failure)
+
+    def test_is_stopped_before_its_thread_runs(self):
+        self.program("exit 0")
+        daemon, held = PrivateDaemon(self.network, progress=False), []
+
+        def interrupted(thread):
+            held.append(thread)
+            raise KeyboardInterrupt
+        with mock.patch.object(threading.Thread, "start", interrupted), self.assertRaises(KeyboardInterrupt):
+            daemon.__enter__()
+        held[0].start()
+        held[0].join()
+        self.assertIsNone(daemon.process)
+        self.assertEqual(self.left(), [])
+
+    def test_a_log_that_cannot_be_read(self):
+        self.program("exec sleep 600")
+        with mock.patch.object(PrivateDaemon, "_read", side_effect=OSError("cut off")):
+            with self.assertRaisesRegex(OSError, "^cut off$"):
+                PrivateDaemon(self.network, progress=False).__enter__()
+        self.assertEqual(self.left(), [])
 
     def test_a_program_that_cannot_be_run(self):
         self.program()
