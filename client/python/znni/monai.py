@@ -47,16 +47,18 @@ class Inferer(inferers.Inferer):
         self._pad = check_pad(pad)
 
     def __call__(self, inputs: Any, network: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Returns the output for ``inputs``, [N, C, spatial...], of three spatial axes, on the CPU: a tensor, or a
-        MetaTensor with the metadata of the inputs; of several outputs a tuple or list, as the network returns them.
+        """Returns the output for ``inputs``, [N, C, spatial...], of three spatial axes, on the CPU. That is a tensor, or
+        a MetaTensor with the metadata of the inputs. Several outputs are a tuple, or a list, as the network returns them.
 
         Networks that depend on all voxels of what they are given (instance normalisation) are computed in overlapping
         windows, as their configuration says. An output that is coarser than the input has the network's own voxels.
         Where the output is smaller than the input, the affine of a MetaTensor is that of its first voxel.
 
         ``network`` must be None, or the module that the runner was made of or for: the model computes, not the module.
-        Raises InvalidError for another one, for one whose weights have changed since, and for further arguments, which
-        would be the network's.
+        Raises InvalidError for another one, and for one whose weights have changed since. Raises it for further
+        arguments, too, which would be the network's. A network that is computed in windows and has outputs coarser than
+        the input takes inputs of one window alone, padding included. Raises InvalidError for others, unless it was
+        compiled with ``dense``.
         """
         self._runner.check_network(network)
         if args or kwargs:
