@@ -1,4 +1,8 @@
-"""Modules of PyTorch that are called as before: what znnid returns is what PyTorch computes of them. Also in MONAI."""
+"""Modules of PyTorch that are called as before: what znnid returns is what PyTorch computes of them. Also in MONAI.
+
+Runs only if torch is installed, and monai for its part: deploy/packages/python.txt has neither. Else it says that it is
+skipped.
+"""
 
 import importlib.util
 import os
@@ -57,8 +61,8 @@ if HAS_TORCH:
 
 def padded():
     """A net whose output is as large as its input."""
-    return nn.Sequential(nn.Conv3d(1, 8, 3, padding=1), nn.ReLU(), nn.Conv3d(8, 4, (1, 3, 5), padding="same"), nn.Tanh(),
-                         nn.Conv3d(4, 2, 1), nn.Softmax(1))
+    return nn.Sequential(nn.Conv3d(1, 8, 3, padding=1), nn.ReLU(), nn.Conv3d(8, 4, (1, 3, 5), padding="same"),
+                         nn.Tanh(), nn.Conv3d(4, 2, 1), nn.Softmax(1))
 
 
 def pooling():
@@ -114,8 +118,8 @@ class CompiledTest(CompiledCase):
         self.assert_computes(UNet(nn.BatchNorm3d, 1), (1, 2, 12, 16, 20), (2, 2, 8, 20, 10))
 
     def test_valid_nets(self):
-        self.assert_computes(nn.Sequential(nn.Conv3d(1, 6, 3), nn.ReLU(), nn.Conv3d(6, 2, (1, 2, 4))), (2, 1, 9, 12, 20),
-                             (1, 1, 3, 4, 6))
+        self.assert_computes(nn.Sequential(nn.Conv3d(1, 6, 3), nn.ReLU(), nn.Conv3d(6, 2, (1, 2, 4))),
+                             (2, 1, 9, 12, 20), (1, 1, 3, 4, 6))
         self.assert_computes(UNet(nn.BatchNorm3d, 0), (1, 2, 20, 16, 24))
 
     def test_nets_that_normalise(self):
@@ -132,7 +136,7 @@ class CompiledTest(CompiledCase):
     def test_strides(self):
         self.assert_computes(nn.Sequential(nn.Conv3d(1, 4, 3, stride=2, padding=1), nn.ReLU(), nn.Conv3d(4, 2, 1)),
                              (1, 1, 8, 12, 10))
-        with self.assertRaisesRegex(znni.InvalidError, "returns .* where its dense output has 9x9x9 voxels: pass dense"):
+        with self.assertRaisesRegex(znni.InvalidError, "returns .* where its dense output is .*: pass dense"):
             self.compile(pooling())
 
     def test_dense_outputs(self):

@@ -1,8 +1,8 @@
 """Dense outputs of 3D ConvNets over volumes of any size, computed by znnid.
 
-``Client`` streams volumes through the models of a running daemon; ``predict`` starts one for a single network, and
-``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs, ``plan`` how it would be computed. Axes are z, y, x everywhere, extents are in
-voxels.
+``Client`` streams volumes through the models of a running daemon. ``predict`` starts one for a single network, and
+``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs, ``plan``
+how it would be computed. Axes are z, y, x everywhere, extents are in voxels.
 """
 
 __version__ = "0.1.0"
@@ -16,5 +16,5 @@ from znni.one_shot import predict
 from znni.planner import Check, Plan, check, plan
 
 __all__ = ["AccessError", "Check", "Client", "Compiled", "Error", "InvalidError", "Model", "NotFoundError",
-           "OverBudgetError", "Plan", "ReplacedError", "UnavailableError", "UnsupportedError", "check", "compile", "plan",
-           "predict"]
+           "OverBudgetError", "Plan", "ReplacedError", "UnavailableError", "UnsupportedError", "check", "plan",
+           "predict"]  # without "compile": "from znni import *" leaves that of Python

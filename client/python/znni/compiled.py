@@ -13,7 +13,8 @@ from znni.batch import predict_batch
 from znni.box import Triple, text_of
 from znni.client import Client
 from znni.errors import Error, InvalidError
-from znni.export import Example, Exported, Output, check_unchanged, export, fingerprint, warn_of_training
+from znni.export import (Example, Exported, Output, check_unchanged, export, fingerprint, output_names,
+                         warn_of_training)
 from znni.model import Model
 from znni.own_folder import OwnFolder
 from znni.planner import check
@@ -57,8 +58,8 @@ class Compiled:
 
     def __call__(self, x: Any) -> Any:
         """Returns what the module returns for ``x``, [N, C, Z, Y, X], a tensor of PyTorch on the CPU or an array of
-        NumPy: tensors or arrays, likewise, that have no gradient. Voxels of uint8, uint16 and float16 are computed as
-        float32. The volumes of a batch are computed one after the other.
+        NumPy. Outputs are tensors or arrays, likewise, and have no gradient. Voxels of uint8, uint16 and float16 are
+        computed as float32. The volumes of a batch are computed one after the other.
 
         Raises a subclass of Error for what the module's network does not take.
         """
@@ -110,11 +111,11 @@ def compile(module: Any, example: Example = None, *, mem: str | int | None = Non
     Exports the module to a temporary file of ONNX and starts a znnid for it, as ``predict`` does. The module's weights
     are those of now: what changes afterwards is not seen. It is computed as in eval mode, whatever mode it is in: a
     module in training mode that has dropout or batch normalisation is warned of. Modes and weights stay as they are.
-    Several outputs are returned in a tuple, or a list where the module returns one. Outputs have no gradient. What the
+    Several outputs are returned in a tuple, or a list, as the module returns them. Outputs have no gradient. What the
     module decides in Python by the extents of ``x`` is decided by those of the example; PyTorch warns of that.
 
     The output is the module's, voxel by voxel, for all extents that it takes. A module that pools, but neither pads nor
-    upsamples, returns one voxel for each of its stride, where znnid computes all: it is refused, but with ``dense``.
+    upsamples, returns one voxel for each of its stride, where znnid computes all. It is refused, but with ``dense``.
 
     ``example``
         A small volume that the module takes, or its shape, [1, C, Z, Y, X]; None tries some cubes. A module that
@@ -124,10 +125,10 @@ def compile(module: Any, example: Example = None, *, mem: str | int | None = Non
         Are those of ``predict``. With ``dense``, ``config`` may say how windows overlap: {"window_overlap": 0.25,
         "window_weight": "constant"}.
     ``dense``
-        Whether the output is znnid's dense one, as ``Client.predict`` returns it, also where the module's is another:
-        one voxel for each position of the field of view, with the voxels of coarse outputs repeated, classes of
-        patches at each patch, numbers of classes as float32, and blends of overlapping windows for volumes of other
-        extents than those that the module is bound to.
+        Whether the output is znnid's dense one, as ``Client.predict`` returns it, also where the module's is another.
+        It has one voxel for each position of the field of view. Voxels of coarse outputs are repeated. Classes of
+        patches are those at each patch. Numbers of classes are float32. Volumes of other extents than those that the
+        module is bound to are blends of overlapping windows.
 
     Raises InvalidError for a module that cannot be exported, or whose network does not run, with all that keeps it
     from running.
@@ -180,12 +181,13 @@ def _check_outputs(facts: Mapping[str, Any], exported: Exported) -> None:
     whole = tuple(a - b for a, b in zip(exported.extent, facts["output"]["voxels_smaller"]))
     for found, output in zip(facts["outputs"], exported.outputs):
         own = tuple(-(-n // s) for n, s in zip(whole, found.get("stride", facts["output"]["stride"])))
-        if output.shape not in ((1, found["channels"], *own), (found["channels"], *own)):
+        dense = (1, found["channels"], *own)
+        if output.shape != dense and (found["channels"] > 1 or output.shape != (1, *own)):
             raise InvalidError(f"module: {exported.name} returns {list(output.shape)} for {list(exported.example)}, "
-                               f"where its dense output has {text_of(own)} voxels: pass dense=True for that")
+                               f"where its dense output is {list(dense)}: pass dense=True for that")
     if not facts["tile_bound"] and min(whole) == 1:
-        raise InvalidError(f"example: {list(exported.example)} found, for which {exported.name} returns one voxel along "
-                           "an axis: pass a larger one, which shows its strides")
+        raise InvalidError(f"example: {list(exported.example)} found, for which {exported.name} returns one voxel "
+                           "along an axis: pass a larger one, which shows its strides")
 
 
 def _check_extent(taken: Mapping[str, Any], exported: Exported) -> None:
@@ -198,10 +200,11 @@ def _check_extent(taken: Mapping[str, Any], exported: Exported) -> None:
 
 
 def _check_names(model: Model, exported: Exported) -> None:
-    """Raises InvalidError if the configuration leaves outputs out."""
-    if len(model.outputs) != len(exported.outputs):
-        raise InvalidError(f"config: {len(model.outputs)} outputs found, expected the {len(exported.outputs)} that "
-                           f"{exported.name} returns")
+    """Raises InvalidError unless the model has the module's outputs, in its order: a configuration may name others."""
+    found, expected = list(model.outputs), output_names(exported.outputs)
+    if found != expected:
+        raise InvalidError(f"config: outputs {', '.join(found)} found, expected {', '.join(expected)}, as "
+                           f"{exported.name} returns them")
 
 
 def _as_returned(array: np.ndarray, output: Output) -> np.ndarray:

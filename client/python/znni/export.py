@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
+import operator
 import pathlib
 import warnings
 import zlib
@@ -56,6 +58,7 @@ def export(module: Any, example: Example, folder: str) -> Exported:
     The extents of volumes are open, but where the module returns rows [N, C]: it then takes the example's alone.
     """
     torch = torch_module("znni.compile")
+    _check_onnx()
     _check_module(module, torch)
     name = type(module).__name__
     with evaluated(module), torch.no_grad():
@@ -84,8 +87,8 @@ def warn_of_training(module: Any) -> None:
     for name, part in module.named_modules():
         drops = any(kind.__name__ == "_DropoutNd" for kind in type(part).__mro__)
         if part.training and (drops or getattr(part, "running_mean", None) is not None):
-            warnings.warn(f"{type(module).__name__} is in training mode: '{name}' ({type(part).__name__}) is computed as "
-                          "in eval mode", stacklevel=3)
+            warnings.warn(f"{type(module).__name__} is in training mode: '{name}' ({type(part).__name__}) is computed "
+                          "as in eval mode", stacklevel=3)
             return
 
 
@@ -101,6 +104,14 @@ def check_unchanged(network: Any, before: int, advice: str) -> None:
     """Raises InvalidError if the fingerprint of a module is another one than ``before``."""
     if fingerprint(network) != before:
         raise InvalidError(f"network: the weights of {type(network).__name__} have changed since: {advice}")
+
+
+def _check_onnx() -> None:
+    """Raises InvalidError where onnx is not installed, which PyTorch imports to export."""
+    try:
+        importlib.import_module("onnx")
+    except ImportError:
+        raise InvalidError("znni.compile needs onnx: pip install 'znni[torch]'") from None
 
 
 def _one_line(error: Exception) -> str:
@@ -152,19 +163,27 @@ def _first_cube(module: Any, torch: Any) -> tuple[Any, Any]:
 
 
 def _example(example: Any, torch: Any) -> Any:
-    """Returns the first volume of an example, or zeros of the shape that is given."""
-    if is_tensor(example) or isinstance(example, np.ndarray):
-        with torch.no_grad():
-            given = torch.from_numpy(array_of(example, "example"))[:1]
-    elif isinstance(example, (tuple, list)) and all(isinstance(n, int) and n > 0 for n in example):
-        given = torch.zeros(1, *example[1:])
-    else:
+    """Returns a copy of the first volume of an example, or zeros of the shape that is given."""
+    array = array_of(example, "example") if is_tensor(example) or isinstance(example, np.ndarray) else None
+    shape = _shape(example) if array is None else array.shape
+    if len(shape) != 5 or shape[0] < 1:
+        raise InvalidError(f"example: shape {list(shape)} found, expected [1, C, Z, Y, X]")
+    if array is None:
+        return torch.zeros(1, *shape[1:])
+    if array.dtype.newbyteorder("=") != np.float32:
+        raise InvalidError(f"example: voxels of type {array.dtype} found, expected float32")
+    return torch.from_numpy(np.array(array[:1], np.float32, order="C"))  # the module may change it in place
+
+
+def _shape(example: Any) -> tuple[int, ...]:
+    """Returns a shape of whole numbers, those of NumPy included. Raises InvalidError for anything else."""
+    try:
+        shape = tuple(operator.index(n) for n in example) if isinstance(example, (tuple, list)) else ()
+    except TypeError:
+        shape = ()
+    if not shape or min(shape) < 1:
         raise InvalidError(f"example: {example!r} found, expected a tensor or the shape [1, C, Z, Y, X] of one")
-    if given.ndim != 5 or len(given) != 1:
-        raise InvalidError(f"example: shape {list(given.shape)} found, expected [1, C, Z, Y, X]")
-    if given.dtype != torch.float32:
-        raise InvalidError(f"example: {given.dtype} found, expected torch.float32")
-    return given
+    return shape
 
 
 def _outputs(found: Any, name: str) -> tuple[Output, ...]:
@@ -172,9 +191,9 @@ def _outputs(found: Any, name: str) -> tuple[Output, ...]:
     tensors = found if type(found) in (tuple, list) else (found,)
     for tensor in tensors:
         if not is_tensor(tensor):
-            raise InvalidError(f"module: {name} returns {type(found).__name__} with {type(tensor).__name__}, expected a "
-                               "tensor or a tuple of tensors" if tensor is not found else
-                               f"module: {name} returns {type(found).__name__}, expected a tensor or a tuple of tensors")
+            inner = "" if tensor is found else f" with {type(tensor).__name__}"
+            raise InvalidError(f"module: {name} returns {type(found).__name__}{inner}, expected a tensor or a tuple of "
+                               "tensors")
         if str(tensor.dtype) not in ("torch.float32", "torch.int64", "torch.int32", "torch.uint8"):
             raise InvalidError(f"module: {name} returns {tensor.dtype}, expected torch.float32, or whole numbers of "
                                "ArgMax")
@@ -183,14 +202,15 @@ def _outputs(found: Any, name: str) -> tuple[Output, ...]:
     return tuple(Output(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")) for tensor in tensors)
 
 
-def _names(outputs: Sequence[Output]) -> list[str]:
+def output_names(outputs: Sequence[Output]) -> list[str]:
+    """Returns the names that outputs have in the file."""
     return ["output"] if len(outputs) == 1 else [f"output{i}" for i in range(len(outputs))]
 
 
 def _open_axes(outputs: Sequence[Output]) -> dict[str, dict[int, str]]:
     """Returns which axes of input and outputs are open, with a name for each: all of space, which come last."""
     axes = {"input": {2: "z", 3: "y", 4: "x"}}
-    for name, output in zip(_names(outputs), outputs):
+    for name, output in zip(output_names(outputs), outputs):
         first = len(output.shape) - 3
         axes[name] = {first + i: f"{name}_{axis}" for i, axis in enumerate("zyx")}
     return axes
@@ -204,7 +224,7 @@ def _write(module: Any, given: Any, exported: Exported, torch: Any) -> None:
         warnings.filterwarnings("default", category=torch.jit.TracerWarning, module=r"(?!torch\b)")
         try:
             torch.onnx.export(module, (given,), str(exported.network), dynamo=False, opset_version=_OPSET,
-                              input_names=["input"], output_names=_names(exported.outputs),
+                              input_names=["input"], output_names=output_names(exported.outputs),
                               dynamic_axes=None if is_rows else _open_axes(exported.outputs))
         except Exception as error:
             raise InvalidError(f"module: {exported.name} cannot be exported to ONNX: {_one_line(error)}") from error

@@ -33,9 +33,11 @@ class CompiledCase(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch("tempfile.tempdir", str(self.folder)))
 
-    def compile(self, module=None, example=None, properties=(), refused="", facts=None, **options):
-        """What is compiled, of which the planner says `facts` or that it is `refused`, the daemon `properties`."""
-        self.daemon = FakeDaemon(properties=properties)
+    def compile(self, module=None, example=None, properties=(), refused="", facts=None, outputs=("output",),
+                **options):
+        """What is compiled. The planner says `facts` of it or that it is `refused`, the daemon `properties` and the
+        names of `outputs`."""
+        self.daemon = FakeDaemon(properties=properties, outputs=outputs)
         address = self.enterContext(self.daemon.served())
         all_facts = {"runs": not refused, "tile_bound": False, "windows": None, "volume": EXTENTS,
                      "output": {"channels": 1, "voxels_smaller": [0, 0, 0], "stride": [1, 1, 1]},

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import threading
 import unittest
 from unittest import mock
 
@@ -68,8 +67,11 @@ class CompiledTest(CompiledCase):
                                       x.array)
 
     def test_dense_outputs_of_poolings_are_asked_for(self):
-        self.refused(r"^module: same returns \[1, 1, 8, 8, 8\] for \[1, 1, 16, 16, 16\], where its dense output has "
-                     "16x16x16 voxels: pass dense=True for that$", same(halved))
+        self.refused(r"^module: same returns \[1, 1, 8, 8, 8\] for \[1, 1, 16, 16, 16\], where its dense output is "
+                     r"\[1, 1, 16, 16, 16\]: pass dense=True for that$", same(halved))
+        squeezed = same(lambda given: Tensor(np.repeat(given.array[0], 2, 0)))
+        self.refused(r"^module: same returns \[2, 16, 16, 16\] .* is \[1, 2, 16, 16, 16\]: pass dense=True for that$",
+                     squeezed, facts={"outputs": [{"name": "output", "channels": 2}]})
         x = batch(4, 5, 6)
         np.testing.assert_array_equal(self.compile(same(halved), dense=True)(x).array, x.array)
 
@@ -80,11 +82,13 @@ class CompiledTest(CompiledCase):
                      same(halved), (1, 1, 15, 16, 16), facts={**HALF, **even})
 
     def test_networks_that_do_not_run(self):
-        self.refused(r"^module: same does not run here: 2 blockers of 2 kinds: A \(1\): no; first 'a' \| B \(1\): never$",
+        self.refused(r"^module: same does not run here: 2 blockers of 2 kinds: A \(1\): no; first 'a' \| "
+                     r"B \(1\): never$",
                      refused="does not run here: 2 blockers of 2 kinds\nA (1): no; first 'a'\nB (1): never")
 
     def test_windows(self):
-        self.refused("^example: None found, but same depends on all voxels of what it is given: pass the shape", facts=BOUND)
+        self.refused("^example: None found, but same depends on all voxels of what it is given: pass the shape",
+                     facts=BOUND)
         window = {"window": "4,8,12"}
         fast = self.compile(same(), (1, 1, 4, 8, 12), window, facts=BOUND, config={"window_overlap": 0.25})
         config = (self.folder / "config.pbtxt").read_text()
@@ -92,7 +96,7 @@ class CompiledTest(CompiledCase):
         self.assertRegex(config, '"window" value { string_value: "4,8,12" }')
         x = batch(4, 8, 12)
         np.testing.assert_array_equal(fast(x).array, x.array)
-        with self.assertRaisesRegex(znni.InvalidError, "^x: 8x8x12 voxels found, expected 4x8x12: same depends on all vox"):
+        with self.assertRaisesRegex(znni.InvalidError, "^x: 8x8x12 voxels found, expected 4x8x12: same depends on all"):
             fast(batch(8, 8, 12))
         x = batch(8, 8, 12)
         fast = self.compile(same(), None, window, facts=BOUND, config={"window": (4, 8, 12)}, dense=True)
@@ -112,10 +116,16 @@ class CompiledTest(CompiledCase):
         with self.assertRaisesRegex(znni.OverBudgetError, "^no turn for it$"):
             fast(batch(4, 5, 6))
 
-    def test_outputs_that_are_left_out(self):
-        with self.assertRaisesRegex(znni.InvalidError, "^config: 1 outputs found, expected the 2 that same returns$"):
-            self.compile(same(lambda given: (given, given)))
-        self.assertEqual(self.left(), [])
+    def test_outputs_that_are_named_otherwise(self):
+        for outputs in (["output0"], ["output1", "output0"], ["output0", "output2"]):
+            with self.assertRaisesRegex(znni.InvalidError, f"^config: outputs {', '.join(outputs)} found, expected "
+                                        "output0, output1, as same returns them$"):
+                self.compile(same(lambda given: (given, given)), outputs=outputs)
+            self.assertEqual(self.left(), [])
+        found = self.compile(same(lambda given: (given, given)), outputs=["output0", "output1"])
+        self.assertEqual(list(found.model.outputs), ["output0", "output1"])
+        with self.assertRaisesRegex(znni.InvalidError, "^config: outputs inner found, expected output, as same"):
+            self.compile(outputs=["inner"])
 
     def test_warns_of_training(self):
         module = same()
@@ -158,20 +168,18 @@ class CompiledTest(CompiledCase):
         with self.assertRaisesRegex(znni.UnavailableError, "^znnid ended with exit code -9"):
             fast(batch(4, 5, 6))
 
-    def test_serves_beyond_the_thread_that_compiled_it(self):
-        made = []
-        thread = threading.Thread(target=lambda: made.append(self.compile()))
-        thread.start()
-        thread.join()
-        x = batch(4, 5, 6)
-        np.testing.assert_array_equal(made[0](x).array, x.array)
+    def test_a_star_leaves_what_python_has(self):
+        names = {}
+        exec("from znni import *", names)
+        self.assertIs(names["Compiled"], znni.Compiled)
+        self.assertNotIn("compile", names)
 
     def test_networks_that_it_stands_for(self):
         module = same(weights={"w": Tensor(np.zeros(3, np.float32))})
         fast = self.compile(module)
         for network in (None, fast, module):
             fast.check_network(network)
-        with self.assertRaisesRegex(znni.InvalidError, "^network: same found, expected None, or the same that was comp"):
+        with self.assertRaisesRegex(znni.InvalidError, "^network: same found, expected None, or the same that was"):
             fast.check_network(same())
         module.weights["w"].array[0] = 1
         with self.assertRaisesRegex(znni.InvalidError, "^network: the weights of same have changed since"):

@@ -28,12 +28,13 @@ class FakeDaemon:
     """Serves model "same", whose field of view is one voxel. `streams` says what becomes of one stream after the other,
     `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered,
     `outlooks` with which statuses those for parts are, `voxel_seconds` what a voxel is predicted to take, `properties`
-    what else the model's metadata has. `headers`, `sent` and `metadata` are what came."""
+    what else the model's metadata has, `outputs` the names of its outputs. `headers`, `sent` and `metadata` are what
+    came."""
 
     def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=(),
-                 voxel_seconds=0.0, properties=()):
+                 voxel_seconds=0.0, properties=(), outputs=("output",)):
         self.streams, self.part, self.token = list(streams), part, token
-        self.voxel_seconds, self.properties = voxel_seconds, dict(properties)
+        self.voxel_seconds, self.properties, self.outputs = voxel_seconds, dict(properties), outputs
         self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
         self.headers, self.metadata, self.sent = [], [], []
 
@@ -78,8 +79,9 @@ class FakeDaemon:
     def _model(self, request, context):
         if request.name != "same":
             self._end(context, grpc.StatusCode.NOT_FOUND, f"unknown model: '{request.name}'")
-        tensor = wire.ModelMetadataResponse.TensorMetadata(name="x", shape=[-1, 1, -1, -1, -1])
-        return wire.ModelMetadataResponse(name="same", versions=["1", "3"], inputs=[tensor], outputs=[tensor],
+        given, *found = (wire.ModelMetadataResponse.TensorMetadata(name=name, shape=[-1, 1, -1, -1, -1])
+                         for name in ("x", *self.outputs))
+        return wire.ModelMetadataResponse(name="same", versions=["1", "3"], inputs=[given], outputs=found,
                                           properties={"field_of_view": "1,1,1", **self.properties})
 
     def _index(self, _, context):

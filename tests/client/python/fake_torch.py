@@ -130,8 +130,10 @@ def fake_torch():
     @contextlib.contextmanager
     def no_grad():
         torch.grad, before = False, torch.grad
-        yield
-        torch.grad = before
+        try:
+            yield
+        finally:
+            torch.grad = before
     torch.grad, torch.no_grad, torch.is_grad_enabled = True, no_grad, lambda: torch.grad
     torch.Tensor, torch.float32, torch.from_numpy = Tensor, "torch.float32", Tensor
     torch.zeros = lambda *shape: Tensor(np.zeros(shape, np.float32))
@@ -141,7 +143,7 @@ def fake_torch():
 
 
 def use_fake_torch(test):
-    """Lets the client find it until the test ends, and returns it."""
+    """Lets the client find it, and the package onnx, until the test ends. Returns it."""
     torch = fake_torch()
-    test.enterContext(mock.patch.dict(sys.modules, {"torch": torch}))
+    test.enterContext(mock.patch.dict(sys.modules, {"torch": torch, "onnx": types.ModuleType("onnx")}))
     return torch
