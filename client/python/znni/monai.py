@@ -47,8 +47,10 @@ class Inferer(inferers.Inferer):
         self._pad = check_pad(pad)
 
     def __call__(self, inputs: Any, network: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Returns the output for ``inputs``, [N, C, spatial...], of three spatial axes, on the CPU. That is a tensor, or
-        a MetaTensor with the metadata of the inputs. Several outputs are a tuple, or a list, as the network returns them.
+        """Returns the output for ``inputs``, [N, C, spatial...], of three spatial axes, on the CPU.
+
+        It is a tensor, or a MetaTensor with the metadata of the inputs. Several outputs are a tuple, or a list, as the
+        network returns them.
 
         Networks that depend on all voxels of what they are given (instance normalisation) are computed in overlapping
         windows, as their configuration says. An output that is coarser than the input has the network's own voxels.

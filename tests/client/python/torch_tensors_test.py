@@ -34,7 +34,8 @@ class TorchTensorsTest(unittest.TestCase):
 
     def test_what_is_refused(self):
         self.refused("^x: list found, expected a tensor of torch or an array of NumPy$", [1])
-        self.refused(r"^x: a tensor on cuda:0 found, expected one on the CPU: pass x.cpu\(\)$", Tensor(VOXELS, "cuda:0"))
+        self.refused(r"^x: a tensor on cuda:0 found, expected one on the CPU: pass x.cpu\(\)$",
+                     Tensor(VOXELS, "cuda:0"))
         self.refused("^x: a tensor of torch.bfloat16, strided found, expected a dense", Tensor(VOXELS, kind="bfloat16"))
         self.refused("^x: a tensor of torch.float32, sparse found", Tensor(VOXELS, layout="sparse"))
         for voxels in (VOXELS.astype(np.float64), Tensor(VOXELS.astype(np.float64))):
@@ -42,7 +43,7 @@ class TorchTensorsTest(unittest.TestCase):
 
     def test_gradients(self):
         given = Tensor(VOXELS, requires_grad=True)
-        self.refused(r"^x: a tensor that requires a gradient found, but the output has none: pass x.detach\(\), or call",
+        self.refused(r"^x: a tensor that requires a gradient found, but the output has none: pass x.detach\(\), or",
                      given)
         with self.torch.no_grad():
             self.assertIs(array_of(given, "x"), VOXELS)
@@ -79,8 +80,9 @@ class RealTensorsTest(unittest.TestCase):
 
     def test_what_is_refused(self):
         zeros = self.torch.zeros(1, 1, 2, 2, 2)
-        for words, tensor in (("on meta found, expected one on the CPU", zeros.to("meta")), ("sparse", zeros.to_sparse()),
-                              ("torch.bfloat16", zeros.bfloat16()), ("float64", zeros.double()),
+        for words, tensor in (("on meta found, expected one on the CPU", zeros.to("meta")),
+                              ("sparse", zeros.to_sparse()), ("torch.bfloat16", zeros.bfloat16()),
+                              ("float64", zeros.double()),
                               ("requires a gradient", zeros.requires_grad_())):
             with self.assertRaisesRegex(InvalidError, words):
                 array_of(tensor, "x")
