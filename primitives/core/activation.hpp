@@ -28,7 +28,7 @@ inline constexpr ActivationKind last_activation_kind = ActivationKind::gelu_tanh
 // 1 / (1 + exp(-x)) (sigmoid); tanh(x); min(max(x, 0), alpha) (capped_relu; ReLU6 has an alpha of 6);
 // log(1 + exp(x)) (softplus); x sigmoid(x) (silu); x min(max(x + 3, 0), 6) / 6 (hard_swish); x tanh(softplus(x))
 // (mish); x (1 + erf(x / sqrt(2))) / 2 (gelu); x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (gelu_tanh). NaN stays
-// NaN on the CPU, unless oneDNN computes the relu or capped_relu of a convolution. Infinities give the limits, which
+// NaN on the CPU, unless oneDNN computes the activation with a convolution. Infinities give the limits, which
 // are 0 for the products at -infinity.
 struct Activation {
   ActivationKind kind = ActivationKind::none;
