@@ -27,7 +27,7 @@ struct LogField {
 
   // "1.50 GiB"; in JSON the number of bytes.
   [[nodiscard]] static LogField size(std::string_view name, std::int64_t bytes);
-  // Returns a field of what users write for an option; in JSON a number or a truth value if it is one.
+  // Returns a field of an option's text. In JSON it is a number or a boolean if it reads as one, even a name or a path.
   [[nodiscard]] static LogField setting(std::string_view name, std::string_view text);
 
   std::string key;
