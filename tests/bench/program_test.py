@@ -82,7 +82,8 @@ class Bench(unittest.TestCase):
         maps = self.write("maps.pbtxt", 'name: "maps"\nf_in: 1024\n' + 24 * "node { conv { f_out: 1024 k: 1 } }\n")
         plan = self.plan(maps, "--patch", 8, mem="512M")
         command = [self.program, "net", "--plan", plan, "--model", maps, "--mem", "512M", "--repetitions", 1, "--json"]
-        code, errors, peak = peak_rss.run(command, data_limit=(512 << 20) + BESIDE_THE_PLAN, environment=self.environment())
+        code, errors, peak = peak_rss.run(command, data_limit=(512 << 20) + BESIDE_THE_PLAN,
+                                          environment=self.environment())
         self.assertEqual(code, 0, errors)
         prepared = float(re.search(r"preparing ([0-9.]+) MiB", errors)[1]) * (1 << 20)
         print(f"prepared {prepared / (1 << 20):.0f} MiB, peak {peak >> 20}")
@@ -142,7 +143,8 @@ class Bench(unittest.TestCase):
     def test_an_interrupt_ends_it(self):
         layers = "node { conv { f_out: 32 k: 3 activation: relu } }\n" * 12
         network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')
-        command = [self.program, "net", "--plan", self.plan(network, mem="300M"), "--model", network, "--repetitions", "999"]
+        plan = self.plan(network, mem="300M")
+        command = [self.program, "net", "--plan", plan, "--model", network, "--repetitions", "999"]
         with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
             said = ""

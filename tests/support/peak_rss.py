@@ -1,5 +1,6 @@
 """Runs a program with a hard bound on its data and measures its peak RSS."""
 
+import os
 import subprocess
 import sys
 
@@ -11,15 +12,19 @@ limit = int(sys.argv[1])
 child = os.fork()
 if child == 0:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    os.execv(sys.argv[2], sys.argv[2:])
+    stack = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_STACK, (stack, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    os.execv(sys.argv[3], sys.argv[3:])
 _, status, usage = os.wait4(child, 0)
 print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 """
+STACK = 8 << 20  # bytes of each thread's stack, which count as data whatever `ulimit -s` says
 
 
 def run(command, data_limit=-1, environment=None):
     """Returns (exit code, standard error, bytes at the peak)."""
-    done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), *map(str, command)], capture_output=True,
-                          text=True, timeout=300, env=environment, check=True)
+    environment = {**(environment or os.environ), "OMP_STACKSIZE": f"{STACK}B"}
+    done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), str(STACK), *map(str, command)],
+                          capture_output=True, text=True, timeout=300, env=environment, check=True)
     code, kibibytes = done.stdout.split()[-2:]
     return int(code), done.stderr, int(kibibytes) << 10
