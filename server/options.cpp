@@ -26,6 +26,10 @@ std::string check_size(const std::string& text) {
 std::string check_message_size(const std::string& text) {
   const Result<std::int64_t> bytes = parse_bytes(text);
   if (!bytes) return bytes.error().message;
+  if (*bytes < min_request_bytes) {
+    return "'" + text + "' is too small, expected at least " + bytes_text(min_request_bytes) +
+           ": no request of a patch would fit";
+  }
   if (*bytes <= most_request_bytes) return {};
   return "'" + text + "' is too large, expected at most " + bytes_text(most_request_bytes) +
          "; larger volumes go through the stream znni.v1.Volumes";
