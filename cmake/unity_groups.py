@@ -1,6 +1,6 @@
-"""Which sources may be compiled as one file. Prints the number of the group of each FILE, with semicolons between them. What
-one file keeps to itself, in an unnamed namespace, is no word of any other in its group, and nothing that its headers declare:
-so neither changes the other.
+"""Tells which sources may be compiled as one file. Prints the number of the group of each FILE, with semicolons between
+them. What one file keeps to itself, in an unnamed namespace, is no word of any other in its group, and nothing that its
+headers declare: so neither changes the other.
 Usage: unity_groups.py LINES FILE...; a group has LINES lines at most, or is one file."""
 
 import functools
@@ -9,16 +9,18 @@ import re
 import sys
 
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-# What stands at the margin of a namespace: types, aliases, and functions or variables by the first word that one of ({=;[
-# follows.
+# What stands at the margin of a namespace: types, aliases, and functions or variables by the first word that one of
+# ({=;[ follows.
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union|using(?= \w+ =)) (\w+)")
 OTHER = re.compile(r"(\w+) ?[({=;\[]")
 NOT_DEFINED = re.compile(r"^(?:[\s})#/]|using |namespace |template|static_assert|INSTANTIATE|TEST|.*\boperator\b)")
 WORD = re.compile(r"\w+")
 # What is not looked up by its name alone: comments, text in quotes, and names behind a dot, an arrow or a namespace of
 # others.
-NOT_LOOKED_UP = re.compile(r"""//[^\n]*|'(?:\\.|[^'\\\n])'|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|"""
-                           r"""(?:(?<=\w)\.|(?<=[\w)\]])->|(?<!znni)(?<!test)(?<!rpc)::)~?[A-Za-z_]\w*""")
+NOT_LOOKED_UP = re.compile(
+    r"""//[^\n]*|'(?:\\.|[^'\\\n])'|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|"""
+    r"""(?:(?<=\w)\.|(?<=[\w)\]])->|(?<!znni)(?<!test)(?<!rpc)::)~?[A-Za-z_]\w*"""
+)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -36,7 +38,7 @@ def own_names(text):
 
 @functools.cache
 def declared_by(header):
-    """Names that a header of the project and those it includes declare at their margin; the compiler knows no others."""
+    """Returns the names that a header of the project and those it includes declare at their margin."""
     path = ROOT / header
     if not path.is_file():
         return frozenset()  # generated

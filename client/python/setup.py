@@ -13,11 +13,11 @@ FILES = ("proto/inference.proto", "proto/volumes.proto")
 def make_descriptors(target):
     """Writes the descriptors of FILES to `target`."""
     from grpc_tools import protoc
+
     for name in FILES:
         if not (CLONE / name).is_file():
             raise SystemExit(f"{CLONE / name}: is missing: install from client/python of a clone of the repository")
-    if protoc.main(["protoc", f"-I{CLONE}", "--include_imports", f"--descriptor_set_out={target}",
-                    *FILES]) != 0:
+    if protoc.main(["protoc", f"-I{CLONE}", "--include_imports", f"--descriptor_set_out={target}", *FILES]) != 0:
         raise SystemExit("protoc failed on " + ", ".join(FILES))
 
 

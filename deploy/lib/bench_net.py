@@ -1,6 +1,7 @@
 """Plans a network for some of our primitives and runs the plan. Prints the JSON of znni-bench net with more fields.
 
-    bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper|paper-layerwise --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
+    bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper|paper-layerwise --mem 16G --bin DIR
+                 --plans DIR [--limit SECONDS] [--threads N]
 
 Without --limit the planned patch itself runs. With --limit the largest patch of the plan runs that is predicted to take
 no longer. If there is none, a patch of a plan for less memory runs. If even one field of view takes longer, the network
@@ -34,13 +35,28 @@ def make_plan(network, memory, arguments):
     name = f"{network.stem}-{arguments.set}-{memory}-t{arguments.threads}-{arguments.patience}.pbtxt"
     path = arguments.plans / name
     if not path.exists():
-        command = [arguments.bin / "planner", "--model", network, "--mem", str(memory),
-                   "--threads", str(arguments.threads), "--patience", arguments.patience,
-                   "--timings", arguments.plans / "timings.pbtxt"]
+        command = [
+            arguments.bin / "planner",
+            "--model",
+            network,
+            "--mem",
+            str(memory),
+            "--threads",
+            str(arguments.threads),
+            "--patience",
+            arguments.patience,
+            "--timings",
+            arguments.plans / "timings.pbtxt",
+        ]
         command += ["--enable", SETS[arguments.set]] if SETS[arguments.set] else []
         command += ["--strategy", STRATEGIES[arguments.set]] if arguments.set in STRATEGIES else []
-        done = subprocess.run([*command, "--output", f"{path}.new"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              text=True, check=False)
+        done = subprocess.run(
+            [*command, "--output", f"{path}.new"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             return None, done.stderr.strip().split("\n")[-1]
         os.replace(f"{path}.new", path)
@@ -58,6 +74,7 @@ def tail_file(network, poolings, arguments):
     if poolings == 0:
         return arguments.network
     from google.protobuf import text_format
+
     part = work.tail(network, poolings)
     path = arguments.plans / f"{part.name}.pbtxt"
     path.write_text(text_format.MessageToString(part))
@@ -77,8 +94,19 @@ def small_plan(network, arguments):
 
 def run(path, plan, arguments):
     """Returns the JSON of znni-bench."""
-    command = [arguments.bin / "znni-bench", "net", "--plan", plan, "--model", path, "--mem", str(arguments.mem),
-               "--repetitions", str(arguments.runs), "--json"]
+    command = [
+        arguments.bin / "znni-bench",
+        "net",
+        "--plan",
+        plan,
+        "--model",
+        path,
+        "--mem",
+        str(arguments.mem),
+        "--repetitions",
+        str(arguments.runs),
+        "--json",
+    ]
     command += ["--limit", str(arguments.limit)] if arguments.limit else []
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
@@ -91,8 +119,13 @@ def describe(network, path, result):
     layers = work.layers_of(work.read_network(path))
     output = [n - v + 1 for n, v in zip(result["patch"], work.field_of_view(layers))]
     S = result["S"]
-    return {"network": network.name, "output": output, "direct_flops": S * work.direct_flops(layers, output),
-            "traffic_bytes": S * work.traffic_bytes(layers, output), "voxels": S * math.prod(output)}
+    return {
+        "network": network.name,
+        "output": output,
+        "direct_flops": S * work.direct_flops(layers, output),
+        "traffic_bytes": S * work.traffic_bytes(layers, output),
+        "voxels": S * math.prod(output),
+    }
 
 
 def measure(arguments):
@@ -111,9 +144,15 @@ def measure(arguments):
     ratio = statistics.median(one["measured_over_predicted"] for one in result["runs"] if one["kind"] == "warm")
     # The plan of a tail differs from that of the network; only the latter is kept, as "planned".
     result = {key: value for key, value in result.items() if not key.startswith("planned_")}
-    return {**result, **describe(network, path, result), "part": path.stem, "poolings_left_out": poolings,
-            "threads": arguments.threads, "planned": {"seconds": seconds[0], "voxels_per_second": rate},
-            "carried": {"voxels_per_second": rate / ratio}}
+    return {
+        **result,
+        **describe(network, path, result),
+        "part": path.stem,
+        "poolings_left_out": poolings,
+        "threads": arguments.threads,
+        "planned": {"seconds": seconds[0], "voxels_per_second": rate},
+        "carried": {"voxels_per_second": rate / ratio},
+    }
 
 
 def parse_arguments():

@@ -6,13 +6,12 @@ stride becomes a dilation of the layers behind it. In MPF (max-pooling fragments
 
 import itertools
 
+import bench_peer
+import bench_work as work
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
-
-import bench_peer
-import bench_work as work
 
 FORMS = ("dilated", "fragments")
 
@@ -38,8 +37,9 @@ class DenseNet:
     def step(self, op, number, layer, names=()):
         """Adds an operator with a window."""
         dilation = [d * own for d, own in zip(self.dilation, layer.dilation)]
-        self.node(op, [self.value, *names], f"value{number}", kernel_shape=layer.window, dilations=dilation,
-                  strides=[1, 1, 1])
+        self.node(
+            op, [self.value, *names], f"value{number}", kernel_shape=layer.window, dilations=dilation, strides=[1, 1, 1]
+        )
         self.value = f"value{number}"
 
     def node(self, op, inputs, output, **attributes):
@@ -76,10 +76,17 @@ class DenseNet:
 
     def model(self):
         """Returns an ONNX model with free extents."""
+
         def value(name, batch, f, extent):
             return helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, f, *extent])
-        graph = helper.make_graph(self.nodes, "dense", [value("input", 1, self.layers[0].f_in, "zyx")],
-                                  [value(self.value, "S", self.layers[-1].f_out, ["oz", "oy", "ox"])], self.tensors)
+
+        graph = helper.make_graph(
+            self.nodes,
+            "dense",
+            [value("input", 1, self.layers[0].f_in, "zyx")],
+            [value(self.value, "S", self.layers[-1].f_out, ["oz", "oy", "ox"])],
+            self.tensors,
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
         model.ir_version = 8
         onnx.checker.check_model(model)
@@ -88,15 +95,20 @@ class DenseNet:
 
 def maker_of(arguments):
     """Returns the maker for bench_peer.measure()."""
+
     def make(part, output, form):
         layers = work.layers_of(part)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = arguments.threads
-        session = onnxruntime.InferenceSession(DenseNet(layers, form, arguments.seed).model().SerializeToString(), options,
-                                               providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            DenseNet(layers, form, arguments.seed).model().SerializeToString(),
+            options,
+            providers=["CPUExecutionProvider"],
+        )
         extent = [o + v - 1 for o, v in zip(output, work.field_of_view(layers))]
         volume = np.random.default_rng(2).random((1, layers[0].f_in, *extent), dtype=np.float32)
         return lambda: session.run(None, {"input": volume})
+
     return make
 
 

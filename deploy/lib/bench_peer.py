@@ -17,7 +17,7 @@ import time
 import bench_work as work
 
 ASSUMED = 0.5  # share of the machine's multiply-adds that a peer reaches; used to choose patches, never reported
-TRIAL = 0.25   # share of the limit for the small patch
+TRIAL = 0.25  # share of the limit for the small patch
 LEAST_RUNS = 3
 POWERCAP = pathlib.Path("/sys/class/powercap")
 
@@ -42,8 +42,13 @@ def choose(network, limit, flops, memory):
 
         def within(seconds, layers=layers):
             work_there_is = ASSUMED * flops * seconds
-            return work.largest_output(layers, lambda output: work.direct_flops(layers, output) <= work_there_is
-                                       and work.peak_bytes(layers, output) <= memory / 2)
+            return work.largest_output(
+                layers,
+                lambda extent: (
+                    work.direct_flops(layers, extent) <= work_there_is and work.peak_bytes(layers, extent) <= memory / 2
+                ),
+            )
+
         output = within(limit)
         if output:
             return part, poolings, output, within(TRIAL * limit) or work.pool_product(layers)
@@ -67,8 +72,12 @@ def timed(run, runs, limit):
         run()
         seconds.append(time.perf_counter() - start)
         energy = joules() - before if before is not None else None
-    return {"cold_seconds": seconds[0], "runs": seconds[1:], "seconds": statistics.median(seconds[1:]),
-            "joules": energy if energy is None or energy >= 0 else None}
+    return {
+        "cold_seconds": seconds[0],
+        "runs": seconds[1:],
+        "seconds": statistics.median(seconds[1:]),
+        "joules": energy if energy is None or energy >= 0 else None,
+    }
 
 
 def try_forms(forms, make, limit):
@@ -102,12 +111,24 @@ def measure(network, arguments, forms, maker):
         times = timed(maker(part, output, best), arguments.runs, arguments.limit)
     flops = work.direct_flops(layers, output)
     rate = flops / times["seconds"]
-    return {"network": network.name, "part": part.name, "poolings_left_out": poolings, "form": best,
-            "output": output, "patch": [o + v - 1 for o, v in zip(output, work.field_of_view(layers))], **times,
-            "voxels": math.prod(output), "voxels_per_second": math.prod(output) / times["seconds"],
-            "direct_flops": flops, "flops_per_second": rate, "traffic_bytes": work.traffic_bytes(layers, output),
-            "tried": {"output": small, "seconds": tried}, "carried": work.carried(whole, arguments.mem, rate),
-            "threads": arguments.threads, "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {
+        "network": network.name,
+        "part": part.name,
+        "poolings_left_out": poolings,
+        "form": best,
+        "output": output,
+        "patch": [o + v - 1 for o, v in zip(output, work.field_of_view(layers))],
+        **times,
+        "voxels": math.prod(output),
+        "voxels_per_second": math.prod(output) / times["seconds"],
+        "direct_flops": flops,
+        "flops_per_second": rate,
+        "traffic_bytes": work.traffic_bytes(layers, output),
+        "tried": {"output": small, "seconds": tried},
+        "carried": work.carried(whole, arguments.mem, rate),
+        "threads": arguments.threads,
+        "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
 
 
 def run(description, name, version, forms, maker_of, arguments=None):

@@ -7,8 +7,11 @@ COLOURS = ("#2a7ab0", "#b0632a", "#3a8f4d", "#7a4fa3", "#a33a5b", "#555555")
 
 
 def head(width, height):
-    return [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
-            'font-size="12">', '<rect width="100%" height="100%" fill="white"/>']
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        'font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
 
 
 def text(x, y, words, anchor="start", colour="black"):
@@ -29,8 +32,10 @@ def bars(ratios):
     for index, (label, ratio) in enumerate(ratios):
         y = 8 + row * index
         parts.append(text(left - 8, y + 13, label, "end"))
-        parts.append(f'<rect x="{left}" y="{y}" width="{at(ratio):.1f}" height="{row - 5}" '
-                     f'fill="{COLOURS[0] if ratio >= 1 else COLOURS[1]}"/>')
+        parts.append(
+            f'<rect x="{left}" y="{y}" width="{at(ratio):.1f}" height="{row - 5}" '
+            f'fill="{COLOURS[0] if ratio >= 1 else COLOURS[1]}"/>'
+        )
         parts.append(text(left + at(ratio) + 5, y + 13, f"{ratio:.2f}"))
     one = left + at(1.0)
     parts.append(f'<line x1="{one:.1f}" y1="2" x2="{one:.1f}" y2="{height - 20}" stroke="black"/>')
@@ -61,7 +66,9 @@ def curves(named, x_title, y_title):
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for (x, y), (_, value) in zip(places, line):
-            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>',
-                      text(x, y - 7, f"{value / 1000:,.0f} k", "middle", colour)]
+            parts += [
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>',
+                text(x, y - 7, f"{value / 1000:,.0f} k", "middle", colour),
+            ]
         parts.append(text(places[-1][0] + 24, places[-1][1] + 4, name, "start", colour))
     return "\n".join([*parts, "</svg>"]) + "\n"

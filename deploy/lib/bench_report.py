@@ -72,21 +72,27 @@ def layer_part(lines, machine):
     layers = [result for _, result in tables.of_kind(lines, "layer")]
     if not layers:
         return []
-    return ["## Layers\n", tables.table(tables.layer_rows(layers, machine)),
-            "Medians of interleaved runs; oneDNN's best is the faster of its layouts that ran; error of sampled outputs "
-            "against float64, over their root mean square.\n"]
+    return [
+        "## Layers\n",
+        tables.table(tables.layer_rows(layers, machine)),
+        "Medians of interleaved runs; oneDNN's best is the faster of its layouts that ran; error of sampled outputs "
+        "against float64, over their root mean square.\n",
+    ]
 
 
 def net_part(found, machine):
     """Returns the sections of nets, or nothing if there are none."""
     parts, side_by_side = [], tables.compared(found)
     if side_by_side:
-        parts += ["## Nets\n", tables.table(tables.net_rows(side_by_side, machine)),
-                  "Dense output voxels (spatial ones), medians of warm runs; rounds take the ways in turn. What ran may be "
-                  "smaller than what the memory allows, or, named \"_after_N\", the net after its first N poolings for one "
-                  "fragment: its rate is carried to the whole net's best patch, as said beside it. For our primitives that "
-                  "is the planned patch; for others the largest cube of outputs of which the largest layer's input and "
-                  "output fit the memory. GiB: what a plan reserves; of others the process's largest.\n"]
+        parts += [
+            "## Nets\n",
+            tables.table(tables.net_rows(side_by_side, machine)),
+            "Dense output voxels (spatial ones), medians of warm runs; rounds take the ways in turn. What ran may be "
+            'smaller than what the memory allows, or, named "_after_N", the net after its first N poolings for one '
+            "fragment: its rate is carried to the whole net's best patch, as said beside it. For our primitives that "
+            "is the planned patch; for others the largest cube of outputs of which the largest layer's input and "
+            "output fit the memory. GiB: what a plan reserves; of others the process's largest.\n",
+        ]
     curves = tables.by_memory(found)
     if curves:
         parts += ["## Memory\n", tables.table(tables.memory_rows(curves)), "![voxels/s by memory](memory.svg)\n"]
@@ -108,11 +114,16 @@ def markdown(lines, left_out=()):
     machine = tables.Machine(lines)
     commits = ", ".join(sorted({line["commit"] for line in lines}))
     dates = sorted(line["date"] for line in lines)
-    parts = [f"# Benchmark of commit {commits}\n", f"{dates[0]} to {dates[-1]}\n", machine.text() + "\n",
-             "Direct GFLOP/s is what the direct algorithm would need, and may exceed what the machine can do; \"of "
-             "multiply-adds\" is its share of the machine's rate. \"Of memory\": every layer's input, output and weights "
-             "moved once, as a share of the machine's rate of reads.\n",
-             *layer_part(lines, machine), *net_part(tables.figures(lines), machine)]
+    parts = [
+        f"# Benchmark of commit {commits}\n",
+        f"{dates[0]} to {dates[-1]}\n",
+        machine.text() + "\n",
+        'Direct GFLOP/s is what the direct algorithm would need, and may exceed what the machine can do; "of '
+        'multiply-adds" is its share of the machine\'s rate. "Of memory": every layer\'s input, output and weights '
+        "moved once, as a share of the machine's rate of reads.\n",
+        *layer_part(lines, machine),
+        *net_part(tables.figures(lines), machine),
+    ]
     if left_out:
         parts.append("Left out: " + left_out_text(left_out) + ".\n")
     return "\n".join([*parts, "Not measured: GPUs."]) + "\n"
@@ -128,10 +139,13 @@ def write(path, folder):
     text = markdown(lines, left_out.read_text().splitlines() if left_out.exists() else ())
     (folder / "report.md").write_text(text)
     (folder / "ratios.svg").write_text(plots.bars(ratios(lines)))
-    curves = {net: [(mem, one.rate()) for mem, one in points if not one.refusal]
-              for net, points in tables.by_memory(tables.figures(lines)).items()}
-    (folder / "memory.svg").write_text(plots.curves({net: line for net, line in curves.items() if line},
-                                                    "memory limit, GiB", "dense output voxels/s"))
+    curves = {
+        net: [(mem, one.rate()) for mem, one in points if not one.refusal]
+        for net, points in tables.by_memory(tables.figures(lines)).items()
+    }
+    (folder / "memory.svg").write_text(
+        plots.curves({net: line for net, line in curves.items() if line}, "memory limit, GiB", "dense output voxels/s")
+    )
     print(text, end="")
 
 

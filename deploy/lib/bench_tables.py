@@ -7,10 +7,13 @@ several rounds of one step give one figure, the median of their warm runs.
 import math
 import statistics
 
-SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, all else ours",
-        "onednn-layerwise": "oneDNN's convolutions, our MPF, each layer whole",
-        "paper": "those of the ZNNi papers",
-        "paper-layerwise": "those of the ZNNi papers, each layer whole"}
+SETS = {
+    "all": "all primitives",
+    "onednn": "oneDNN's convolutions, all else ours",
+    "onednn-layerwise": "oneDNN's convolutions, our MPF, each layer whole",
+    "paper": "those of the ZNNi papers",
+    "paper-layerwise": "those of the ZNNi papers, each layer whole",
+}
 PEERS = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
 UNITS = {"M": 2**-10, "G": 1, "T": 2**10}
 
@@ -51,17 +54,21 @@ class Machine:
         """Returns [share of the multiply-adds, share of the memory's rate] as text."""
         if not self.measured:
             return ["", ""]
-        return [f"{flops / seconds / self.most('flops_per_second'):.2f}",
-                f"{traffic / seconds / self.most('read_bytes_per_second'):.2f}"]
+        return [
+            f"{flops / seconds / self.most('flops_per_second'):.2f}",
+            f"{traffic / seconds / self.most('read_bytes_per_second'):.2f}",
+        ]
 
     def text(self):
         """Returns the rates in words."""
         if not self.measured:
             return "The machine's own rates were not measured."
-        return (f"{self.measured[0]['device']}; measured before each layer: "
-                f"{span([one['flops_per_second'] for one in self.measured], 1e-9)} GFLOP/s of multiply-adds, "
-                f"{span([one['read_bytes_per_second'] for one in self.measured], 1e-9, 1)} GB/s read from memory; "
-                f"load {span([one['load'] for one in self.measured], 1, 2)}.")
+        return (
+            f"{self.measured[0]['device']}; measured before each layer: "
+            f"{span([one['flops_per_second'] for one in self.measured], 1e-9)} GFLOP/s of multiply-adds, "
+            f"{span([one['read_bytes_per_second'] for one in self.measured], 1e-9, 1)} GB/s read from memory; "
+            f"load {span([one['load'] for one in self.measured], 1, 2)}."
+        )
 
 
 def energy(joules, voxels):
@@ -71,8 +78,7 @@ def energy(joules, voxels):
 
 def layer_name(result):
     """Returns "80 -> 80, k 3, n 64, S 1"; extents that are not cubes are written as "1x3x3"."""
-    return (f"{result['f']} → {result['f_out']}, k {extent(result['k'])}, n {extent(result['n'])}, "
-            f"S {result['S']}")
+    return f"{result['f']} → {result['f_out']}, k {extent(result['k'])}, n {extent(result['n'])}, S {result['S']}"
 
 
 def layer_work(result):
@@ -93,8 +99,24 @@ def over_onednn(result):
 
 def layer_rows(results, machine):
     """Returns one row per layer and primitive."""
-    rows = [["layer", "primitive", "ms", "processor ms", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
-             "speed over oneDNN's best", "J / 10^6 voxels", "persistent MiB", "transient MiB", "error", "variant"]]
+    rows = [
+        [
+            "layer",
+            "primitive",
+            "ms",
+            "processor ms",
+            "runs",
+            "direct GFLOP/s",
+            "of multiply-adds",
+            "of memory",
+            "speed over oneDNN's best",
+            "J / 10^6 voxels",
+            "persistent MiB",
+            "transient MiB",
+            "error",
+            "variant",
+        ]
+    ]
     for result in results:
         flops, traffic, voxels = layer_work(result)
         for one in result["primitives"]:
@@ -102,12 +124,23 @@ def layer_rows(results, machine):
                 rows.append([layer_name(result), one["primitive"], *[""] * 11, "not run: " + one["refusal"]])
                 continue
             speed = over_onednn(result) if one is result["primitives"][0] else None
-            rows.append([layer_name(result), one["primitive"], f"{1e3 * one['seconds']:.1f}",
-                         f"{1e3 * one['processor_seconds_per_thread']:.1f}", str(len(one["runs"])),
-                         f"{flops / one['seconds'] / 1e9:.0f}", *machine.parts(flops, traffic, one["seconds"]),
-                         f"{speed:.2f}" if speed else "", energy(one.get("joules"), voxels),
-                         f"{one['persistent_bytes'] / 2**20:.0f}", f"{one['transient_bytes'] / 2**20:.0f}",
-                         f"{one['error']:.1e}", one["variant"]])
+            rows.append(
+                [
+                    layer_name(result),
+                    one["primitive"],
+                    f"{1e3 * one['seconds']:.1f}",
+                    f"{1e3 * one['processor_seconds_per_thread']:.1f}",
+                    str(len(one["runs"])),
+                    f"{flops / one['seconds'] / 1e9:.0f}",
+                    *machine.parts(flops, traffic, one["seconds"]),
+                    f"{speed:.2f}" if speed else "",
+                    energy(one.get("joules"), voxels),
+                    f"{one['persistent_bytes'] / 2**20:.0f}",
+                    f"{one['transient_bytes'] / 2**20:.0f}",
+                    f"{one['error']:.1e}",
+                    one["variant"],
+                ]
+            )
     return rows
 
 
@@ -120,14 +153,19 @@ class Figure:
         if not ran:
             return
         self.last = ran[-1]
-        same = [one for one in ran if (one["part"], one["patch"], one.get("form")) ==
-                (self.last["part"], self.last["patch"], self.last.get("form"))]
+        same = [
+            one
+            for one in ran
+            if (one["part"], one["patch"], one.get("form"))
+            == (self.last["part"], self.last["patch"], self.last.get("form"))
+        ]
         self.seconds = [seconds for one in same for seconds in warm(one)]
         self.median = statistics.median(self.seconds)
         self.here = self.last["voxels"] / self.median
         planned = self.last.get("planned", {}).get("seconds", 0)
-        self.whole = self.last["poolings_left_out"] == 0 and \
-            math.isclose(planned, self.last.get("predicted_seconds", -1), rel_tol=1e-6)
+        self.whole = self.last["poolings_left_out"] == 0 and math.isclose(
+            planned, self.last.get("predicted_seconds", -1), rel_tol=1e-6
+        )
 
     def rate(self):
         """Returns dense output voxels/s of the whole net in all of the memory, measured or extrapolated."""
@@ -144,16 +182,21 @@ class Figure:
         if not carried:
             return "no patch of the whole net fits the memory"
         if "flops_per_voxel" in carried:
-            return (f"{self.last['direct_flops'] / self.median / 1e9:.1f} GFLOP/s / "
-                    f"{carried['flops_per_voxel'] / 1e6:.2f} MFLOP a voxel of {extent(carried['output'])} outputs")
+            return (
+                f"{self.last['direct_flops'] / self.median / 1e9:.1f} GFLOP/s / "
+                f"{carried['flops_per_voxel'] / 1e6:.2f} MFLOP a voxel of {extent(carried['output'])} outputs"
+            )
         planned = self.last["planned"]["voxels_per_second"]
         return f"{planned:,.0f} predicted x {self.rate() / planned:.2f} predicted / measured time of this patch"
 
 
 def warm(result):
     """Returns the seconds of the warm runs of one step."""
-    return [run["seconds"] if isinstance(run, dict) else run for run in result["runs"]
-            if not isinstance(run, dict) or run["kind"] == "warm"]
+    return [
+        run["seconds"] if isinstance(run, dict) else run
+        for run in result["runs"]
+        if not isinstance(run, dict) or run["kind"] == "warm"
+    ]
 
 
 def figures(lines):
@@ -187,9 +230,25 @@ def way_name(way, figure):
 
 def net_rows(found, machine):
     """Returns one row per net and way to run it."""
-    rows = [["net", "by", "ran", "input", "voxels/s of it", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
-             "J / 10^6 voxels", "GiB", "measured / predicted time", "voxels/s in all the memory", "which is",
-             "speed of all primitives over it"]]
+    rows = [
+        [
+            "net",
+            "by",
+            "ran",
+            "input",
+            "voxels/s of it",
+            "runs",
+            "direct GFLOP/s",
+            "of multiply-adds",
+            "of memory",
+            "J / 10^6 voxels",
+            "GiB",
+            "measured / predicted time",
+            "voxels/s in all the memory",
+            "which is",
+            "speed of all primitives over it",
+        ]
+    ]
     for (net, mem, _), ways in found.items():
         for way, one in ways.items():
             name = [f"{net} {mem}", way_name(way, one)]
@@ -199,12 +258,23 @@ def net_rows(found, machine):
             last, rate, speed = one.last, one.rate(), speed_over(ways, way)
             predicted = last.get("predicted_seconds")
             together = f", S {last['S']}" if last.get("S", 1) > 1 else ""
-            rows.append([*name, last["part"], extent(last["patch"]) + together, f"{one.here:,.0f}",
-                         str(len(one.seconds)), f"{last['direct_flops'] / one.median / 1e9:.0f}",
-                         *machine.parts(last["direct_flops"], last["traffic_bytes"], one.median),
-                         energy(last["joules"], last["voxels"]), f"{last['bytes'] / 2**30:.1f}",
-                         f"{one.median / predicted:.2f}" if predicted else "", f"{rate:,.0f}" if rate else "", one.how(),
-                         f"{speed:.2f}" if speed else ""])
+            rows.append(
+                [
+                    *name,
+                    last["part"],
+                    extent(last["patch"]) + together,
+                    f"{one.here:,.0f}",
+                    str(len(one.seconds)),
+                    f"{last['direct_flops'] / one.median / 1e9:.0f}",
+                    *machine.parts(last["direct_flops"], last["traffic_bytes"], one.median),
+                    energy(last["joules"], last["voxels"]),
+                    f"{last['bytes'] / 2**30:.1f}",
+                    f"{one.median / predicted:.2f}" if predicted else "",
+                    f"{rate:,.0f}" if rate else "",
+                    one.how(),
+                    f"{speed:.2f}" if speed else "",
+                ]
+            )
     return rows
 
 
@@ -228,8 +298,11 @@ def memory_rows(curves):
     rows = [["net", "GiB", "input", "voxels/s", "runs"]]
     for net, points in curves.items():
         for mem, one in points:
-            rows.append([net, f"{mem:g}", "", "not run: " + one.refusal, ""] if one.refusal else
-                        [net, f"{mem:g}", extent(one.last["patch"]), f"{one.rate():,.0f}", str(len(one.seconds))])
+            rows.append(
+                [net, f"{mem:g}", "", "not run: " + one.refusal, ""]
+                if one.refusal
+                else [net, f"{mem:g}", extent(one.last["patch"]), f"{one.rate():,.0f}", str(len(one.seconds))]
+            )
     return rows
 
 
@@ -246,6 +319,7 @@ def scaling_rows(found):
         least = min(rates)
         for threads in sorted(rates):
             speed = rates[threads] / rates[least] * least
-            rows.append([f"{net} {mem}", str(threads), f"{rates[threads]:,.0f}", f"{speed:.2f}",
-                         f"{speed / threads:.2f}"])
+            rows.append(
+                [f"{net} {mem}", str(threads), f"{rates[threads]:,.0f}", f"{speed:.2f}", f"{speed / threads:.2f}"]
+            )
     return rows

@@ -5,10 +5,9 @@ permuted copy. Forms: dilated and MPF (max-pooling fragments), with channels out
     bench_torch.py NETWORK.pbtxt --mem 16G [--threads N] [--limit SECONDS] [--flops N] [--runs N] [--seed N]
 """
 
-import torch
-
 import bench_peer
 import bench_work as work
+import torch
 
 LAYOUTS = {"": torch.contiguous_format, ", channels last": torch.channels_last_3d}
 FORMS = tuple(form + layout for form in ("fragments", "dilated") for layout in LAYOUTS)
@@ -80,7 +79,9 @@ def maker_of(arguments):
         def run():
             with torch.inference_mode():
                 net(volume)
+
         return run
+
     return make
 
 

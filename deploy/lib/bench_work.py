@@ -29,6 +29,7 @@ def read_network(path):
     """Returns the message znni.text.Network of a file."""
     from google.protobuf import text_format
     from grpc_tools import protoc
+
     if "network_pb2" not in sys.modules:
         with tempfile.TemporaryDirectory() as folder:
             if protoc.main(["protoc", f"--proto_path={PROTO}", f"--python_out={folder}", "network.proto"]) != 0:
@@ -50,8 +51,10 @@ class Layer:
     def __init__(self, number, node, f_in):
         kind = node.WhichOneof("op")
         if node.inputs or kind not in ("conv", "max_pool"):
-            sys.exit(f"node {number}: {kind}{' with inputs' if node.inputs else ''}: only chains of conv and max_pool "
-                     "are built")
+            sys.exit(
+                f"node {number}: {kind}{' with inputs' if node.inputs else ''}: only chains of conv and max_pool "
+                "are built"
+            )
         self.is_conv = kind == "conv"
         self.f_in, self.relu = f_in, False
         self.dilation = [1, 1, 1]
@@ -112,21 +115,31 @@ def sizes(layers, output):
 
 def direct_flops(layers, output):
     """Returns the operations of all convolutions by the direct algorithm; a multiply-add counts as two."""
-    return sum(2 * S * layer.f_in * layer.f_out * math.prod(layer.window) * math.prod(n_out)
-               for layer, S, _, _, n_out in sizes(layers, output) if layer.is_conv)
+    return sum(
+        2 * S * layer.f_in * layer.f_out * math.prod(layer.window) * math.prod(n_out)
+        for layer, S, _, _, n_out in sizes(layers, output)
+        if layer.is_conv
+    )
 
 
 def traffic_bytes(layers, output):
     """Returns the least bytes moved if each layer reads its input and weights and writes its output once."""
     weights = sum(layer.f_in * layer.f_out * math.prod(layer.window) for layer in layers if layer.is_conv)
-    return FLOAT * (weights + sum(S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
-                                  for layer, S, n, S_out, n_out in sizes(layers, output)))
+    return FLOAT * (
+        weights
+        + sum(
+            S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
+            for layer, S, n, S_out, n_out in sizes(layers, output)
+        )
+    )
 
 
 def peak_bytes(layers, output):
     """Returns the bytes of input and output together, of the layer for which they are largest."""
-    return FLOAT * max(S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
-                       for layer, S, n, S_out, n_out in sizes(layers, output))
+    return FLOAT * max(
+        S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
+        for layer, S, n, S_out, n_out in sizes(layers, output)
+    )
 
 
 def largest_output(layers, allowed):
@@ -153,7 +166,7 @@ def tail(network, poolings):
     part.CopyFrom(network)
     part.name = f"{network.name}_after_{poolings}"
     part.f_in = layers_of(network)[last].f_out
-    del part.node[:last + 1]
+    del part.node[: last + 1]
     return part
 
 

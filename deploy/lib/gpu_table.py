@@ -45,8 +45,10 @@ def patches(lines):
     for line in lines:
         if line.get("block") == "net" and "predicted_Mvoxels_per_s" in line:
             measured, predicted = line["Mvoxels_per_s"], line["predicted_Mvoxels_per_s"]
-            yield (f"{line['net']:6}{line['who']:8}{line['mode']:10}fragments of {line['fragment']:<5.0f}"
-                   f"{measured:10.2f} of {predicted:.2f} predicted ({measured / predicted:.2f})")
+            yield (
+                f"{line['net']:6}{line['who']:8}{line['mode']:10}fragments of {line['fragment']:<5.0f}"
+                f"{measured:10.2f} of {predicted:.2f} predicted ({measured / predicted:.2f})"
+            )
 
 
 def nets(lines):
@@ -64,8 +66,10 @@ def nets(lines):
             for net, rate in rates.items():
                 if who != "znni" and of == other:
                     theirs[net] = max(theirs[net], rate)
-        yield row(f"znni {mode} over PyTorch's best in {other}",
-                  (f"{ours[net] / theirs[net]:.2f}" if net in ours and theirs[net] else "-" for net in NETS))
+        yield row(
+            f"znni {mode} over PyTorch's best in {other}",
+            (f"{ours[net] / theirs[net]:.2f}" if net in ours and theirs[net] else "-" for net in NETS),
+        )
 
 
 def errors(lines):
@@ -84,18 +88,22 @@ def layers(lines):
             if key not in best or line["ms"] < best[key]["ms"]:
                 best[key] = line
     for line in best.values():
-        yield (f"{line['problem'][:44]:46}{line['primitive']:17}{line['format']:20}{line['ms']:9.3f} ms"
-               f"{line['direct_TFLOP_per_s']:9.1f} TFLOP/s  predicted {line['predicted_ms']:9.3f} ms  {line['variant']}")
+        yield (
+            f"{line['problem'][:44]:46}{line['primitive']:17}{line['format']:20}{line['ms']:9.3f} ms"
+            f"{line['direct_TFLOP_per_s']:9.1f} TFLOP/s  predicted {line['predicted_ms']:9.3f} ms  {line['variant']}"
+        )
 
 
 def capped(lines):
     yield "within so much of the GPU's memory and 48 GiB of host RAM: million dense voxels/s (idle seconds of CPU, GPU)"
     for line in lines:
         if line.get("block") == "capped":
-            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['precision']:6}{line['gpu_mem']:>4}"
-                   f"{line['Mvoxels_per_s']:10.3f} of "
-                   f"{line['predicted_Mvoxels_per_s']:.3f} predicted ({line['cpu_idle_seconds']:.2f}, "
-                   f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
+            yield (
+                f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['precision']:6}{line['gpu_mem']:>4}"
+                f"{line['Mvoxels_per_s']:10.3f} of "
+                f"{line['predicted_Mvoxels_per_s']:.3f} predicted ({line['cpu_idle_seconds']:.2f}, "
+                f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}"
+            )
 
 
 def gain(alone, through):
@@ -108,22 +116,34 @@ def gain(alone, through):
 
 def gains(lines):
     """Prints the gain of layers through host RAM over the GPU alone, as in Table V of the ZNNi paper."""
-    found = {(line["net"], line["strategy"], line["primitives"], line["precision"], line["gpu_mem"]): line
-             for line in lines if line.get("block") == "capped"}
+    found = {
+        (line["net"], line["strategy"], line["primitives"], line["precision"], line["gpu_mem"]): line
+        for line in lines
+        if line.get("block") == "capped"
+    }
     yield row("host RAM over the GPU alone", NETS)
-    for what in (("fft", "fp32", "11G"), ("fft", "tf32", "11G"), ("all", "bf16", "11G"), ("direct", "fp32", "11G"),
-                 ("direct", "fp32", "1G")):
-        yield row(" ".join(what), (gain(*(found.get((net, strategy, *what)) for strategy in ("gpu", "gpu-host-ram")))
-                                   for net in NETS))
+    for what in (
+        ("fft", "fp32", "11G"),
+        ("fft", "tf32", "11G"),
+        ("all", "bf16", "11G"),
+        ("direct", "fp32", "11G"),
+        ("direct", "fp32", "1G"),
+    ):
+        yield row(
+            " ".join(what),
+            (gain(*(found.get((net, strategy, *what)) for strategy in ("gpu", "gpu-host-ram"))) for net in NETS),
+        )
 
 
 def overlaps(lines):
     yield "a convolution in sub-layers from host RAM"
     for line in lines:
         if line.get("block") == "overlap" and "ms" in line:
-            yield (f"{line['primitive']:17}{line['format']:19} tensors {line['tensors']:7} products "
-                   f"{line['products_ms']:.1f} ms, copies {line['copies_ms']:.1f} ms, together {line['ms']:.1f} ms ({line['predicted_ms']:.1f} predicted): "
-                   f"overlap {line['overlap']:.2f}")
+            yield (
+                f"{line['primitive']:17}{line['format']:19} tensors {line['tensors']:7} products "
+                f"{line['products_ms']:.1f} ms, copies {line['copies_ms']:.1f} ms, together {line['ms']:.1f} ms "
+                f"({line['predicted_ms']:.1f} predicted): overlap {line['overlap']:.2f}"
+            )
 
 
 def unsuccessful(lines):

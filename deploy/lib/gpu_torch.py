@@ -19,8 +19,12 @@ import numpy
 import torch
 
 # Layers, kernel of the first convolution, kernel of the others, and fragment of the small patch.
-NETS = {"n337": ("cpcpcpcccc", 2, 3, 2), "n537": ("cpcpcpcccc", 4, 5, 1),
-        "n726": ("cpcpcccc", 6, 7, 1), "n926": ("cpcpcccc", 8, 9, 1)}
+NETS = {
+    "n337": ("cpcpcpcccc", 2, 3, 2),
+    "n537": ("cpcpcpcccc", 4, 5, 1),
+    "n726": ("cpcpcccc", 6, 7, 1),
+    "n926": ("cpcpcccc", 8, 9, 1),
+}
 IMAGES, IMAGES_OUT = 80, 3
 MODES = ("f32", "fft_tf32", "tf32", "bf16")
 # Bounds of a whole net's error relative to its output. Rounding stays below them; a larger error is a wrong result.
@@ -71,8 +75,13 @@ class Net(torch.nn.Module):
         super().__init__()
         self.layers = NETS[net][0]
         self.format = torch.channels_last_3d if channels_last else torch.contiguous_format
-        self.weights = [(torch.from_numpy(k).to("cuda", dtype).contiguous(memory_format=self.format),
-                         torch.from_numpy(b).to("cuda", dtype)) for k, b in weights]
+        self.weights = [
+            (
+                torch.from_numpy(k).to("cuda", dtype).contiguous(memory_format=self.format),
+                torch.from_numpy(b).to("cuda", dtype),
+            )
+            for k, b in weights
+        ]
 
     def forward(self, value):
         weights, before = iter(self.weights), 1
@@ -93,7 +102,7 @@ def exact_layer(value, kernels, bias):
     for z in range(k[0]):
         for y in range(k[1]):
             for x in range(k[2]):
-                part = value[:, :, z:z + n[0], y:y + n[1], x:x + n[2]].reshape(*value.shape[:2], -1)
+                part = value[:, :, z : z + n[0], y : y + n[1], x : x + n[2]].reshape(*value.shape[:2], -1)
                 out.baddbmm_(kernels[:, :, z, y, x].expand(value.shape[0], -1, -1), part)
     return out.reshape(value.shape[0], f_out, *n)
 
@@ -146,9 +155,18 @@ def speed(net, last, mode, plans):
             value = torch.randn(1, 1, n, n, n, device="cuda", dtype=dtype).contiguous(memory_format=model.format)
             seconds = seconds_of(lambda: run(value))
             fragments_out = 8 ** NETS[net][0].count("p")
-            say(block="net", who=who, net=net, mode=mode, n=n, fragment=last, ms=1e3 * seconds,
-                Mvoxels_per_s=1e-6 * fragments_out * last**3 / seconds, GiB=torch.cuda.max_memory_allocated() / 2**30)
-    except Exception as failure:  # noqa: BLE001: compilers and libraries throw any type
+            say(
+                block="net",
+                who=who,
+                net=net,
+                mode=mode,
+                n=n,
+                fragment=last,
+                ms=1e3 * seconds,
+                Mvoxels_per_s=1e-6 * fragments_out * last**3 / seconds,
+                GiB=torch.cuda.max_memory_allocated() / 2**30,
+            )
+    except Exception as failure:  # compilers and libraries throw any type
         say(block="net", who=who, net=net, mode=mode, n=n, failure=str(failure).split("\n")[0])
 
 
@@ -181,7 +199,7 @@ def error(net, bench, libraries, memory):
             try:
                 found = Net(net, weights, dtype, mode != "f32")(value.to(dtype)).double().cpu()
                 say(block="error", who="PyTorch", net=net, mode=mode, relative=relative(found, exact))
-            except Exception as failure:  # noqa: BLE001
+            except Exception as failure:
                 say(block="error", who="PyTorch", net=net, mode=mode, failure=str(failure).split("\n")[0])
     torch.cuda.empty_cache()
     environment = {**os.environ, **({"LD_LIBRARY_PATH": libraries} if libraries else {})}
@@ -193,8 +211,9 @@ def error(net, bench, libraries, memory):
         for mode in MODES:
             command = [bench, "net", "--net", net, "--mode", mode, "--last", str(last), "--candidates", "2"]
             command += ["--memory", memory] + [word for name, file in files.items() for word in (f"--{name}", file)]
-            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                  env=environment)
+            done = subprocess.run(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+            )
             if done.returncode != 0:
                 say(block="error", who="znni", net=net, mode=mode, failure=done.stderr.strip())
                 failed = True

@@ -9,7 +9,7 @@ import argparse
 import h5py
 import numpy as np
 
-CELL_VOXELS = 22 ** 3
+CELL_VOXELS = 22**3
 MEMBRANE_HALF_WIDTH = 1.4
 
 
@@ -27,12 +27,12 @@ def warped_grid(edge, random):
 def two_nearest(position, centres, slab=8):
     """Returns the distances from each voxel to its nearest and second nearest cell centre."""
     nearest = np.empty((*position.shape[:3], 2), np.float32)
-    squares = (centres ** 2).sum(axis=1)
+    squares = (centres**2).sum(axis=1)
     for z in range(0, position.shape[0], slab):
-        block = position[z:z + slab].reshape(-1, 3)
-        distance = (block ** 2).sum(axis=1)[:, None] + squares - 2 * block @ centres.T
+        block = position[z : z + slab].reshape(-1, 3)
+        distance = (block**2).sum(axis=1)[:, None] + squares - 2 * block @ centres.T
         pair = np.partition(distance, 1, axis=1)[:, :2]
-        nearest[z:z + slab] = np.sqrt(np.maximum(pair, 0)).reshape(-1, *position.shape[1:3], 2)
+        nearest[z : z + slab] = np.sqrt(np.maximum(pair, 0)).reshape(-1, *position.shape[1:3], 2)
     return nearest
 
 
@@ -46,11 +46,11 @@ def blurred(image):
 def make_volume(edge, seed):
     """Returns the volume as uint8."""
     random = np.random.default_rng(seed)
-    count = max(4, edge ** 3 // CELL_VOXELS)
+    count = max(4, edge**3 // CELL_VOXELS)
     centres = random.uniform(-10, edge + 10, size=(count, 3)).astype(np.float32)
     nearest = two_nearest(warped_grid(edge, random), centres)
     to_membrane = (nearest[..., 1] - nearest[..., 0]) / 2
-    tissue = 150 - 70 * np.exp(-(to_membrane / MEMBRANE_HALF_WIDTH) ** 2)
+    tissue = 150 - 70 * np.exp(-((to_membrane / MEMBRANE_HALF_WIDTH) ** 2))
     tissue -= 45 * (nearest[..., 0] < 3.0)  # an organelle in the centre of each cell
     noisy = blurred(tissue + random.normal(0, 14, tissue.shape)) + random.normal(0, 7, tissue.shape)
     return np.clip(noisy, 0, 255).astype(np.uint8)

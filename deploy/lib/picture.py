@@ -1,6 +1,6 @@
 """Writes a PNG with one slice of a volume beside the same slice of its output.
 
-    picture.py INPUT OUTPUT PICTURE.png     (volumes: file.h5:/dataset, .npy or .tif)
+picture.py INPUT OUTPUT PICTURE.png     (volumes: file.h5:/dataset, .npy or .tif)
 """
 
 import sys
@@ -41,7 +41,7 @@ def grey(plane, low, high):
 def centred(plane, extent):
     """Returns the middle `extent` voxels of a plane."""
     start = [(have - want) // 2 for have, want in zip(plane.shape, extent)]
-    return plane[start[0]:start[0] + extent[0], start[1]:start[1] + extent[1]]
+    return plane[start[0] : start[0] + extent[0], start[1] : start[1] + extent[1]]
 
 
 def main():

@@ -11,11 +11,10 @@ import threading
 import time
 
 import grpc
-import numpy as np
-import tritonclient.grpc as triton
-
 import nets
+import numpy as np
 import soak_killed
+import tritonclient.grpc as triton
 from harness import Daemon, volumes_stubs
 from soak_killed import PATIENCE
 from soak_tally import Tally
@@ -55,15 +54,18 @@ class Volumes:
 def upload(volume, model, pause=0.0, spoil=None, cut=None):
     """Yields the messages of a volume: with pauses, with a gap at chunk `spoil`, or without the chunks after `cut`."""
     extent = messages.Extent(z=volume.shape[1], y=volume.shape[2], x=volume.shape[3])
-    yield messages.VolumeRequest(header=messages.VolumeHeader(
-        model_name=model, id="soak", datatype="FP32", channels=volume.shape[0], extent=extent))
+    yield messages.VolumeRequest(
+        header=messages.VolumeHeader(
+            model_name=model, id="soak", datatype="FP32", channels=volume.shape[0], extent=extent
+        )
+    )
     data = np.ascontiguousarray(volume.transpose(1, 0, 2, 3)).tobytes()
     for number, offset in enumerate(range(0, len(data), CHUNK)):
         if number == cut:
             return
         time.sleep(pause)
         at = offset + (1 if number == spoil else 0)
-        yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=at, data=data[offset:offset + CHUNK]))
+        yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=at, data=data[offset : offset + CHUNK]))
 
 
 def download(responses, pause=0.0):
@@ -85,7 +87,7 @@ def download(responses, pause=0.0):
 
 def plane(z):
     """Returns plane z of the large volume, which differs from all planes near it."""
-    return PATTERN[z % 251:z % 251 + SIDE * SIDE].tobytes()
+    return PATTERN[z % 251 : z % 251 + SIDE * SIDE].tobytes()
 
 
 PATTERN = (np.arange(SIDE * SIDE + 251) % 251).astype(np.uint8)
@@ -93,9 +95,16 @@ PATTERN = (np.arange(SIDE * SIDE + 251) % 251).astype(np.uint8)
 
 def large_upload():
     """Yields the messages of the large volume, made as they are sent."""
-    yield messages.VolumeRequest(header=messages.VolumeHeader(
-        model_name="same", id="large", datatype="UINT8", output_datatype="UINT8", channels=1,
-        extent=messages.Extent(z=PLANES, y=SIDE, x=SIDE)))
+    yield messages.VolumeRequest(
+        header=messages.VolumeHeader(
+            model_name="same",
+            id="large",
+            datatype="UINT8",
+            output_datatype="UINT8",
+            channels=1,
+            extent=messages.Extent(z=PLANES, y=SIDE, x=SIDE),
+        )
+    )
     for z in range(PLANES):
         yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=z * SIDE * SIDE, data=plane(z)))
 
@@ -107,10 +116,13 @@ def bytes_that_differ(responses):
         pending += response.chunk.data
         while len(pending) >= SIDE * SIDE:
             sent = plane(came // (SIDE * SIDE))
-            if pending[:SIDE * SIDE] != sent:
-                differ += int(np.count_nonzero(np.frombuffer(bytes(pending[:SIDE * SIDE]), np.uint8) !=
-                                               np.frombuffer(sent, np.uint8)))
-            del pending[:SIDE * SIDE]
+            if pending[: SIDE * SIDE] != sent:
+                differ += int(
+                    np.count_nonzero(
+                        np.frombuffer(bytes(pending[: SIDE * SIDE]), np.uint8) != np.frombuffer(sent, np.uint8)
+                    )
+                )
+            del pending[: SIDE * SIDE]
             came += SIDE * SIDE
     return came + len(pending), differ + len(pending)
 
@@ -124,8 +136,17 @@ class Worker(threading.Thread):
         self.random = random.Random(seed)
 
     def run(self):
-        actions = [(self.infer, 6), (self.stream, 6), (self.slow_reader, 1), (self.slow_writer, 1), (self.cancel, 2),
-                   (self.short_deadline, 1), (self.malformed, 1), (self.broken_upload, 1), (self.reload, 1)]
+        actions = [
+            (self.infer, 6),
+            (self.stream, 6),
+            (self.slow_reader, 1),
+            (self.slow_writer, 1),
+            (self.cancel, 2),
+            (self.short_deadline, 1),
+            (self.malformed, 1),
+            (self.broken_upload, 1),
+            (self.reload, 1),
+        ]
         actions += [(functools.partial(self.killed, kind), 1) for kind in soak_killed.CLIENTS]
         kinds, weights = zip(*actions)
         while time.monotonic() < self.soak.end:
@@ -261,12 +282,25 @@ class Soak:
     def start(self):
         """Starts a daemon, on the port of the one before and with its plans."""
         port = self.daemon.port if self.daemon else 0
-        self.daemon = Daemon(self.repository, "--model-control-mode", "explicit", "--load-model", "*",
-                             "--max-request-bytes", "16M", "--max-queue", "3", "--allow-client-shm", port=port,
-                             mem=self.options.mem, plans=self.plans.name)
+        self.daemon = Daemon(
+            self.repository,
+            "--model-control-mode",
+            "explicit",
+            "--load-model",
+            "*",
+            "--max-request-bytes",
+            "16M",
+            "--max-queue",
+            "3",
+            "--allow-client-shm",
+            port=port,
+            mem=self.options.mem,
+            plans=self.plans.name,
+        )
         self.daemon.wait_ready()
-        self.channel = grpc.insecure_channel(self.daemon.url, [
-            ("grpc.max_receive_message_length", -1), ("grpc.max_reconnect_backoff_ms", 500)])
+        self.channel = grpc.insecure_channel(
+            self.daemon.url, [("grpc.max_receive_message_length", -1), ("grpc.max_reconnect_backoff_ms", 500)]
+        )
 
     def stop(self):
         self.peak = max(self.peak, self.daemon.memory("VmHWM"))
@@ -312,19 +346,28 @@ class Soak:
         """Streams more than 2 GiB in each direction, in one stream."""
         start = time.monotonic()
         came, differ = bytes_that_differ(services.VolumesStub(self.channel).Infer(large_upload()))
-        return {"bytes of one large volume": came, "wrong bytes of it": differ + abs(came - PLANES * SIDE * SIDE),
-                "seconds of it": round(time.monotonic() - start, 1)}
+        return {
+            "bytes of one large volume": came,
+            "wrong bytes of it": differ + abs(came - PLANES * SIDE * SIDE),
+            "seconds of it": round(time.monotonic() - start, 1),
+        }
 
     def report(self):
         limit = int(self.options.mem[:-1]) * UNITS[self.options.mem[-1]]
         fifth = max(len(self.rss) // 5, 1)
         load = pathlib.Path("/proc/loadavg").read_text().split()[:3]
         return {
-            "minutes": self.options.minutes, "seed": self.options.seed, "load average": load, **self.tally.report(),
-            "memory limit MiB": limit >> 20, "memory peak MiB": self.peak >> 20,
-            "RSS MiB, median of each fifth": [int(np.median(self.rss[i:i + fifth])) >> 20
-                                              for i in range(0, len(self.rss), fifth)][:5],
-            "within limit": self.peak <= limit, "exit codes after SIGTERM": self.exit_codes,
+            "minutes": self.options.minutes,
+            "seed": self.options.seed,
+            "load average": load,
+            **self.tally.report(),
+            "memory limit MiB": limit >> 20,
+            "memory peak MiB": self.peak >> 20,
+            "RSS MiB, median of each fifth": [
+                int(np.median(self.rss[i : i + fifth])) >> 20 for i in range(0, len(self.rss), fifth)
+            ][:5],
+            "within limit": self.peak <= limit,
+            "exit codes after SIGTERM": self.exit_codes,
         }
 
     def settled_lease(self):
@@ -352,9 +395,14 @@ def main():
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)
-    good = (soak.tally.is_good() and soak.tally.right > 0 and not report["wrong bytes of it"] and
-            report["within limit"] and report["leased at the end"] == 0 and
-            not any(report["exit codes after SIGTERM"]))
+    good = (
+        soak.tally.is_good()
+        and soak.tally.right > 0
+        and not report["wrong bytes of it"]
+        and report["within limit"]
+        and report["leased at the end"] == 0
+        and not any(report["exit codes after SIGTERM"])
+    )
     return 0 if good else 1
 
 

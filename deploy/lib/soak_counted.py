@@ -13,6 +13,7 @@ _computed = Worker._computed
 
 def count(path):
     """Has all workers of this process write down which blocks they begin to compute."""
+
     def computed(worker, number):
         with open(path, "a", encoding="ascii") as file:  # one write of a line: no process cuts that of another
             file.write(f"{number} {os.getpid()}\n")

@@ -10,13 +10,12 @@ import sys
 import tempfile
 import time
 
+import nets
 import numpy as np
 import zarr
-from znni.own_folder import OwnFolder
-
-import nets
 from harness import ZNNID
 from soak_kills import MODES, OUTPUTS, daemons_of
+from znni.own_folder import OwnFolder
 
 EXTENT = (236, 165, 228)  # 48 blocks of 64x64x64 voxels, or of what is left
 PATIENCE = 120  # seconds until a daemon whose process was killed has ended
@@ -42,8 +41,9 @@ class Soak:
         self.options = options
         self.work = work
         self.random = random.Random(options.seed)
-        self.environment = dict(os.environ, ZNNID=str(ZNNID), XDG_STATE_HOME=str(work / "state"),
-                                TMPDIR=str(work / "tmp"))
+        self.environment = dict(
+            os.environ, ZNNID=str(ZNNID), XDG_STATE_HOME=str(work / "state"), TMPDIR=str(work / "tmp")
+        )
         (work / "tmp").mkdir()
         os.environ.update(self.environment)
         tempfile.tempdir = str(work / "tmp")
@@ -57,8 +57,13 @@ class Soak:
 
     def call(self, command, *arguments):
         """Returns what znni-job prints."""
-        done = subprocess.run([sys.executable, "-m", "znni.blocks.program", command, *map(str, arguments)], text=True,
-                              env=self.environment, check=False, capture_output=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "znni.blocks.program", command, *map(str, arguments)],
+            text=True,
+            env=self.environment,
+            check=False,
+            capture_output=True,
+        )
         if done.returncode and command != "verify":
             raise RuntimeError(done.stderr)
         return done.stdout
@@ -84,8 +89,15 @@ class Soak:
         problems += [*self.left(job, calm[1]), *self.differences(job, calm[0])]
         repeated, most = job.repeated(), sum(count for _, count in killed)
         problems += ["too many blocks are repeated"] if sum(repeated.values()) > most else []
-        return {"round": number, "mode": mode, "output": kind, "killed": [what for what, _ in killed],
-                "repeated": repeated, "seconds": round(time.monotonic() - began, 1), "problems": problems}
+        return {
+            "round": number,
+            "mode": mode,
+            "output": kind,
+            "killed": [what for what, _ in killed],
+            "repeated": repeated,
+            "seconds": round(time.monotonic() - began, 1),
+            "problems": problems,
+        }
 
     def left(self, job, files):
         """Yields a line for each kind of thing that a job left, or that is missing; `files` are those of another."""
@@ -95,8 +107,12 @@ class Soak:
         OwnFolder().cleanup()  # removes those of processes that were killed
         folders = [name for name in os.listdir(self.work / "tmp") if name.startswith("znni-")]
         found = job.files()
-        for what, things in (("daemons run", running), ("folders are left", folders),
-                             ("files are left", found - files), ("files are missing", files - found)):
+        for what, things in (
+            ("daemons run", running),
+            ("folders are left", folders),
+            ("files are left", found - files),
+            ("files are missing", files - found),
+        ):
             if things:
                 yield f"{what}: {sorted(map(str, things))}"
 

@@ -23,7 +23,9 @@ def say_begun():
 
 def upload(url):
     """Sends volumes, to be killed within one."""
-    from soak import services, upload as chunks
+    from soak import services
+    from soak import upload as chunks
+
     stub = services.VolumesStub(grpc.insecure_channel(url))
     for number in itertools.count():
         responses = stub.Infer(chunks(VOLUME[0], "net", pause=0.3), timeout=PATIENCE)
@@ -82,8 +84,9 @@ def memory_name(pid):
 
 def start(kind, url):
     """Starts one of CLIENTS as a process. Its first line is "begun", or code, tab and message of its refusal."""
-    return subprocess.Popen([sys.executable, __file__, kind, url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                            text=True)
+    return subprocess.Popen(
+        [sys.executable, __file__, kind, url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
 def clear(pid, daemon):

@@ -12,27 +12,33 @@ import time
 import distributed
 import psutil
 import znni.dask
+from harness import Daemon
+from soak_counted import Counting
 from znni.blocks.spec import read_spec
 from znni.box import Box
 from znni.errors import Error
 from znni.stores.opening import open_source
-
-from harness import Daemon
-from soak_counted import Counting
 
 COUNTED = pathlib.Path(__file__).with_name("soak_counted.py")
 MEM = "256M"
 SHARDS = 4
 MOST_RUNS = 10  # of a shard, until it counts as one that does not end
 AWAY = 3  # seconds for which a daemon that was killed is away, at most
-OUTPUTS = {"zarr 2": ("in2.zarr", "{}/out.zarr"), "zarr 3": ("in3.zarr", "{}/out.zarr"),
-           "N5": ("in2.zarr", "{}/out.n5/dense"), "precomputed": ("in2.zarr", "precomputed://{}/out.pre")}
+OUTPUTS = {
+    "zarr 2": ("in2.zarr", "{}/out.zarr"),
+    "zarr 3": ("in3.zarr", "{}/out.zarr"),
+    "N5": ("in2.zarr", "{}/out.n5/dense"),
+    "precomputed": ("in2.zarr", "precomputed://{}/out.pre"),
+}
 
 
 def daemons_of(work):
     """Returns the processes of all daemons that serve something in the folder."""
-    return [process for process in psutil.process_iter(["name", "cmdline"]) if process.info["name"] == "znnid" and
-            any(str(work) in word for word in process.info["cmdline"] or [])]
+    return [
+        process
+        for process in psutil.process_iter(["name", "cmdline"])
+        if process.info["name"] == "znnid" and any(str(work) in word for word in process.info["cmdline"] or [])
+    ]
 
 
 class Job:
@@ -47,16 +53,33 @@ class Job:
         self.log = self.work / "begun.txt"
         self.log.touch()
         self.path = self.work / "job.json"
-        self.path.write_text(soak.call("plan", "-i", soak.work / volume, "-o", self.output, "--block", "64,64,64",
-                                       "--pad", "reflect", "--nodes", SHARDS, *options))
+        self.path.write_text(
+            soak.call(
+                "plan",
+                "-i",
+                soak.work / volume,
+                "-o",
+                self.output,
+                "--block",
+                "64,64,64",
+                "--pad",
+                "reflect",
+                "--nodes",
+                SHARDS,
+                *options,
+            )
+        )
         self.spec = read_spec(self.path)
 
     def start(self, shard):
         """Starts a shard."""
         with open(self.work / f"shard{shard}.txt", "a", encoding="utf-8") as said:
-            return subprocess.Popen([sys.executable, COUNTED, self.log, "run", self.path, "--shard",
-                                     f"{shard}/{SHARDS}"], env=self.soak.environment, stdin=subprocess.DEVNULL,
-                                    stderr=said)
+            return subprocess.Popen(
+                [sys.executable, COUNTED, self.log, "run", self.path, "--shard", f"{shard}/{SHARDS}"],
+                env=self.soak.environment,
+                stdin=subprocess.DEVNULL,
+                stderr=said,
+            )
 
     def repeated(self):
         """Returns how often blocks were begun again, by number."""
@@ -178,17 +201,32 @@ def daemons(soak, name, kind, kill):
     with Daemons(soak, SHARDS) as both:
         job = Job(soak, name, kind, both.options)
         shards, when = Shards(job), soak.moment()
-        moments = [(soak.moment(), shards.kill_one), (when, both.kill_one),
-                   (when + AWAY * soak.random.random(), both.restart)] if kill else []
+        moments = (
+            [
+                (soak.moment(), shards.kill_one),
+                (when, both.kill_one),
+                (when + AWAY * soak.random.random(), both.restart),
+            ]
+            if kill
+            else []
+        )
         return job, shards.follow(moments), shards.problems
 
 
 def dask(soak, name, kind, kill):
     """Runs a Dask cluster of four processes by two daemons. Kills a process and a daemon, which comes back."""
     killed, problems = [], []
-    with Daemons(soak, 2) as both, distributed.LocalCluster(
-            n_workers=SHARDS, threads_per_worker=1, dashboard_address=":0", local_directory=soak.work / "dask",
-            silence_logs=50) as local, distributed.Client(local) as cluster:
+    with (
+        Daemons(soak, 2) as both,
+        distributed.LocalCluster(
+            n_workers=SHARDS,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            local_directory=soak.work / "dask",
+            silence_logs=50,
+        ) as local,
+        distributed.Client(local) as cluster,
+    ):
         job = Job(soak, name, kind, both.options)
         cluster.register_plugin(Counting(job.log))
 

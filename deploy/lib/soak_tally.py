@@ -62,8 +62,14 @@ class Tally:
 
     def report(self):
         """Returns the counts for the report. Those after "refused, as expected" should be empty."""
-        return {"right": self.right, "faults": dict(self.faults), "refused, as expected": dict(self.expected),
-                "refused, not expected": dict(self.unexpected), "wrong": self.wrong, "lost": self.lost}
+        return {
+            "right": self.right,
+            "faults": dict(self.faults),
+            "refused, as expected": dict(self.expected),
+            "refused, not expected": dict(self.unexpected),
+            "wrong": self.wrong,
+            "lost": self.lost,
+        }
 
     def is_good(self):
         """Returns True if nothing unexpected has happened."""

@@ -6,6 +6,7 @@ max-poolings, sigmoid. It gives one output voxel per window. Training uses the
 dense form of the same weights: each pooling has stride 1, and every layer after
 it is dilated twofold, so one patch gives an output for every voxel.
 """
+
 import argparse
 import json
 import os
@@ -19,22 +20,29 @@ import torch.nn.functional as F
 from onnx import TensorProto, helper, numpy_helper
 
 # The chain: ("conv", kernel, output maps) or ("pool", kernel == stride).
-LAYERS = [("conv", 4, 16), ("conv", 3, 16), ("pool", 2),
-          ("conv", 3, 24), ("conv", 3, 24), ("pool", 2),
-          ("conv", 3, 32), ("conv", 3, 32), ("conv", 3, 32), ("conv", 1, 1)]
+LAYERS = [
+    ("conv", 4, 16),
+    ("conv", 3, 16),
+    ("pool", 2),
+    ("conv", 3, 24),
+    ("conv", 3, 24),
+    ("pool", 2),
+    ("conv", 3, 32),
+    ("conv", 3, 32),
+    ("conv", 3, 32),
+    ("conv", 1, 1),
+]
 
 # Normalisation: raw * scale + offset is close to zero mean, unit deviation on
 # the training part. Both numbers are exact in binary floating point.
 INPUT_SCALE, INPUT_OFFSET = 0.03125, -4.1015625
 
 # Boxes (z, y, x) that share no voxel, whether as input or as target.
-SPLIT = {"train": np.s_[:190, :, :],
-         "validation": np.s_[190:, :100, :],
-         "test": np.s_[190:, 100:, :]}
+SPLIT = {"train": np.s_[:190, :, :], "validation": np.s_[190:, :100, :], "test": np.s_[190:, 100:, :]}
 
-PATCH_OUT = 40            # output voxels of a training patch, along each axis
+PATCH_OUT = 40  # output voxels of a training patch, along each axis
 LEARNING_RATE = 2e-3
-SECONDS_PER_CHECK = 60    # between two validations
+SECONDS_PER_CHECK = 60  # between two validations
 
 
 def field_of_view():
@@ -81,8 +89,7 @@ def init_weights():
     for _, kernel, maps in (layer for layer in LAYERS if layer[0] == "conv"):
         weight = torch.empty(maps, inputs, kernel, kernel, kernel)
         torch.nn.init.kaiming_normal_(weight, nonlinearity="relu")
-        pairs.append([weight.requires_grad_(),
-                      torch.zeros(maps, requires_grad=True)])
+        pairs.append([weight.requires_grad_(), torch.zeros(maps, requires_grad=True)])
         inputs = maps
     return pairs
 
@@ -155,9 +162,11 @@ def measure(score, target, chosen=None):
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     best = int(np.argmax(f1))
     steps = np.diff(recall, prepend=0.0)
-    result = {"average_precision": float(np.sum(precision * steps)),
-              "best_f1": float(f1[best]),
-              "best_f1_threshold": float(threshold[best])}
+    result = {
+        "average_precision": float(np.sum(precision * steps)),
+        "best_f1": float(f1[best]),
+        "best_f1_threshold": float(threshold[best]),
+    }
     if chosen is not None:
         at = max(int(np.count_nonzero(threshold >= chosen)) - 1, 0)
         result["f1_at_validation_threshold"] = float(f1[at])
@@ -172,8 +181,7 @@ def baseline(image):
 def report(pairs, parts):
     """Score the net and the baseline on the held-out parts."""
     scores = {}
-    for name, function in (("net", lambda v: predict(pairs, v)),
-                           ("baseline", lambda v: crop(baseline(v)))):
+    for name, function in (("net", lambda v: predict(pairs, v)), ("baseline", lambda v: crop(baseline(v)))):
         chosen = None
         for part in ("validation", "test"):
             image, target = parts[part]
@@ -201,14 +209,12 @@ def new_state():
     """Return fresh weights and optimiser, with nothing learnt yet."""
     pairs = init_weights()
     optimizer = torch.optim.Adam([p for pair in pairs for p in pair])
-    return {"pairs": pairs, "optimizer": optimizer, "step": 0, "elapsed": 0.0,
-            "best": -1.0, "best_pairs": pairs}
+    return {"pairs": pairs, "optimizer": optimizer, "step": 0, "elapsed": 0.0, "best": -1.0, "best_pairs": pairs}
 
 
 def save(state, rng, path):
     """Write a checkpoint; replace the old one only when complete."""
-    saved = dict(state, optimizer=state["optimizer"].state_dict(),
-                 rng=rng.bit_generator.state)
+    saved = dict(state, optimizer=state["optimizer"].state_dict(), rng=rng.bit_generator.state)
     torch.save(saved, path + ".part")
     os.replace(path + ".part", path)
 
@@ -232,12 +238,14 @@ def validate(state, parts, losses):
     image, target = parts["validation"]
     score = measure(predict(state["pairs"], image), crop(target))
     ap = score["average_precision"]
-    print(f"step {state['step']:5d}  {state['elapsed'] / 60:5.1f} min  "
-          f"loss {np.mean(losses):.4f}  validation AP {ap:.4f}", flush=True)
+    print(
+        f"step {state['step']:5d}  {state['elapsed'] / 60:5.1f} min  "
+        f"loss {np.mean(losses):.4f}  validation AP {ap:.4f}",
+        flush=True,
+    )
     if ap > state["best"]:
         state["best"] = ap
-        state["best_pairs"] = [[p.detach().clone() for p in pair]
-                               for pair in state["pairs"]]
+        state["best_pairs"] = [[p.detach().clone() for p in pair] for pair in state["pairs"]]
 
 
 def learning_rate(step, done):
@@ -271,11 +279,9 @@ def train(state, parts, rng, total, checkpoint):
 def conv_node(i, source, kernel, pair, last):
     """Return a convolution with its activation, and its initialisers."""
     names = [f"conv{i}.weight", f"conv{i}.bias"]
-    tensors = [numpy_helper.from_array(value.detach().numpy(), name)
-               for value, name in zip(pair, names)]
+    tensors = [numpy_helper.from_array(value.detach().numpy(), name) for value, name in zip(pair, names)]
     operator, result = ("Sigmoid", "boundary") if last else ("Relu", f"relu{i}")
-    conv = helper.make_node("Conv", [source] + names, [f"conv{i}"],
-                            name=f"conv{i}", kernel_shape=[kernel] * 3)
+    conv = helper.make_node("Conv", [source] + names, [f"conv{i}"], name=f"conv{i}", kernel_shape=[kernel] * 3)
     act = helper.make_node(operator, [f"conv{i}"], [result], name=result)
     return [conv, act], tensors
 
@@ -286,9 +292,9 @@ def onnx_nodes(pairs):
     for i, (kind, kernel, *_) in enumerate(LAYERS, 1):
         if kind == "pool":
             size = [kernel] * 3
-            new = [helper.make_node("MaxPool", [source], [f"pool{i}"],
-                                    name=f"pool{i}", kernel_shape=size,
-                                    strides=size)]
+            new = [
+                helper.make_node("MaxPool", [source], [f"pool{i}"], name=f"pool{i}", kernel_shape=size, strides=size)
+            ]
         else:
             pair = remaining.pop(0)
             new, values = conv_node(i, source, kernel, pair, not remaining)
@@ -301,14 +307,10 @@ def onnx_nodes(pairs):
 def export(pairs, path):
     """Write the strided net as ONNX, opset 13, with free N, Z, Y and X."""
     nodes, tensors = onnx_nodes(pairs)
-    raw = helper.make_tensor_value_info(
-        "raw", TensorProto.FLOAT, ["N", 1, "Z", "Y", "X"])
-    boundary = helper.make_tensor_value_info(
-        "boundary", TensorProto.FLOAT, ["N", 1, "Zo", "Yo", "Xo"])
-    graph = helper.make_graph(nodes, "fib25-boundary", [raw], [boundary],
-                              tensors)
-    model = helper.make_model(graph, producer_name="train_boundary.py",
-                              opset_imports=[helper.make_opsetid("", 13)])
+    raw = helper.make_tensor_value_info("raw", TensorProto.FLOAT, ["N", 1, "Z", "Y", "X"])
+    boundary = helper.make_tensor_value_info("boundary", TensorProto.FLOAT, ["N", 1, "Zo", "Yo", "Xo"])
+    graph = helper.make_graph(nodes, "fib25-boundary", [raw], [boundary], tensors)
+    model = helper.make_model(graph, producer_name="train_boundary.py", opset_imports=[helper.make_opsetid("", 13)])
     model.ir_version = 7
     onnx.checker.check_model(model, full_check=True)
     onnx.save(model, path)
@@ -319,12 +321,10 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="HDF5 with /raw, /labels")
     parser.add_argument("--output", required=True, help="ONNX file to write")
-    parser.add_argument("--minutes", type=float, default=26,
-                        help="training time; 0: only export")
+    parser.add_argument("--minutes", type=float, default=26, help="training time; 0: only export")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--checkpoint", default="boundary.pt",
-                        help="written every minute; taken up if it exists")
+    parser.add_argument("--checkpoint", default="boundary.pt", help="written every minute; taken up if it exists")
     return parser.parse_args()
 
 
@@ -341,8 +341,7 @@ def main():
     best = state["best_pairs"]
     difference = check_dense_equals_strided(best)
     export(best, args.output)
-    summary = {"field_of_view": FOV, "steps": state["step"],
-               "dense_minus_strided": difference, **report(best, parts)}
+    summary = {"field_of_view": FOV, "steps": state["step"], "dense_minus_strided": difference, **report(best, parts)}
     print(json.dumps(summary, indent=2))
 
 

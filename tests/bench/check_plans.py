@@ -82,9 +82,26 @@ def draw(options, model, folder):
     """Returns the plan files, which are drawn once."""
     done = folder / "drawn.json"
     if not done.exists():
-        command = [options.programs / "planner", "draw", "--model", model, "--output", folder, "--mem", options.mem,
-                   "--count", options.count, "--neighbours", options.neighbours, "--seed", options.seed,
-                   "--most-seconds", options.most_seconds, "--patience", options.patience]
+        command = [
+            options.programs / "planner",
+            "draw",
+            "--model",
+            model,
+            "--output",
+            folder,
+            "--mem",
+            options.mem,
+            "--count",
+            options.count,
+            "--neighbours",
+            options.neighbours,
+            "--seed",
+            options.seed,
+            "--most-seconds",
+            options.most_seconds,
+            "--patience",
+            options.patience,
+        ]
         command += ["--timings", options.timings] if options.timings else []
         command += ["--threads", options.threads] if options.threads else []
         text, _ = run(command)
@@ -95,28 +112,71 @@ def draw(options, model, folder):
 def layers(nodes):
     """Returns name, measured and predicted time and error bar of each layer that counts."""
     whole = sum(node["measured_ms"] for node in nodes)
-    return [{"name": node["name"], "primitive": node["primitive"], "problem": node["problem"],
-             "predicted_seconds": node["predicted_ms"] / 1e3, "seconds": node["measured_ms"] / 1e3, "bar": node["error"]}
-            for node in nodes if node["predicted_ms"] > 0 and node["measured_ms"] > COUNTS * whole]
+    return [
+        {
+            "name": node["name"],
+            "primitive": node["primitive"],
+            "problem": node["problem"],
+            "predicted_seconds": node["predicted_ms"] / 1e3,
+            "seconds": node["measured_ms"] / 1e3,
+            "bar": node["error"],
+        }
+        for node in nodes
+        if node["predicted_ms"] > 0 and node["measured_ms"] > COUNTS * whole
+    ]
 
 
 def measure(options, model, plan, repetitions):
-    text, peak = run([options.programs / "znni-bench", "net", "--plan", plan, "--model", model, "--mem", options.mem,
-                      "--repetitions", repetitions, "--json"])
+    text, peak = run(
+        [
+            options.programs / "znni-bench",
+            "net",
+            "--plan",
+            plan,
+            "--model",
+            model,
+            "--mem",
+            options.mem,
+            "--repetitions",
+            repetitions,
+            "--json",
+        ]
+    )
     found = json.loads(text)
     seconds = statistics.median([each["seconds"] for each in found["runs"] if each["kind"] == "warm"])
-    return {"plan": plan.stem, "predicted_seconds": found["predicted_seconds"], "bar": found["planned_error"],
-            "seconds": seconds, "voxels_per_second": found["voxels"] / seconds,
-            "error": error(found["predicted_seconds"], seconds), "bytes": found["bytes"],
-            "reserved_bytes": found["reserved_bytes"], "process_bytes": peak, "load": os.getloadavg()[0],
-            "layers": layers(found["nodes"])}
+    return {
+        "plan": plan.stem,
+        "predicted_seconds": found["predicted_seconds"],
+        "bar": found["planned_error"],
+        "seconds": seconds,
+        "voxels_per_second": found["voxels"] / seconds,
+        "error": error(found["predicted_seconds"], seconds),
+        "bytes": found["bytes"],
+        "reserved_bytes": found["reserved_bytes"],
+        "process_bytes": peak,
+        "load": os.getloadavg()[0],
+        "layers": layers(found["nodes"]),
+    }
 
 
 def predicted_again(options, model, plan):
     """Returns the seconds and error bar that are predicted now."""
     told = plan.with_suffix(".again")
-    run([options.programs / "planner", "show", plan, "--model", model, "--mem", options.mem, "--timings",
-         options.timings, "--output", told])
+    run(
+        [
+            options.programs / "planner",
+            "show",
+            plan,
+            "--model",
+            model,
+            "--mem",
+            options.mem,
+            "--timings",
+            options.timings,
+            "--output",
+            told,
+        ]
+    )
     block = re.search(r"^predicted \{(.*?)^\}", told.read_text(), re.MULTILINE | re.DOTALL).group(1)
     found = dict(re.findall(r"(seconds|error): (\S+)", block))
     return {"predicted_seconds": float(found["seconds"]), "bar": float(found.get("error", 0))}
@@ -154,25 +214,34 @@ def contest(options, model, plans, rows):
             say(f"{model.stem}: again, round {turn + 1} of {options.rounds}, {name}")
             known.append({"round": turn, **measure(options, model, of_name[name], 1)})
             write(path, known)
-    rates = {name: statistics.median(row["voxels_per_second"] for row in known if row["plan"] == name) for name in names}
+    rates = {
+        name: statistics.median(row["voxels_per_second"] for row in known if row["plan"] == name) for name in names
+    }
     best = max(rates, key=rates.get)
     return {"best": best, "over_best": {name: rates[name] / rates[best] for name in chosen}, "voxels_per_second": rates}
 
 
 def kept_within(rows):
     """Returns the share of the rows with an error bar that kept within it; None if no row has a bar."""
-    told = [abs(math.log(row["seconds"] / row["predicted_seconds"])) <= math.log1p(row["bar"])
-            for row in rows if row.get("bar", 0) > 0]
+    told = [
+        abs(math.log(row["seconds"] / row["predicted_seconds"])) <= math.log1p(row["bar"])
+        for row in rows
+        if row.get("bar", 0) > 0
+    ]
     return sum(told) / len(told) if told else None
 
 
 def summary(rows):
     errors = [row["error"] for row in rows]
-    return {"plans": len(rows), "error_median": percentile(errors, 0.5), "error_ninth_decile": percentile(errors, 0.9),
-            "plans_within_bar": kept_within(rows),
-            "layers_within_bar": kept_within([layer for row in rows for layer in row.get("layers", [])]),
-            "reserved_as_predicted": sum(row["reserved_bytes"] == row["bytes"] for row in rows),
-            "most_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None)}
+    return {
+        "plans": len(rows),
+        "error_median": percentile(errors, 0.5),
+        "error_ninth_decile": percentile(errors, 0.9),
+        "plans_within_bar": kept_within(rows),
+        "layers_within_bar": kept_within([layer for row in rows for layer in row.get("layers", [])]),
+        "reserved_as_predicted": sum(row["reserved_bytes"] == row["bytes"] for row in rows),
+        "most_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None),
+    }
 
 
 def parse(arguments):
@@ -190,8 +259,13 @@ def parse(arguments):
     parser.add_argument("--threads", type=int)
     parser.add_argument("--repetitions", type=int, default=2, help="warm runs of each plan")
     parser.add_argument("--rounds", type=int, default=3, help="of the fastest again; 0: none")
-    parser.add_argument("--plan", type=pathlib.Path, action="append", default=[],
-                        help="file of a further plan that runs beside the drawn ones, as named-FILE; of one --model alone")
+    parser.add_argument(
+        "--plan",
+        type=pathlib.Path,
+        action="append",
+        default=[],
+        help="file of a further plan that runs beside the drawn ones, as named-FILE; of one --model alone",
+    )
     parser.add_argument("--again", action="store_true", help="predict anew, from --timings")
     options = parser.parse_args(arguments)
     if options.again and not options.timings:

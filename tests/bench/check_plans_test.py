@@ -12,7 +12,7 @@ import check_plans
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from small_net import SMALL  # noqa: E402
+from small_net import SMALL
 
 
 class CheckPlans(unittest.TestCase):
@@ -29,9 +29,30 @@ class CheckPlans(unittest.TestCase):
 
     def check(self, *more):
         script = pathlib.Path(check_plans.__file__)
-        return subprocess.run([script, "--programs", self.programs, "--work", self.folder / "work", "--model",
-                               self.model, "--mem", "40M", "--patience", "model", "--threads", "1", "--repetitions", "1",
-                               *map(str, more)], capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            [
+                script,
+                "--programs",
+                self.programs,
+                "--work",
+                self.folder / "work",
+                "--model",
+                self.model,
+                "--mem",
+                "40M",
+                "--patience",
+                "model",
+                "--threads",
+                "1",
+                "--repetitions",
+                "1",
+                *map(str, more),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def test_runs_every_plan_once_and_the_best_in_turn(self):
         arguments = ("--count", 3, "--neighbours", 2, "--rounds", 2)
@@ -40,8 +61,10 @@ class CheckPlans(unittest.TestCase):
         found = json.loads(first.stdout)
         small = found["models"]["small"]
         self.assertEqual(small["plans"], 6)
-        self.assertEqual([row["plan"] for row in small["rows"]],
-                         ["chosen", "random-1", "random-2", "random-3", "neighbour-1", "neighbour-2"])
+        self.assertEqual(
+            [row["plan"] for row in small["rows"]],
+            ["chosen", "random-1", "random-2", "random-3", "neighbour-1", "neighbour-2"],
+        )
         self.assertEqual(small["reserved_as_predicted"], 6)
         self.assertLessEqual(small["error_median"], small["error_ninth_decile"])
         self.assertEqual(found["all"], {key: small[key] for key in found["all"]})
@@ -60,13 +83,32 @@ class CheckPlans(unittest.TestCase):
         self.assertEqual(self.check(*few).returncode, 0)
         (self.folder / "work" / "small" / "random-2.json").unlink()
         again = self.check(*few)
-        self.assertEqual([line.split(", ")[-1] for line in again.stderr.splitlines() if line.startswith("check_plans")],
-                         ["random-2"])
+        self.assertEqual(
+            [line.split(", ")[-1] for line in again.stderr.splitlines() if line.startswith("check_plans")], ["random-2"]
+        )
 
     def test_named_plans_take_part(self):
         own = self.folder / "own.pbtxt"
-        subprocess.run([self.programs / "planner", "--model", self.model, "--mem", "40M", "--threads", "1", "--patience",
-                        "model", "--strategy", "baseline", "--output", own], capture_output=True, timeout=300, check=True)
+        subprocess.run(
+            [
+                self.programs / "planner",
+                "--model",
+                self.model,
+                "--mem",
+                "40M",
+                "--threads",
+                "1",
+                "--patience",
+                "model",
+                "--strategy",
+                "baseline",
+                "--output",
+                own,
+            ],
+            capture_output=True,
+            timeout=300,
+            check=True,
+        )
         arguments = ("--count", 1, "--neighbours", 0, "--rounds", 1, "--plan", own)
         done = self.check(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -88,8 +130,10 @@ class CheckPlans(unittest.TestCase):
         device = re.search(r'device: (".*")', plan).group(1)
         primitive, version = re.search(r'primitive: ("cpu.conv.*")\s+version: (\d+)', plan).groups()
         # A formula whose prediction is far too fast.
-        timings.write_text(f'record {{ primitive: {primitive} version: {version} device: {device} threads: 1 samples: 9 '
-                           'problem: "conv 1x1x9x9x9 -> 2, k 2x2x2" setting { name: "none" value: 1 } modelled: 1e-3 }\n')
+        timings.write_text(
+            f"record {{ primitive: {primitive} version: {version} device: {device} threads: 1 samples: 9 "
+            'problem: "conv 1x1x9x9x9 -> 2, k 2x2x2" setting { name: "none" value: 1 } modelled: 1e-3 }\n'
+        )
         again = self.check(*few, "--again", "--timings", timings)
         self.assertEqual(again.returncode, 0, again.stderr)
         after = json.loads(again.stdout)["models"]["small"]["rows"]

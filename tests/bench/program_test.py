@@ -12,8 +12,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-import peak_rss  # noqa: E402
-from small_net import SMALL  # noqa: E402
+import peak_rss
+from small_net import SMALL
 
 BESIDE_THE_PLAN = 80 << 20  # bytes that the program takes, as its help says
 
@@ -39,13 +39,20 @@ class Bench(unittest.TestCase):
         return {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
 
     def run_program(self, *command):
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
-                              env=self.environment(), check=False)
+        return subprocess.run(
+            [str(word) for word in command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=self.environment(),
+            check=False,
+        )
 
     def plan(self, network, *arguments, mem="20M"):
         plan = self.folder / f"{network.stem}-plan.pbtxt"
-        done = self.run_program(self.planner, "--model", network, "--mem", mem, "--threads", 2, "--output", plan,
-                                *arguments)
+        done = self.run_program(
+            self.planner, "--model", network, "--mem", mem, "--threads", 2, "--output", plan, *arguments
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return plan
 
@@ -82,8 +89,9 @@ class Bench(unittest.TestCase):
         maps = self.write("maps.pbtxt", 'name: "maps"\nf_in: 1024\n' + 24 * "node { conv { f_out: 1024 k: 1 } }\n")
         plan = self.plan(maps, "--patch", 8, mem="512M")
         command = [self.program, "net", "--plan", plan, "--model", maps, "--mem", "512M", "--repetitions", 1, "--json"]
-        code, errors, peak = peak_rss.run(command, data_limit=(512 << 20) + BESIDE_THE_PLAN,
-                                          environment=self.environment())
+        code, errors, peak = peak_rss.run(
+            command, data_limit=(512 << 20) + BESIDE_THE_PLAN, environment=self.environment()
+        )
         self.assertEqual(code, 0, errors)
         prepared = float(re.search(r"preparing ([0-9.]+) MiB", errors)[1]) * (1 << 20)
         print(f"prepared {prepared / (1 << 20):.0f} MiB, peak {peak >> 20}")
@@ -107,8 +115,14 @@ class Bench(unittest.TestCase):
     def test_layer_prints_every_primitive(self):
         done = self.layer("--repetitions", 2)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for word in ("conv 1x17x12x12x12 -> 20, k 3x3x3", "GFLOP/s of multiply-adds", "2 threads", "cpu.conv.fft_tiled",
-                     "cpu.conv.onednn", "speed: over cpu.conv.onednn"):
+        for word in (
+            "conv 1x17x12x12x12 -> 20, k 3x3x3",
+            "GFLOP/s of multiply-adds",
+            "2 threads",
+            "cpu.conv.fft_tiled",
+            "cpu.conv.onednn",
+            "speed: over cpu.conv.onednn",
+        ):
             self.assertIn(word, done.stdout)
         self.assertIn("repetition 2 of 2", done.stderr)
 
@@ -127,8 +141,9 @@ class Bench(unittest.TestCase):
         self.assertLess(direct["error"], 1e-5)
 
     def test_layer_knows_the_other_layout_of_onednn(self):
-        done = self.layer("--primitives", "bench.conv.onednn_channels_last,cpu.conv.onednn", "--json",
-                          "--repetitions", 1)
+        done = self.layer(
+            "--primitives", "bench.conv.onednn_channels_last,cpu.conv.onednn", "--json", "--repetitions", 1
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         found = {one["primitive"]: one for one in json.loads(done.stdout)["primitives"]}
         self.assertEqual(found["bench.conv.onednn_channels_last"].get("in", "f32:channels_last"), "f32:channels_last")
@@ -145,8 +160,9 @@ class Bench(unittest.TestCase):
         network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')
         plan = self.plan(network, mem="300M")
         command = [self.program, "net", "--plan", plan, "--model", network, "--repetitions", "999"]
-        with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as process:
+        with subprocess.Popen(
+            [str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             said = ""
             while "warm run 1 " not in said:
                 line = process.stderr.readline()

@@ -44,12 +44,21 @@ def processor_seconds(pid):
 
 def identity(repository):
     """Writes a model named `same`: bytes to 0..1, one voxel times 1, and back."""
+    import nets
     import numpy as np
 
-    import nets
     net = nets.Net(1)
-    net.add(nets.Node("Conv", ["input"], "same", [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
-                      k=(1, 1, 1), dilation=(1, 1, 1)), 1)
+    net.add(
+        nets.Node(
+            "Conv",
+            ["input"],
+            "same",
+            [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
+            k=(1, 1, 1),
+            dilation=(1, 1, 1),
+        ),
+        1,
+    )
     nets.save(net, repository, "same", config=SAME)
 
 
@@ -62,7 +71,9 @@ class Served:
     def once(self, *arguments, of=None):
         """Returns the output of one run, with the processor seconds that the process `of` took meanwhile."""
         before = processor_seconds(of) if of else 0
-        done = subprocess.run([str(word) for word in (self.program, *arguments)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(word) for word in (self.program, *arguments)], capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise SystemExit(f"served: {done.stderr.strip()}")
         spent = json.loads(done.stdout)
@@ -79,8 +90,12 @@ class Inside:
     """A context that keeps the model in its own process, as a daemon does."""
 
     def __init__(self, served, *arguments):
-        self.process = subprocess.Popen([str(word) for word in (served.program, "run", *arguments)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [str(word) for word in (served.program, "run", *arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def __enter__(self):
         self.spent()
@@ -134,15 +149,18 @@ def parts(rows, names):
 
 
 def summary(rows):
-    return {"seconds": [row["seconds"] for row in rows],
-            "median_seconds": statistics.median(row["seconds"] for row in rows),
-            "client_processor_seconds": [row["processor_seconds"] for row in rows],
-            "server_processor_seconds": [row["server_processor_seconds"] for row in rows]}
+    return {
+        "seconds": [row["seconds"] for row in rows],
+        "median_seconds": statistics.median(row["seconds"] for row in rows),
+        "client_processor_seconds": [row["processor_seconds"] for row in rows],
+        "server_processor_seconds": [row["server_processor_seconds"] for row in rows],
+    }
 
 
 def compare_with_echo(options, served):
     """Compares the net that returns its input with the echo."""
     from harness import Daemon
+
     with tempfile.TemporaryDirectory() as repository:
         identity(repository)
         process, address = served.echo()
@@ -159,24 +177,41 @@ def compare_with_echo(options, served):
             transport = daemon.metric("znni_memory_peak_bytes", pool="transport")
             process.stdin.close()
     echo, daemon = summary(echoed), summary(streamed)
-    return {"extent": options.extent, "mem": options.mem, "echo": echo, "daemon": daemon,
-            "of_the_echo's_rate": round(echo["median_seconds"] / daemon["median_seconds"], 3),
-            "daemon_most_resident_bytes": most, "daemon_most_transport_bytes": int(transport)}
+    return {
+        "extent": options.extent,
+        "mem": options.mem,
+        "echo": echo,
+        "daemon": daemon,
+        "of_the_echo's_rate": round(echo["median_seconds"] / daemon["median_seconds"], 3),
+        "daemon_most_resident_bytes": most,
+        "daemon_most_transport_bytes": int(transport),
+    }
 
 
 def compare_with_process(options, served):
     """Compares the daemon with one process, for a model with the same plan on both sides."""
     from harness import Daemon
+
     volume = ("--model", options.model, "--extent", options.model_extent)
     inside, streamed = [], []
     with Daemon(options.model_repository, mem=options.model_mem) as daemon:
         say(daemon.logged("is ready")[0])
         served.once("stream", "--server", daemon.url, *volume)
-        with Inside(served, "--model-repository", options.model_repository, "--plan-dir", f"{daemon.folder.name}/plans",
-                    "--mem", options.model_mem, *volume) as resident:
+        with Inside(
+            served,
+            "--model-repository",
+            options.model_repository,
+            "--plan-dir",
+            f"{daemon.folder.name}/plans",
+            "--mem",
+            options.model_mem,
+            *volume,
+        ) as resident:
             for call in range(options.repetitions):
-                sides = [lambda: inside.append(resident.run()),
-                         lambda: streamed.append(stream_through(served, daemon, volume, len(streamed) + 2))]
+                sides = [
+                    lambda: inside.append(resident.run()),
+                    lambda: streamed.append(stream_through(served, daemon, volume, len(streamed) + 2)),
+                ]
                 for side in sides[:: 1 if call % 2 == 0 else -1]:
                     side()
                 say(f"run: {inside[-1]}")
@@ -184,9 +219,15 @@ def compare_with_process(options, served):
         most = daemon.memory("VmHWM")
     process = summary(inside) | {"median_parts": parts(inside, STAGES)}
     daemon = summary(streamed) | {"median_parts": parts(streamed, (*STAGES, *RECORD))}
-    return {"model": options.model, "extent": options.model_extent, "mem": options.model_mem, "process": process,
-            "daemon": daemon, "over_the_process": round(daemon["median_seconds"] / process["median_seconds"], 4),
-            "daemon_most_resident_bytes": most}
+    return {
+        "model": options.model,
+        "extent": options.model_extent,
+        "mem": options.model_mem,
+        "process": process,
+        "daemon": daemon,
+        "over_the_process": round(daemon["median_seconds"] / process["median_seconds"], 4),
+        "daemon_most_resident_bytes": most,
+    }
 
 
 def extent(text):

@@ -7,8 +7,8 @@ import sys
 import tempfile
 import unittest
 
-import served
 import nets
+import served
 from harness import Daemon
 
 
@@ -17,14 +17,31 @@ class ServedTest(unittest.TestCase):
 
     def measure(self, *arguments):
         script = pathlib.Path(served.__file__)
-        return subprocess.run([sys.executable, script, "--programs", self.programs, *map(str, arguments)],
-                              capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            [sys.executable, script, "--programs", self.programs, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def test_compares_both_pairs(self):
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(1), repository, "net")
-            done = self.measure("--extent", "20,70,90", "--repetitions", 2, "--model-repository", repository, "--model",
-                                "net", "--model-extent", "20,30,40", "--model-mem", "300M")
+            done = self.measure(
+                "--extent",
+                "20,70,90",
+                "--repetitions",
+                2,
+                "--model-repository",
+                repository,
+                "--model",
+                "net",
+                "--model-extent",
+                "20,30,40",
+                "--model-mem",
+                "300M",
+            )
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(len(found["echo"]["daemon"]["seconds"]), 2)
@@ -40,8 +57,13 @@ class ServedTest(unittest.TestCase):
             (pathlib.Path(folder) / "same/config.pbtxt").write_text(served.SAME.replace("0.0039", "0.0139"))
             with Daemon(folder) as daemon:
                 program = self.programs / "znni-served"
-                done = subprocess.run([program, "stream", "--server", daemon.url, "--model", "same", "--extent", "3,8,8",
-                                       "--same"], capture_output=True, text=True, timeout=60, check=False)
+                done = subprocess.run(
+                    [program, "stream", "--server", daemon.url, "--model", "same", "--extent", "3,8,8", "--same"],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                    check=False,
+                )
         self.assertEqual(done.returncode, 1)
         self.assertIn("plane 0 came back changed", done.stderr)
 

@@ -9,7 +9,7 @@ import unittest
 FOLDER = sys.argv.pop()
 sys.path.insert(0, FOLDER)
 
-import unity_groups  # noqa: E402
+import unity_groups
 
 
 def source(inside, outside=""):
@@ -34,8 +34,9 @@ template <typename T>
 }
 TEST(Suite, Name) {
 """
-        self.assertEqual(unity_groups.own_names(source(inside, "int open();\n")),
-                         {"Clock", "most", "all", "Part", "Kind", "text"})
+        self.assertEqual(
+            unity_groups.own_names(source(inside, "int open();\n")), {"Clock", "most", "all", "Part", "Kind", "text"}
+        )
 
 
 class GroupsTest(unittest.TestCase):
@@ -57,8 +58,14 @@ class GroupsTest(unittest.TestCase):
 
     def test_but_those_of_whom_one_says_it_of_something_else_do(self):
         defines = source("int index = 0;\n")
-        for says in ("  // An index.\n", '  say("the \\"index\\" of");\n', "  part.index = 1;\n", "  part->index();\n",
-                     "  std::index();\n", '  say(R"(\n"index)");\n'):
+        for says in (
+            "  // An index.\n",
+            '  say("the \\"index\\" of");\n',
+            "  part.index = 1;\n",
+            "  part->index();\n",
+            "  std::index();\n",
+            '  say(R"(\n"index)");\n',
+        ):
             self.assertEqual(self.groups(defines, source("int other() {\n" + says)), [0, 0], says)
         for says in ("  const auto one = [] -> index {};\n", "  say('\"' + index + '\"');\n", "  znni::index();\n"):
             self.assertEqual(self.groups(defines, source("int other() {\n" + says)), [0, 1], says)
@@ -96,8 +103,12 @@ class ProgramTest(unittest.TestCase):
             names = [pathlib.Path(folder, name) for name in ("a.cpp", "b.cpp")]
             for name in names:
                 name.write_text(source("int same();\n"))
-            done = subprocess.run([sys.executable, "-B", f"{FOLDER}/unity_groups.py", "100", *map(str, names)],
-                                  capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-B", f"{FOLDER}/unity_groups.py", "100", *map(str, names)],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
         self.assertEqual(done.stdout, "0;1")
 
 

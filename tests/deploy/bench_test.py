@@ -28,14 +28,41 @@ TORCH = """
 install_torch() { :; }
 torch_environment=(env A=1)
 """
-LAYER = {"f": 80, "f_out": 80, "k": [3, 3, 3], "n": [64, 64, 64], "S": 1, "device": "a machine", "threads": 2,
-         "flops_per_second": 1e11, "read_bytes_per_second": 1e10, "load": 0.1,
-         "primitives": [{"primitive": "cpu.conv.onednn", "refusal": "a stand-in"}]}
-NET = {"part": "n", "poolings_left_out": 0, "patch": [100] * 3, "S": 1, "bytes": 1 << 30, "voxels": 100, "joules": None,
-       "direct_flops": 1e9, "traffic_bytes": 1e9, "predicted_seconds": 1, "planned": {"seconds": 1, "voxels_per_second": 9},
-       "carried": {"voxels_per_second": 9}, "runs": [{"kind": "warm", "seconds": 1}]}
-PEER = {**NET, "version": "1.2", "form": "dilated", "runs": [10.0], "carried": {"output": [5] * 3, "flops_per_voxel": 1e9,
-                                                                               "voxels_per_second": 10}}
+LAYER = {
+    "f": 80,
+    "f_out": 80,
+    "k": [3, 3, 3],
+    "n": [64, 64, 64],
+    "S": 1,
+    "device": "a machine",
+    "threads": 2,
+    "flops_per_second": 1e11,
+    "read_bytes_per_second": 1e10,
+    "load": 0.1,
+    "primitives": [{"primitive": "cpu.conv.onednn", "refusal": "a stand-in"}],
+}
+NET = {
+    "part": "n",
+    "poolings_left_out": 0,
+    "patch": [100] * 3,
+    "S": 1,
+    "bytes": 1 << 30,
+    "voxels": 100,
+    "joules": None,
+    "direct_flops": 1e9,
+    "traffic_bytes": 1e9,
+    "predicted_seconds": 1,
+    "planned": {"seconds": 1, "voxels_per_second": 9},
+    "carried": {"voxels_per_second": 9},
+    "runs": [{"kind": "warm", "seconds": 1}],
+}
+PEER = {
+    **NET,
+    "version": "1.2",
+    "form": "dilated",
+    "runs": [10.0],
+    "carried": {"output": [5] * 3, "flops_per_voxel": 1e9, "voxels_per_second": 10},
+}
 # Logs its arguments; the file `do` may make it fail or wait.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"{root}/calls"
@@ -62,7 +89,11 @@ class BenchTest(unittest.TestCase):
             program.write_text(STAND_IN.format(root=self.root, net=json.dumps(NET), other=json.dumps(other)))
             program.chmod(0o755)
         self.act("")
-        for command in (["init", "-q"], ["add", "."], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"]):
+        for command in (
+            ["init", "-q"],
+            ["add", "."],
+            ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "m"],
+        ):
             subprocess.run(["git", "-C", str(self.root), *command], check=True)
         self.output = self.root / "build" / "output"
 
@@ -74,8 +105,14 @@ class BenchTest(unittest.TestCase):
 
     def bench(self, *arguments, **environment):
         (self.root / "calls").write_text("")
-        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=240, check=False,
-                              env={**os.environ, **environment})
+        return subprocess.run(
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            env={**os.environ, **environment},
+        )
 
     def calls(self, start):
         return [line for line in (self.root / "calls").read_text().split("\n") if line.startswith(start)]
@@ -89,9 +126,18 @@ class BenchTest(unittest.TestCase):
         steps = self.steps()
         self.assertEqual(len(steps), len(set(steps)))
         threads = os.cpu_count()
-        for step in ("machine", "layer 80-80 k9 n64 S1", "layer 80-80 k5 n48 S8", "layer 28-36 k3 n64 S1",
-                     "layer 80-80 k1,5,5 n64 S1", f"net n926 paper 1M t{threads} r5", f"onnxruntime n337 1M t{threads} r1",
-                     f"torch n537 1M t{threads} r5", f"net n337 onednn 1M t{threads} r1", "net n337 all 2G t1 r1"):
+        for step in (
+            "machine",
+            "layer 80-80 k9 n64 S1",
+            "layer 80-80 k5 n48 S8",
+            "layer 28-36 k3 n64 S1",
+            "layer 80-80 k1,5,5 n64 S1",
+            f"net n926 paper 1M t{threads} r5",
+            f"onnxruntime n337 1M t{threads} r1",
+            f"torch n537 1M t{threads} r5",
+            f"net n337 onednn 1M t{threads} r1",
+            "net n337 all 2G t1 r1",
+        ):
             self.assertIn(step, steps)
         self.assertIn("| n337 1M | all primitives |", (self.output / "report.md").read_text())
         for name in ("ratios", "memory"):
@@ -105,15 +151,29 @@ class BenchTest(unittest.TestCase):
     def test_what_comes_first_runs_first_and_in_turn(self):
         self.assertEqual(self.bench("--mem", "1M", "--only", "^layer 80-80 k. n64|n337.* 1M .* r[12]").returncode, 0)
         words = [tuple(step.split()[:3]) for step in self.steps()]
-        ways = [("net", "n337", "all"), ("net", "n337", "onednn"), ("net", "n337", "onednn-layerwise"),
-                ("torch", "n337", "1M"), ("onnxruntime", "n337", "1M"), ("net", "n337", "paper"),
-                ("net", "n337", "paper-layerwise")]
+        ways = [
+            ("net", "n337", "all"),
+            ("net", "n337", "onednn"),
+            ("net", "n337", "onednn-layerwise"),
+            ("torch", "n337", "1M"),
+            ("onnxruntime", "n337", "1M"),
+            ("net", "n337", "paper"),
+            ("net", "n337", "paper-layerwise"),
+        ]
         self.assertEqual(words, [("layer", "80-80", f"k{k}") for k in (3, 5, 7, 9)] + ways + ways)
 
     def test_what_there_is_no_time_for_is_left_out(self):
         # The stand-in for `say` puts the clock of the script forward: 40 s of 100 minutes are left.
-        done = self.bench("--mem", "1M", "--minutes", "100", "--only", "machine|layer 80-80 k. n64 S1|r1$",
-                          SLOW_STEP="layer 80-80 k5 n64 S1", SLOW_STEP_SECONDS=str(100 * 60 - 40))
+        done = self.bench(
+            "--mem",
+            "1M",
+            "--minutes",
+            "100",
+            "--only",
+            "machine|layer 80-80 k. n64 S1|r1$",
+            SLOW_STEP="layer 80-80 k5 n64 S1",
+            SLOW_STEP_SECONDS=str(100 * 60 - 40),
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         left_out = (self.output / "left-out.txt").read_text().splitlines()
         self.assertIn("layer 80-80 k9 n64 S1", left_out)  # takes longer than is left
@@ -152,8 +212,9 @@ class BenchTest(unittest.TestCase):
 
     def test_an_interrupt_keeps_what_is_done(self):
         self.act('[ "$1 $7" != "layer 5" ] || sleep 600\n')
-        with subprocess.Popen(self.command("--only", "layer"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              start_new_session=True) as process:
+        with subprocess.Popen(
+            self.command("--only", "layer"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        ) as process:
             deadline = time.monotonic() + 240
             while not (self.root / "calls").exists() or "--k 5" not in (self.root / "calls").read_text():
                 self.assertLess(time.monotonic(), deadline)
@@ -164,9 +225,13 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(self.steps(), ["layer 80-80 k3 n64 S1"])
 
     def test_wrong_use_ends_at_once(self):
-        for arguments, part in ((["--fast"], "--fast"), (["--mem"], "--mem needs a value"),
-                                (["--patience", "none"], "none"), (["--mem", "much"], "--mem 'much'"),
-                                (["--minutes", "few"], "--minutes 'few'")):
+        for arguments, part in (
+            (["--fast"], "--fast"),
+            (["--mem"], "--mem needs a value"),
+            (["--patience", "none"], "none"),
+            (["--mem", "much"], "--mem 'much'"),
+            (["--minutes", "few"], "--minutes 'few'"),
+        ):
             done = self.bench(*arguments)
             self.assertEqual(done.returncode, 1)
             self.assertIn(part, done.stderr)

@@ -1,5 +1,5 @@
-"""compose.yaml and what it mounts: the files are there, Prometheus asks where znnid answers, the dashboard shows metrics
-that znnid has. Usage: compose_test.py SOURCE-FOLDER."""
+"""compose.yaml and what it mounts: the files are there, Prometheus asks where znnid answers, the dashboard shows
+metrics that znnid has. Usage: compose_test.py SOURCE-FOLDER."""
 
 import json
 import pathlib
@@ -20,11 +20,33 @@ from known_metrics import known_metrics
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
 # Of Prometheus itself, in queries.
-WORDS = {"sum", "by", "rate", "max", "histogram_quantile", "model", "state", "pool", "code", "instance", "job", "place",
-         "reason", "stage", "le"}
+WORDS = {
+    "sum",
+    "by",
+    "rate",
+    "max",
+    "histogram_quantile",
+    "model",
+    "state",
+    "pool",
+    "code",
+    "instance",
+    "job",
+    "place",
+    "reason",
+    "stage",
+    "le",
+}
 # Metrics of a daemon, not of one of its models.
-WITHOUT_MODEL = {"znni_memory_budget_bytes", "znni_memory_used_bytes", "znni_seconds_without_progress",
-                 "znni_refusals_total", "znni_connections", "znni_connections_limit", "process_resident_memory_bytes"}
+WITHOUT_MODEL = {
+    "znni_memory_budget_bytes",
+    "znni_memory_used_bytes",
+    "znni_seconds_without_progress",
+    "znni_refusals_total",
+    "znni_connections",
+    "znni_connections_limit",
+    "process_resident_memory_bytes",
+}
 
 
 def read(name):
@@ -52,20 +74,25 @@ class ComposeTest(unittest.TestCase):
 
     def test_the_gpu_is_an_override(self):
         gpu = read("compose.gpu.yaml")["services"]["znnid"]
-        devices, = gpu["deploy"]["resources"]["reservations"]["devices"]
+        (devices,) = gpu["deploy"]["resources"]["reservations"]["devices"]
         self.assertEqual(devices["capabilities"], ["gpu"])
 
     def test_compose_itself_understands_both(self):
         if shutil.which("docker-compose") is None:
             self.skipTest("no docker-compose")
         for files in (["compose.yaml"], ["compose.yaml", "compose.gpu.yaml"]):
-            command = ["docker-compose", *(word for name in files for word in ("-f", str(DOCKER / name))), "config", "-q"]
+            command = [
+                "docker-compose",
+                *(word for name in files for word in ("-f", str(DOCKER / name))),
+                "config",
+                "-q",
+            ]
             subprocess.run(command, check=True, timeout=60)
 
 
 class WatchingTest(unittest.TestCase):
     def test_prometheus_asks_where_znnid_answers(self):
-        target, = read("prometheus.yaml")["scrape_configs"][0]["static_configs"][0]["targets"]
+        (target,) = read("prometheus.yaml")["scrape_configs"][0]["static_configs"][0]["targets"]
         name, port = target.split(":")
         self.assertIn(name, read("compose.yaml")["services"])
         self.assertIn(f"EXPOSE 8001 {port}", (DOCKER / "Dockerfile").read_text())
@@ -105,15 +132,21 @@ class WatchingTest(unittest.TestCase):
         self.assertRegex(read("compose.yaml")["services"]["grafana"]["image"], r":11\.")
         panels = dashboard["panels"]
         self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
-        places = [(x, y) for at in (panel["gridPos"] for panel in panels)
-                  for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]
+        places = [
+            (x, y)
+            for at in (panel["gridPos"] for panel in panels)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        ]
         self.assertEqual(len(set(places)), len(places), "panels overlap")
         self.assertLess(max(x for x, _ in places), 24)
 
     def test_every_query_of_the_dashboard_goes_to_the_source_that_is_there(self):
-        source, = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+        (source,) = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
         for panel in self.dashboard()["panels"]:
-            self.assertEqual(len({target["refId"] for target in panel["targets"]}), len(panel["targets"]), panel["title"])
+            self.assertEqual(
+                len({target["refId"] for target in panel["targets"]}), len(panel["targets"]), panel["title"]
+            )
             for target in panel["targets"]:
                 own = target.get("datasource", panel["datasource"])
                 self.assertEqual((own["uid"], own["type"]), (source["uid"], source["type"]), panel["title"])
@@ -127,7 +160,12 @@ class WatchingTest(unittest.TestCase):
 
     def test_the_dashboard_shows_what_is_promised(self):
         queries = " ".join(target["expr"] for panel in self.dashboard()["panels"] for target in panel["targets"])
-        for name in ("znni_output_voxels_total", 'state) (znni_jobs', "znni_memory_budget_bytes", "znni_pipeline_idle_seconds_total"):
+        for name in (
+            "znni_output_voxels_total",
+            "state) (znni_jobs",
+            "znni_memory_budget_bytes",
+            "znni_pipeline_idle_seconds_total",
+        ):
             self.assertIn(name, queries)
 
     @staticmethod

@@ -15,7 +15,9 @@ PATIENCE_S = 600
 def answers(url, query):
     """Values of the series that a query gives; none while Prometheus starts."""
     try:
-        with urllib.request.urlopen(f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=10) as reply:
+        with urllib.request.urlopen(
+            f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=10
+        ) as reply:
             result = json.load(reply)["data"]["result"]
     except urllib.error.HTTPError as error:
         if error.code == 503:

@@ -67,7 +67,9 @@ class FuzzTest(unittest.TestCase):
         self.fuzz()
         self.assertEqual((self.clone / "build/fuzz-corpus/plan.dict").read_text(), '"extents"\n')
         self.assertIn(f"-dict={self.clone}/build/fuzz-corpus/plan.dict", self.call_of("plan"))
-        self.assertFalse([word for word in self.call_of("onnx") if word.startswith("-dict")], "libFuzzer takes no empty one")
+        self.assertFalse(
+            [word for word in self.call_of("onnx") if word.startswith("-dict")], "libFuzzer takes no empty one"
+        )
 
     def test_a_crash_is_one_line_and_a_file_and_the_others_go_on(self):
         (self.clone / "tests/fuzz/corpus/onnx/crash").write_text("")
@@ -75,15 +77,19 @@ class FuzzTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         kept = self.clone / "build/fuzz-crashes/onnx/crash-1"
         self.assertTrue(kept.exists())
-        line, = (line for line in done.stdout.splitlines() if line.startswith("onnx:"))
+        (line,) = (line for line in done.stdout.splitlines() if line.startswith("onnx:"))
         self.assertIn("heap-buffer-overflow", line)
         self.assertTrue(line.endswith(f"again: {self.programs}/onnx_fuzz {kept}"), line)
         self.assertIn("plan: 4711 inputs", done.stdout)
 
     def test_wrong_use_says_what_would_be_right(self):
-        for arguments, word in ((["tiff"], "there are onnx plan"), (["--seconds"], "needs a value"),
-                                (["--seconds", "0"], "from 1 on"), (["--seconds", "1m"], "from 1 on"),
-                                (["--programs", "/nowhere"], "no such program")):
+        for arguments, word in (
+            (["tiff"], "there are onnx plan"),
+            (["--seconds"], "needs a value"),
+            (["--seconds", "0"], "from 1 on"),
+            (["--seconds", "1m"], "from 1 on"),
+            (["--programs", "/nowhere"], "no such program"),
+        ):
             done = self.fuzz(*arguments)
             self.assertNotEqual(done.returncode, 0, arguments)
             self.assertIn(word, done.stderr)

@@ -18,11 +18,11 @@ case "$1" in
   ceilings) echo '{"block": "copy", "what": "device to device", "GB_per_s": 4000}' ;;
   layer) echo '{"block": "layer", "problem": "conv", "primitive": "cuda.conv.fft", "format": "f32:planar",' \\
     '"variant": "tile=32", "ms": 1.5, "predicted_ms": 1, "direct_TFLOP_per_s": 100}' ;;
-  divided) echo '{"block": "overlap", "primitive": "cuda.conv.fft32", "format": "f32:planar", "tensors": "pinned", "products_ms": 10,' \
-    '"copies_ms": 8, "ms": 11, "predicted_ms": 10.5, "overlap": 0.875}' ;;
+  divided) echo '{"block": "overlap", "primitive": "cuda.conv.fft32", "format": "f32:planar", "tensors": "pinned",' \
+    '"products_ms": 10, "copies_ms": 8, "ms": 11, "predicted_ms": 10.5, "overlap": 0.875}' ;;
   net) echo "$*" >>"$0.runs"
-    echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "'$7'", "n": 100, "fragment": '$5', "Mvoxels_per_s": 12.5,' \
-    '"predicted_Mvoxels_per_s": '$5.25'}' ;;
+    echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "'$7'", "n": 100, "fragment": '$5',' \
+    '"Mvoxels_per_s": 12.5, "predicted_Mvoxels_per_s": '$5.25'}' ;;
 esac
 """
 TESTS = """#!/bin/sh
@@ -52,7 +52,8 @@ class GpuCheck(unittest.TestCase):
         shutil.copy(DEPLOY / "gpu_check.sh", self.root / "deploy")
         self.pack = self.root / "build" / "gpu-check"
         for name, text in [("bin/znni-gpu-bench", BENCH), ("bin/znni-split-bench", SPLIT)] + [
-                (f"tests/{test}", TESTS) for test in ("cuda_gpu_tests", "accelerator_tests")]:
+            (f"tests/{test}", TESTS) for test in ("cuda_gpu_tests", "accelerator_tests")
+        ]:
             program = self.pack / name
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(text)
@@ -63,8 +64,13 @@ class GpuCheck(unittest.TestCase):
         self.folder.cleanup()
 
     def run_check(self, *words):
-        return subprocess.run([str(self.root / "deploy" / "gpu_check.sh"), *words], capture_output=True, text=True,
-                              timeout=300, check=False)
+        return subprocess.run(
+            [str(self.root / "deploy" / "gpu_check.sh"), *words],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def lines(self):
         """Without that which says whose they are."""
@@ -78,16 +84,21 @@ class GpuCheck(unittest.TestCase):
         self.assertRegex(done.stdout, r"n926 +znni +fft_tf32 +fragments of 96 +12.50 of 96.25 predicted \(0.13\)")
         self.assertIn("cuda.conv.fft", done.stdout)
         self.assertRegex(done.stdout, r"n926 +gpu-host-ram +fft +tf32 +11G +3.500 of 4.000 predicted \(0.50, 0.25\)")
-        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft fp32 11G +same plan .*\nfft tf32 11G +1.00 .*\n"
-                                      r"all bf16 11G +same plan +- +- +-\ndirect fp32 11G +- +same plan +- +same plan\n"
-                                      r"direct fp32 1G +- +1.00 +- +1.00\n")
+        self.assertRegex(
+            done.stdout,
+            r"host RAM over the GPU alone.*\nfft fp32 11G +same plan .*\nfft tf32 11G +1.00 .*\n"
+            r"all bf16 11G +same plan +- +- +-\ndirect fp32 11G +- +same plan +- +same plan\n"
+            r"direct fp32 1G +- +1.00 +- +1.00\n",
+        )
         self.assertRegex(done.stdout, r"znni bf16 over PyTorch's best in bf16 +- ")
         self.assertIn("together 11.0 ms (10.5 predicted): overlap 0.88", done.stdout)
         self.assertIn("status 1: error n337", done.stdout)  # there is no PyTorch
         blocks = {line["name"]: line["status"] for line in self.lines() if line["block"] == "check"}
         self.assertEqual(list(blocks), BLOCKS)
-        self.assertEqual({blocks[name] for name in ("machine", "tests", "ceilings", "layers", "capped", "tf32", "bf16",
-                                                    "direct")}, {0})
+        self.assertEqual(
+            {blocks[name] for name in ("machine", "tests", "ceilings", "layers", "capped", "tf32", "bf16", "direct")},
+            {0},
+        )
         self.assertEqual({line["commit"] for line in self.lines() if line["block"] == "commit"}, {"0123abcd"})
 
     def test_what_is_done_is_not_done_again(self):
@@ -114,8 +125,10 @@ class GpuCheck(unittest.TestCase):
         bench.write_text(BENCH.replace("  layer) ", '  layer) [ ! -e "$0.ran" ] || sleep 600; touch "$0.ran"; '))
         done = self.run_check("--only", "layers")
         self.assertIn("unfinished, for the next run: layers", done.stderr)
-        self.assertEqual([(line["block"], line["status"]) for line in self.lines() if "status" in line],
-                         [("item", 0), ("item", 124), ("check", 124)])
+        self.assertEqual(
+            [(line["block"], line["status"]) for line in self.lines() if "status" in line],
+            [("item", 0), ("item", 124), ("check", 124)],
+        )
 
     def test_what_takes_longer_than_it_may_has_failed(self):
         script = self.root / "deploy" / "gpu_check.sh"
@@ -145,7 +158,9 @@ class GpuCheck(unittest.TestCase):
         items = 0
         for block, body in re.findall(r"^run_(\w+)\(\) \{(.*?\})$", script, re.M | re.S):
             found = re.findall(r"\b(?:item|each) (?:\"[^\"]*\"|\w+) (\d+) ", body)
-            found += [75 for _ in re.findall(r"^ *torch ", body, re.M)] + [45 for _ in re.findall(r"^ *speed ", body, re.M)]
+            found += [75 for _ in re.findall(r"^ *torch ", body, re.M)] + [
+                45 for _ in re.findall(r"^ *speed ", body, re.M)
+            ]
             found += [int(planning) + 70 for planning in re.findall(r"\bcapped .* \d (\d\d)\b", body)]
             items += len(found)
             for seconds in found:
@@ -156,11 +171,13 @@ class GpuCheck(unittest.TestCase):
         done = self.run_check("--until", "ceilings")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("unfinished", done.stderr)
-        self.assertEqual([line["name"] for line in self.lines() if line["block"] == "check"],
-                         ["machine", "tests", "ceilings"])
+        self.assertEqual(
+            [line["name"] for line in self.lines() if line["block"] == "check"], ["machine", "tests", "ceilings"]
+        )
         self.assertEqual(self.run_check("--until", "ceilings").returncode, 0, "done before, and no further")
-        self.assertEqual([line["name"] for line in self.lines() if line["block"] == "check"],
-                         ["machine", "tests", "ceilings"])
+        self.assertEqual(
+            [line["name"] for line in self.lines() if line["block"] == "check"], ["machine", "tests", "ceilings"]
+        )
 
     def test_where_most_tests_fail_nothing_is_measured(self):
         program = self.pack / "tests" / "cuda_gpu_tests"
@@ -180,8 +197,10 @@ class GpuCheck(unittest.TestCase):
             self.run_check("--only", block)
         words = [line.split() for line in (self.pack / "bin" / "znni-gpu-bench.runs").read_text().splitlines()]
         runs = [dict(zip(line[1::2], line[2::2])) for line in words]
-        patches = {net: sorted({int(run["--last"]) for run in runs if run["--net"] == net}) for net in
-                   ("n337", "n537", "n726", "n926")}
+        patches = {
+            net: sorted({int(run["--last"]) for run in runs if run["--net"] == net})
+            for net in ("n337", "n537", "n726", "n926")
+        }
         self.assertEqual(patches, {"n337": [20, 50], "n537": [20, 44], "n726": [40, 92], "n926": [48, 96]})
         for run in runs:
             if run["--mode"] in ("bf16", "tf32"):
@@ -200,21 +219,47 @@ class GpuCheck(unittest.TestCase):
         libraries = self.root / "libraries"
         for folder in (tools, libraries, self.root / "build" / "cuda" / "bin", self.root / "build" / "cuda" / "tests"):
             folder.mkdir(parents=True)
-        for name in ("bin/libznni_cuda.so", "bin/znni-gpu-bench", "bin/znni-split-bench", "tests/cuda_gpu_tests",
-                     "tests/accelerator_tests"):
+        for name in (
+            "bin/libznni_cuda.so",
+            "bin/znni-gpu-bench",
+            "bin/znni-split-bench",
+            "tests/cuda_gpu_tests",
+            "tests/accelerator_tests",
+        ):
             (self.root / "build" / "cuda" / name).write_text("")
         travelling = {"libcurl.so.4", "libhwloc.so.15", "libcups.so.2"}
-        staying = {"libc.so.6", "libstdc++.so.6", "libcudart.so.13", "libcuda.so.1", "libcublas.so.13",
-                   "libcublasLt.so.13", "libcudnn.so.9", "libcudnn_graph.so.9", "libcufft.so.12", "libcurand.so.10",
-                   "libnvJitLink.so.13"}
+        staying = {
+            "libc.so.6",
+            "libstdc++.so.6",
+            "libcudart.so.13",
+            "libcuda.so.1",
+            "libcublas.so.13",
+            "libcublasLt.so.13",
+            "libcudnn.so.9",
+            "libcudnn_graph.so.9",
+            "libcufft.so.12",
+            "libcurand.so.10",
+            "libnvJitLink.so.13",
+        }
         for name in travelling | staying:
             (libraries / name).write_text("")
         lines = "".join(f"\t{name} => {libraries / name} (0x1)\n" for name in sorted(travelling | staying))
-        for name, text in (("cmake", "exit 0"), ("strip", "exit 0"), ("git", "echo 0123abcd"), ("ldd", f"cat <<'END'\n{lines}END")):
+        for name, text in (
+            ("cmake", "exit 0"),
+            ("strip", "exit 0"),
+            ("git", "echo 0123abcd"),
+            ("ldd", f"cat <<'END'\n{lines}END"),
+        ):
             (tools / name).write_text(f"#!/bin/sh\n{text}\n")
             (tools / name).chmod(0o755)
-        done = subprocess.run([self.root / "deploy" / "gpu_check.sh", "pack"], capture_output=True, text=True, timeout=60,
-                              check=False, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+        done = subprocess.run(
+            [self.root / "deploy" / "gpu_check.sh", "pack"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         with tarfile.open(self.pack / "programs.tar.gz") as packed:
             found = {pathlib.PurePath(name).name for name in packed.getnames() if name.startswith("lib/")}
@@ -234,21 +279,26 @@ class GpuCheck(unittest.TestCase):
 
     def test_each_test_of_a_gpu_runs_in_a_process_of_its_own(self):
         self.run_check("--only", "tests")
-        runs = {test: (self.pack / "tests" / f"{test}.runs").read_text().split() for test in
-                ("cuda_gpu_tests", "accelerator_tests")}
-        self.assertEqual([word for word in runs["cuda_gpu_tests"] if "filter" in word],
-                         ["--gtest_filter=CudaDeviceOnGpu.First", "--gtest_filter=CudaDeviceOnGpu.Second"])
+        runs = {
+            test: (self.pack / "tests" / f"{test}.runs").read_text().split()
+            for test in ("cuda_gpu_tests", "accelerator_tests")
+        }
+        self.assertEqual(
+            [word for word in runs["cuda_gpu_tests"] if "filter" in word],
+            ["--gtest_filter=CudaDeviceOnGpu.First", "--gtest_filter=CudaDeviceOnGpu.Second"],
+        )
         self.assertIn("--gtest_filter=On/Accelerators.Copies/Cuda", runs["accelerator_tests"])
         self.assertNotIn("--gtest_filter=On/Accelerators.Copies/HostSim", runs["accelerator_tests"])
 
     def test_programs_travel_in_one_file(self):
-        subprocess.run(["tar", "-C", self.pack, "-czf", self.pack / "programs.tar.gz", "bin", "tests", "commit"],
-                       check=True)
+        subprocess.run(
+            ["tar", "-C", self.pack, "-czf", self.pack / "programs.tar.gz", "bin", "tests", "commit"], check=True
+        )
         shutil.rmtree(self.pack / "bin")
         shutil.rmtree(self.pack / "tests")
         self.assertEqual(self.run_check("--only", "tests").returncode, 0)
         whole = (self.pack / "programs.tar.gz").read_bytes()
-        (self.pack / "programs.tar.gz").write_bytes(whole[:len(whole) - 100])
+        (self.pack / "programs.tar.gz").write_bytes(whole[: len(whole) - 100])
         for _ in range(2):
             self.assertIn("is cut off", self.run_check("--only", "ceilings").stderr)
         (self.pack / "programs.tar.gz").write_bytes(whole)
@@ -266,7 +316,8 @@ class GpuCheck(unittest.TestCase):
         given = 'machine) case "$LD_LIBRARY_PATH" in *gpu-check/lib) ;; *) exit 5 ;; esac; '
         bench.write_text(BENCH.replace("machine) ", given))
         (self.root / "deploy" / "lib" / "gpu_torch.py").write_text(
-            "import os, sys\nsys.exit('gpu-check' in os.environ.get('LD_LIBRARY_PATH', ''))\n")
+            "import os, sys\nsys.exit('gpu-check' in os.environ.get('LD_LIBRARY_PATH', ''))\n"
+        )
         self.run_check("--only", "errors")
         self.assertEqual({line["status"] for line in self.lines()}, {0})
 
@@ -288,7 +339,9 @@ class GpuCheck(unittest.TestCase):
             words = [line.split() for line in runs.read_text().splitlines()]
             self.assertEqual({line[line.index("--precision") + 1] for line in words}, {precision})
             self.assertEqual({line[line.index("--net") + 1] for line in words}, nets)
-            self.assertLess({"gpu", "gpu-host-ram"}, {line[line.index("--strategy") + 1] for line in words} | {"cpu-gpu"})
+            self.assertLess(
+                {"gpu", "gpu-host-ram"}, {line[line.index("--strategy") + 1] for line in words} | {"cpu-gpu"}
+            )
 
     def test_the_papers_own_primitives_are_planned_with_and_without_host_ram(self):
         self.assertEqual(self.run_check("--only", "direct").returncode, 0)
@@ -296,7 +349,9 @@ class GpuCheck(unittest.TestCase):
         words = [dict(zip(line.split()[::2], line.split()[1::2])) for line in runs]
         self.assertEqual({line["--primitives"] for line in words}, {"direct"})
         in_little = {(line["--net"], line["--strategy"]) for line in words if line["--gpu-mem"] == "1G"}
-        self.assertEqual(in_little, {(net, strategy) for net in ("n537", "n926") for strategy in ("gpu", "gpu-host-ram")})
+        self.assertEqual(
+            in_little, {(net, strategy) for net in ("n537", "n926") for strategy in ("gpu", "gpu-host-ram")}
+        )
 
     def test_the_blocks_fit_into_half_an_hour_in_calls_of_ten_minutes(self):
         script = (DEPLOY / "gpu_check.sh").read_text()
@@ -328,28 +383,38 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(self.run_check("--only", "machine").returncode, 0)
 
     def test_wrong_words_are_named(self):
-        for words, expected in ((["--only", "all"], "no block 'all'"), (["--minutes", "soon"], "--minutes is 'soon'"),
-                                (["--until", "all"], "no block 'all'"), (["--only", "nets", "--until", "nets"], "exclude each other"),
-                                (["--fast"], "no option '--fast'"), (["--results"], "--results needs a value")):
+        for words, expected in (
+            (["--only", "all"], "no block 'all'"),
+            (["--minutes", "soon"], "--minutes is 'soon'"),
+            (["--until", "all"], "no block 'all'"),
+            (["--only", "nets", "--until", "nets"], "exclude each other"),
+            (["--fast"], "no option '--fast'"),
+            (["--results"], "--results needs a value"),
+        ):
             done = self.run_check(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(expected, done.stderr)
 
     def test_without_a_gpu_it_says_so_in_one_line_and_runs_nothing(self):
         (self.pack / "bin" / "znni-gpu-bench").write_text(
-            "#!/bin/sh\necho 'znni-gpu-bench: no GPU, or no driver for CUDA 13' >&2\nexit 77\n")
+            "#!/bin/sh\necho 'znni-gpu-bench: no GPU, or no driver for CUDA 13' >&2\nexit 77\n"
+        )
         done = self.run_check()
         self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr, "gpu_check.sh: no GPU, or no driver for CUDA 13: there is nothing to check on this "
-                                      "machine\n")
+        self.assertEqual(
+            done.stderr, "gpu_check.sh: no GPU, or no driver for CUDA 13: there is nothing to check on this machine\n"
+        )
         self.assertFalse((self.pack / "results.jsonl").exists())
 
     def test_programs_that_were_cut_off_are_told_before_anything_runs(self):
         (self.pack / "bin" / "znni-gpu-bench").write_text("#!/bin/sh\nkill -SEGV $$\n")
         done = self.run_check()
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, r"^gpu_check.sh: build/gpu-check/bin/znni-gpu-bench ends with status 139: is "
-                                      r"build/gpu-check whole\? Bring it along again")
+        self.assertRegex(
+            done.stderr,
+            r"^gpu_check.sh: build/gpu-check/bin/znni-gpu-bench ends with status 139: is "
+            r"build/gpu-check whole\? Bring it along again",
+        )
 
     def test_without_programs_it_says_where_they_come_from(self):
         shutil.rmtree(self.pack)

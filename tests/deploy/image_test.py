@@ -27,7 +27,11 @@ class ImageTest(unittest.TestCase):
         (self.clone / "deploy/docker/Dockerfile").write_text("FROM scratch\n")
         shutil.copy(ROOT / "deploy/image", self.clone / "deploy")
         shutil.copy(ROOT / "CMakeLists.txt", self.clone)
-        for arguments in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        for arguments in (
+            ["init", "-q"],
+            ["add", "-A"],
+            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"],
+        ):
             subprocess.run(["git", "-C", self.clone, *arguments], check=True)
         self.bin = self.folder / "bin"
         self.bin.mkdir()
@@ -41,19 +45,26 @@ class ImageTest(unittest.TestCase):
         for need in ("bash", "git", "sed", "dirname", "basename", "mktemp", "mkdir", "cp", "rm"):
             if not (self.bin / need).exists():
                 (self.bin / need).symlink_to(shutil.which(need))
-        done = subprocess.run([str(self.bin / "bash"), str(self.clone / "deploy/image"), *arguments], capture_output=True,
-                              text=True, timeout=60, check=False, env={**os.environ, "PATH": str(self.bin)})
+        done = subprocess.run(
+            [str(self.bin / "bash"), str(self.clone / "deploy/image"), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PATH": str(self.bin)},
+        )
         calls = self.folder / "calls"
         return done, calls.read_text().splitlines() if calls.exists() else []
 
     def commit(self):
         """As the tag names it."""
-        return subprocess.run(["git", "-C", self.clone, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True,
-                              check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", self.clone, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     def test_the_same_commit_gives_the_same_tag(self):
         tags = {self.image()[0].stdout.strip() for _ in range(2)}
-        tag, = tags
+        (tag,) = tags
         self.assertRegex(tag, rf"^localhost/znni:\d+\.\d+\.\d+-cpu-{self.commit()}$")
 
     def test_a_changed_tree_says_so(self):
@@ -86,8 +97,16 @@ class ImageTest(unittest.TestCase):
         self.assertIn(f"-cpu-{self.commit()}", done.stdout)
 
     def test_wrong_use_ends_with_one_line(self):
-        for arguments in (["gpu"], ["--package"], ["--package", __file__, "cuda"], ["--package", "none.deb"],
-                          ["--builder", "make"], ["--builder", "docker"], ["--build-arg"], ["--build-arg", "CUDA"]):
+        for arguments in (
+            ["gpu"],
+            ["--package"],
+            ["--package", __file__, "cuda"],
+            ["--package", "none.deb"],
+            ["--builder", "make"],
+            ["--builder", "docker"],
+            ["--build-arg"],
+            ["--build-arg", "CUDA"],
+        ):
             done, calls = self.image(*arguments)
             self.assertEqual((done.returncode, done.stdout, calls), (2, "", []), arguments)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -114,12 +133,25 @@ usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9 -> libcudnn_graph.so.9.17.1
 usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9.17.1
 usr/lib/x86_64-linux-gnu/libcudnn_static_v9.a
 usr/lib/x86_64-linux-gnu/libc.so.6
-""" + "".join(f"""
+""" + "".join(
+    f"""
 usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so -> lib{name}.so.13
 usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so.13 -> lib{name}.so.13.1.2
 usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so.13.1.2
-""" for name in ("cublas", "cublasLt", "cufft", "cufftw", "cusolver", "nvJitLink", "nvrtc", "nvrtc.alt", "nvrtc-builtins",
-                 "nvrtc-builtins.alt"))
+"""
+    for name in (
+        "cublas",
+        "cublasLt",
+        "cufft",
+        "cufftw",
+        "cusolver",
+        "nvJitLink",
+        "nvrtc",
+        "nvrtc.alt",
+        "nvrtc-builtins",
+        "nvrtc-builtins.alt",
+    )
+)
 
 
 class ToolkitTest(unittest.TestCase):
@@ -140,19 +172,34 @@ class ToolkitTest(unittest.TestCase):
 
     def toolkit(self):
         """The finished process."""
-        return subprocess.run(["sh", ROOT / "deploy/docker/toolkit", self.root], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["sh", ROOT / "deploy/docker/toolkit", self.root], capture_output=True, text=True, check=False
+        )
 
     def test_takes_what_programs_are_linked_to_and_what_that_opens(self):
         done = self.toolkit()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         names = {path.name.split(".so.")[0] for path in (self.root / "libraries").iterdir()}
-        self.assertEqual(names, {"libcublas", "libcublasLt", "libcudnn", "libcudnn_graph", "libcufft", "libnvJitLink", "libnvrtc",
-                                 "libnvrtc-builtins"})
+        self.assertEqual(
+            names,
+            {
+                "libcublas",
+                "libcublasLt",
+                "libcudnn",
+                "libcudnn_graph",
+                "libcufft",
+                "libnvJitLink",
+                "libnvrtc",
+                "libnvrtc-builtins",
+            },
+        )
         self.assertTrue(all(path.exists() for path in (self.root / "libraries").iterdir()), "a link leads nowhere")
 
     def test_puts_cudnn_to_the_toolkit(self):
         self.assertEqual(self.toolkit().returncode, 0)
-        self.assertEqual((self.root / "usr/local/cuda/include/cudnn.h").read_text(), "usr/include/x86_64-linux-gnu/cudnn_v9.h")
+        self.assertEqual(
+            (self.root / "usr/local/cuda/include/cudnn.h").read_text(), "usr/include/x86_64-linux-gnu/cudnn_v9.h"
+        )
         self.assertFalse((self.root / "usr/local/cuda/include/stdio.h").exists())
         self.assertTrue((self.root / "usr/local/cuda/lib64/libcudnn.so.9").exists())
 
@@ -161,7 +208,9 @@ class ToolkitTest(unittest.TestCase):
             path.unlink()
         done = self.toolkit()
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^toolkit: no libcudnn\.so\.\* in [^\n]* an image of CUDA 13 with cuDNN 9 is needed\n$")
+        self.assertRegex(
+            done.stderr, r"^toolkit: no libcudnn\.so\.\* in [^\n]* an image of CUDA 13 with cuDNN 9 is needed\n$"
+        )
 
 
 @unittest.skipIf(shutil.which("dpkg-query") is None, "no dpkg-query")
@@ -181,7 +230,9 @@ class BillOfMaterialsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "libcufft.so.12.0.0.61").write_text("")
             pathlib.Path(folder, "libcufft.so.12").symlink_to("libcufft.so.12.0.0.61")
-            done = subprocess.run(["sh", ROOT / "deploy/docker/sbom", "libc6", folder], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                ["sh", ROOT / "deploy/docker/sbom", "libc6", folder], capture_output=True, text=True, check=True
+            )
         last = json.loads(done.stdout)["components"][-1]
         self.assertEqual((last["name"], last["version"]), ("libcufft", "12.0.0.61"))
         self.assertNotIn("pkg:generic", json.dumps(json.loads(done.stdout)["components"][:-1]))

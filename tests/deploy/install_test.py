@@ -1,5 +1,5 @@
-"""What `cmake --install` leaves: programs that run from there, headers that are complete, and libraries that a project of
-somebody else's links. Usage: install_test.py CMAKE BUILD-FOLDER CXX-COMPILER."""
+"""What `cmake --install` leaves: programs that run from there, headers that are complete, and libraries that another
+project links. Usage: install_test.py CMAKE BUILD-FOLDER CXX-COMPILER."""
 
 import os
 import pathlib
@@ -66,7 +66,9 @@ class InstallTest(unittest.TestCase):
         inside = re.compile(r'#include "((?:primitives|planner|proto/convert|server)/[^"]+\.hpp)"')
         for header in headers:
             for name in inside.findall(header.read_text()):
-                self.assertTrue((include / name).is_file() or name == "primitives/cpu/vectors/eight.hpp", f"{header}: {name}")
+                self.assertTrue(
+                    (include / name).is_file() or name == "primitives/cpu/vectors/eight.hpp", f"{header}: {name}"
+                )
 
     def test_another_project_links_it(self):
         build = pathlib.Path(self.kept.name) / "consumer"

@@ -1,4 +1,5 @@
-"""The files of deploy/k8s one by one, where there is no kubectl to put them together. Usage: k8s_files_test.py SOURCE-FOLDER."""
+"""The files of deploy/k8s one by one, where there is no kubectl to put them together.
+Usage: k8s_files_test.py SOURCE-FOLDER."""
 
 import pathlib
 import re
@@ -21,19 +22,30 @@ K8S = ROOT / "deploy/k8s"
 
 
 def faults(manifest):
-    """What Kubernetes would not know in a file that another may complete: fields may be missing, and so may an image's tag."""
+    """Returns what Kubernetes would not know in a file. Fields and an image's tag may be missing."""
     validator = jsonschema.Draft7Validator(k8s_schema.schema_of(manifest["kind"]))
-    return [f"{'.'.join(map(str, error.path))}: {error.message}" for error in validator.iter_errors(manifest)
-            if error.validator != "required" and list(error.path)[-1:] != ["image"]]
+    return [
+        f"{'.'.join(map(str, error.path))}: {error.message}"
+        for error in validator.iter_errors(manifest)
+        if error.validator != "required" and list(error.path)[-1:] != ["image"]
+    ]
 
 
 class FilesTest(unittest.TestCase):
     def test_yaml_is_in_good_form(self):
         if shutil.which("yamllint") is None:
             self.skipTest("no yamllint")
-        rules = "{extends: default, rules: {document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
-        done = subprocess.run(["yamllint", "--strict", "-d", rules, ROOT / "deploy/k8s", ROOT / "deploy/docker"],
-                              capture_output=True, text=True, timeout=120, check=False)
+        rules = (
+            "{extends: default, rules: "
+            "{document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
+        )
+        done = subprocess.run(
+            ["yamllint", "--strict", "-d", rules, ROOT / "deploy/k8s", ROOT / "deploy/docker"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_file_is_part_of_something(self):
@@ -48,7 +60,7 @@ class FilesTest(unittest.TestCase):
         lame_duck = int(re.search(r"^lame-duck-secs=(\d+)$", options, re.MULTILINE)[1])
         for file in ("base/deployment.yaml", "overlays/cpu/resources.yaml"):
             pod = yaml.safe_load((K8S / file).read_text())["spec"]["template"]["spec"]
-            timeout, = (one["value"] for one in pod["containers"][0]["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
+            (timeout,) = (one["value"] for one in pod["containers"][0]["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
             self.assertGreater(pod["terminationGracePeriodSeconds"], lame_duck + int(timeout), file)
 
     def test_every_field_is_one_that_kubernetes_has(self):
@@ -60,7 +72,7 @@ class FilesTest(unittest.TestCase):
     def test_a_misspelt_field_is_found(self):
         manifest = yaml.safe_load((K8S / "overlays/cpu/resources.yaml").read_text())
         manifest["spec"]["template"]["spec"]["terminationGracePeriod"] = 45
-        fault, = faults(manifest)
+        (fault,) = faults(manifest)
         self.assertIn("spec.template.spec: Additional properties are not allowed", fault)
 
 

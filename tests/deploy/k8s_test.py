@@ -47,7 +47,7 @@ def pod_of(manifest):
 
 def container_of(manifest):
     """The one container of a Deployment, a Job or a Pod."""
-    container, = pod_of(manifest)["containers"]
+    (container,) = pod_of(manifest)["containers"]
     return container
 
 
@@ -69,9 +69,12 @@ class KustomizeTest(unittest.TestCase):
             all_of_them = manifests(folder)
             spec = all_of_them["Deployment", "znnid"]["spec"]
             labels = spec["template"]["metadata"]["labels"]
-            for selector in (spec["selector"]["matchLabels"], all_of_them["Service", "znnid"]["spec"]["selector"],
-                             all_of_them["PodDisruptionBudget", "znnid"]["spec"]["selector"]["matchLabels"],
-                             all_of_them["NetworkPolicy", "znnid"]["spec"]["podSelector"]["matchLabels"]):
+            for selector in (
+                spec["selector"]["matchLabels"],
+                all_of_them["Service", "znnid"]["spec"]["selector"],
+                all_of_them["PodDisruptionBudget", "znnid"]["spec"]["selector"]["matchLabels"],
+                all_of_them["NetworkPolicy", "znnid"]["spec"]["podSelector"]["matchLabels"],
+            ):
                 self.assertTrue(selector and selector.items() <= labels.items(), selector)
 
     def test_the_operator_finds_the_service_and_its_metrics(self):
@@ -86,12 +89,13 @@ class KustomizeTest(unittest.TestCase):
     def test_names_of_ports_and_volumes_meet(self):
         all_of_them = manifests("overlays/cpu")
         pod = all_of_them["Deployment", "znnid"]["spec"]["template"]["spec"]
-        container, = pod["containers"]
+        (container,) = pod["containers"]
         ports = {port["name"] for port in container["ports"]}
         for port in all_of_them["Service", "znnid"]["spec"]["ports"]:
             self.assertIn(port["targetPort"], ports)
-        self.assertEqual({mount["name"] for mount in container["volumeMounts"]},
-                         {volume["name"] for volume in pod["volumes"]})
+        self.assertEqual(
+            {mount["name"] for mount in container["volumeMounts"]}, {volume["name"] for volume in pod["volumes"]}
+        )
         claims = {name for kind, name in all_of_them if kind == "PersistentVolumeClaim"}
         maps = {name for kind, name in all_of_them if kind == "ConfigMap"}
         for volume in pod["volumes"]:
@@ -106,24 +110,33 @@ class KustomizeTest(unittest.TestCase):
                 pod, own = pod_of(manifest), container_of(manifest)["securityContext"]
                 self.assertTrue(pod["securityContext"]["runAsNonRoot"], (folder, name))
                 self.assertFalse(pod["automountServiceAccountToken"], (folder, name))
-                self.assertEqual(own, {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
-                                       "capabilities": {"drop": ["ALL"]}}, (folder, name))
+                self.assertEqual(
+                    own,
+                    {
+                        "allowPrivilegeEscalation": False,
+                        "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    (folder, name),
+                )
 
     def test_models_are_copied_to_where_pods_read_them(self):
-        copier, = (manifest for (kind, _), manifest in manifests("models").items() if kind == "Pod")
+        (copier,) = (manifest for (kind, _), manifest in manifests("models").items() if kind == "Pod")
         daemon = manifests("overlays/cpu")["Deployment", "znnid"]
         places = []
         for manifest in (copier, daemon):
             claims = {volume["name"]: volume.get("persistentVolumeClaim", {}) for volume in pod_of(manifest)["volumes"]}
-            mount, = (mount for mount in container_of(manifest)["volumeMounts"] if claims[mount["name"]])
+            (mount,) = (mount for mount in container_of(manifest)["volumeMounts"] if claims[mount["name"]])
             places.append((claims[mount["name"]]["claimName"], mount["mountPath"], mount.get("readOnly", False)))
         self.assertEqual([places[0][:2], places[0][2], places[1][2]], [places[1][:2], False, True])
 
     def test_a_pod_is_given_longer_than_the_daemon_takes_to_end(self):
         for folder in ("overlays/cpu", "overlays/gpu"):
             deployment = manifests(folder)["Deployment", "znnid"]
-            timeout, = (one["value"] for one in container_of(deployment)["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
-            options, = (one["data"]["znnid.conf"] for (kind, _), one in manifests(folder).items() if kind == "ConfigMap")
+            (timeout,) = (one["value"] for one in container_of(deployment)["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
+            (options,) = (
+                one["data"]["znnid.conf"] for (kind, _), one in manifests(folder).items() if kind == "ConfigMap"
+            )
             lame_duck = re.search(r"^lame-duck-secs=(\d+)$", options, re.MULTILINE)[1]
             grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
             self.assertGreater(grace, int(lame_duck) + int(timeout))
@@ -131,20 +144,34 @@ class KustomizeTest(unittest.TestCase):
     def test_the_gpu_is_asked_for_and_the_image_has_its_back_end(self):
         container = container_of(manifests("overlays/gpu")["Deployment", "znnid"])
         plugin = "/usr/lib/znni/libznni_cuda.so"
-        self.assertEqual(container["args"], container_of(manifests("overlays/cpu")["Deployment", "znnid"])["args"]
-                         + ["--plugin", plugin])
+        self.assertEqual(
+            container["args"],
+            container_of(manifests("overlays/cpu")["Deployment", "znnid"])["args"] + ["--plugin", plugin],
+        )
         self.assertIn(plugin, (ROOT / "deploy/docker/install").read_text())
         self.assertEqual(container["resources"]["limits"]["nvidia.com/gpu"], 1)
         self.assertTrue(container["image"].endswith(":cuda"))
 
     def test_resources_come_from_the_plan_of_the_shipped_model(self):
         """The form of overlays/cpu/resources.yaml is that of `planner --k8s-resources`."""
-        made = run(PLANNER, "--model", ROOT / "deploy/models/fib25-boundary/1/model.onnx", "--mem", "2500M", "--threads", 4,
-                   "--patience", "model", "--k8s-resources")
+        made = run(
+            PLANNER,
+            "--model",
+            ROOT / "deploy/models/fib25-boundary/1/model.onnx",
+            "--mem",
+            "2500M",
+            "--threads",
+            4,
+            "--patience",
+            "model",
+            "--k8s-resources",
+        )
         kept = (K8S / "overlays/cpu/resources.yaml").read_text()
         numbers = re.compile(r"\d+(\.\d+)?")
         self.assertEqual(numbers.sub("N", made), numbers.sub("N", kept))
-        jsonschema.validate(container_of(yaml.safe_load(made))["resources"], k8s_schema.CONTAINER["properties"]["resources"])
+        jsonschema.validate(
+            container_of(yaml.safe_load(made))["resources"], k8s_schema.CONTAINER["properties"]["resources"]
+        )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ BUILD, CPACK = sys.argv.pop(), sys.argv.pop()
 
 def run(*command):
     """Standard output of a command that must succeed."""
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=500, check=True).stdout
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=500, check=True
+    ).stdout
 
 
 class PackageTest(unittest.TestCase):
@@ -23,7 +25,7 @@ class PackageTest(unittest.TestCase):
         cls.kept = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.kept.name)
         run(CPACK, "-G", "DEB", "-B", cls.folder, "--config", f"{BUILD}/CPackConfig.cmake")
-        cls.package, = cls.folder.glob("*.deb")
+        (cls.package,) = cls.folder.glob("*.deb")
 
     @classmethod
     def tearDownClass(cls):
@@ -45,8 +47,12 @@ class PackageTest(unittest.TestCase):
     def test_holds_programs_model_service_and_licence(self):
         listed = run("dpkg-deb", "--contents", self.package)
         paths = {line.split(" ./", 1)[1] for line in listed.splitlines() if " ./" in line}
-        for path in ("usr/bin/znni-planner", "usr/share/znni/models/fib25-boundary/1/model.onnx",
-                     "usr/share/doc/znni/copyright", "usr/lib/systemd/system/znnid.service"):
+        for path in (
+            "usr/bin/znni-planner",
+            "usr/share/znni/models/fib25-boundary/1/model.onnx",
+            "usr/share/doc/znni/copyright",
+            "usr/lib/systemd/system/znnid.service",
+        ):
             self.assertIn(path, paths)
         self.assertNotIn("usr/bin/planner", paths, "that is GNOME's")
         self.assertFalse([path for path in paths if path.endswith((".a", ".hpp", ".cmake"))])
@@ -55,7 +61,11 @@ class PackageTest(unittest.TestCase):
     def test_names_the_licences_of_all_it_holds(self):
         run("dpkg-deb", "--extract", self.package, self.folder / "named")
         text = (self.folder / "named/usr/share/doc/znni/copyright").read_text()
-        for part in ("Chart.js Contributors", "License: Expat\n Permission is hereby granted", "License: Apache-2.0\n Licensed"):
+        for part in (
+            "Chart.js Contributors",
+            "License: Expat\n Permission is hereby granted",
+            "License: Apache-2.0\n Licensed",
+        ):
             self.assertIn(part, text)
 
     def test_programs_run_from_the_unpacked_package(self):

@@ -1,4 +1,5 @@
-"""The unit of systemd: sound, hardened, and started with options that znnid takes. Usage: service_test.py DEPLOY-FOLDER."""
+"""The unit of systemd: sound, hardened, and started with options that znnid takes.
+Usage: service_test.py DEPLOY-FOLDER."""
 
 import configparser
 import pathlib
@@ -23,8 +24,14 @@ class Unit(configparser.RawConfigParser):
 class ServiceTest(unittest.TestCase):
     def test_what_a_daemon_on_a_port_does_not_need_is_taken_away(self):
         service = Unit()["Service"]
-        for key, value in {"DynamicUser": "yes", "NoNewPrivileges": "yes", "ProtectSystem": "strict",
-                           "CapabilityBoundingSet": "", "PrivateTmp": "yes", "RestrictNamespaces": "yes"}.items():
+        for key, value in {
+            "DynamicUser": "yes",
+            "NoNewPrivileges": "yes",
+            "ProtectSystem": "strict",
+            "CapabilityBoundingSet": "",
+            "PrivateTmp": "yes",
+            "RestrictNamespaces": "yes",
+        }.items():
             self.assertEqual(service[key], value, key)
 
     def test_requests_may_end_before_the_daemon_is_killed(self):
@@ -46,8 +53,9 @@ class ServiceTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             copy = pathlib.Path(folder, UNIT.name)
             copy.write_text(UNIT.read_text().replace("/usr/bin/znnid", "/bin/true"))
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(copy)], capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run(
+                ["systemd-analyze", "verify", "--man=no", str(copy)], capture_output=True, text=True, check=False
+            )
         own = [line for line in done.stderr.splitlines() if UNIT.name in line]
         self.assertEqual(own, [])
 
@@ -55,8 +63,12 @@ class ServiceTest(unittest.TestCase):
         """Exposure in tenths: 0 is none, 96 an ordinary service."""
         if shutil.which("systemd-analyze") is None:
             self.skipTest("no systemd-analyze")
-        done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20", str(UNIT)],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["systemd-analyze", "security", "--offline=yes", "--threshold=20", str(UNIT)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stdout[-300:] + done.stderr)
 
 

@@ -15,7 +15,9 @@ DEPLOY = pathlib.Path(sys.argv.pop(1)).resolve()
 SETUP = """
 say() { :; }
 die() { printf '%s: %s\\n' "$(basename "$0")" "$*" >&2; exit 1; }
-for step in install_packages install_python install_torch build_preset; do eval "$step() { echo $step \\"\\$*\\"; }"; done
+for step in install_packages install_python install_torch build_preset; do
+  eval "$step() { echo $step \\"\\$*\\"; }"
+done
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 """
 
@@ -39,18 +41,32 @@ class UsageTest(unittest.TestCase):
         program.write_text(f"#!/bin/sh\n{what}\n")
         program.chmod(0o755)
 
+    def stand_in_ruff(self, what):
+        """Puts a program that only pretends where install_python installs ruff."""
+        (self.root / "build/venv/bin").mkdir(parents=True)
+        self.stand_in("../build/venv/bin/ruff", what)
+
     def call(self, name, *arguments):
         """The finished process of a command."""
         path = f"{self.root / 'bin'}:{os.environ['PATH']}"
-        return subprocess.run([self.root / "deploy" / name, *arguments], capture_output=True, text=True, timeout=60,
-                              check=False, env={**os.environ, "PATH": path})
+        return subprocess.run(
+            [self.root / "deploy" / name, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "PATH": path},
+        )
 
     def test_unknown_words_end_in_one_line(self):
         wrong = [["--foo"], ["foo"], ["--mem"], ["-j"]]
-        for name, more in {"test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"], ["--filter"]],
-                           "demo": [["--input"], ["--mem", "4G", "b"], ["--mem", "much"], ["--input", "none.h5"]],
-                           "package": [["cpu"]], "format": [["--check", "none.cpp"], ["--hook", "a"]],
-                           "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]]}.items():
+        for name, more in {
+            "test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"], ["--filter"]],
+            "demo": [["--input"], ["--mem", "4G", "b"], ["--mem", "much"], ["--input", "none.h5"]],
+            "package": [["cpu"]],
+            "format": [["--check", "none.cpp"], ["--hook", "a"]],
+            "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]],
+        }.items():
             for arguments in wrong + more:
                 with self.subTest(f"deploy/{name} {' '.join(arguments)}"):
                     done = self.call(name, *arguments)
@@ -63,7 +79,7 @@ class UsageTest(unittest.TestCase):
         done = self.call("test", "--preset", "dev", *given)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("build_preset dev", done.stdout)
-        words = [line[len("ctest: "):] for line in done.stdout.splitlines() if line.startswith("ctest: ")]
+        words = [line[len("ctest: ") :] for line in done.stdout.splitlines() if line.startswith("ctest: ")]
         self.assertEqual((words[:2], words[4:]), (["--preset", "dev"], given))
 
     def test_a_filter_runs_the_programs_that_have_such_tests(self):
@@ -71,7 +87,9 @@ class UsageTest(unittest.TestCase):
         programs.mkdir(parents=True)
         for name, listed in {"one_test": "Suite.\n  Name", "two_tests": "Running main()"}.items():
             program = programs / name
-            program.write_text(f"#!/bin/sh\ncase $1 in --gtest_list_tests) echo '{listed}' ;; *) echo {name} $1 ;; esac\n")
+            program.write_text(
+                f"#!/bin/sh\ncase $1 in --gtest_list_tests) echo '{listed}' ;; *) echo {name} $1 ;; esac\n"
+            )
             program.chmod(0o755)
         done = self.call("test", "--filter", "Suite.N*")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -83,15 +101,36 @@ class UsageTest(unittest.TestCase):
 
     def test_sources_are_formatted_or_checked(self):
         self.stand_in("clang-format-14", "echo format $*")
+        self.stand_in_ruff("echo ruff $*")
         for name in ("a.cpp", "b.hpp", "c.cu", "d.py"):
             (self.root / name).write_text("int a;\n")
-        subprocess.run("git init -q && git add -A", shell=True, cwd=self.root, check=True, timeout=60)
-        self.assertEqual(self.call("format").stdout, "format -i a.cpp b.hpp c.cu\n")
-        self.assertEqual(self.call("format", "--check").stdout, "format --dry-run -Werror a.cpp b.hpp c.cu\n")
+        subprocess.run("git init -q && git add a.cpp b.hpp c.cu d.py", shell=True, cwd=self.root, check=True, timeout=60)
+        self.assertEqual(
+            self.call("format").stdout.splitlines(),
+            [
+                "format -i a.cpp b.hpp c.cu",
+                "ruff check --quiet --no-cache --fix d.py",
+                "ruff format --quiet --no-cache d.py",
+            ],
+        )
+        self.assertEqual(
+            self.call("format", "--check").stdout.splitlines(),
+            [
+                "format --dry-run -Werror a.cpp b.hpp c.cu",
+                "ruff check --quiet --no-cache d.py",
+                "ruff format --quiet --no-cache --diff d.py",
+            ],
+        )
         self.assertEqual(self.call("format", self.root / "b.hpp").stdout, f"format -i {self.root / 'b.hpp'}\n")
+
+    def test_faults_of_python_sources_are_refused(self):
+        self.stand_in_ruff('[ "$1" = format ]')
+        (self.root / "d.py").write_text("a = b\n")
+        self.assertNotEqual(self.call("format", "--check", self.root / "d.py").returncode, 0)
 
     def test_a_commit_of_sources_that_are_not_formatted_is_refused(self):
         self.stand_in("clang-format-14", 'echo format $*; exit "$WRONG"')
+        self.stand_in_ruff("echo ruff $*")
         (self.root / "a.cpp").write_text("int a;\n")
         (self.root / "b.py").write_text("a = 1\n")
         git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", self.root]
@@ -102,10 +141,17 @@ class UsageTest(unittest.TestCase):
         subprocess.run([*git, "add", "-A"], check=True, timeout=60)
         for wrong in ("1", "0"):
             path = f"{self.root / 'bin'}:{os.environ['PATH']}"
-            done = subprocess.run([*git, "commit", "-qm", "a"], check=False, timeout=60, capture_output=True, text=True,
-                                  env={**os.environ, "PATH": path, "WRONG": wrong})
+            done = subprocess.run(
+                [*git, "commit", "-qm", "a"],
+                check=False,
+                timeout=60,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PATH": path, "WRONG": wrong},
+            )
             self.assertEqual(done.returncode == 0, wrong == "0", done.stderr)
             self.assertIn("format --dry-run -Werror a.cpp\n", done.stdout + done.stderr)
+        self.assertIn("ruff format --quiet --no-cache --diff b.py\n", done.stdout + done.stderr)
 
     def test_without_a_word_all_tests_run(self):
         done = self.call("test")

@@ -4,15 +4,14 @@ import pathlib
 import tempfile
 import unittest
 
+import nets
 import numpy as np
 import onnx
 import onnxruntime
 import znni
-from onnx import TensorProto, helper, numpy_helper
-
-import nets
 from dense_test import infer
 from harness import Daemon
+from onnx import TensorProto, helper, numpy_helper
 
 BOUND = 1e-5  # of the largest output
 MARGIN = 1e-4  # by which the largest channel leads where its number is compared
@@ -29,50 +28,82 @@ def logarithm():
 
 def logarithm_of_a_softmax():
     """The same as two nodes, between Transposes."""
-    return [make("Transpose", ["body"], ["last"], perm=LAST), make("Softmax", ["last"], ["soft"], axis=-1),
-            make("Log", ["soft"], ["log"]), make("Transpose", ["log"], ["result"], perm=FIRST)], {}
+    return [
+        make("Transpose", ["body"], ["last"], perm=LAST),
+        make("Softmax", ["last"], ["soft"], axis=-1),
+        make("Log", ["soft"], ["log"]),
+        make("Transpose", ["log"], ["result"], perm=FIRST),
+    ], {}
 
 
 def class_numbers():
     """The largest channel, without its axis, as bytes."""
-    return [make("ArgMax", ["body"], ["class"], axis=1, keepdims=0),
-            make("Cast", ["class"], ["result"], to=TensorProto.UINT8)], {}
+    return [
+        make("ArgMax", ["body"], ["class"], axis=1, keepdims=0),
+        make("Cast", ["class"], ["result"], to=TensorProto.UINT8),
+    ], {}
 
 
 def last_class_numbers():
     """The last of the largest channels, which are last themselves; then real numbers, of which 1 is taken."""
-    return [make("Transpose", ["body"], ["last"], perm=LAST),
-            make("ArgMax", ["last"], ["class"], axis=-1, keepdims=1, select_last_index=1),
-            make("Transpose", ["class"], ["whole"], perm=FIRST), make("Cast", ["whole"], ["real"], to=TensorProto.FLOAT),
-            make("Sub", ["real", "one"], ["result"])], {"one": np.ones((1,), np.float32)}
+    return [
+        make("Transpose", ["body"], ["last"], perm=LAST),
+        make("ArgMax", ["last"], ["class"], axis=-1, keepdims=1, select_last_index=1),
+        make("Transpose", ["class"], ["whole"], perm=FIRST),
+        make("Cast", ["whole"], ["real"], to=TensorProto.FLOAT),
+        make("Sub", ["real", "one"], ["result"]),
+    ], {"one": np.ones((1,), np.float32)}
 
 
 def layer_norm():
     """LayerNormalization of channels that are last, with a convolution behind that takes its scale and shift in."""
     rng = np.random.default_rng(3)
-    numbers = {"scale": rng.uniform(0.5, 1.5, CHANNELS), "shift": rng.standard_normal(CHANNELS),
-               "kernels": rng.standard_normal((3, CHANNELS, 1, 1, 1))}
-    nodes = [make("Transpose", ["body"], ["last"], perm=LAST),
-             make("LayerNormalization", ["last", "scale", "shift"], ["normal"], axis=-1, epsilon=1e-3),
-             make("Transpose", ["normal"], ["moved"], perm=FIRST), make("Conv", ["moved", "kernels"], ["result"])]
+    numbers = {
+        "scale": rng.uniform(0.5, 1.5, CHANNELS),
+        "shift": rng.standard_normal(CHANNELS),
+        "kernels": rng.standard_normal((3, CHANNELS, 1, 1, 1)),
+    }
+    nodes = [
+        make("Transpose", ["body"], ["last"], perm=LAST),
+        make("LayerNormalization", ["last", "scale", "shift"], ["normal"], axis=-1, epsilon=1e-3),
+        make("Transpose", ["normal"], ["moved"], perm=FIRST),
+        make("Conv", ["moved", "kernels"], ["result"]),
+    ]
     return nodes, {name: values.astype(np.float32) for name, values in numbers.items()}
 
 
 def written_norm():
     """ConvNeXt's normalisation of channels that are first, and the residual around it."""
     rng = np.random.default_rng(4)
-    numbers = {"two": np.full((), 2), "epsilon": np.full((), 1e-6), "scale": rng.uniform(0.5, 1.5, (CHANNELS, 1, 1, 1)),
-               "shift": rng.standard_normal((CHANNELS, 1, 1, 1))}
-    nodes = [make("ReduceMean", ["body"], ["mean"], axes=[1]), make("Sub", ["body", "mean"], ["off"]),
-             make("Pow", ["off", "two"], ["square"]), make("ReduceMean", ["square"], ["variance"], axes=[1]),
-             make("Add", ["variance", "epsilon"], ["sum"]), make("Sqrt", ["sum"], ["root"]),
-             make("Div", ["off", "root"], ["normal"]), make("Mul", ["scale", "normal"], ["scaled"]),
-             make("Add", ["scaled", "shift"], ["shifted"]), make("Add", ["body", "shifted"], ["result"])]
+    numbers = {
+        "two": np.full((), 2),
+        "epsilon": np.full((), 1e-6),
+        "scale": rng.uniform(0.5, 1.5, (CHANNELS, 1, 1, 1)),
+        "shift": rng.standard_normal((CHANNELS, 1, 1, 1)),
+    }
+    nodes = [
+        make("ReduceMean", ["body"], ["mean"], axes=[1]),
+        make("Sub", ["body", "mean"], ["off"]),
+        make("Pow", ["off", "two"], ["square"]),
+        make("ReduceMean", ["square"], ["variance"], axes=[1]),
+        make("Add", ["variance", "epsilon"], ["sum"]),
+        make("Sqrt", ["sum"], ["root"]),
+        make("Div", ["off", "root"], ["normal"]),
+        make("Mul", ["scale", "normal"], ["scaled"]),
+        make("Add", ["scaled", "shift"], ["shifted"]),
+        make("Add", ["body", "shifted"], ["result"]),
+    ]
     return nodes, {name: values.astype(np.float32) for name, values in numbers.items()}
 
 
-TAILS = {"log_softmax": logarithm, "log_of_softmax": logarithm_of_a_softmax, "class": class_numbers,
-         "last_class": last_class_numbers, "layer_norm": layer_norm, "written_norm": written_norm}
+TAILS = {
+    "log_softmax": logarithm,
+    "log_of_softmax": logarithm_of_a_softmax,
+    "class": class_numbers,
+    "last_class": last_class_numbers,
+    "layer_norm": layer_norm,
+    "written_norm": written_norm,
+}
 CLASSES = ("class",)
 
 
@@ -88,13 +119,23 @@ def body_model(kind):
         models = [nets.export(net), nets.export(net, dilated=True)]
         names = [net.last] * 2
     else:
-        weights = [rng.standard_normal(shape).astype(np.float32) / 4 for shape in ((4, 1, 3, 3, 3), (CHANNELS, 4, 3, 3, 3))]
+        weights = [
+            rng.standard_normal(shape).astype(np.float32) / 4 for shape in ((4, 1, 3, 3, 3), (CHANNELS, 4, 3, 3, 3))
+        ]
         tensors = [numpy_helper.from_array(w, name) for w, name in zip(weights, ("first", "second"))]
-        nodes = [make("Conv", ["input", "first"], ["a"], pads=[1] * 6), make("Elu", ["a"], ["b"]),
-                 make("Conv", ["b", "second"], ["c"], pads=[1] * 6)]
+        nodes = [
+            make("Conv", ["input", "first"], ["a"], pads=[1] * 6),
+            make("Elu", ["a"], ["b"]),
+            make("Conv", ["b", "second"], ["c"], pads=[1] * 6),
+        ]
         value = helper.make_tensor_value_info
-        graph = helper.make_graph(nodes, "padded", [value("input", TensorProto.FLOAT, ["n", 1, "z", "y", "x"])],
-                                  [value("c", TensorProto.FLOAT, ["n", CHANNELS, "z", "y", "x"])], tensors)
+        graph = helper.make_graph(
+            nodes,
+            "padded",
+            [value("input", TensorProto.FLOAT, ["n", 1, "z", "y", "x"])],
+            [value("c", TensorProto.FLOAT, ["n", CHANNELS, "z", "y", "x"])],
+            tensors,
+        )
         models = [helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])] * 2
         names = ["c"] * 2
     for model, name in zip(models, names):

@@ -12,19 +12,18 @@ import unittest
 from unittest import mock
 
 import distributed
+import nets
 import numpy as np
 import onnx
 import psutil
 import zarr
 import znni.dask
+from harness import LONGEST_START, ZNNID, Daemon
+from padded_test import unet
 from znni.blocks.spec import read_spec
 from znni.blocks.status import status_of
 from znni.box import Box
 from znni.stores.opening import open_source
-
-import nets
-from harness import LONGEST_START, ZNNID, Daemon
-from padded_test import unet
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "client/python"))
 from s3_server import S3Server, without_others
@@ -66,8 +65,11 @@ class BlocksTest(unittest.TestCase):
     def plan(self, output, *more):
         """Makes a job and returns its file."""
         path = self.work / f"{output}.json"
-        path.write_text(self.call("plan", "-i", self.work / "in.zarr", "-o", self.work / f"{output}.zarr", "--block",
-                                  "64,64,64", *more))
+        path.write_text(
+            self.call(
+                "plan", "-i", self.work / "in.zarr", "-o", self.work / f"{output}.zarr", "--block", "64,64,64", *more
+            )
+        )
         return path
 
     def voxels(self, output):
@@ -85,8 +87,11 @@ class BlocksTest(unittest.TestCase):
     def wait_until_no_daemon_is_left(self):
         """Waits until no daemon runs whose repository lies in the folder of this test."""
         deadline = time.monotonic() + LONGEST_START
-        while any(f"{self.work}/znni-" in word for process in psutil.process_iter(["cmdline"])
-                  for word in process.info["cmdline"] or []):
+        while any(
+            f"{self.work}/znni-" in word
+            for process in psutil.process_iter(["cmdline"])
+            for word in process.info["cmdline"] or []
+        ):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
 
@@ -105,8 +110,10 @@ class BlocksTest(unittest.TestCase):
             killed.send_signal(signal.SIGKILL)
             killed.stderr.read()
         done = status_of(read_spec(job)).done
-        with self.start("run", job, "--shard", "0/3", stderr=subprocess.PIPE) as again, \
-                self.start("run", job, "--shard", "1/3", stderr=subprocess.DEVNULL):
+        with (
+            self.start("run", job, "--shard", "0/3", stderr=subprocess.PIPE) as again,
+            self.start("run", job, "--shard", "1/3", stderr=subprocess.DEVNULL),
+        ):
             self.assertIn(f"{4 - done} blocks to compute, {done} are there", again.stderr.read())
         self.call("run", job, "--shard", "2/3")
         self.check(job, "many", "one")
@@ -122,11 +129,20 @@ class BlocksTest(unittest.TestCase):
         self.call("run", self.plan("calm", *options))
         server = S3Server()
         objects = server.buckets["data"]
-        objects.update({f"in.zarr/{path.relative_to(self.work / 'in.zarr')}": path.read_bytes()
-                        for path in (self.work / "in.zarr").rglob("*") if path.is_file()})
+        objects.update(
+            {
+                f"in.zarr/{path.relative_to(self.work / 'in.zarr')}": path.read_bytes()
+                for path in (self.work / "in.zarr").rglob("*")
+                if path.is_file()
+            }
+        )
         for output in ("s3://data/out.zarr", "precomputed://s3://data/out"):
-            with server.served(), mock.patch.dict(self.environment, {name: value for name, value in os.environ.items()
-                                                                     if name.startswith("AWS_")}):
+            with (
+                server.served(),
+                mock.patch.dict(
+                    self.environment, {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+                ),
+            ):
                 self.call("plan", "-i", "s3://data/in.zarr", "-o", output, "--block", "64,64,64", *options)
                 with self.start("run", output, stderr=subprocess.PIPE) as killed:
                     self.wait_for_blocks(output, random.randint(1, 3), killed)
@@ -153,9 +169,13 @@ class BlocksTest(unittest.TestCase):
             self.assertEqual(running.returncode, 0, err)
         self.check(job, "net_killed", "net_calm")
         nets.save(nets.small_net(8, f_out=3), self.work / "trained_again", "net")
-        with Daemon(self.work / "trained_again", mem=MEM) as other, \
-                self.start("run", job, "--server", other.url, stderr=subprocess.PIPE) as refused:
-            self.assertRegex(refused.stderr.read(), "model 'net': fingerprint [0-9a-f]{32} found, expected [0-9a-f]{32}")
+        with (
+            Daemon(self.work / "trained_again", mem=MEM) as other,
+            self.start("run", job, "--server", other.url, stderr=subprocess.PIPE) as refused,
+        ):
+            self.assertRegex(
+                refused.stderr.read(), "model 'net': fingerprint [0-9a-f]{32} found, expected [0-9a-f]{32}"
+            )
         self.assertEqual(refused.returncode, 2)
 
     def test_a_dask_cluster_of_which_a_process_is_killed(self):
@@ -165,16 +185,32 @@ class BlocksTest(unittest.TestCase):
 
         def kill(done, _):
             if done and not killed:
-                killed.append(next(pid for pid in cluster.run(os.getpid).values()
-                                   if "znnid" in [child.name() for child in psutil.Process(pid).children()]))
+                killed.append(
+                    next(
+                        pid
+                        for pid in cluster.run(os.getpid).values()
+                        if "znnid" in [child.name() for child in psutil.Process(pid).children()]
+                    )
+                )
                 os.kill(killed[0], signal.SIGKILL)
 
-        with mock.patch.dict(os.environ, {**self.environment, "TMPDIR": str(self.work)}), \
-                distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0",
-                                         local_directory=self.work / "dask") as local, \
-                distributed.Client(local) as cluster:
-            status = znni.dask.predict(cluster, network, self.work / "in.zarr", self.work / "dask.zarr", mem=MEM,
-                                       threads=1, block=(64, 64, 64), progress=kill)
+        with (
+            mock.patch.dict(os.environ, {**self.environment, "TMPDIR": str(self.work)}),
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=":0", local_directory=self.work / "dask"
+            ) as local,
+            distributed.Client(local) as cluster,
+        ):
+            status = znni.dask.predict(
+                cluster,
+                network,
+                self.work / "in.zarr",
+                self.work / "dask.zarr",
+                mem=MEM,
+                threads=1,
+                block=(64, 64, 64),
+                progress=kill,
+            )
         self.assertEqual((status.done, status.failed, len(killed)), (12, {}, 1))
         self.wait_until_no_daemon_is_left()
         self.check(self.work / "dask.zarr", "dask", "alone")

@@ -13,7 +13,6 @@ from unittest import mock
 
 import numpy as np
 import znni
-
 from harness import ZNNID
 
 BOUND = 1e-5  # of the largest output
@@ -61,8 +60,14 @@ if HAS_TORCH:
 
 def padded():
     """A net whose output is as large as its input."""
-    return nn.Sequential(nn.Conv3d(1, 8, 3, padding=1), nn.ReLU(), nn.Conv3d(8, 4, (1, 3, 5), padding="same"),
-                         nn.Tanh(), nn.Conv3d(4, 2, 1), nn.Softmax(1))
+    return nn.Sequential(
+        nn.Conv3d(1, 8, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv3d(8, 4, (1, 3, 5), padding="same"),
+        nn.Tanh(),
+        nn.Conv3d(4, 2, 1),
+        nn.Softmax(1),
+    )
 
 
 def pooling():
@@ -75,9 +80,17 @@ class CompiledCase(unittest.TestCase):
 
     def setUp(self):
         self.work = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.enterContext(mock.patch.dict(os.environ, {
-            "ZNNID": str(ZNNID), "ZNNI_PLANNER": str(ZNNID.parent / "planner"), "TMPDIR": str(self.work),
-            "XDG_STATE_HOME": str(self.work / "state")}))
+        self.enterContext(
+            mock.patch.dict(
+                os.environ,
+                {
+                    "ZNNID": str(ZNNID),
+                    "ZNNI_PLANNER": str(ZNNID.parent / "planner"),
+                    "TMPDIR": str(self.work),
+                    "XDG_STATE_HOME": str(self.work / "state"),
+                },
+            )
+        )
         torch.manual_seed(5)
 
     def compile(self, module, example=None, **options):
@@ -118,8 +131,9 @@ class CompiledTest(CompiledCase):
         self.assert_computes(UNet(nn.BatchNorm3d, 1), (1, 2, 12, 16, 20), (2, 2, 8, 20, 10))
 
     def test_valid_nets(self):
-        self.assert_computes(nn.Sequential(nn.Conv3d(1, 6, 3), nn.ReLU(), nn.Conv3d(6, 2, (1, 2, 4))),
-                             (2, 1, 9, 12, 20), (1, 1, 3, 4, 6))
+        self.assert_computes(
+            nn.Sequential(nn.Conv3d(1, 6, 3), nn.ReLU(), nn.Conv3d(6, 2, (1, 2, 4))), (2, 1, 9, 12, 20), (1, 1, 3, 4, 6)
+        )
         self.assert_computes(UNet(nn.BatchNorm3d, 0), (1, 2, 20, 16, 24))
 
     def test_nets_that_normalise(self):
@@ -129,13 +143,15 @@ class CompiledTest(CompiledCase):
 
     def test_several_outputs(self):
         self.assert_computes(Heads(lambda net, x: (net.first(x), torch.sigmoid(net.second(x)))), (2, 1, 8, 9, 10))
-        self.assert_computes(Heads(lambda net, x: [net.first(x), net.second(functional.avg_pool3d(x, 2))]),
-                             (1, 1, 8, 12, 10))
-        self.assert_computes(Heads(lambda net, x: (net.first(x).argmax(1), )), (2, 1, 8, 9, 10))
+        self.assert_computes(
+            Heads(lambda net, x: [net.first(x), net.second(functional.avg_pool3d(x, 2))]), (1, 1, 8, 12, 10)
+        )
+        self.assert_computes(Heads(lambda net, x: (net.first(x).argmax(1),)), (2, 1, 8, 9, 10))
 
     def test_strides(self):
-        self.assert_computes(nn.Sequential(nn.Conv3d(1, 4, 3, stride=2, padding=1), nn.ReLU(), nn.Conv3d(4, 2, 1)),
-                             (1, 1, 8, 12, 10))
+        self.assert_computes(
+            nn.Sequential(nn.Conv3d(1, 4, 3, stride=2, padding=1), nn.ReLU(), nn.Conv3d(4, 2, 1)), (1, 1, 8, 12, 10)
+        )
         with self.assertRaisesRegex(znni.InvalidError, "returns .* where its dense output is .*: pass dense"):
             self.compile(pooling())
 
@@ -168,10 +184,14 @@ class CompiledTest(CompiledCase):
         self.assert_same(fast(x), expected)
 
     def test_what_is_refused(self):
-        bad = nn.Sequential(nn.Conv3d(1, 2, 3), nn.MaxPool3d(2, dilation=2), nn.Conv3d(2, 2, 3, padding=1,
-                                                                                       padding_mode="reflect"))
-        with self.assertRaisesRegex(znni.InvalidError, r"^module: Sequential does not run here: 2 blockers of 2 kinds: "
-                                                       r"MaxPool \(1\): dilations of 2 .*'/1/MaxPool' \| Pad by other"):
+        bad = nn.Sequential(
+            nn.Conv3d(1, 2, 3), nn.MaxPool3d(2, dilation=2), nn.Conv3d(2, 2, 3, padding=1, padding_mode="reflect")
+        )
+        with self.assertRaisesRegex(
+            znni.InvalidError,
+            r"^module: Sequential does not run here: 2 blockers of 2 kinds: "
+            r"MaxPool \(1\): dilations of 2 .*'/1/MaxPool' \| Pad by other",
+        ):
             self.compile(bad)
         fast = self.compile(UNet(nn.BatchNorm3d, 1))
         with self.assertRaises(znni.InvalidError):
@@ -183,9 +203,10 @@ class MonaiTest(CompiledCase):
     """The pipelines of MONAI, in place of whose inferer ours stands."""
 
     def test_metadata(self):
+        import znni.monai
         from monai.data import MetaTensor
         from monai.inferers import Inferer, SlidingWindowInferer
-        import znni.monai
+
         module = padded()
         inferer = znni.monai.Inferer(self.compile(module))
         self.assertIsInstance(inferer, Inferer)
@@ -199,16 +220,18 @@ class MonaiTest(CompiledCase):
         self.assertTrue(torch.equal(found.affine, affine))
 
     def test_where_smaller_outputs_lie(self):
-        from monai.data import MetaTensor
         import znni.monai
+        from monai.data import MetaTensor
+
         x = MetaTensor(torch.randn(1, 1, 9, 9, 9), torch.eye(4, dtype=torch.float64))
         found = znni.monai.Inferer(self.compile(nn.Conv3d(1, 2, (1, 3, 5))))(x)
         self.assertEqual(found.affine[:3, 3].tolist(), [0, 1, 2])
         self.assertEqual(x.affine[:3, 3].tolist(), [0, 0, 0])
 
     def test_windows_are_those_of_monai(self):
-        from monai.inferers import SlidingWindowInferer
         import znni.monai
+        from monai.inferers import SlidingWindowInferer
+
         module, window = UNet(nn.InstanceNorm3d, 1), (8, 12, 16)
         fast = self.compile(module, (1, 2, *window), config={"window_overlap": 0.25, "window_weight": "constant"})
         x = torch.randn(1, 2, 17, 21, 30)
@@ -217,8 +240,9 @@ class MonaiTest(CompiledCase):
         self.assert_same(znni.monai.Inferer(fast)(x, module), expected)
 
     def test_several_outputs(self):
-        from monai.data import MetaTensor
         import znni.monai
+        from monai.data import MetaTensor
+
         module = Heads(lambda net, x: (net.first(x), net.second(x)))
         x = MetaTensor(torch.randn(1, 1, 6, 7, 8), meta={"filename": "a.nii"})
         found = znni.monai.Inferer(self.compile(module))(x, module)
@@ -229,6 +253,7 @@ class MonaiTest(CompiledCase):
 
     def test_weights_that_change(self):
         import znni.monai
+
         module = padded()
         inferer = znni.monai.Inferer(self.compile(module))
         with torch.no_grad():

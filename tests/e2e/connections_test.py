@@ -9,13 +9,12 @@ import time
 import unittest
 from multiprocessing import shared_memory
 
-import numpy as np
-import tritonclient.grpc as triton
-from tritonclient.utils import InferenceServerException
-
 import nets
+import numpy as np
 import raw_http2
+import tritonclient.grpc as triton
 from harness import Daemon
+from tritonclient.utils import InferenceServerException
 
 MODEL = "net"
 IDLE = 300  # connections: more than the limit that a test is about
@@ -124,7 +123,9 @@ class ConnectionsTest(unittest.TestCase):
         sent = 0
         while sent < calls:
             try:
-                with socket.create_connection(("127.0.0.1", daemon.port), source_address=("127.0.0.2", 0)) as connection:
+                with socket.create_connection(
+                    ("127.0.0.1", daemon.port), source_address=("127.0.0.2", 0)
+                ) as connection:
                     connection.sendall(raw_http2.BEGIN)
                     for first in range(0, calls, 500):
                         sent += 500
@@ -136,7 +137,9 @@ class ConnectionsTest(unittest.TestCase):
         """Expects the memory of a daemon under attack to stay within --mem, and other clients to be served after it."""
         with Daemon(self.repository, mem="512M") as daemon:
             before = infer(daemon)
-            attackers = [threading.Thread(target=self.attack, args=(daemon, CALLS_OF_ATTACKER, begin)) for _ in range(4)]
+            attackers = [
+                threading.Thread(target=self.attack, args=(daemon, CALLS_OF_ATTACKER, begin)) for _ in range(4)
+            ]
             for each in attackers:
                 each.start()
             for each in attackers:
@@ -253,8 +256,7 @@ class ConnectionsTest(unittest.TestCase):
                 each.close()
 
     def test_requests_over_http_that_drip(self):
-        with Daemon(self.repository) as daemon, self.drips(
-                daemon, b"GET /livez HTTP/1.1\r\nX: ", "127.0.0.1"):
+        with Daemon(self.repository) as daemon, self.drips(daemon, b"GET /livez HTTP/1.1\r\nX: ", "127.0.0.1"):
             daemon.logged("connections of the metrics port for others")
             for _ in range(3):
                 self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
@@ -270,8 +272,9 @@ class ConnectionsTest(unittest.TestCase):
                 self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
 
     def test_more_connections_than_files(self):
-        with Daemon(self.repository, "--max-connections", "1000", "--max-connections-per-client", "1000",
-                    open_files=128) as daemon:
+        with Daemon(
+            self.repository, "--max-connections", "1000", "--max-connections-per-client", "1000", open_files=128
+        ) as daemon:
             self.survives_idle_connections(daemon, "descriptors")
 
     def test_more_connections_than_allowed(self):
@@ -299,8 +302,9 @@ class ConnectionsTest(unittest.TestCase):
                 client.register_system_shared_memory("one more", memory.name, memory.size)
 
     def test_the_metrics_port_answers_beside_connections_up_to_the_limit(self):
-        with Daemon(self.repository, "--max-connections", "40", "--max-connections-per-client", "40",
-                    open_files=128) as daemon:
+        with Daemon(
+            self.repository, "--max-connections", "40", "--max-connections-per-client", "40", open_files=128
+        ) as daemon:
             idle = connected(daemon, 60)
             self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
             self.assertLessEqual(daemon.metric("znni_connections"), 40)

@@ -4,10 +4,9 @@ import os
 import tempfile
 import unittest
 
+import nets
 import numpy as np
 import tritonclient.grpc as triton
-
-import nets
 from harness import Daemon
 
 BOUND = 1e-5  # of the largest output
@@ -43,8 +42,11 @@ class DenseTest(unittest.TestCase):
             return
         exact = nets.run_float64(net, volume)
         error, theirs = np.abs(output - exact).max(), np.abs(reference - exact).max()
-        self.assertLessEqual(error, max(BOUND * largest, 2 * theirs),
-                             f"{hint}: largest output {largest}, error {error}, ONNX Runtime's {theirs}")
+        self.assertLessEqual(
+            error,
+            max(BOUND * largest, 2 * theirs),
+            f"{hint}: largest output {largest}, error {error}, ONNX Runtime's {theirs}",
+        )
 
     def serve_random(self, seeds, *arguments, mem):
         """Tests random nets, all in one daemon."""
@@ -106,15 +108,21 @@ class DenseTest(unittest.TestCase):
     def test_types_and_normalisation(self):
         """Volumes of bytes are scaled by the model's own configuration; outputs in every type."""
         net = nets.small_net(6)
-        config = ('parameters { key: "input_scale" value { string_value: "0.015625" } }\n'
-                  'parameters { key: "input_offset" value { string_value: "-2" } }\n')
+        config = (
+            'parameters { key: "input_scale" value { string_value: "0.015625" } }\n'
+            'parameters { key: "input_offset" value { string_value: "-2" } }\n'
+        )
         raw = np.random.default_rng(6).integers(0, 256, (1, 1, 20, 21, 22))
         reference = nets.run_dilated(net, (raw / 64 - 2).astype(np.float32))
         with tempfile.TemporaryDirectory() as repository:
             nets.save(net, repository, "net", config=config)
             with Daemon(repository) as daemon, daemon.client() as client:
-                for name, kind in (("UINT8", np.uint8), ("UINT16", np.uint16), ("FP16", np.float16),
-                                   ("FP32", np.float32)):
+                for name, kind in (
+                    ("UINT8", np.uint8),
+                    ("UINT16", np.uint16),
+                    ("FP16", np.float16),
+                    ("FP32", np.float32),
+                ):
                     output = infer(client, "net", raw.astype(kind), name)
                     np.testing.assert_allclose(output, reference, atol=1e-5, err_msg=name)
                 half = infer(client, "net", raw.astype(np.uint8), "UINT8", output_datatype="FP16")

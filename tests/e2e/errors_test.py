@@ -6,12 +6,11 @@ import time
 import unittest
 
 import grpc
+import nets
 import numpy as np
+from harness import Daemon
 from tritonclient.grpc import service_pb2 as wire
 from tritonclient.grpc import service_pb2_grpc as services
-
-import nets
-from harness import Daemon
 
 MODEL = "net"
 LIMIT = 4 << 20
@@ -60,10 +59,12 @@ class ErrorsTest(unittest.TestCase):
         self.refused(self.stub.ModelInfer, message, grpc.StatusCode.INVALID_ARGUMENT, *parts)
 
     def test_unknown_models(self):
-        for call, kind in ((self.stub.ModelReady, wire.ModelReadyRequest),
-                           (self.stub.ModelMetadata, wire.ModelMetadataRequest),
-                           (self.stub.ModelConfig, wire.ModelConfigRequest),
-                           (self.stub.ModelStatistics, wire.ModelStatisticsRequest)):
+        for call, kind in (
+            (self.stub.ModelReady, wire.ModelReadyRequest),
+            (self.stub.ModelMetadata, wire.ModelMetadataRequest),
+            (self.stub.ModelConfig, wire.ModelConfigRequest),
+            (self.stub.ModelStatistics, wire.ModelStatisticsRequest),
+        ):
             self.refused(call, kind(name="none"), grpc.StatusCode.NOT_FOUND, "unknown model", "none")
             self.refused(call, kind(name=MODEL, version="9"), grpc.StatusCode.NOT_FOUND, "9")
             self.refused(call, kind(name=MODEL, version="x"), grpc.StatusCode.INVALID_ARGUMENT, "'x'")
@@ -119,25 +120,46 @@ class ErrorsTest(unittest.TestCase):
     def test_typed_contents_are_understood(self):
         typed = request()
         typed.raw_input_contents.pop()
-        typed.inputs[0].contents.fp32_contents.extend([0.0] * 12 ** 3)
-        self.assertEqual(self.stub.ModelInfer(typed).raw_output_contents,
-                         self.stub.ModelInfer(request()).raw_output_contents)
+        typed.inputs[0].contents.fp32_contents.extend([0.0] * 12**3)
+        self.assertEqual(
+            self.stub.ModelInfer(typed).raw_output_contents, self.stub.ModelInfer(request()).raw_output_contents
+        )
 
     def test_sizes(self):
-        self.refused(self.stub.ModelInfer, request((1, 1, 150, 150, 150)), grpc.StatusCode.RESOURCE_EXHAUSTED,
-                     "larger than max")
-        self.refused(self.stub.ModelInfer, request((1, 1, 102, 102, 102)), grpc.StatusCode.RESOURCE_EXHAUSTED,
-                     f"the request has {4 * 102 ** 3} bytes of voxels, at most {LIMIT} are taken")
-        self.refused(self.stub.ModelInfer, request((1, 1, 140, 140, 140), "UINT8", 1),
-                     grpc.StatusCode.RESOURCE_EXHAUSTED, f"at most {LIMIT}", "znni.v1.Volumes")
+        self.refused(
+            self.stub.ModelInfer, request((1, 1, 150, 150, 150)), grpc.StatusCode.RESOURCE_EXHAUSTED, "larger than max"
+        )
+        self.refused(
+            self.stub.ModelInfer,
+            request((1, 1, 102, 102, 102)),
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"the request has {4 * 102**3} bytes of voxels, at most {LIMIT} are taken",
+        )
+        self.refused(
+            self.stub.ModelInfer,
+            request((1, 1, 140, 140, 140), "UINT8", 1),
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"at most {LIMIT}",
+            "znni.v1.Volumes",
+        )
 
     def test_extensions_not_offered(self):
         level = wire.TraceSettingRequest.SettingValue(value=["TIMESTAMPS"])
-        self.assertEqual(list(self.stub.TraceSetting(wire.TraceSettingRequest()).settings["trace_level"].value), ["OFF"])
-        self.refused(self.stub.TraceSetting, wire.TraceSettingRequest(settings={"trace_level": level}),
-                     grpc.StatusCode.UNIMPLEMENTED, "tracing")
-        self.refused(self.stub.SystemSharedMemoryStatus, wire.SystemSharedMemoryStatusRequest(),
-                     grpc.StatusCode.UNIMPLEMENTED, "--allow-client-shm")
+        self.assertEqual(
+            list(self.stub.TraceSetting(wire.TraceSettingRequest()).settings["trace_level"].value), ["OFF"]
+        )
+        self.refused(
+            self.stub.TraceSetting,
+            wire.TraceSettingRequest(settings={"trace_level": level}),
+            grpc.StatusCode.UNIMPLEMENTED,
+            "tracing",
+        )
+        self.refused(
+            self.stub.SystemSharedMemoryStatus,
+            wire.SystemSharedMemoryStatusRequest(),
+            grpc.StatusCode.UNIMPLEMENTED,
+            "--allow-client-shm",
+        )
 
     def test_a_deadline_stops_the_work(self):
         work = request((1, 1, 128, 128, 128), "UINT8", 1)
@@ -153,8 +175,10 @@ class FullQueueTest(unittest.TestCase):
     def test_one_too_many_is_refused_at_once(self):
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(1), repository, MODEL)
-            with Daemon(repository, "--max-queue", "1", "--max-request-bytes", "64M", mem="2G") as daemon, \
-                    daemon.channel() as channel:
+            with (
+                Daemon(repository, "--max-queue", "1", "--max-request-bytes", "64M", mem="2G") as daemon,
+                daemon.channel() as channel,
+            ):
                 stub = services.GRPCInferenceServiceStub(channel)
                 calls = [stub.ModelInfer.future(request((1, 1, 140, 140, 140), "UINT8", 1)) for _ in range(5)]
                 ended = collections.Counter(call.code() for call in calls)

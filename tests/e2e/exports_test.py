@@ -4,14 +4,13 @@ import pathlib
 import tempfile
 import unittest
 
+import nets
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, external_data_helper, helper, numpy_helper
-
-import nets
 from dense_test import infer, volume_for
 from harness import Daemon
+from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 BOUND = 1e-5  # of the largest output
 
@@ -95,16 +94,23 @@ def padding_in_words(model):
 def without_effect(model):
     """Adds Dropout, Identity, Pad by zero and Mul by 1 behind every node."""
     nodes, output = [], model.graph.output[0].name
-    numbers = {"zeros": np.zeros(10, np.int64), "one": np.ones((1, 1, 1, 1, 1), np.float32),
-               "ratio": np.float32(0.5), "training": np.array(False)}
+    numbers = {
+        "zeros": np.zeros(10, np.int64),
+        "one": np.ones((1, 1, 1, 1, 1), np.float32),
+        "ratio": np.float32(0.5),
+        "training": np.array(False),
+    }
     model.graph.initializer.extend(numpy_helper.from_array(np.asarray(v), name) for name, v in numbers.items())
     for node in model.graph.node:
         name = node.output[0]
         node.output[0] = f"{name}.raw"
-        nodes += [node, helper.make_node("Dropout", [f"{name}.raw", "ratio", "training"], [f"{name}.dropped"]),
-                  helper.make_node("Identity", [f"{name}.dropped"], [f"{name}.same"]),
-                  helper.make_node("Pad", [f"{name}.same", "zeros"], [f"{name}.padded"], mode="constant"),
-                  helper.make_node("Mul", [f"{name}.padded", "one"], [name])]
+        nodes += [
+            node,
+            helper.make_node("Dropout", [f"{name}.raw", "ratio", "training"], [f"{name}.dropped"]),
+            helper.make_node("Identity", [f"{name}.dropped"], [f"{name}.same"]),
+            helper.make_node("Pad", [f"{name}.same", "zeros"], [f"{name}.padded"], mode="constant"),
+            helper.make_node("Mul", [f"{name}.padded", "one"], [name]),
+        ]
     assert nodes[-1].output[0] == output
     del model.graph.node[:]
     model.graph.node.extend(nodes)
@@ -130,8 +136,11 @@ def channels_last(model):
         for names, old, new in ((node.input, first, "channels first"), (node.output, last, "result")):
             for i, name in enumerate(names):
                 names[i] = new if name == old else name
-    nodes = [helper.make_node("Transpose", [first], ["channels first"], perm=[0, 4, 1, 2, 3]), *graph.node,
-             helper.make_node("Transpose", ["result"], [last], perm=[0, 2, 3, 4, 1])]
+    nodes = [
+        helper.make_node("Transpose", [first], ["channels first"], perm=[0, 4, 1, 2, 3]),
+        *graph.node,
+        helper.make_node("Transpose", ["result"], [last], perm=[0, 2, 3, 4, 1]),
+    ]
     del graph.node[:]
     graph.node.extend(nodes)
     for value in (graph.input[0], graph.output[0]):
@@ -140,8 +149,18 @@ def channels_last(model):
         value.type.tensor_type.shape.dim.extend([dims[0], *dims[2:], dims[1]])
 
 
-FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_constants, weights_in_fields, free_of_shapes,
-         padding_in_words, without_effect, softmax_between_transpositions, channels_last]
+FORMS = [
+    as_exported,
+    weights_as_inputs,
+    old_weights_as_inputs,
+    weights_as_constants,
+    weights_in_fields,
+    free_of_shapes,
+    padding_in_words,
+    without_effect,
+    softmax_between_transpositions,
+    channels_last,
+]
 
 
 PATCH = (11, 10, 13)  # of a patch classifier
@@ -151,30 +170,53 @@ STATISTICS = ["gamma", "beta", "mean", "variance"]  # of its row
 def a_patch_classifier(flat):
     """Returns a net that flattens a patch by the nodes `flat`, for two linear layers."""
     rng = np.random.default_rng(5)
-    weights = {"k": (4, 1, 4, 3, 4), "w": (6, 4 * 4 * 4 * 5), "b": (6,), "m": (6, 3), "n": (3,),
-               **{name: (4 * 4 * 4 * 5,) for name in STATISTICS}}
+    weights = {
+        "k": (4, 1, 4, 3, 4),
+        "w": (6, 4 * 4 * 4 * 5),
+        "b": (6,),
+        "m": (6, 3),
+        "n": (3,),
+        **{name: (4 * 4 * 4 * 5,) for name in STATISTICS},
+    }
     numbers = {name: rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:])) for name, shape in weights.items()}
     numbers["variance"] = numbers["variance"] ** 2 + 0.5
     tensors = [numpy_helper.from_array(values.astype(np.float32), name) for name, values in numbers.items()]
     tensors.append(numpy_helper.from_array(np.array([0, -1]), "row"))
     window = {"kernel_shape": [2, 2, 2], "strides": [2, 2, 2]}
     make = helper.make_node
-    nodes = [make("Conv", ["input", "k"], ["c"]), make("Relu", ["c"], ["r"]), make("MaxPool", ["r"], ["p"], **window),
-             *flat, make("Dropout", ["f"], ["d"]), make("Gemm", ["d", "w", "b"], ["g"], transB=1, alpha=0.5, beta=2.0),
-             make("Relu", ["g"], ["h"]), make("MatMul", ["h", "m"], ["l"]), make("Add", ["l", "n"], ["a"]),
-             make("Softmax", ["a"], ["classes"], axis=1)]
+    nodes = [
+        make("Conv", ["input", "k"], ["c"]),
+        make("Relu", ["c"], ["r"]),
+        make("MaxPool", ["r"], ["p"], **window),
+        *flat,
+        make("Dropout", ["f"], ["d"]),
+        make("Gemm", ["d", "w", "b"], ["g"], transB=1, alpha=0.5, beta=2.0),
+        make("Relu", ["g"], ["h"]),
+        make("MatMul", ["h", "m"], ["l"]),
+        make("Add", ["l", "n"], ["a"]),
+        make("Softmax", ["a"], ["classes"], axis=1),
+    ]
     value = helper.make_tensor_value_info
-    graph = helper.make_graph(nodes, "patches", [value("input", TensorProto.FLOAT, ["n", 1, *PATCH])],
-                              [value("classes", TensorProto.FLOAT, ["n", 3])], tensors)
+    graph = helper.make_graph(
+        nodes,
+        "patches",
+        [value("input", TensorProto.FLOAT, ["n", 1, *PATCH])],
+        [value("classes", TensorProto.FLOAT, ["n", 3])],
+        tensors,
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
     model.ir_version = 8
     return model
 
 
-CLASSIFIERS = {"flattened": [helper.make_node("Flatten", ["p"], ["f"])],
-               "reshaped": [helper.make_node("Reshape", ["p", "row"], ["f"])],
-               "normalised": [helper.make_node("Flatten", ["p"], ["q"]),
-                              helper.make_node("BatchNormalization", ["q", *STATISTICS], ["f"])]}
+CLASSIFIERS = {
+    "flattened": [helper.make_node("Flatten", ["p"], ["f"])],
+    "reshaped": [helper.make_node("Reshape", ["p", "row"], ["f"])],
+    "normalised": [
+        helper.make_node("Flatten", ["p"], ["q"]),
+        helper.make_node("BatchNormalization", ["q", *STATISTICS], ["f"]),
+    ],
+}
 
 
 def classes_at_every_position(model, volume):

@@ -12,10 +12,9 @@ import unittest
 
 import grpc
 import h5py
+import nets
 import numpy as np
 import tritonclient.grpc as triton
-
-import nets
 from harness import LONGEST_START, ZNNID, Daemon, memory_left, volumes_stubs
 
 messages, services = volumes_stubs()
@@ -37,8 +36,14 @@ class Stream:
         self.pause = pause or (lambda plane: None)
         self.first = first_plane
         header = messages.VolumeHeader(
-            model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1, first_plane=first_plane,
-            resume_token=token, extent=messages.Extent(z=volume.shape[0], y=volume.shape[1], x=volume.shape[2]))
+            model_name="net",
+            datatype="UINT8",
+            output_datatype="UINT8",
+            channels=1,
+            first_plane=first_plane,
+            resume_token=token,
+            extent=messages.Extent(z=volume.shape[0], y=volume.shape[1], x=volume.shape[2]),
+        )
         self.call = services.VolumesStub(channel).Infer(self.requests(header))
 
     def requests(self, header):
@@ -49,7 +54,7 @@ class Stream:
             self.pause(z)
             data = self.volume[z].tobytes()
             for at in range(0, len(data), CHUNK):
-                part = data[at:at + CHUNK]
+                part = data[at : at + CHUNK]
                 yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=offset + at, data=part))
             offset += len(data)
 
@@ -76,7 +81,7 @@ class Stream:
         """Returns the output so far, [Z,C,Y,X]."""
         extent = self.accepted.extent
         whole = len(self.output) // self.plane_bytes
-        data = np.frombuffer(bytes(self.output[:whole * self.plane_bytes]), np.uint8)
+        data = np.frombuffer(bytes(self.output[: whole * self.plane_bytes]), np.uint8)
         return data.reshape(whole, self.accepted.channels, extent.y, extent.x)
 
 
@@ -89,7 +94,8 @@ class FlowTest(unittest.TestCase):
         cls.net = nets.small_net(7)
         nets.save(cls.net, cls.folder.name, "net")
         (pathlib.Path(cls.folder.name) / "net" / "config.pbtxt").write_text(
-            "parameters { key: 'input_scale' value { string_value: '0.00392156862745098' } }")
+            "parameters { key: 'input_scale' value { string_value: '0.00392156862745098' } }"
+        )
         cls.rng = np.random.default_rng(3)
 
     @classmethod
@@ -107,15 +113,19 @@ class FlowTest(unittest.TestCase):
         """Compares some windows of the output [Z,C,Y,X], which begins at plane `first`, with the net itself."""
         for z in {0, len(output) // 2, len(output) - 1}:
             for corner in (0, output.shape[3] - 6):
-                window = volume[first + z:first + z + HALO + 1, corner:corner + HALO + 6, corner:corner + HALO + 6]
+                window = volume[
+                    first + z : first + z + HALO + 1, corner : corner + HALO + 6, corner : corner + HALO + 6
+                ]
                 exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
-                found = output[z, :, corner:corner + 6, corner:corner + 6]
+                found = output[z, :, corner : corner + 6, corner : corner + 6]
                 self.assertLessEqual(np.abs(found - exact * 255).max(), 0.51, (z, corner))
 
     def flow(self, daemon):
         """Returns what the model's calls have received, computed and sent, by /metrics."""
-        return {name: daemon.metric(f"znni_{name}_total", model="net")
-                for name in ("patches", "output_voxels", "received_bytes", "sent_bytes")}
+        return {
+            name: daemon.metric(f"znni_{name}_total", model="net")
+            for name in ("patches", "output_voxels", "received_bytes", "sent_bytes")
+        }
 
     def test_a_volume_larger_than_its_memory(self):
         volume = self.volume((160, 400, 300))  # 18 MiB in, 33 MiB out, through 24 MiB
@@ -204,21 +214,40 @@ class FlowTest(unittest.TestCase):
     def infer(self, daemon, folder, *more, output="out.npy"):
         """Starts the client's program on in.npy."""
         return subprocess.Popen(
-            [ZNNID.with_name("znni"), "infer", "--server", daemon.url, "-m", "net", "-i", f"{folder}/in.npy", "-o",
-             f"{folder}/{output}", "--dtype", "uint8", "--no-progress", "--json", *more],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                ZNNID.with_name("znni"),
+                "infer",
+                "--server",
+                daemon.url,
+                "-m",
+                "net",
+                "-i",
+                f"{folder}/in.npy",
+                "-o",
+                f"{folder}/{output}",
+                "--dtype",
+                "uint8",
+                "--no-progress",
+                "--json",
+                *more,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def expect_exact(self, volume, output, y, x):
         """Compares rows and columns of plane 20 with the exact output, to the half that rounding takes."""
-        window = volume[20:21 + HALO, y.start:y.stop + HALO, x.start:x.stop + HALO]
+        window = volume[20 : 21 + HALO, y.start : y.stop + HALO, x.start : x.stop + HALO]
         exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
         self.assertLessEqual(np.abs(output[20, :, y, x] - exact * 255).max(), 0.51, (y, x))
 
     def wait_for_a_recorded_part(self, daemon, client):
         """Waits until a part's stream has ended and the next one's job has begun, before which the client records the
         part; or until the client has ended."""
-        while client.poll() is None and (daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0
-                                         or daemon.metric("znni_jobs") == 0):
+        while client.poll() is None and (
+            daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0 or daemon.metric("znni_jobs") == 0
+        ):
             time.sleep(0.01)
 
     def test_a_killed_client_loses_no_recorded_part(self):
@@ -239,8 +268,13 @@ class FlowTest(unittest.TestCase):
     def test_a_wide_volume_goes_in_parts(self):
         """The run is interrupted in the middle and continues."""
         volume = self.volume((60, 800, 800))
-        header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
-                                       extent=messages.Extent(z=60, y=800, x=800))
+        header = messages.VolumeHeader(
+            model_name="net",
+            datatype="UINT8",
+            output_datatype="UINT8",
+            channels=1,
+            extent=messages.Extent(z=60, y=800, x=800),
+        )
         with self.daemon() as daemon, daemon.channel() as channel, tempfile.TemporaryDirectory() as folder:
             np.save(f"{folder}/in.npy", volume)
             told = services.VolumesStub(channel).Outlook(header)
@@ -318,10 +352,16 @@ class FlowTest(unittest.TestCase):
         """Bytes of input and of output pass 2^31, and nothing is allocated for them."""
         with self.daemon() as daemon, daemon.channel() as channel:
             for z in (BIG // 2500 - 1, BIG // 2500, BIG // 2500 + 1, 2 * BIG // 2500):
-                header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
-                                               extent=messages.Extent(z=z, y=50, x=50))
+                header = messages.VolumeHeader(
+                    model_name="net",
+                    datatype="UINT8",
+                    output_datatype="UINT8",
+                    channels=1,
+                    extent=messages.Extent(z=z, y=50, x=50),
+                )
                 call = services.VolumesStub(channel).Infer(
-                    itertools.chain([messages.VolumeRequest(header=header)], self.never()))
+                    itertools.chain([messages.VolumeRequest(header=header)], self.never())
+                )
                 accepted = next(call).accepted
                 self.assertEqual((accepted.extent.z, accepted.extent.y), (z - HALO, 41))
                 call.cancel()

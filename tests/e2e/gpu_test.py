@@ -11,10 +11,9 @@ import time
 import unittest
 import unittest.mock
 
+import nets
 import numpy as np
 import tritonclient.grpc as triton
-
-import nets
 from dense_test import BOUND, volume_for
 from harness import LONGEST_START, Daemon
 
@@ -42,9 +41,27 @@ class GpuTest(unittest.TestCase):
     def make_plan(cls, repository, *flags):
         """Makes a plan for both, beside the model, and returns its file."""
         plan = pathlib.Path(repository) / MODEL / "1" / "plan.pbtxt"
-        subprocess.run([PLANNER, "--model", plan.with_name("model.onnx"), "--mem", "300M", "--strategy", "cpu-gpu",
-                        "--plugin", PLUGIN, "--gpu-mem", "512K", "--output", plan, *flags], check=True,
-                       stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_STATE_HOME=cls.folder.name))
+        subprocess.run(
+            [
+                PLANNER,
+                "--model",
+                plan.with_name("model.onnx"),
+                "--mem",
+                "300M",
+                "--strategy",
+                "cpu-gpu",
+                "--plugin",
+                PLUGIN,
+                "--gpu-mem",
+                "512K",
+                "--output",
+                plan,
+                *flags,
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            env=dict(os.environ, XDG_STATE_HOME=cls.folder.name),
+        )
         # The simulated GPU is slow, so the tests make its rung the fastest of the plan.
         before, split, rest = plan.read_text().partition("rung {")
         plan.write_text(before + split + re.sub(r"\n  seconds: \S+", "\n  seconds: 1e-09", rest, count=1))
@@ -114,9 +131,11 @@ class GpuTest(unittest.TestCase):
             self.assertEqual(len(said), 1, daemon.log)
 
     def test_wrong_flags_end_it_in_one_line(self):
-        cases = [(("--plugin", "nowhere.so"), "nowhere.so: no such module"),
-                 (("--plugin", PLUGIN, "--gpu-mem", "1G"), "has 256.00 MiB"),
-                 (("--gpu-mem", "much"), "much")]
+        cases = [
+            (("--plugin", "nowhere.so"), "nowhere.so: no such module"),
+            (("--plugin", PLUGIN, "--gpu-mem", "1G"), "has 256.00 MiB"),
+            (("--gpu-mem", "much"), "much"),
+        ]
         for arguments, part in cases:
             with self.subTest(arguments):
                 daemon = Daemon(self.repository, *arguments)
@@ -148,8 +167,10 @@ class GpuTest(unittest.TestCase):
             if "this one goes on without it" in daemon.logged("the GPU is lost to this process")[0]:
                 return False
             self.assertEqual(daemon.wait(), 75, daemon.log)
-            for part in ("the GPU is lost to this process, and no retry mends that",
-                         "this process ends, for another one to use the GPU"):
+            for part in (
+                "the GPU is lost to this process, and no retry mends that",
+                "this process ends, for another one to use the GPU",
+            ):
                 self.assertEqual(sum(part in line for line in daemon.log), 1, daemon.log)
             return True
 
@@ -170,10 +191,25 @@ class GpuTest(unittest.TestCase):
         note = "engines are those for a description"
         with self.failing_daemon("ZNNI_SIM_NOTE", note) as daemon:
             self.assertEqual(len(daemon.logged(note)), 1, daemon.log)
-        done = subprocess.run([PLANNER, "--model", self.plan.with_name("model.onnx"), "--mem", "300M", "--strategy",
-                               "cpu-gpu", "--plugin", PLUGIN, "--gpu-mem", "512K"], check=True, text=True,
-                              capture_output=True,
-                              env=dict(os.environ, XDG_STATE_HOME=self.folder.name, ZNNI_SIM_NOTE=note))
+        done = subprocess.run(
+            [
+                PLANNER,
+                "--model",
+                self.plan.with_name("model.onnx"),
+                "--mem",
+                "300M",
+                "--strategy",
+                "cpu-gpu",
+                "--plugin",
+                PLUGIN,
+                "--gpu-mem",
+                "512K",
+            ],
+            check=True,
+            text=True,
+            capture_output=True,
+            env=dict(os.environ, XDG_STATE_HOME=self.folder.name, ZNNI_SIM_NOTE=note),
+        )
         self.assertEqual(done.stderr.count(f"planner: {note}\n"), 1, done.stderr)
 
     def test_a_gpu_that_does_not_open_is_replaced_and_said(self):
@@ -219,6 +255,7 @@ class GpuTest(unittest.TestCase):
                         self.ask(client)
                 except Exception as error:  # pylint: disable=broad-except
                     failed.append(error)
+
             threads = [threading.Thread(target=call) for _ in range(3)]
             for thread in threads:
                 thread.start()

@@ -27,19 +27,44 @@ class Daemon:
     models are served, or with ready=False only until it listens. No connection of another process takes a port of an
     `address` that only this test uses."""
 
-    def __init__(self, repository, *arguments, address="127.0.0.1", port=0, metrics_port=0, mem="1G", ready=True,
-                 environment=None, plans=None, open_files=None):
+    def __init__(
+        self,
+        repository,
+        *arguments,
+        address="127.0.0.1",
+        port=0,
+        metrics_port=0,
+        mem="1G",
+        ready=True,
+        environment=None,
+        plans=None,
+        open_files=None,
+    ):
         self.ready = ready
         self.address = address
         self.folder = tempfile.TemporaryDirectory()
-        command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{PLANS.name}/{mem}",
-                   "--grpc-address", address, "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
-                   *arguments]
+        command = [
+            ZNNID,
+            "--model-repository",
+            repository,
+            "--plan-dir",
+            plans or f"{PLANS.name}/{mem}",
+            "--grpc-address",
+            address,
+            "--grpc-port",
+            str(port),
+            "--metrics-port",
+            str(metrics_port),
+            "--mem",
+            mem,
+            *arguments,
+        ]
         if open_files:
             command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
         environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state", **(environment or {}))
-        self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
-                                        env=environment)
+        self.process = subprocess.Popen(
+            [str(word) for word in command], stderr=subprocess.PIPE, text=True, env=environment
+        )
         self.log = []
         self.port = None
         self.metrics_port = None
@@ -101,8 +126,9 @@ class Daemon:
 
     def channel(self):
         """Returns a bare channel without limits on messages."""
-        return grpc.insecure_channel(self.url, [("grpc.max_receive_message_length", -1),
-                                                ("grpc.max_send_message_length", -1)])
+        return grpc.insecure_channel(
+            self.url, [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+        )
 
     def page(self, path):
         """Returns (status, text) of a page of the metrics port."""
@@ -153,8 +179,10 @@ def memory_left():
     """Returns the bytes that processes here may still take: the system's, and those of a container that has less."""
     with open("/proc/meminfo", encoding="ascii") as facts:
         left = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
-    for most, taken, cached in (("memory.max", "memory.current", "inactive_file"),
-                                ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file")):
+    for most, taken, cached in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
+    ):
         limit, used = pathlib.Path("/sys/fs/cgroup", most), pathlib.Path("/sys/fs/cgroup", taken)
         statistics = limit.with_name("memory.stat")
         if not (limit.exists() and used.exists() and statistics.exists()) or limit.read_text() == "max\n":
@@ -167,11 +195,14 @@ def memory_left():
 def volumes_stubs():
     """Generates and returns (messages, services) of proto/volumes.proto."""
     from grpc_tools import protoc
+
     folder = tempfile.mkdtemp()
-    code = protoc.main(["protoc", f"-I{ROOT}", f"--python_out={folder}", f"--grpc_python_out={folder}",
-                        "proto/volumes.proto"])
+    code = protoc.main(
+        ["protoc", f"-I{ROOT}", f"--python_out={folder}", f"--grpc_python_out={folder}", "proto/volumes.proto"]
+    )
     if code != 0:
         raise RuntimeError("protoc failed on proto/volumes.proto")
     sys.path.insert(0, folder)
     from proto import volumes_pb2, volumes_pb2_grpc
+
     return volumes_pb2, volumes_pb2_grpc

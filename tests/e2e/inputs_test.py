@@ -13,10 +13,9 @@ import onnxruntime
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 import znni
-from onnx import TensorProto, helper
-
 from harness import ZNNID, Daemon
 from normalised_test import instance_norm
+from onnx import TensorProto, helper
 from padded_test import Graph
 
 ZNNI = ZNNID.parent / "znni"
@@ -28,7 +27,8 @@ def with_tensors(graph, inputs, *outputs):
     model = graph.model(outputs[0])
     for name in inputs:
         model.graph.input.append(
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", graph.images[name], "z", "y", "x"]))
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", graph.images[name], "z", "y", "x"])
+        )
     for name in outputs[1:]:
         shape = ["n", graph.images[name], "pz", "py", "px"]
         model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
@@ -106,7 +106,8 @@ class InputsTest(unittest.TestCase):
             (cls.work / "models" / name / "1").mkdir(parents=True)
             onnx.save(model, cls.work / "models" / name / "1/model.onnx")
         (cls.work / "models/bound/config.pbtxt").write_text(
-            'parameters { key: "window" value { string_value: "10,12,14" } }')
+            'parameters { key: "window" value { string_value: "10,12,14" } }'
+        )
         cls.daemon = Daemon(cls.work / "models", "--allow-client-shm", mem="512M").wait_ready()
         cls.client = cls.daemon.client()
 
@@ -148,10 +149,13 @@ class InputsTest(unittest.TestCase):
         short = {**volumes, "mask": volumes["mask"][:, :, 1:]}
         more = {**volumes, "more": volumes["mask"]}
         wide = {**volumes, "mask": volumes["flow"]}
-        cases = [(tensors[:-1], "input 'input' is missing"), (tensors + tensors[:1], "input 'flow' found twice"),
-                 (tensors_of(more), "input 'more' found, expected 'input' or 'mask' or"),
-                 (tensors_of(wide), r"input 'mask': shape \[1,3,8,9,10\] found, expected"),
-                 (tensors_of(short), r"input 'mask': shape \[1,1,7,9,10\] found, expected batch and extents")]
+        cases = [
+            (tensors[:-1], "input 'input' is missing"),
+            (tensors + tensors[:1], "input 'flow' found twice"),
+            (tensors_of(more), "input 'more' found, expected 'input' or 'mask' or"),
+            (tensors_of(wide), r"input 'mask': shape \[1,3,8,9,10\] found, expected"),
+            (tensors_of(short), r"input 'mask': shape \[1,1,7,9,10\] found, expected batch and extents"),
+        ]
         for wrong, message in cases:
             with self.assertRaisesRegex(triton.InferenceServerException, message):
                 self.client.infer("late", wrong)
@@ -161,10 +165,13 @@ class InputsTest(unittest.TestCase):
         self.assertEqual([(tensor.name, tensor.shape[1]) for tensor in told], [("input", 2), ("mask", 1), ("flow", 3)])
         config = self.client.get_model_config("late").config.input
         self.assertEqual([(tensor.name, tensor.dims[1]) for tensor in config], [("input", 2), ("mask", 1), ("flow", 3)])
-        checked = subprocess.run([PLANNER, "check", self.work / "models/late/1/model.onnx", "--json"],
-                                 check=True, capture_output=True)
-        self.assertEqual(json.loads(checked.stdout)["inputs"],
-                         [{"name": tensor.name, "channels": tensor.shape[1]} for tensor in told])
+        checked = subprocess.run(
+            [PLANNER, "check", self.work / "models/late/1/model.onnx", "--json"], check=True, capture_output=True
+        )
+        self.assertEqual(
+            json.loads(checked.stdout)["inputs"],
+            [{"name": tensor.name, "channels": tensor.shape[1]} for tensor in told],
+        )
 
     def test_over_http(self):
         """As numbers, as bytes, and some as these and some as those."""
@@ -190,7 +197,7 @@ class InputsTest(unittest.TestCase):
         tensors = tensors_of(volumes)
         for tensor, (name, offset) in zip(tensors, (("mask", 0), ("input", volumes["mask"].nbytes))):
             data = volumes[name].tobytes()
-            memory.buf[offset:offset + len(data)] = data
+            memory.buf[offset : offset + len(data)] = data
             tensor.set_shared_memory("both", len(data), offset)
             self.assert_answer(self.client.infer("early", tensors), exact)
 
@@ -198,8 +205,22 @@ class InputsTest(unittest.TestCase):
         volumes = volumes_of(self.models["late"], (40, 41, 52))
         exact = np.concatenate(list(expected(self.models["late"], volumes).values()), 1)[0]
         np.save(self.work / "in.npy", np.concatenate(list(volumes.values()), 1)[0])
-        subprocess.run([ZNNI, "infer", "-m", "late", "-i", self.work / "in.npy", "-o", self.work / "out.npy",
-                        "--server", self.daemon.url], check=True, capture_output=True)
+        subprocess.run(
+            [
+                ZNNI,
+                "infer",
+                "-m",
+                "late",
+                "-i",
+                self.work / "in.npy",
+                "-o",
+                self.work / "out.npy",
+                "--server",
+                self.daemon.url,
+            ],
+            check=True,
+            capture_output=True,
+        )
         self.assert_near(np.load(self.work / "out.npy"), exact)
 
     def test_a_dictionary_in_python(self):

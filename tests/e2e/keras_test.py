@@ -6,9 +6,8 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
-
 from harness import Daemon
+from onnx import TensorProto, helper
 from padded_test import Graph, expected, infer, integers
 
 FIXED = (16, 8, 24)
@@ -17,10 +16,17 @@ FIXED = (16, 8, 24)
 def model_of(graph, extents, outputs):
     """The model: an input [1][extents][f], and outputs [1][extents][f]."""
     value = helper.make_tensor_value_info
-    shape = lambda f: [1, *(extents or ["z", "y", "x"]), f]
-    body = helper.make_graph(graph.nodes, "net", [value("input", TensorProto.FLOAT, shape(graph.images["input"]))],
-                             [value(name, TensorProto.FLOAT, shape(graph.images[name])) for name in outputs],
-                             graph.tensors)
+
+    def shape(f):
+        return [1, *(extents or ["z", "y", "x"]), f]
+
+    body = helper.make_graph(
+        graph.nodes,
+        "net",
+        [value("input", TensorProto.FLOAT, shape(graph.images["input"]))],
+        [value(name, TensorProto.FLOAT, shape(graph.images[name])) for name in outputs],
+        graph.tensors,
+    )
     model = helper.make_model(body, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     return model

@@ -12,13 +12,11 @@ import threading
 import time
 import unittest
 
-import grpc
+import nets
 import numpy as np
 import tritonclient.grpc as triton
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-
-import nets
 from harness import ZNNID, Daemon
 
 # Limit for messages with volumes that take a while.
@@ -151,7 +149,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(daemon.wait(), 0)
         thread.join()
         self.assertNotIsInstance(replies[0], Exception, replies)
-        self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
+        self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241**3 * 4)
 
     def test_sigterm_does_not_wait_for_an_idle_stream(self):
         daemon = self.daemon("--exit-timeout-secs", "1000").wait_ready()
@@ -224,16 +222,21 @@ class LifecycleTest(unittest.TestCase):
         return subprocess.run([ZNNID, *arguments], capture_output=True, text=True, timeout=60)
 
     def test_wrong_use_is_one_line(self):
-        for arguments in ((), ("--model-repository", self.repository.name, "--mem", "much"),
-                          ("--model-repository", self.repository.name, "--what")):
+        for arguments in (
+            (),
+            ("--model-repository", self.repository.name, "--mem", "much"),
+            ("--model-repository", self.repository.name, "--what"),
+        ):
             result = self.run_once(*arguments)
             self.assertEqual(result.returncode, 2)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
     def test_a_system_without_threads_is_one_line(self):
         """Stacks are larger than the address space, so no thread can be started."""
+
         def no_threads():
             resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+
         for program in ([ZNNID, "--model-repository", self.repository.name], [ZNNID.parent / "znni", "status"]):
             result = subprocess.run(program, capture_output=True, text=True, timeout=60, preexec_fn=no_threads)
             self.assertEqual(result.returncode, 1, result.stderr)
@@ -245,7 +248,9 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn("1.00 MiB", result.stderr)
-        result = self.run_once("--model-repository", self.repository.name, "--mem", "512M", "--max-request-bytes", "128M")
+        result = self.run_once(
+            "--model-repository", self.repository.name, "--mem", "512M", "--max-request-bytes", "128M"
+        )
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         for number in ("512.00 MiB", "128.00 MiB", "at least 854.00 MiB", "--max-request-bytes of at most 76.00 MiB"):
@@ -270,11 +275,18 @@ class LifecycleTest(unittest.TestCase):
 
     def test_check_config_reads_the_files_of_every_model(self):
         whole = pathlib.Path(self.repository.name, "net", "1", "model.onnx").read_bytes()
-        files = {"truncated/1/model.onnx": whole[:len(whole) // 2], "empty/1/model.onnx": b"",
-                 "fileless/1/notes.txt": b"", "versionless/network.onnx": whole,
-                 "configured/1/model.onnx": whole, "configured/config.pbtxt": b"name: ",
-                 "renamed/1/model.onnx": whole, "renamed/config.pbtxt": b"name: 'other'",
-                 "good/1/model.onnx": whole, "lost+found/notes.txt": b""}
+        files = {
+            "truncated/1/model.onnx": whole[: len(whole) // 2],
+            "empty/1/model.onnx": b"",
+            "fileless/1/notes.txt": b"",
+            "versionless/network.onnx": whole,
+            "configured/1/model.onnx": whole,
+            "configured/config.pbtxt": b"name: ",
+            "renamed/1/model.onnx": whole,
+            "renamed/config.pbtxt": b"name: 'other'",
+            "good/1/model.onnx": whole,
+            "lost+found/notes.txt": b"",
+        }
         with tempfile.TemporaryDirectory() as repository:
             for name, content in files.items():
                 pathlib.Path(repository, name).parent.mkdir(parents=True, exist_ok=True)

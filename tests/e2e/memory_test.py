@@ -8,16 +8,15 @@ import tempfile
 import threading
 import unittest
 
+import nets
 import numpy as np
 import onnx
 import tritonclient.grpc as triton
-
-import nets
 from harness import ZNNID, Daemon
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-import peak_rss  # noqa: E402
+import peak_rss
 
 SLACK = 64 << 20
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -101,8 +100,10 @@ class MemoryTest(unittest.TestCase):
                     resident[number] = daemon.memory("VmRSS")
                 most = daemon.memory("VmHWM")
                 self.assertEqual(client.get_inference_statistics("net").model_stats[0].inference_count, 1000)
-        print(f"--mem 256M: {resident[300] >> 20} MiB after 300 requests, {resident[1000] >> 20} after 1000, "
-              f"peak {most >> 20}")
+        print(
+            f"--mem 256M: {resident[300] >> 20} MiB after 300 requests, {resident[1000] >> 20} after 1000, "
+            f"peak {most >> 20}"
+        )
         self.assertLessEqual(most, 256 << 20)
         self.assertLessEqual(resident[1000] - resident[300], 16 << 20)
 
@@ -128,8 +129,13 @@ def save_maps(repository, layers, outside=None):
         return nets.save(net, repository, "net")
     folder = pathlib.Path(repository) / "net" / "1"
     folder.mkdir(parents=True)
-    return onnx.save(nets.export(net), folder / "model.onnx", save_as_external_data=True, location=outside,
-                     all_tensors_to_one_file=True)
+    return onnx.save(
+        nets.export(net),
+        folder / "model.onnx",
+        save_as_external_data=True,
+        location=outside,
+        all_tensors_to_one_file=True,
+    )
 
 
 def widen(repository, count):

@@ -13,14 +13,15 @@ from onnx import TensorProto, helper, numpy_helper
 @dataclasses.dataclass
 class Node:
     """op: Conv, MaxPool, AveragePool, BatchNormalization, Add, Concat, Slice, Softmax or an activation's name."""
+
     op: str
     inputs: list
     output: str
     weights: list = dataclasses.field(default_factory=list)
-    k: tuple = ()         # kernel or window
-    stride: tuple = ()    # of poolings
+    k: tuple = ()  # kernel or window
+    stride: tuple = ()  # of poolings
     dilation: tuple = ()  # of convolutions
-    begin: tuple = ()     # voxels that a Slice removes
+    begin: tuple = ()  # voxels that a Slice removes
     end: tuple = ()
     alpha: float = 0.0
 
@@ -56,8 +57,14 @@ class Net:
         bias = 0.1 * rng.standard_normal(f_out)
         fov, stride = self.reach[source]
         fov = tuple(v + (a - 1) * d * s for v, a, d, s in zip(fov, k, dilation, stride))
-        node = Node("Conv", [source], self._name("conv"), [weights.astype(np.float32), bias.astype(np.float32)],
-                    k=tuple(k), dilation=tuple(dilation))
+        node = Node(
+            "Conv",
+            [source],
+            self._name("conv"),
+            [weights.astype(np.float32), bias.astype(np.float32)],
+            k=tuple(k),
+            dilation=tuple(dilation),
+        )
         return self.add(node, f_out, (fov, stride))
 
     def pool(self, window, stride=None, op="MaxPool"):
@@ -76,8 +83,9 @@ class Net:
         """Adds a batch normalisation with plausible statistics."""
         f = self.images[self.last]
         weights = [rng.uniform(0.5, 1.5, f), rng.normal(0, 0.1, f), rng.normal(0, 0.1, f), rng.uniform(0.5, 1.5, f)]
-        return self.add(Node("BatchNormalization", [self.last], self._name("bn"),
-                             [w.astype(np.float32) for w in weights]), f)
+        return self.add(
+            Node("BatchNormalization", [self.last], self._name("bn"), [w.astype(np.float32) for w in weights]), f
+        )
 
     def join(self, op, sources):
         """Adds an Add or Concat of values with equal reach."""
@@ -110,8 +118,10 @@ class Net:
 def _attributes(node, dilated, stride):
     rank = len(stride)
     if node.op == "Conv":
-        return {"kernel_shape": node.k,
-                "dilations": [d * s for d, s in zip(node.dilation, stride)] if dilated else node.dilation}
+        return {
+            "kernel_shape": node.k,
+            "dilations": [d * s for d, s in zip(node.dilation, stride)] if dilated else node.dilation,
+        }
     if node.op == "MaxPool" and dilated:
         return {"kernel_shape": node.k, "dilations": stride, "strides": [1] * rank}
     if node.op in ("MaxPool", "AveragePool"):
@@ -137,8 +147,9 @@ def _operator(net, node, dilated):
     if op == "Slice":
         step = stride if dilated else (1,) * net.rank
         ends = [-e * s if e else np.iinfo(np.int64).max for e, s in zip(node.end, step)]
-        weights = [np.array(v, np.int64) for v in ([b * s for b, s in zip(node.begin, step)], ends,
-                                                   range(2, 2 + net.rank))]
+        weights = [
+            np.array(v, np.int64) for v in ([b * s for b, s in zip(node.begin, step)], ends, range(2, 2 + net.rank))
+        ]
     names = [f"{node.output}.{i}" for i in range(len(weights))]
     tensors = [numpy_helper.from_array(w, name) for w, name in zip(weights, names)]
     return helper.make_node(op, [*node.inputs, *names], [node.output], name=node.output, **attributes), tensors
@@ -151,11 +162,15 @@ def export(net, dilated=False):
         operator, initializers = _operator(net, node, dilated)
         operators.append(operator)
         tensors += initializers
-    extents = ["z", "y", "x"][-net.rank:]
+    extents = ["z", "y", "x"][-net.rank :]
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
-        operators, "net", [value("input", TensorProto.FLOAT, ["n", net.f_in, *extents])],
-        [value(net.last, TensorProto.FLOAT, ["n", net.f_out, *(f"out_{e}" for e in extents)])], tensors)
+        operators,
+        "net",
+        [value("input", TensorProto.FLOAT, ["n", net.f_in, *extents])],
+        [value(net.last, TensorProto.FLOAT, ["n", net.f_out, *(f"out_{e}" for e in extents)])],
+        tensors,
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
     model.ir_version = 8
     return model
@@ -174,8 +189,9 @@ def run_dilated(net, volume):
     """Returns the dense output by ONNX Runtime, float32, [N,C,...]."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(export(net, dilated=True).SerializeToString(), options,
-                                           providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        export(net, dilated=True).SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     return session.run(None, {"input": volume})[0]
 
 
@@ -257,8 +273,9 @@ def _random_chain(rng):
 def dense_work(net, extent):
     """Returns the multiplications of the dense output."""
     voxels = np.prod([float(n) for n in extent])
-    return sum(voxels * np.prod(n.k) * net.images[n.inputs[0]] * net.images[n.output]
-               for n in net.nodes if n.op == "Conv")
+    return sum(
+        voxels * np.prod(n.k) * net.images[n.inputs[0]] * net.images[n.output] for n in net.nodes if n.op == "Conv"
+    )
 
 
 def random_net(seed, most_fov=64, most_work=4e9):
@@ -363,8 +380,17 @@ SAME_CONFIG = 'parameters { key: "input_scale" value { string_value: "0.00392156
 def same_net():
     """Returns a net that returns its input."""
     net = Net(1)
-    net.add(Node("Conv", ["input"], "same", [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
-                 k=(1, 1, 1), dilation=(1, 1, 1)), 1)
+    net.add(
+        Node(
+            "Conv",
+            ["input"],
+            "same",
+            [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
+            k=(1, 1, 1),
+            dilation=(1, 1, 1),
+        ),
+        1,
+    )
     return net
 
 

@@ -1,5 +1,5 @@
-"""Networks that normalise or pool over their whole window give what ONNX Runtime computes of it; of volumes of other extents
-they give the weighted mean of what it computes of overlapping windows."""
+"""Networks that normalise or pool over their whole window give what ONNX Runtime computes of it; of volumes of other
+extents they give the weighted mean of what it computes of overlapping windows."""
 
 import itertools
 import json
@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 import tritonclient.grpc as triton
 import znni
-
 from harness import ZNNID, Daemon
 from padded_test import Graph, expected, infer, integers
 from volumes_test import collect, messages, requests, services
@@ -27,8 +26,9 @@ OTHERS = ((29, 37, 23), (19, 9, 31))  # the second is smaller than the window al
 
 def parameters(**values):
     """A config.pbtxt."""
-    return "".join(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n'
-                   for key, value in values.items())
+    return "".join(
+        f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in values.items()
+    )
 
 
 CONFIG = parameters(window="12,16,20")
@@ -46,8 +46,13 @@ def group_norm(graph, source, groups):
     """A group normalisation as PyTorch exports it, and a ReLU."""
     f = graph.images[source]
     flat = graph.add("Reshape", [source], groups, [integers(0, groups, -1)])
-    norm = graph.add("InstanceNormalization", [flat], groups,
-                     [np.ones(groups, np.float32), np.zeros(groups, np.float32)], epsilon=1e-5)
+    norm = graph.add(
+        "InstanceNormalization",
+        [flat],
+        groups,
+        [np.ones(groups, np.float32), np.zeros(groups, np.float32)],
+        epsilon=1e-5,
+    )
     back = graph.add("Reshape", [norm, graph.add("Shape", [source], 0)], f)
     scale, shift = graph.rng.uniform(0.5, 1.5, (f, 1, 1, 1)), graph.rng.normal(0, 0.5, (f, 1, 1, 1))
     scaled = graph.add("Mul", [back], f, [scale.astype(np.float32)])
@@ -155,13 +160,27 @@ class NormalisedTest(unittest.TestCase):
         cls.model = normalised()
         save(cls.model, cls.folder / "models", "named", CONFIG)
         save(declaring(cls.model, WINDOW), cls.folder / "models", "declared")
-        save(cls.model, cls.folder / "models", "even",
-             CONFIG + parameters(window_overlap=0.25, window_weight="constant"))
+        save(
+            cls.model, cls.folder / "models", "even", CONFIG + parameters(window_overlap=0.25, window_weight="constant")
+        )
         save(shrinking(), cls.folder / "models", "shrinking", CONFIG)
         save(excited(), cls.folder / "models", "excited", CONFIG)
         planned = save(cls.model, cls.folder / "models", "planned")
-        subprocess.run([PLANNER, "--model", planned / "model.onnx", "--mem", "512M", "--volume", "12,16,20", "--output",
-                        planned / "plan.pbtxt"], check=True, capture_output=True)
+        subprocess.run(
+            [
+                PLANNER,
+                "--model",
+                planned / "model.onnx",
+                "--mem",
+                "512M",
+                "--volume",
+                "12,16,20",
+                "--output",
+                planned / "plan.pbtxt",
+            ],
+            check=True,
+            capture_output=True,
+        )
         cls.daemon = Daemon(cls.folder / "models", mem="512M")
         cls.daemon.__enter__()
 
@@ -181,9 +200,25 @@ class NormalisedTest(unittest.TestCase):
     def infer_by_client(self, volume, *options):
         """`znni infer` of [Z,Y,X], to out.npy."""
         np.save(self.folder / "in.npy", volume)
-        return subprocess.run([ZNNI, "infer", "-m", "named", "-i", self.folder / "in.npy", "-o", self.folder / "out.npy",
-                               "--overwrite", "--server", self.daemon.url, *options], capture_output=True, text=True,
-                              check=False)
+        return subprocess.run(
+            [
+                ZNNI,
+                "infer",
+                "-m",
+                "named",
+                "-i",
+                self.folder / "in.npy",
+                "-o",
+                self.folder / "out.npy",
+                "--overwrite",
+                "--server",
+                self.daemon.url,
+                *options,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def test_messages(self):
         volume = noise(WINDOW)
@@ -198,7 +233,7 @@ class NormalisedTest(unittest.TestCase):
         with self.daemon.client() as client:
             found = infer(client, "named", volumes)
         for i in range(3):
-            self.assert_equal_to(expected(self.model, volumes[i:i + 1]), found[i:i + 1], i)
+            self.assert_equal_to(expected(self.model, volumes[i : i + 1]), found[i : i + 1], i)
 
     def test_volumes(self):
         """Through `znni infer`: a volume of the window's extent, and boxes of a larger one, which are those of its
@@ -212,7 +247,7 @@ class NormalisedTest(unittest.TestCase):
         for box in ((4, 16, 0, 16, 10, 30), (4, 17, 0, 20, 0, 30), (18, 20, 5, 6, 2, 9)):
             ran = self.infer_by_client(large[0, 0], "--bbox", "{}:{},{}:{},{}:{}".format(*box))
             self.assertEqual(ran.returncode, 0, ran.stderr)
-            exact = whole[:, box[0]:box[1], box[2]:box[3], box[4]:box[5]]
+            exact = whole[:, box[0] : box[1], box[2] : box[3], box[4] : box[5]]
             self.assert_equal_to(exact, np.load(self.folder / "out.npy"), box)
 
     def infer_by_stream(self, name, volume):
@@ -265,8 +300,9 @@ class NormalisedTest(unittest.TestCase):
     def header(self, extent, model="named", **fields):
         """The status of a stream that ends behind its header."""
         z, y, x = extent
-        header = messages.VolumeHeader(model_name=model, datatype="FP32", channels=1,
-                                       extent=messages.Extent(z=z, y=y, x=x), **fields)
+        header = messages.VolumeHeader(
+            model_name=model, datatype="FP32", channels=1, extent=messages.Extent(z=z, y=y, x=x), **fields
+        )
         with self.daemon.channel() as channel:
             with self.assertRaises(grpc.RpcError) as refused:
                 list(services.VolumesStub(channel).Infer(iter([messages.VolumeRequest(header=header)])))
@@ -294,8 +330,12 @@ class NormalisedTest(unittest.TestCase):
         """The Python client's regions are those of the whole output."""
         rng = np.random.default_rng(11)
         with znni.Client(self.daemon.url) as client:
-            for name, extent in (("named", (31, 16, 53)), ("even", (29, 37, 20)), ("shrinking", (33, 20, 41)),
-                                 ("excited", (30, 11, 47))):
+            for name, extent in (
+                ("named", (31, 16, 53)),
+                ("even", (29, 37, 20)),
+                ("shrinking", (33, 20, 41)),
+                ("excited", (30, 11, 47)),
+            ):
                 volume = noise(extent)[0, 0]
                 for pad in ("none", "reflect"):
                     whole = client.predict(name, volume, pad=pad, progress=False)
@@ -310,9 +350,12 @@ class NormalisedTest(unittest.TestCase):
         """It says how windows lie, and what is the smallest volume."""
         with self.daemon.client() as client:
             for name, least, overlap, weight in (
-                    ("named", "1,1,1", "0.5", "gaussian"), ("declared", "1,1,1", "0.5", "gaussian"),
-                    ("planned", "1,1,1", "0.5", "gaussian"), ("even", "1,1,1", "0.25", "constant"),
-                    ("shrinking", "12,16,20", "0.5", "gaussian")):
+                ("named", "1,1,1", "0.5", "gaussian"),
+                ("declared", "1,1,1", "0.5", "gaussian"),
+                ("planned", "1,1,1", "0.5", "gaussian"),
+                ("even", "1,1,1", "0.25", "constant"),
+                ("shrinking", "12,16,20", "0.5", "gaussian"),
+            ):
                 metadata = client.get_model_metadata(name)
                 self.assertEqual(list(metadata.inputs[0].shape), [-1, 1, -1, -1, -1])
                 self.assertEqual(list(metadata.outputs[0].shape), [-1, 3, -1, -1, -1])
@@ -390,8 +433,9 @@ class WindowTest(unittest.TestCase):
 
     def test_the_check_names_the_window(self):
         declared = save(declaring(normalised(), WINDOW), self.models, "declared") / "model.onnx"
-        self.assertRegex(self.planner("check", declared).stdout,
-                         r"\n  window +12x16x20\n  volumes +any, by overlapping windows\n")
+        self.assertRegex(
+            self.planner("check", declared).stdout, r"\n  window +12x16x20\n  volumes +any, by overlapping windows\n"
+        )
         net = save(normalised(), self.models, "net") / "model.onnx"
         self.assertRegex(self.planner("check", net).stdout, r"\n  window +of one extent for each plan: --volume, or ")
 

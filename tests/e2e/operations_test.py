@@ -10,10 +10,9 @@ import time
 import unittest
 
 import grpc
+import nets
 import numpy as np
 import tritonclient.grpc as triton
-
-import nets
 from harness import ZNNID, Daemon, volumes_stubs
 
 MODEL = "net"
@@ -53,7 +52,7 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual(daemon.metric("znni_refusals_total", reason="malformed"), 1)
             self.assertEqual(daemon.metric("znni_refusals_total"), 1)
             self.assertEqual(daemon.metric("znni_job_bytes"), 0)
-            self.assertEqual(daemon.metric("znni_output_voxels_total", model=MODEL), 5 ** 3)
+            self.assertEqual(daemon.metric("znni_output_voxels_total", model=MODEL), 5**3)
             self.assertEqual(daemon.metric("znni_request_compute_seconds_count", model=MODEL), 1)
             self.assertGreater(daemon.metric("znni_memory_budget_bytes", pool="models"), 0)
             self.assertGreater(daemon.metric("znni_model_memory_bytes", model=MODEL), 0)
@@ -89,9 +88,11 @@ class OperationsTest(unittest.TestCase):
             with Daemon(f"{folder}/models", plans=f"{folder}/plans", ready=False) as daemon:
                 planning = r"planning within \S+ \S+ for \d+ s: \d+ of \d+ (smaller )?patches looked at, .* so far"
                 told = f"model 'deep' is still loading: {planning}"
-                asks = [(lambda: self.status(daemon).stdout, "(?m)^deep: LOADING " + planning),
-                        (lambda: self.status(daemon, "--model", "deep").stderr, told),
-                        (lambda: daemon.page("/readyz")[1], told)]
+                asks = [
+                    (lambda: self.status(daemon).stdout, "(?m)^deep: LOADING " + planning),
+                    (lambda: self.status(daemon, "--model", "deep").stderr, told),
+                    (lambda: daemon.page("/readyz")[1], told),
+                ]
                 while asks:
                     asks = [(ask, wanted) for ask, wanted in asks if not re.search(wanted, ask())]
                     status, page = daemon.page("/readyz")
@@ -125,26 +126,71 @@ class OperationsTest(unittest.TestCase):
         def openssl(*words):
             subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
 
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-                "-subj", "/CN=test authority")
+        openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.pem",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=test authority",
+        )
         (folder / "names.cnf").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
         for name in ("server", "client"):
-            openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
-                    f"/CN={name}")
-            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
-                    f"{name}.pem", "-days", "2", "-extfile", "names.cnf")
+            openssl(
+                "req",
+                "-newkey",
+                "rsa:2048",
+                "-nodes",
+                "-keyout",
+                f"{name}.key",
+                "-out",
+                f"{name}.csr",
+                "-subj",
+                f"/CN={name}",
+            )
+            openssl(
+                "x509",
+                "-req",
+                "-in",
+                f"{name}.csr",
+                "-CA",
+                "ca.pem",
+                "-CAkey",
+                "ca.key",
+                "-CAcreateserial",
+                "-out",
+                f"{name}.pem",
+                "-days",
+                "2",
+                "-extfile",
+                "names.cnf",
+            )
         return folder
 
     def tls_client(self, daemon, folder, own=False):
         """Returns a stock client that knows the authority; if `own`, with its own certificate."""
-        mine = {"private_key": str(folder / "client.key"), "certificate_chain": str(folder / "client.pem")} if own else {}
-        return triton.InferenceServerClient(daemon.url.replace("127.0.0.1", "localhost"), ssl=True,
-                                            root_certificates=str(folder / "ca.pem"), **mine)
+        mine = (
+            {"private_key": str(folder / "client.key"), "certificate_chain": str(folder / "client.pem")} if own else {}
+        )
+        return triton.InferenceServerClient(
+            daemon.url.replace("127.0.0.1", "localhost"), ssl=True, root_certificates=str(folder / "ca.pem"), **mine
+        )
 
     def status(self, daemon, *words):
         """Runs `znni status`."""
-        return subprocess.run([ZNNID.with_name("znni"), "status", "--server", daemon.url.replace("127.0.0.1", "localhost"),
-                               *words], capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            [ZNNID.with_name("znni"), "status", "--server", daemon.url.replace("127.0.0.1", "localhost"), *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def test_tls_and_mutual_tls(self):
         folder = self.make_certificates()
@@ -156,12 +202,20 @@ class OperationsTest(unittest.TestCase):
                 infer(client)
             with daemon.client() as plain, self.assertRaises(triton.InferenceServerException):
                 plain.is_server_live()
-        with Daemon(self.repository, "--grpc-use-ssl-mutual", *server, "--grpc-root-cert", folder / "ca.pem",
-                    ready=False) as daemon:
+        with Daemon(
+            self.repository, "--grpc-use-ssl-mutual", *server, "--grpc-root-cert", folder / "ca.pem", ready=False
+        ) as daemon:
             with self.tls_client(daemon, folder, own=True) as client:
                 self.assertTrue(client.is_server_live())
-            own = self.status(daemon, "--tls-root-cert", folder / "ca.pem", "--tls-cert", folder / "client.pem",
-                              "--tls-key", folder / "client.key")
+            own = self.status(
+                daemon,
+                "--tls-root-cert",
+                folder / "ca.pem",
+                "--tls-cert",
+                folder / "client.pem",
+                "--tls-key",
+                folder / "client.key",
+            )
             self.assertIn(MODEL, own.stdout)
             unknown = self.status(daemon, "--tls-root-cert", folder / "ca.pem")
             self.assertNotEqual(unknown.returncode, 0)
@@ -173,8 +227,10 @@ class OperationsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as repository:
             for name in ("first", "second"):
                 nets.save(nets.small_net(1), repository, name)
-            with Daemon(repository, "--model-control-mode", "explicit", "--load-model", "first") as daemon, \
-                    daemon.client() as client:
+            with (
+                Daemon(repository, "--model-control-mode", "explicit", "--load-model", "first") as daemon,
+                daemon.client() as client,
+            ):
                 states = {model.name: model.state for model in client.get_model_repository_index().models}
                 self.assertEqual(states, {"first": "READY", "second": "UNAVAILABLE"})
                 client.load_model("second")
@@ -236,8 +292,12 @@ class NonfiniteTest(unittest.TestCase):
         cls.net = nets.small_net(1)
         repository = f"{cls.folder.name}/models"
         nets.save(cls.net, repository, "strict")
-        nets.save(cls.net, repository, "mended",
-                  config='parameters { key: "input_nonfinite" value { string_value: "0.5" } }\n')
+        nets.save(
+            cls.net,
+            repository,
+            "mended",
+            config='parameters { key: "input_nonfinite" value { string_value: "0.5" } }\n',
+        )
         cls.daemon = Daemon(repository).wait_ready()
 
     @classmethod
@@ -262,9 +322,25 @@ class NonfiniteTest(unittest.TestCase):
         """Runs the client's program on a file. Returns the finished process and the output's path."""
         np.save(f"{self.folder.name}/in.npy", volume)
         output = pathlib.Path(self.folder.name) / f"{model}.npy"
-        done = subprocess.run([ZNNID.with_name("znni"), "infer", "--server", self.daemon.url, "-m", model, "-i",
-                               f"{self.folder.name}/in.npy", "-o", output, "--no-progress", *more],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [
+                ZNNID.with_name("znni"),
+                "infer",
+                "--server",
+                self.daemon.url,
+                "-m",
+                model,
+                "-i",
+                f"{self.folder.name}/in.npy",
+                "-o",
+                output,
+                "--no-progress",
+                *more,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         return done, output
 
     def expect_mended(self, volume, output):

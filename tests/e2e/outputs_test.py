@@ -13,10 +13,9 @@ import onnx
 import onnxruntime
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
-from onnx import TensorProto, helper
-
 from harness import LONGEST_START, ZNNID, Daemon
 from normalised_test import instance_norm
+from onnx import TensorProto, helper
 from padded_test import Graph
 
 ZNNI = ZNNID.parent / "znni"
@@ -112,9 +111,16 @@ class OutputsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.work = pathlib.Path(cls.folder.name)
-        cls.models = {"heads": heads(), "valid": valid(), "coarse": coarse(), "supervised": supervised(),
-                      "deep": supervised(normalises=True), "uneven": uneven(), "chosen": uneven(),
-                      "bound": bound()}
+        cls.models = {
+            "heads": heads(),
+            "valid": valid(),
+            "coarse": coarse(),
+            "supervised": supervised(),
+            "deep": supervised(normalises=True),
+            "uneven": uneven(),
+            "chosen": uneven(),
+            "bound": bound(),
+        }
         for name, model in cls.models.items():
             (cls.work / "models" / name / "1").mkdir(parents=True)
             onnx.save(model, cls.work / "models" / name / "1/model.onnx")
@@ -156,8 +162,9 @@ class OutputsTest(unittest.TestCase):
         volume = self.volume(1, 1, 13, 14, 15)
         exact = expected(self.models["heads"], volume)
         names = list(exact)[:0:-1]
-        answer = self.client.infer("heads", [tensor_of(volume)],
-                                   outputs=[triton.InferRequestedOutput(name) for name in names])
+        answer = self.client.infer(
+            "heads", [tensor_of(volume)], outputs=[triton.InferRequestedOutput(name) for name in names]
+        )
         self.assertEqual([output.name for output in answer.get_response().outputs], names)
         for name in names:
             self.assert_near(answer.as_numpy(name), exact[name])
@@ -167,17 +174,22 @@ class OutputsTest(unittest.TestCase):
     def test_the_net_tells_them(self):
         told = self.client.get_model_metadata("heads").outputs
         self.assertEqual([output.shape[1] for output in told], [3, 2, 6])
-        checked = subprocess.run([PLANNER, "check", self.work / "models/heads/1/model.onnx", "--json"],
-                                 check=True, capture_output=True)
-        self.assertEqual(json.loads(checked.stdout)["outputs"],
-                         [{"name": output.name, "channels": output.shape[1]} for output in told])
+        checked = subprocess.run(
+            [PLANNER, "check", self.work / "models/heads/1/model.onnx", "--json"], check=True, capture_output=True
+        )
+        self.assertEqual(
+            json.loads(checked.stdout)["outputs"],
+            [{"name": output.name, "channels": output.shape[1]} for output in told],
+        )
 
     def test_over_http(self):
         volume = self.volume(1, 1, 4, 5, 6)
         exact = expected(self.models["heads"], volume)
         inputs = [{"name": "input", "datatype": "FP32", "shape": list(volume.shape), "data": volume.ravel().tolist()}]
-        request = urllib.request.Request(f"http://127.0.0.1:{self.daemon.metrics_port}/v2/models/heads/infer",
-                                         json.dumps({"inputs": inputs}).encode())
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.daemon.metrics_port}/v2/models/heads/infer",
+            json.dumps({"inputs": inputs}).encode(),
+        )
         with urllib.request.urlopen(request) as answer:
             outputs = json.loads(answer.read())["outputs"]
         self.assertEqual([output["name"] for output in outputs], list(exact))
@@ -207,8 +219,10 @@ class OutputsTest(unittest.TestCase):
         exact = expected(self.models["heads"], volume)
         (self.work / "reloaded/heads/1").mkdir(parents=True)
         onnx.save(self.models["heads"], self.work / "reloaded/heads/1/model.onnx")
-        with Daemon(self.work / "reloaded", "--model-control-mode", "explicit", mem="512M", ready=False) as daemon, \
-                daemon.client() as client:
+        with (
+            Daemon(self.work / "reloaded", "--model-control-mode", "explicit", mem="512M", ready=False) as daemon,
+            daemon.client() as client,
+        ):
             for names in (list(exact)[:1], list(exact)[:0:-1], list(exact)[1:]):
                 (self.work / "reloaded/heads/config.pbtxt").write_text(parameter("outputs", ",".join(names)))
                 client.load_model("heads")
@@ -221,8 +235,22 @@ class OutputsTest(unittest.TestCase):
     def test_a_stream_has_all_channels(self):
         volume = self.volume(60, 41, 52)
         np.save(self.work / "in.npy", volume)
-        subprocess.run([ZNNI, "infer", "-m", "heads", "-i", self.work / "in.npy", "-o", self.work / "out.npy",
-                        "--server", self.daemon.url], check=True, capture_output=True)
+        subprocess.run(
+            [
+                ZNNI,
+                "infer",
+                "-m",
+                "heads",
+                "-i",
+                self.work / "in.npy",
+                "-o",
+                self.work / "out.npy",
+                "--server",
+                self.daemon.url,
+            ],
+            check=True,
+            capture_output=True,
+        )
         exact = expected(self.models["heads"], volume[None, None])
         self.assert_near(np.load(self.work / "out.npy"), np.concatenate(list(exact.values()), 1)[0])
 
@@ -253,10 +281,12 @@ class OutputsTest(unittest.TestCase):
         properties = json.loads(self.daemon.page("/v2/models/supervised")[1])["properties"]
         self.assertEqual(properties["output_strides"], "2,2,2;1,1,1;4,4,4")
         self.assertNotIn("output_stride", properties)
-        checked = subprocess.run([PLANNER, "check", self.work / "models/supervised/1/model.onnx", "--json"],
-                                 check=True, capture_output=True)
-        self.assertEqual([output["stride"] for output in json.loads(checked.stdout)["outputs"]],
-                         [[2] * 3, [1] * 3, [4] * 3])
+        checked = subprocess.run(
+            [PLANNER, "check", self.work / "models/supervised/1/model.onnx", "--json"], check=True, capture_output=True
+        )
+        self.assertEqual(
+            [output["stride"] for output in json.loads(checked.stdout)["outputs"]], [[2] * 3, [1] * 3, [4] * 3]
+        )
         volume = self.volume(1, 1, 20, 24, 28)
         answer = self.client.infer("supervised", [tensor_of(volume)])
         exact = expected(self.models["supervised"], volume)
@@ -267,8 +297,22 @@ class OutputsTest(unittest.TestCase):
     def test_deep_supervision_in_a_stream(self):
         volume = self.volume(60, 44, 52)
         np.save(self.work / "in.npy", volume)
-        subprocess.run([ZNNI, "infer", "-m", "supervised", "-i", self.work / "in.npy", "-o", self.work / "deep.npy",
-                        "--server", self.daemon.url], check=True, capture_output=True)
+        subprocess.run(
+            [
+                ZNNI,
+                "infer",
+                "-m",
+                "supervised",
+                "-i",
+                self.work / "in.npy",
+                "-o",
+                self.work / "deep.npy",
+                "--server",
+                self.daemon.url,
+            ],
+            check=True,
+            capture_output=True,
+        )
         exact = expected(self.models["supervised"], volume[None, None])
         for found, values in zip(np.split(np.load(self.work / "deep.npy"), 3), exact.values()):
             self.assert_repeated(found[None], values)

@@ -10,9 +10,8 @@ import onnx
 import onnxruntime
 import tritonclient.grpc as triton
 import znni
-from onnx import TensorProto, helper, numpy_helper
-
 from harness import ZNNID, Daemon
+from onnx import TensorProto, helper, numpy_helper
 
 ZNNI = ZNNID.parent / "znni"
 PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied")
@@ -41,31 +40,55 @@ class Graph:
         tensors = [self.rng.normal(0, scale, (f, read, *k)), self.rng.normal(0, 0.3, f)]
         border = [(n - 1) * dilation // 2 for n in k]
         pads = pads or {"pads": border * 2}
-        return self.add("Conv", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
-                        dilations=[dilation] * len(k), strides=[stride] * len(k), group=group, **pads)
+        return self.add(
+            "Conv",
+            [source],
+            f,
+            [t.astype(np.float32) for t in tensors],
+            kernel_shape=k,
+            dilations=[dilation] * len(k),
+            strides=[stride] * len(k),
+            group=group,
+            **pads,
+        )
 
     def transposed(self, source, f, k, stride, group=1, **pads):
         """A transposed convolution."""
         scale = 1 / np.sqrt(self.images[source] // group * np.prod(k) / stride ** len(k) / 2)
         tensors = [self.rng.normal(0, scale, (self.images[source], f // group, *k)), self.rng.normal(0, 0.3, f)]
-        return self.add("ConvTranspose", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
-                        strides=[stride] * len(k), group=group, **pads)
+        return self.add(
+            "ConvTranspose",
+            [source],
+            f,
+            [t.astype(np.float32) for t in tensors],
+            kernel_shape=k,
+            strides=[stride] * len(k),
+            group=group,
+            **pads,
+        )
 
     def normalised(self, source):
         """A batch normalisation and a ReLU."""
         f = self.images[source]
-        statistics = [self.rng.uniform(0.5, 1.5, f), self.rng.normal(0, 1, f), self.rng.normal(0, 1, f),
-                      self.rng.uniform(0.5, 1.5, f)]
+        statistics = [
+            self.rng.uniform(0.5, 1.5, f),
+            self.rng.normal(0, 1, f),
+            self.rng.normal(0, 1, f),
+            self.rng.uniform(0.5, 1.5, f),
+        ]
         norm = self.add("BatchNormalization", [source], f, [t.astype(np.float32) for t in statistics])
         return self.add("Relu", [norm], f)
 
     def model(self, last):
         """The model that ends with `last`."""
         value, extents = helper.make_tensor_value_info, ["z", "y", "x"]
-        graph = helper.make_graph(self.nodes, "net",
-                                  [value("input", TensorProto.FLOAT, ["n", self.images["input"], *extents])],
-                                  [value(last, TensorProto.FLOAT, ["n", self.images[last], *(f"o{e}" for e in extents)])],
-                                  self.tensors)
+        graph = helper.make_graph(
+            self.nodes,
+            "net",
+            [value("input", TensorProto.FLOAT, ["n", self.images["input"], *extents])],
+            [value(last, TensorProto.FLOAT, ["n", self.images[last], *(f"o{e}" for e in extents)])],
+            self.tensors,
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
         model.ir_version = 8
         return model
@@ -82,10 +105,20 @@ def meshnet():
 def activated():
     """Activations behind padded convolutions and max poolings: operators, and modules of several nodes."""
     graph, last = Graph(8, 1), "input"
-    number = lambda value: np.array(value, np.float32)
-    for op, numbers, words in (("Gelu", [], {}), ("Gelu", [], {"approximate": "tanh"}), ("Mish", [], {}),
-                               ("HardSwish", [], {}), ("Softplus", [], {}), ("Selu", [], {}),
-                               ("Clip", [number(0), number(1)], {}), ("Clip", [number(-0.5), number(1.5)], {})):
+
+    def number(value):
+        return np.array(value, np.float32)
+
+    for op, numbers, words in (
+        ("Gelu", [], {}),
+        ("Gelu", [], {"approximate": "tanh"}),
+        ("Mish", [], {}),
+        ("HardSwish", [], {}),
+        ("Softplus", [], {}),
+        ("Selu", [], {}),
+        ("Clip", [number(0), number(1)], {}),
+        ("Clip", [number(-0.5), number(1.5)], {}),
+    ):
         last = graph.add(op, [graph.conv(last, 4, (1, 3, 3))], 4, numbers, **words)
     last = graph.add("MaxPool", [last], 4, kernel_shape=[3] * 3, pads=[1] * 6)
     x = graph.conv(last, 4)
@@ -107,10 +140,15 @@ def residual():
     for _ in range(2):
         inner = graph.add("Relu", [graph.conv(last, 6)], 6)
         last = graph.add("Relu", [graph.add("Add", [last, graph.conv(inner, 6)], 6)], 6)
-    statistics = [graph.rng.uniform(0.5, 1.5, 6), graph.rng.normal(0, 1, 6), graph.rng.normal(0, 1, 6),
-                  graph.rng.uniform(0.5, 1.5, 6)]
-    normal = graph.add("BatchNormalization", [graph.add("Elu", [last], 6)], 6,
-                       [s.astype(np.float32) for s in statistics])
+    statistics = [
+        graph.rng.uniform(0.5, 1.5, 6),
+        graph.rng.normal(0, 1, 6),
+        graph.rng.normal(0, 1, 6),
+        graph.rng.uniform(0.5, 1.5, 6),
+    ]
+    normal = graph.add(
+        "BatchNormalization", [graph.add("Elu", [last], 6)], 6, [s.astype(np.float32) for s in statistics]
+    )
     both = graph.add("Concat", [normal, graph.conv(normal, 3, (3, 1, 3))], 9, axis=1)
     return graph.model(graph.add("Sigmoid", [graph.conv(both, 2, (3, 3, 3))], 2))
 
@@ -158,13 +196,19 @@ def nearest():
     low = graph.add("MaxPool", [skip], 5, kernel_shape=[3] * 3, strides=[2] * 3, pads=[1] * 6)
     low = graph.add("Relu", [graph.conv(low, 5)], 5)
     graph.tensors.append(numpy_helper.from_array(np.array([1, 1, 2, 2, 2], np.float32), "scales"))
-    up = graph.add("Resize", [low, "", "scales"], 5, mode="nearest", nearest_mode="floor",
-                   coordinate_transformation_mode="asymmetric")
+    up = graph.add(
+        "Resize",
+        [low, "", "scales"],
+        5,
+        mode="nearest",
+        nearest_mode="floor",
+        coordinate_transformation_mode="asymmetric",
+    )
     return graph.model(graph.conv(graph.add("Add", [skip, up], 5), 2))
 
 
 def linear():
-    """Two linear upsamplings, one of y and x alone; what they read is padded with zeros for others; period 4 of y, x."""
+    """Two linear upsamplings, one of y and x alone; what they read is padded with zeros; period 4 of y, x."""
     graph, skips, last = Graph(7, 1), [], "input"
     for stride in (2, [1, 2, 2]):
         last = graph.normalised(graph.conv(last, 4))
@@ -214,14 +258,23 @@ def copied():
     low = graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3)
     up = graph.transposed(low, 4, (1, 1, 1), 2)  # one voxel less than the skipped branch
     up = graph.add("Pad", [up], 4, [np.array([0, 0, 1, 1, 0, 0, 0, 0, 0, 1], np.int64)])
-    wide = graph.add("Pad", [graph.add("Cast", [up], 4, to=TensorProto.FLOAT)], 7,
-                     [np.array([0, 1, 0, 0, 0, 0, 2, 0, 0, 0], np.int64)])
+    wide = graph.add(
+        "Pad",
+        [graph.add("Cast", [up], 4, to=TensorProto.FLOAT)],
+        7,
+        [np.array([0, 1, 0, 0, 0, 0, 2, 0, 0, 0], np.int64)],
+    )
     some = graph.add("Slice", [skip], 3, [np.array([1], np.int64), np.array([4], np.int64), np.array([1], np.int64)])
     first = graph.add("Split", [wide], 2, [np.array([2, 5], np.int64)], axis=1)
     graph.nodes[-1].output.append("rest")
     graph.images["rest"] = 5
-    smooth = graph.add("AveragePool", [graph.add("Pad", ["rest"], 5, [np.array([0, 0, 1, 0, 1, 0, 0, 0, 1, 0], np.int64)])],
-                       5, kernel_shape=[2] * 3, strides=[1] * 3)
+    smooth = graph.add(
+        "AveragePool",
+        [graph.add("Pad", ["rest"], 5, [np.array([0, 0, 1, 0, 1, 0, 0, 0, 1, 0], np.int64)])],
+        5,
+        kernel_shape=[2] * 3,
+        strides=[1] * 3,
+    )
     both = graph.add("Concat", [some, first, smooth], 10, axis=1)
     return graph.model(graph.conv(both, 2))
 
@@ -237,8 +290,14 @@ def resized_to(graph, low, skip):
     others = graph.add("Slice", [graph.add("Shape", [low], 0)], 0, [integers(0), integers(2)])
     spatial = graph.add("Slice", [graph.add("Shape", [skip], 0)], 0, [integers(2), integers(99)])
     sizes = graph.add("Concat", [others, graph.add("Cast", [spatial], 0, to=TensorProto.INT64)], 0, axis=0)
-    return graph.add("Resize", [low, "", "", sizes], f, mode="nearest", nearest_mode="floor",
-                     coordinate_transformation_mode="asymmetric")
+    return graph.add(
+        "Resize",
+        [low, "", "", sizes],
+        f,
+        mode="nearest",
+        nearest_mode="floor",
+        coordinate_transformation_mode="asymmetric",
+    )
 
 
 def middle_of(graph, skip, inner):
@@ -297,10 +356,20 @@ class PaddedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
-                      "strided": strided(), "nearest": nearest(), "linear": linear(),
-                      "shaped": shaped(), "grouped": grouped(), "gated": gated(),
-                      "copied": copied(), "activated": activated()}
+        cls.models = {
+            "meshnet": meshnet(),
+            "residual": residual(),
+            "uneven": uneven(),
+            "unet": unet(),
+            "strided": strided(),
+            "nearest": nearest(),
+            "linear": linear(),
+            "shaped": shaped(),
+            "grouped": grouped(),
+            "gated": gated(),
+            "copied": copied(),
+            "activated": activated(),
+        }
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)
@@ -354,8 +423,11 @@ class PaddedTest(unittest.TestCase):
         np.save(folder / "in.npy", volume)
         for name in ("meshnet", "uneven", "unet", "nearest", "linear", "grouped", "gated"):
             out = folder / f"{name}.npy"
-            subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server",
-                            self.daemon.url], check=True, capture_output=True)
+            subprocess.run(
+                [ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server", self.daemon.url],
+                check=True,
+                capture_output=True,
+            )
             exact = expected(self.models[name], volume[None, None])
             self.assert_equal_to(exact[0], np.load(out), name)
 
@@ -364,8 +436,10 @@ class PaddedTest(unittest.TestCase):
         volume = np.zeros((1, 1, 8, 9, 8), np.float32)
         with self.daemon.client() as client, self.assertRaises(triton.InferenceServerException) as refused:
             infer(client, "unet", volume)
-        self.assertIn("the volume has 9 voxels along y; the network's strides need steps of 4, here 8 or 12",
-                      str(refused.exception))
+        self.assertIn(
+            "the volume has 9 voxels along y; the network's strides need steps of 4, here 8 or 12",
+            str(refused.exception),
+        )
 
     def test_boxes(self):
         """Boxes of `znni infer` are those of the Python client, and leave no record behind."""
@@ -375,11 +449,28 @@ class PaddedTest(unittest.TestCase):
         np.save(folder / "box.npy", volume)
         with znni.Client(self.daemon.url) as client:
             for name in ("meshnet", "unet", "shaped"):
-                subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "box.npy", "-o", folder / f"{name}_box.npy",
-                                "--bbox", "3:30,20:47,5:50", "--server", self.daemon.url], check=True,
-                               capture_output=True)
+                subprocess.run(
+                    [
+                        ZNNI,
+                        "infer",
+                        "-m",
+                        name,
+                        "-i",
+                        folder / "box.npy",
+                        "-o",
+                        folder / f"{name}_box.npy",
+                        "--bbox",
+                        "3:30,20:47,5:50",
+                        "--server",
+                        self.daemon.url,
+                    ],
+                    check=True,
+                    capture_output=True,
+                )
                 found = np.load(folder / f"{name}_box.npy")
-                np.testing.assert_array_equal(found, client.predict(name, volume, roi="3:30,20:47,5:50", progress=False))
+                np.testing.assert_array_equal(
+                    found, client.predict(name, volume, roi="3:30,20:47,5:50", progress=False)
+                )
                 whole = client.predict(name, volume, progress=False)
                 extent = found.shape[-3:]
                 exact = whole[(..., *(slice(a, a + n) for a, n in zip((3, 20, 5), extent)))]

@@ -5,18 +5,16 @@ import queue
 import tempfile
 import unittest
 
-import grpc
+import nets
 import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.grpc.aio as triton_aio
 import tritonclient.utils.shared_memory as shared
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from harness import Daemon
 from tritonclient.grpc import service_pb2 as wire
 from tritonclient.grpc import service_pb2_grpc as services
-
-import nets
-from harness import Daemon
 
 MODEL = "net"
 SERVICE = "inference.GRPCInferenceService"
@@ -56,8 +54,9 @@ class ProtocolTest(unittest.TestCase):
     def test_threads(self):
         replies = queue.Queue()
         for _ in range(4):
-            self.client.async_infer(MODEL, [tensor_of(self.volume)],
-                                    callback=lambda result, error: replies.put((result, error)))
+            self.client.async_infer(
+                MODEL, [tensor_of(self.volume)], callback=lambda result, error: replies.put((result, error))
+            )
         for _ in range(4):
             result, error = replies.get(timeout=120)
             self.assertIsNone(error)
@@ -78,8 +77,9 @@ class ProtocolTest(unittest.TestCase):
         with self.daemon.client() as client:
             client.start_stream(callback=lambda result, error: replies.put((result, error)))
             for name in (MODEL, "none", MODEL):
-                client.async_stream_infer(name, [tensor_of(self.volume)], request_id=name,
-                                          enable_empty_final_response=True)
+                client.async_stream_infer(
+                    name, [tensor_of(self.volume)], request_id=name, enable_empty_final_response=True
+                )
             outcomes = [replies.get(timeout=120) for _ in range(3)]
             client.stop_stream()
         for result, error in (outcomes[0], outcomes[2]):
@@ -106,7 +106,8 @@ class ProtocolTest(unittest.TestCase):
             result = self.client.infer(MODEL, [tensor], outputs=[wanted])
             self.assertEqual(list(result.get_output(self.output).shape), list(self.expected.shape))
             np.testing.assert_array_equal(
-                shared.get_contents_as_numpy(outside, np.float32, self.expected.shape), self.expected)
+                shared.get_contents_as_numpy(outside, np.float32, self.expected.shape), self.expected
+            )
             wanted.set_shared_memory("outside", self.expected.nbytes - 4)
             with self.assertRaises(triton.InferenceServerException) as caught:
                 self.client.infer(MODEL, [tensor], outputs=[wanted])
@@ -168,8 +169,9 @@ class ProtocolTest(unittest.TestCase):
             rises.append(getattr(after.inference_stats, field).count - getattr(before.inference_stats, field).count)
         self.assertEqual(set(rises), {3})
         times = after.inference_stats
-        self.assertEqual(times.success.ns, times.queue.ns + times.compute_input.ns + times.compute_infer.ns +
-                         times.compute_output.ns)
+        self.assertEqual(
+            times.success.ns, times.queue.ns + times.compute_input.ns + times.compute_infer.ns + times.compute_output.ns
+        )
 
     def test_a_request_of_several_volumes_is_one_success_and_as_many_inferences(self):
         with self.daemon.client() as client:
@@ -185,7 +187,9 @@ class ProtocolTest(unittest.TestCase):
         self.assertEqual(after.inference_count - before.inference_count, 3)
         executions = after.execution_count - before.execution_count
         self.assertIn(executions, (1, 2, 3))  # requests that share a patch run together
-        self.assertEqual(after.batch_stats[0].compute_infer.count - before.batch_stats[0].compute_infer.count, executions)
+        self.assertEqual(
+            after.batch_stats[0].compute_infer.count - before.batch_stats[0].compute_infer.count, executions
+        )
 
     def test_properties_tell_what_a_client_needs(self):
         with self.daemon.channel() as channel:
@@ -194,10 +198,11 @@ class ProtocolTest(unittest.TestCase):
             self.add_files(reflection, pool, SERVICE, set())
             service = pool.FindServiceByName(SERVICE)
             method = service.methods_by_name["ModelMetadata"]
-            ask = channel.unary_unary(f"/{SERVICE}/ModelMetadata",
-                                      request_serializer=lambda message: message.SerializeToString(),
-                                      response_deserializer=message_factory.GetMessageClass(
-                                          method.output_type).FromString)
+            ask = channel.unary_unary(
+                f"/{SERVICE}/ModelMetadata",
+                request_serializer=lambda message: message.SerializeToString(),
+                response_deserializer=message_factory.GetMessageClass(method.output_type).FromString,
+            )
             properties = ask(message_factory.GetMessageClass(method.input_type)(name=MODEL)).properties
         self.assertEqual(properties["field_of_view"], "10,10,10")
         self.assertEqual(properties["output_extent"], "input - field_of_view + 1")
@@ -208,8 +213,10 @@ class ProtocolTest(unittest.TestCase):
         """Adds the file of `symbol` and the files it needs, by the server's reflection."""
         ask = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
         reply = next(reflection.ServerReflectionInfo(iter([ask])))
-        files = [descriptor_pb2.FileDescriptorProto.FromString(data)
-                 for data in reply.file_descriptor_response.file_descriptor_proto]
+        files = [
+            descriptor_pb2.FileDescriptorProto.FromString(data)
+            for data in reply.file_descriptor_response.file_descriptor_proto
+        ]
         for file in sorted(files, key=lambda each: len(each.dependency)):
             if file.name not in known:
                 known.add(file.name)

@@ -16,13 +16,12 @@ import unittest
 from unittest import mock
 
 import h5py
+import nets
 import numpy as np
 import zarr
 import znni
-from znni.private_daemon import PrivateDaemon
-
-import nets
 from harness import LONGEST_START, ROOT, ZNNID, Daemon
+from znni.private_daemon import PrivateDaemon
 
 ZNNI = ZNNID.parent / "znni"
 
@@ -56,8 +55,21 @@ class PythonClientTest(unittest.TestCase):
     def infer(self, volume, *options):
         """Returns (summary, output) of `znni infer` for the same volume."""
         np.save(self.work / "in.npy", volume)
-        command = [ZNNI, "infer", "-m", "net", "-i", self.work / "in.npy", "-o", self.work / "out.npy", "--json",
-                   "--overwrite", "--server", self.daemon.url, *options]
+        command = [
+            ZNNI,
+            "infer",
+            "-m",
+            "net",
+            "-i",
+            self.work / "in.npy",
+            "-o",
+            self.work / "out.npy",
+            "--json",
+            "--overwrite",
+            "--server",
+            self.daemon.url,
+            *options,
+        ]
         ran = subprocess.run(command, check=True, capture_output=True)
         return json.loads(ran.stdout), np.load(self.work / "out.npy")
 
@@ -110,10 +122,14 @@ class PythonClientTest(unittest.TestCase):
         for version in (2, 3):
             group = zarr.open_group(self.work / f"in{version}.zarr", mode="w", zarr_format=version)
             group.create_array("s0", data=volume, chunks=(37, 50, 64))
-            transforms = [{"type": "scale", "scale": [40.0, 8.0, 8.0]},
-                          {"type": "translation", "translation": [400.0, 0.0, 16.0]}]
-            image = {"axes": [{"name": n, "type": "space", "unit": "nanometer"} for n in "zyx"],
-                     "datasets": [{"path": "s0", "coordinateTransformations": transforms}]}
+            transforms = [
+                {"type": "scale", "scale": [40.0, 8.0, 8.0]},
+                {"type": "translation", "translation": [400.0, 0.0, 16.0]},
+            ]
+            image = {
+                "axes": [{"name": n, "type": "space", "unit": "nanometer"} for n in "zyx"],
+                "datasets": [{"path": "s0", "coordinateTransformations": transforms}],
+            }
             group.attrs.update({"multiscales": [image]} if version == 2 else {"ome": {"multiscales": [image]}})
             for pad, origin in (("reflect", (5, 10, 20)), ("none", (9, 14, 24))):
                 out = self.work / f"out{version}{pad}.zarr"
@@ -125,9 +141,13 @@ class PythonClientTest(unittest.TestCase):
                 self.assertEqual(made["0"].chunks, (1, 64, 64, 64))
                 ome = made.attrs.get("ome", made.attrs)["multiscales"][0]
                 moved = [400.0 + 40 * origin[0], 8.0 * origin[1], 16.0 + 8 * origin[2]]
-                self.assertEqual(ome["datasets"][0]["coordinateTransformations"],
-                                 [{"type": "scale", "scale": [1.0, 40.0, 8.0, 8.0]},
-                                  {"type": "translation", "translation": [0.0, *moved]}])
+                self.assertEqual(
+                    ome["datasets"][0]["coordinateTransformations"],
+                    [
+                        {"type": "scale", "scale": [1.0, 40.0, 8.0, 8.0]},
+                        {"type": "translation", "translation": [0.0, *moved]},
+                    ],
+                )
                 self.assertEqual([axis["name"] for axis in ome["axes"]], ["c", "z", "y", "x"])
                 self.assertEqual(ome["axes"][1]["unit"], "nanometer")
                 notes = made.attrs["znni"]
@@ -168,6 +188,7 @@ class PythonClientTest(unittest.TestCase):
             if len(daemons) == 1 and done > total / 5:
                 daemons[0].stop(signal.SIGKILL)
                 daemons.append(Daemon(self.work / "models", port=port, **own))
+
         patient = znni.Client(daemons[0].url, retry_seconds=LONGEST_START)
         with patient as client, self.assertLogs("znni", "WARNING"):
             found = client.predict("same", volume, dtype="uint8", progress=kill)
@@ -195,8 +216,13 @@ class PythonClientTest(unittest.TestCase):
         self.refused(znni.InvalidError, "int64 found, expected uint8, uint16, float16 or", volume.astype(np.int64))
         self.refused(znni.InvalidError, "'int8' found, expected one of float32, float16, uint8", volume, dtype="int8")
         volume[7, 8, 9] = np.nan
-        self.refused(znni.InvalidError, "not finite is at channel 0, z 7, y 8, x 9 (nan)", volume, pad="reflect",
-                     roi="6:20,7:24,:")
+        self.refused(
+            znni.InvalidError,
+            "not finite is at channel 0, z 7, y 8, x 9 (nan)",
+            volume,
+            pad="reflect",
+            roi="6:20,7:24,:",
+        )
         out = self.work / "spoilt.npy"
         self.refused(znni.InvalidError, "nan", volume, output=out)
         self.assertEqual(list(self.work.glob("spoilt*")), [])
@@ -204,8 +230,12 @@ class PythonClientTest(unittest.TestCase):
     def test_memory_stays_bounded(self):
         """300 MB in and 300 MB out, in a process that may grow by half of one."""
         np.lib.format.open_memmap(self.work / "large.npy", "w+", np.uint8, (300, 1000, 1000))[:] = 7
-        ran = subprocess.run([sys.executable, __file__, "grow", self.daemon.url, self.work / "large.npy",
-                              self.work / "whole.npy"], capture_output=True, text=True, check=False)
+        ran = subprocess.run(
+            [sys.executable, __file__, "grow", self.daemon.url, self.work / "large.npy", self.work / "whole.npy"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertLess(int(ran.stdout), 150e6)
         whole = np.load(self.work / "whole.npy", mmap_mode="r")
@@ -228,8 +258,9 @@ class PrivateDaemonTest(unittest.TestCase):
             found = znni.predict(self.network, volume, mem="256M", dtype="uint8", progress=False)
             np.testing.assert_array_equal(found, volume)
             self.assertTrue(list((self.work / "state").rglob("*.plan.pbtxt")))
-            darker = znni.predict(self.network, volume, mem="256M", dtype="uint8", config={"input_scale": 0.5 / 255},
-                                  progress=False)
+            darker = znni.predict(
+                self.network, volume, mem="256M", dtype="uint8", config={"input_scale": 0.5 / 255}, progress=False
+            )
             self.assertLessEqual(np.abs(darker - volume / 2).max(), 0.5)
 
     def test_what_is_refused(self):
@@ -277,8 +308,13 @@ class PrivateDaemonTest(unittest.TestCase):
 
     def ends_with(self, number):
         """Sends the signal to a process that has a daemon, and waits until the daemon has ended, too."""
-        process = subprocess.Popen([sys.executable, __file__, "hold", self.network], stdout=subprocess.PIPE, text=True,
-                                   stderr=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        process = subprocess.Popen(
+            [sys.executable, __file__, "hold", self.network],
+            stdout=subprocess.PIPE,
+            text=True,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **self.environment},
+        )
         daemon = pathlib.Path(f"/proc/{int(process.stdout.readline())}/stat")
 
         def lives():
@@ -286,6 +322,7 @@ class PrivateDaemonTest(unittest.TestCase):
                 return ") Z " not in daemon.read_text()
             except (FileNotFoundError, ProcessLookupError):  # it may go between opening and reading
                 return False
+
         self.assertIn("(znnid)", daemon.read_text())
         process.send_signal(number)
         process.wait()

@@ -29,8 +29,13 @@ def literal(name, value):
 
 def request_headers(path):
     """Returns the header block of a gRPC call."""
-    return (b"\x83\x86" + literal(4, path) + literal(1, "localhost") + literal("te", "trailers")
-            + literal("content-type", "application/grpc"))
+    return (
+        b"\x83\x86"
+        + literal(4, path)
+        + literal(1, "localhost")
+        + literal("te", "trailers")
+        + literal("content-type", "application/grpc")
+    )
 
 
 def calls_left_open(path, first, count):
@@ -42,13 +47,17 @@ def calls_left_open(path, first, count):
 def calls_made(path, first, count):
     """The frames of `count` calls, each with an empty message."""
     headers = request_headers(path)
-    return b"".join(frame(HEADERS, END_HEADERS, 2 * number + 1, headers)
-                    + frame(DATA, END_STREAM, 2 * number + 1, bytes(5)) for number in range(first, first + count))
+    return b"".join(
+        frame(HEADERS, END_HEADERS, 2 * number + 1, headers) + frame(DATA, END_STREAM, 2 * number + 1, bytes(5))
+        for number in range(first, first + count)
+    )
 
 
 def calls_taken_back(path, first, count):
     """Returns the frames of `count` calls, each reset right after its headers."""
     headers = request_headers(path)
     reset = CANCEL.to_bytes(4, "big")
-    return b"".join(frame(HEADERS, END_HEADERS, 2 * number + 1, headers) + frame(RST_STREAM, 0, 2 * number + 1, reset)
-                    for number in range(first, first + count))
+    return b"".join(
+        frame(HEADERS, END_HEADERS, 2 * number + 1, headers) + frame(RST_STREAM, 0, 2 * number + 1, reset)
+        for number in range(first, first + count)
+    )

@@ -11,11 +11,10 @@ import unittest
 import urllib.error
 import urllib.request
 
+import nets
 import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.http as triton_http
-
-import nets
 from harness import Daemon
 
 MODEL = "net"
@@ -42,15 +41,21 @@ def post(daemon, body, headers=(), path=f"/v2/models/{MODEL}/infer"):
 
 def request_of(volume, datatype, **more):
     """Returns the JSON of a request whose voxels follow it."""
-    tensor = {"name": "input", "datatype": datatype, "shape": volume.shape, "parameters": {"binary_data_size": volume.nbytes}}
+    tensor = {
+        "name": "input",
+        "datatype": datatype,
+        "shape": volume.shape,
+        "parameters": {"binary_data_size": volume.nbytes},
+    }
     return json.dumps({"inputs": [tensor], **more}).encode()
 
 
 def post_binary(daemon, volume, datatype, headers=(), **parameters):
     """Returns (JSON, voxels) of the answer; voxels are bytes both ways."""
     head = request_of(volume, datatype, parameters={"binary_data_output": True, **parameters})
-    status, told, body = post(daemon, head + volume.tobytes(),
-                              {"Inference-Header-Content-Length": len(head), **dict(headers)})
+    status, told, body = post(
+        daemon, head + volume.tobytes(), {"Inference-Header-Content-Length": len(head), **dict(headers)}
+    )
     if status != 200:
         raise AssertionError(f"{status}: {body}")
     split = int(told["Inference-Header-Content-Length"])
@@ -69,8 +74,10 @@ class RestTest(unittest.TestCase):
         cls.http = triton_http.InferenceServerClient(f"127.0.0.1:{cls.daemon.metrics_port}")
         cls.output = cls.client.get_model_metadata(MODEL).outputs[0].name
         rng = np.random.default_rng(1)
-        cls.volumes = {name: (rng.random((2, 1, 14, 15, 16)) * (1 if name[0] == "F" else 200)).astype(kind)
-                       for name, kind in TYPES.items()}
+        cls.volumes = {
+            name: (rng.random((2, 1, 14, 15, 16)) * (1 if name[0] == "F" else 200)).astype(kind)
+            for name, kind in TYPES.items()
+        }
 
     @classmethod
     def tearDownClass(cls):
@@ -144,10 +151,10 @@ class RestTest(unittest.TestCase):
         tensor = tensor_of(self.volumes["FP32"], "FP32", triton_http)
         plain = self.http.infer(MODEL, [tensor], response_compression_algorithm="gzip")  # compression is optional
         self.assertEqual(plain.as_numpy(self.output).tobytes(), self.expected("FP32").tobytes())
-        half = self.http.infer(MODEL, [tensor_of(self.volumes["FP16"], "FP16", triton_http)],
-                               parameters={"output_datatype": "FP16"})
-        self.assertEqual(half.as_numpy(self.output).tobytes(),
-                         self.expected("FP16", output_datatype="FP16").tobytes())
+        half = self.http.infer(
+            MODEL, [tensor_of(self.volumes["FP16"], "FP16", triton_http)], parameters={"output_datatype": "FP16"}
+        )
+        self.assertEqual(half.as_numpy(self.output).tobytes(), self.expected("FP16", output_datatype="FP16").tobytes())
         with self.assertRaises(triton_http.InferenceServerException) as caught:
             self.http.infer("none", [tensor_of(self.volumes["FP32"], "FP32", triton_http)])
         self.assertIn("unknown model", caught.exception.message())
@@ -157,9 +164,11 @@ class RestTest(unittest.TestCase):
         volume = np.ones((1, 1, 130, 120, 120), np.uint8)  # curl does so from a megabyte on
         head = request_of(volume, "UINT8", parameters={"binary_data_output": True, "output_datatype": "UINT8"})
         with socket.create_connection(("127.0.0.1", self.daemon.metrics_port)) as client:
-            client.sendall(f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-                           f"Inference-Header-Content-Length: {len(head)}\r\nConnection: close\r\n"
-                           f"Content-Length: {len(head) + volume.nbytes}\r\n\r\n".encode())
+            client.sendall(
+                f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                f"Inference-Header-Content-Length: {len(head)}\r\nConnection: close\r\n"
+                f"Content-Length: {len(head) + volume.nbytes}\r\n\r\n".encode()
+            )
             answer = client.makefile("rb")
             self.assertTrue(answer.readline().startswith(b"HTTP/1.1 100 "))
             client.sendall(head + volume.tobytes())
@@ -173,7 +182,9 @@ class RestTest(unittest.TestCase):
         self.refused(400, "of the JSON", b"nonsense")
         self.refused(400, "expected an object", b"[]")
         self.refused(400, "0 inputs found, expected one", b"{}")
-        self.refused(400, "binary_data_size", head + volume.tobytes()[1:], {"Inference-Header-Content-Length": len(head)})
+        self.refused(
+            400, "binary_data_size", head + volume.tobytes()[1:], {"Inference-Header-Content-Length": len(head)}
+        )
         self.refused(400, "expected at most the length of the body", head, {"Inference-Header-Content-Length": 10**6})
         self.refused(404, "unknown model", b"{}", path="/v2/models/none/infer")
         self.refused(400, "expected a number", b"{}", path=f"/v2/models/{MODEL}/versions/x/infer")
@@ -218,7 +229,7 @@ class RestRulesTest(unittest.TestCase):
             self.assertEqual(daemon.page("/metrics")[0], 200)
             daemon.logged("models are not served over HTTP")
         with Daemon(self.repository, "--metrics-address", "0.0.0.0", "--http-infer", "on") as daemon:
-            self.assertEqual(len(post_binary(daemon, self.volume, "FP32")[1]), 2 * 4 * 5 ** 3)
+            self.assertEqual(len(post_binary(daemon, self.volume, "FP32")[1]), 2 * 4 * 5**3)
         with Daemon(self.repository, "--http-infer", "off") as daemon:
             self.assertEqual(post(daemon, b"{}")[0], 403)
 
@@ -232,18 +243,24 @@ class RestRulesTest(unittest.TestCase):
             self.assertEqual(daemon.page(f"/v2/models/{MODEL}")[0], 401)
             self.assertEqual(daemon.page("/v2/health/ready")[0], 200)
             headers = {"Authorization": f"Bearer {TOKEN}"}
-            self.assertEqual(len(post_binary(daemon, self.volume, "FP32", headers)[1]), 2 * 4 * 5 ** 3)
+            self.assertEqual(len(post_binary(daemon, self.volume, "FP32", headers)[1]), 2 * 4 * 5**3)
             self.assertEqual(daemon.metric("znni_refusals_total", reason="unauthenticated"), 1)
 
     # A byte of JSON, a digit or a comma, becomes two bytes of a float32, and empty lists far more.
     def test_memory_is_that_of_the_daemon(self):
         mem, largest = 512 << 20, 8 << 20
-        bodies = [b'{"inputs":[{"name":"input","datatype":"FP32","shape":[%d],"data":[0' % count +
-                  b",0" * (count - 1) + b"]}]}" for count in (largest // 2, largest // 4)]
-        bodies += [b'{"inputs":[' + b"{}," * (largest // 3) + b"{}]}",
-                   b'{"id":"' + b"x" * largest + b'"}',
-                   b'{"parameters":{"a":' + b"1" * largest + b"}}",
-                   b"[" * largest]
+        bodies = [
+            b'{"inputs":[{"name":"input","datatype":"FP32","shape":[%d],"data":[0' % count
+            + b",0" * (count - 1)
+            + b"]}]}"
+            for count in (largest // 2, largest // 4)
+        ]
+        bodies += [
+            b'{"inputs":[' + b"{}," * (largest // 3) + b"{}]}",
+            b'{"id":"' + b"x" * largest + b'"}',
+            b'{"parameters":{"a":' + b"1" * largest + b"}}",
+            b"[" * largest,
+        ]
         expected = [413, 400, 400, 400, 400, 400] * 2
         statuses = [None] * len(expected)
 
@@ -251,22 +268,26 @@ class RestRulesTest(unittest.TestCase):
             statuses[number] = post(daemon, body)[0]
 
         # All of them are one client, who has half of what 16 may have unless its connections are as many as all.
-        with Daemon(self.repository, "--max-connections", "64", "--max-connections-per-client", "64",
-                    mem="512M") as daemon:
-            threads = [threading.Thread(target=send, args=(daemon, number, body))
-                       for number, body in enumerate(bodies * 2)]
+        with Daemon(
+            self.repository, "--max-connections", "64", "--max-connections-per-client", "64", mem="512M"
+        ) as daemon:
+            threads = [
+                threading.Thread(target=send, args=(daemon, number, body)) for number, body in enumerate(bodies * 2)
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
             self.assertEqual(statuses, expected)
             self.assertLess(daemon.memory("VmHWM"), mem)
-            self.assertEqual(len(post_binary(daemon, self.volume, "FP32")[1]), 2 * 4 * 5 ** 3)
+            self.assertEqual(len(post_binary(daemon, self.volume, "FP32")[1]), 2 * 4 * 5**3)
 
     def test_it_ends_beside_a_client_that_sends_no_more(self):
         with Daemon(self.repository, "--exit-timeout-secs", "1") as daemon, socket.socket() as client:
             client.connect(("127.0.0.1", daemon.metrics_port))
-            client.sendall(f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{{".encode())
+            client.sendall(
+                f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{{".encode()
+            )
             self.assertEqual(post(daemon, b"x")[0], 400)
             self.assertEqual(daemon.stop(signal.SIGTERM), 0)
             lines = [line for line in daemon.log if "method=HttpInfer" in line]

@@ -9,9 +9,8 @@ import time
 import unittest
 
 import grpc
-import numpy as np
-
 import nets
+import numpy as np
 from harness import LONGEST_START, Daemon, volumes_stubs
 
 messages, services = volumes_stubs()
@@ -28,12 +27,19 @@ def names_of(volume):
 def requests(volume, model="net", chunk=CHUNK, output_datatype="", send=None):
     """Yields header and chunks of a volume [C,Z,Y,X], or only its first `send` bytes."""
     extent = messages.Extent(z=volume.shape[1], y=volume.shape[2], x=volume.shape[3])
-    yield messages.VolumeRequest(header=messages.VolumeHeader(
-        model_name=model, id="volume", datatype=names_of(volume), channels=volume.shape[0], extent=extent,
-        output_datatype=output_datatype))
+    yield messages.VolumeRequest(
+        header=messages.VolumeHeader(
+            model_name=model,
+            id="volume",
+            datatype=names_of(volume),
+            channels=volume.shape[0],
+            extent=extent,
+            output_datatype=output_datatype,
+        )
+    )
     data = np.ascontiguousarray(volume.transpose(1, 0, 2, 3)).tobytes()[:send]
     for offset in range(0, len(data), chunk):
-        yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=offset, data=data[offset:offset + chunk]))
+        yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=offset, data=data[offset : offset + chunk]))
 
 
 def collect(responses):
@@ -177,8 +183,9 @@ class VolumesTest(unittest.TestCase):
         # Without its last byte the job cannot end before the client does.
         for bytes_sent in (100_000, 4 * int(np.prod(LARGE)) - 1):
             before = self.failures()
-            client = subprocess.Popen([sys.executable, __file__, self.daemon.url, str(bytes_sent)],
-                                      stdout=subprocess.PIPE)
+            client = subprocess.Popen(
+                [sys.executable, __file__, self.daemon.url, str(bytes_sent)], stdout=subprocess.PIPE
+            )
             client.stdout.readline()  # it was accepted and has sent its bytes
             client.send_signal(signal.SIGKILL)
             client.wait()
@@ -208,6 +215,7 @@ class VolumesTest(unittest.TestCase):
 
 def be_killed(url, bytes_sent):
     """Sends so many bytes as a client, prints a line and waits to be killed."""
+
     def stream():
         yield from requests(np.zeros(LARGE, np.float32), send=bytes_sent)
         print("sent", flush=True)

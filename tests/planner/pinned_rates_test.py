@@ -41,8 +41,14 @@ CPU_BYTES_PER_SECOND, UP, DOWN, STAGING = 1e11, (1e-5, 2e10), (2e-5, 1.6e10), 3e
 
 # Seconds of a run, and of an operation of a convolution or an element of a pooling. The second of two convolutions is
 # faster for large layers alone.
-LAWS = {"zn.conv.direct": (1e-5, 2e-10), "zn.conv.fft": (5e-4, 4e-11), "zn.pool": (1e-5, 1e-9),
-        "card.conv.gemm": (5e-3, 2e-11), "card.conv.fft": (8e-3, 4e-12), "card.pool": (1e-4, 1e-10)}
+LAWS = {
+    "zn.conv.direct": (1e-5, 2e-10),
+    "zn.conv.fft": (5e-4, 4e-11),
+    "zn.pool": (1e-5, 1e-9),
+    "card.conv.gemm": (5e-3, 2e-11),
+    "card.conv.fft": (8e-3, 4e-12),
+    "card.pool": (1e-4, 1e-10),
+}
 
 
 class Layer:
@@ -115,8 +121,9 @@ def tail_seconds(layers):
     if not layers:
         return 0
     inputs = layers[-1].S_out
-    return (up(layers[0].bytes_in()) + sum(layer.fastest("card") for layer in layers) +
-            down(layers[-1].bytes_out(), inputs))
+    return (
+        up(layers[0].bytes_in()) + sum(layer.fastest("card") for layer in layers) + down(layers[-1].bytes_out(), inputs)
+    )
 
 
 def seconds_by_hand(strategy, S, edge, theta):
@@ -127,10 +134,15 @@ def seconds_by_hand(strategy, S, edge, theta):
     if strategy == "cpu":
         return on_cpu[-1]
     # Beside a head on the CPU no layer through host RAM may need it.
-    heads = [0] if strategy != "cpu-gpu" else [0] + [
-        head for head in range(1, theta + 1) if all(layer.conv for layer in layers[head:theta])]
-    return min(max(on_cpu[head], sum(map(through_host_ram, layers[head:theta])) + tail_seconds(layers[theta:]))
-               for head in heads)
+    heads = (
+        [0]
+        if strategy != "cpu-gpu"
+        else [0] + [head for head in range(1, theta + 1) if all(layer.conv for layer in layers[head:theta])]
+    )
+    return min(
+        max(on_cpu[head], sum(map(through_host_ram, layers[head:theta])) + tail_seconds(layers[theta:]))
+        for head in heads
+    )
 
 
 def rate_by_hand(strategy, S, edge, theta):
@@ -140,8 +152,10 @@ def rate_by_hand(strategy, S, edge, theta):
 def record(primitive, layer, noise):
     device = "cores" if primitive.startswith("zn") else "card"
     space = "host" if device == "cores" else "device"
-    return (f'record {{ primitive: "{primitive}" version: 1 problem: "{layer.text()}" device: "{device}" '
-            f"samples: {layer.seconds(primitive) * noise()!r} bytes {{ space: {space} transient: 4096 }} }}\n")
+    return (
+        f'record {{ primitive: "{primitive}" version: 1 problem: "{layer.text()}" device: "{device}" '
+        f"samples: {layer.seconds(primitive) * noise()!r} bytes {{ space: {space} transient: 4096 }} }}\n"
+    )
 
 
 def timings(noise):
@@ -175,10 +189,34 @@ class PinnedRates(unittest.TestCase):
 
     def plan(self, machine, strategy, S, edge, theta):
         cut = [] if theta is None else ["--theta", theta]
-        arguments = ["--model", self.net, "--machine", machine, "--enable", "zn.*,card.*", "--mem", "200G", "--strategy",
-                     strategy, "--patch", edge, "--modes", "mpf,mpf", "--S", S, "--no-stream", "--no-groups", "--json"]
-        done = subprocess.run([self.program, *map(str, arguments), *map(str, cut)], capture_output=True, text=True,
-                              timeout=300, check=False)
+        arguments = [
+            "--model",
+            self.net,
+            "--machine",
+            machine,
+            "--enable",
+            "zn.*,card.*",
+            "--mem",
+            "200G",
+            "--strategy",
+            strategy,
+            "--patch",
+            edge,
+            "--modes",
+            "mpf,mpf",
+            "--S",
+            S,
+            "--no-stream",
+            "--no-groups",
+            "--json",
+        ]
+        done = subprocess.run(
+            [self.program, *map(str, arguments), *map(str, cut)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -196,16 +234,33 @@ class PinnedRates(unittest.TestCase):
     def test_rates_are_the_sums_of_recorded_layers(self):
         machine = self.write(lambda: 1)
         self.assertGreater(machine.read_text().count("record {"), 2000)
-        self.check(machine, 1e-6, "recorded",
-                   [("cpu", 1, 45, None), ("cpu", 2, 93, None), ("gpu", 1, 45, 0), ("gpu", 2, 77, 0),
-                    ("gpu-host-ram", 1, 61, 1), ("gpu-host-ram", 1, 61, 3), ("gpu-host-ram", 2, 45, 5),
-                    ("cpu-gpu", 1, 61, 1), ("cpu-gpu", 1, 61, 2), ("cpu-gpu", 2, 45, 3)])
+        self.check(
+            machine,
+            1e-6,
+            "recorded",
+            [
+                ("cpu", 1, 45, None),
+                ("cpu", 2, 93, None),
+                ("gpu", 1, 45, 0),
+                ("gpu", 2, 77, 0),
+                ("gpu-host-ram", 1, 61, 1),
+                ("gpu-host-ram", 1, 61, 3),
+                ("gpu-host-ram", 2, 45, 5),
+                ("cpu-gpu", 1, 61, 1),
+                ("cpu-gpu", 1, 61, 2),
+                ("cpu-gpu", 2, 45, 3),
+            ],
+        )
 
     def test_noise_of_five_in_a_hundred_is_no_more_than_three_in_the_rate(self):
         source = random.Random(3)
         machine = self.write(lambda: math.exp(source.gauss(0, 0.05)))
-        self.check(machine, 0.03, "recorded, smoothed",
-                   [("cpu", 2, 93, None), ("gpu", 1, 45, 0), ("gpu-host-ram", 1, 61, 3), ("cpu-gpu", 1, 61, 2)])
+        self.check(
+            machine,
+            0.03,
+            "recorded, smoothed",
+            [("cpu", 2, 93, None), ("gpu", 1, 45, 0), ("gpu-host-ram", 1, 61, 3), ("cpu-gpu", 1, 61, 2)],
+        )
 
 
 if __name__ == "__main__":

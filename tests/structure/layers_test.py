@@ -10,8 +10,7 @@ CORE = ("primitives/core/",)
 HYBRID = (*CORE, "primitives/hybrid/")
 PLANNER = (*HYBRID, "planner/")
 # The rooms of the planner, the lowest first: each may include those before it.
-ROOMS = ("base", "network", "geometry", "plan", "costs", "layers", "search", "split", "measure", "report",
-         "program")
+ROOMS = ("base", "network", "geometry", "plan", "costs", "layers", "search", "split", "measure", "report", "program")
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
@@ -28,11 +27,18 @@ TABLE = {
     "primitives/cuda/kernels/": ((*CORE, "primitives/gpu/", "primitives/cuda/kernels/"), ("cuda_runtime",)),
     "primitives/cuda/": ((*CORE, "primitives/gpu/", "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), CPU_LIBRARIES),
-    **{f"primitives/cpu/{room}/": ((*CORE, *(f"primitives/cpu/{lower}/" for lower in CPU_ROOMS[:number + 1])), CPU_LIBRARIES)
-       for number, room in enumerate(CPU_ROOMS)},
+    **{
+        f"primitives/cpu/{room}/": (
+            (*CORE, *(f"primitives/cpu/{lower}/" for lower in CPU_ROOMS[: number + 1])),
+            CPU_LIBRARIES,
+        )
+        for number, room in enumerate(CPU_ROOMS)
+    },
     "primitives/hybrid/": (HYBRID, ()),
-    **{f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[:number + 1])), ())
-       for number, room in enumerate(ROOMS)},
+    **{
+        f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[: number + 1])), ())
+        for number, room in enumerate(ROOMS)
+    },
     "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
     "proto/tls/": ((*CORE, "proto/tls/"), ("openssl/",)),
     "server/pipeline/": (ENGINE, ()),
@@ -40,29 +46,61 @@ TABLE = {
     "server/models/": (STORE, ()),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
-    **{f"server/rpc/{room}/": ((*RPC, *(f"server/rpc/{lower}/" for lower in RPC_ROOMS[:number + 1])), RPC_LIBRARIES)
-       for number, room in enumerate(RPC_ROOMS)},
-    "server/": ((*STORE, "proto/tls/", "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/")),
-    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/calls/call_record.hpp",
-                         "server/rpc/calls/refusal.hpp", "server/rpc/connections/connection_facts.hpp",
-                         "server/rpc/connections/owned_descriptor.hpp", "server/rpc/connections/paced.hpp",
-                         "server/rpc/connections/socket_address.hpp"),
-                        ("httplib.h",)),
-    "server/rest/": ((*STORE, "server/jobs/", "server/rest/", "server/rpc/", "server/metrics/http_exchange.hpp", "proto/"),
-                     ("grpcpp/", "google/protobuf/", "nlohmann/")),
+    **{
+        f"server/rpc/{room}/": ((*RPC, *(f"server/rpc/{lower}/" for lower in RPC_ROOMS[: number + 1])), RPC_LIBRARIES)
+        for number, room in enumerate(RPC_ROOMS)
+    },
+    "server/": (
+        (*STORE, "proto/tls/", "server/jobs/", "server/"),
+        ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/"),
+    ),
+    "server/metrics/": (
+        (
+            *STORE,
+            "server/jobs/",
+            "server/metrics/",
+            "server/rpc/calls/call_record.hpp",
+            "server/rpc/calls/refusal.hpp",
+            "server/rpc/connections/connection_facts.hpp",
+            "server/rpc/connections/owned_descriptor.hpp",
+            "server/rpc/connections/paced.hpp",
+            "server/rpc/connections/socket_address.hpp",
+        ),
+        ("httplib.h",),
+    ),
+    "server/rest/": (
+        (*STORE, "server/jobs/", "server/rest/", "server/rpc/", "server/metrics/http_exchange.hpp", "proto/"),
+        ("grpcpp/", "google/protobuf/", "nlohmann/"),
+    ),
     "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
-    "client/cli/": ((*CORE, "client/", "proto/"),
-                    ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/")),
+    "client/cli/": (
+        (*CORE, "client/", "proto/"),
+        ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/"),
+    ),
 }
 # The programs assemble: their mains, and the command lines beside them, may include anything.
-MAINS = ("planner/program/main.cpp", "planner/program/check_command.cpp", "planner/program/draw_command.cpp", "planner/program/plan_output.cpp", "planner/program/session.cpp", "server/main.cpp",
-         "client/cli/main.cpp")
-COMMAND_LINE = {"planner/program/answer_options.cpp": ("CLI/",), "planner/program/bound_options.cpp": ("CLI/",),
-                "planner/program/options.cpp": ("CLI/",), "planner/program/report_options.cpp": ("CLI/",),
-                "planner/report/json.hpp": ("nlohmann/",), "planner/report/run_record.cpp": ("nlohmann/",)}
+MAINS = (
+    "planner/program/main.cpp",
+    "planner/program/check_command.cpp",
+    "planner/program/draw_command.cpp",
+    "planner/program/plan_output.cpp",
+    "planner/program/session.cpp",
+    "server/main.cpp",
+    "client/cli/main.cpp",
+)
+COMMAND_LINE = {
+    "planner/program/answer_options.cpp": ("CLI/",),
+    "planner/program/bound_options.cpp": ("CLI/",),
+    "planner/program/options.cpp": ("CLI/",),
+    "planner/program/report_options.cpp": ("CLI/",),
+    "planner/report/json.hpp": ("nlohmann/",),
+    "planner/report/run_record.cpp": ("nlohmann/",),
+}
 # POSIX headers and the C++ standard library (no dot, no slash).
-SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
-                    r"(netinet|arpa|linux)/[a-z]+\.h|ext/[a-z_]+\.h)$")
+SYSTEM = re.compile(
+    r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
+    r"(netinet|arpa|linux)/[a-z]+\.h|ext/[a-z_]+\.h)$"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 

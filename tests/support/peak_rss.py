@@ -24,7 +24,13 @@ STACK = 8 << 20  # bytes of each thread's stack, which count as data whatever `u
 def run(command, data_limit=-1, environment=None):
     """Returns (exit code, standard error, bytes at the peak)."""
     environment = {**(environment or os.environ), "OMP_STACKSIZE": f"{STACK}B"}
-    done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), str(STACK), *map(str, command)],
-                          capture_output=True, text=True, timeout=300, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK_OF, str(data_limit), str(STACK), *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        check=True,
+    )
     code, kibibytes = done.stdout.split()[-2:]
     return int(code), done.stderr, int(kibibytes) << 10

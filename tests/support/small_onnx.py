@@ -21,7 +21,8 @@ def chain(*operators, channels=1, axes=3):
     """A model of operators, each of which reads the one before; nodes are called n0, n1, ..."""
     nodes = b"".join(
         field(1, field(1, f"t{i - 1}" if i else "in") + field(2, f"t{i}") + field(3, f"n{i}") + field(4, operator))
-        for i, operator in enumerate(operators))
+        for i, operator in enumerate(operators)
+    )
     dims = b"".join(field(1, field(1, extent) if extent else field(2, "n")) for extent in (0, channels, *[0] * axes))
     tensor = field(1, field(1, 1) + field(2, dims))
     ends = field(11, field(1, "in") + field(2, tensor)) + field(12, field(1, f"t{len(operators) - 1}"))

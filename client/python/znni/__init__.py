@@ -8,13 +8,36 @@ how it would be computed. Axes are z, y, x everywhere, extents are in voxels.
 __version__ = "0.1.0"
 
 from znni.client import Client
-from znni.compiled import Compiled, compile
-from znni.errors import (AccessError, Error, InvalidError, NotFoundError, OverBudgetError, ReplacedError,
-                         UnavailableError, UnsupportedError)
+from znni.compiled import Compiled, compile  # noqa: F401
+from znni.errors import (
+    AccessError,
+    Error,
+    InvalidError,
+    NotFoundError,
+    OverBudgetError,
+    ReplacedError,
+    UnavailableError,
+    UnsupportedError,
+)
 from znni.model import Model
 from znni.one_shot import predict
 from znni.planner import Check, Plan, check, plan
 
-__all__ = ["AccessError", "Check", "Client", "Compiled", "Error", "InvalidError", "Model", "NotFoundError",
-           "OverBudgetError", "Plan", "ReplacedError", "UnavailableError", "UnsupportedError", "check", "plan",
-           "predict"]  # without "compile": "from znni import *" leaves that of Python
+__all__ = [
+    "AccessError",
+    "Check",
+    "Client",
+    "Compiled",
+    "Error",
+    "InvalidError",
+    "Model",
+    "NotFoundError",
+    "OverBudgetError",
+    "Plan",
+    "ReplacedError",
+    "UnavailableError",
+    "UnsupportedError",
+    "check",
+    "plan",
+    "predict",
+]  # without "compile": "from znni import *" leaves that of Python

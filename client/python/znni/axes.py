@@ -6,7 +6,7 @@ A volume is ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``. Its output h
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 from znni.errors import InvalidError
 
@@ -43,5 +43,5 @@ def chunk_of(array: object, ndim: int) -> tuple[int, int]:
     chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
     if not chunks:
         return 1, 1
-    depth, rows = (max(n) if isinstance(n, (tuple, list)) else n for n in chunks[ndim - 3:ndim - 1])
+    depth, rows = (max(n) if isinstance(n, (tuple, list)) else n for n in chunks[ndim - 3 : ndim - 1])
     return int(depth), int(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def predict_batch(client: Client, model: Model, batch: np.ndarray, pad: str, own
         model = _of_one_window(model, batch.shape[2:], pad)
     whole = np.empty((len(batch), *one[1:]), np.float32)
     for i in range(len(batch)):
-        client.predict(model.name, batch[i:i + 1], whole[i:i + 1], pad=pad, version=model.version, progress=False)
+        client.predict(model.name, batch[i : i + 1], whole[i : i + 1], pad=pad, version=model.version, progress=False)
     return [np.ascontiguousarray(model.part(whole, name, is_own[name])) for name in model.outputs]
 
 
@@ -39,7 +39,9 @@ def _of_one_window(model: Model, extent: Sequence[int], pad: str) -> Model:
     taken = tuple(n - (0 if pad == "none" else f - 1) for n, f in zip(model.window, model.field_of_view))
     if tuple(extent) != taken:
         padded = "" if pad == "none" else f" with pad='{pad}'"
-        raise InvalidError(f"inputs: {text_of(extent)} voxels found, expected {text_of(taken)}{padded}: model "
-                           f"'{model.name}' blends windows for others, and its outputs that are coarser than the input "
-                           "have no voxels there; pass volumes of the window's extents, or compile with dense=True")
+        raise InvalidError(
+            f"inputs: {text_of(extent)} voxels found, expected {text_of(taken)}{padded}: model "
+            f"'{model.name}' blends windows for others, and its outputs that are coarser than the input "
+            "have no voxels there; pass volumes of the window's extents, or compile with dense=True"
+        )
     return dataclasses.replace(model, window=None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Sequence, Tuple, Union
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from znni.errors import InvalidError
 
-Triple = Tuple[int, int, int]
-Roi = Union[str, Sequence[Union[slice, Tuple[int, int]]], None]
+Triple = tuple[int, int, int]
+Roi = str | Sequence[slice | tuple[int, int]] | None
 _AXES = "zyx"
 
 
@@ -31,8 +32,9 @@ def text_of(triple: Sequence[int]) -> str:
 
 def _ranges(roi: Roi) -> list[tuple[int | None, int | None]]:
     """Returns (start, stop) per axis, None for the volume's own bound."""
-    wrong = InvalidError(f"roi: {roi!r} found, expected 'z0:z1,y0:y1,x0:x1', np.s_[z0:z1, y0:y1, x0:x1] or three pairs "
-                         "(start, stop)")
+    wrong = InvalidError(
+        f"roi: {roi!r} found, expected 'z0:z1,y0:y1,x0:x1', np.s_[z0:z1, y0:y1, x0:x1] or three pairs (start, stop)"
+    )
     if isinstance(roi, str):
         parts = [re.fullmatch(r"\s*(\d*)\s*:\s*(\d*)\s*", part) for part in roi.split(",")]
         if not all(parts) or len(parts) != 3:

@@ -39,9 +39,16 @@ class Client:
             probability = client.predict("net", volume, pad="reflect")
     """
 
-    def __init__(self, address: str, *, token: str = "", tls_root_cert: str | os.PathLike | None = None,
-                 tls_cert: str | os.PathLike | None = None, tls_key: str | os.PathLike | None = None,
-                 retry_seconds: float = 30) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str = "",
+        tls_root_cert: str | os.PathLike | None = None,
+        tls_cert: str | os.PathLike | None = None,
+        tls_key: str | os.PathLike | None = None,
+        retry_seconds: float = 30,
+    ) -> None:
         self._connection = Connection(address, read_credentials(tls_root_cert, tls_cert, tls_key), token)
         self._retry_seconds = retry_seconds
 
@@ -68,9 +75,20 @@ class Client:
         """Returns the daemon's VolumeOutlook, predicted seconds among it, for a stream with this header of a Job."""
         return ask(lambda: self._connection.outlook(header), self._patience())
 
-    def predict(self, model: str, volume: Any, output: Any = None, *, roi: Roi = None, pad: str = "none",
-                dtype: Any = "float32", version: str = "", overwrite: bool = False, resume: bool = True,
-                progress: Wanted = True) -> Any:
+    def predict(
+        self,
+        model: str,
+        volume: Any,
+        output: Any = None,
+        *,
+        roi: Roi = None,
+        pad: str = "none",
+        dtype: Any = "float32",
+        version: str = "",
+        overwrite: bool = False,
+        resume: bool = True,
+        progress: Wanted = True,
+    ) -> Any:
         """Computes the dense output of ``model`` for ``volume`` and returns it, or ``output`` if one is given.
 
         ``volume``
@@ -145,7 +163,21 @@ def facts_of(job: Job) -> OutputFacts:
     """Returns what a store of the job's output is told of it."""
     source = job.source
     geometry = source.geometry.moved(job.origin) if source.geometry else None
-    notes = {"model": job.model.name, "version": job.model.version, "pad": job.pad, "offset": list(job.origin),
-             "field_of_view": list(job.model.field_of_view), "dtype": job.dtype.name, "client": __version__}
-    return OutputFacts((job.model.output_channels, *job.output), job.dtype, source.ndim, source.zarr_format, geometry,
-                       job.origin, notes)
+    notes = {
+        "model": job.model.name,
+        "version": job.model.version,
+        "pad": job.pad,
+        "offset": list(job.origin),
+        "field_of_view": list(job.model.field_of_view),
+        "dtype": job.dtype.name,
+        "client": __version__,
+    }
+    return OutputFacts(
+        (job.model.output_channels, *job.output),
+        job.dtype,
+        source.ndim,
+        source.zarr_format,
+        geometry,
+        job.origin,
+        notes,
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,7 @@ from znni.batch import predict_batch
 from znni.box import Triple, text_of
 from znni.client import Client
 from znni.errors import Error, InvalidError
-from znni.export import (Example, Exported, Output, check_unchanged, export, fingerprint, output_names,
-                         warn_of_training)
+from znni.export import Example, Exported, Output, check_unchanged, export, fingerprint, output_names, warn_of_training
 from znni.model import Model
 from znni.own_folder import OwnFolder
 from znni.planner import check
@@ -90,19 +90,31 @@ class Compiled:
         if network is None or network is self:
             return
         if network is not self._module():
-            raise InvalidError(f"network: {type(network).__name__} found, expected None, or the {self._exported.name} "
-                               "that was compiled")
+            raise InvalidError(
+                f"network: {type(network).__name__} found, expected None, or the {self._exported.name} "
+                "that was compiled"
+            )
         check_unchanged(network, self._fingerprint, "compile it again")
 
     def _check_window(self, extent: Triple) -> None:
         if self.model.window is not None and tuple(extent) != self.model.window:
-            raise InvalidError(f"x: {text_of(extent)} voxels found, expected {text_of(self.model.window)}: "
-                               f"{self._exported.name} depends on all voxels of what it is given; compile it with "
-                               "dense=True for means of overlapping windows, or with an example of these extents")
+            raise InvalidError(
+                f"x: {text_of(extent)} voxels found, expected {text_of(self.model.window)}: "
+                f"{self._exported.name} depends on all voxels of what it is given; compile it with "
+                "dense=True for means of overlapping windows, or with an example of these extents"
+            )
 
 
-def compile(module: Any, example: Example = None, *, mem: str | int | None = None, threads: int | None = None,
-            config: Config = None, dense: bool = False, progress: Wanted = True) -> Compiled:
+def compile(
+    module: Any,
+    example: Example = None,
+    *,
+    mem: str | int | None = None,
+    threads: int | None = None,
+    config: Config = None,
+    dense: bool = False,
+    progress: Wanted = True,
+) -> Compiled:
     """Returns an object that computes what ``module``, a torch.nn.Module, computes, and is called as that is::
 
         fast = znni.compile(net, mem="8G")
@@ -142,8 +154,9 @@ def compile(module: Any, example: Example = None, *, mem: str | int | None = Non
         if not dense:
             _check_outputs(facts, exported)
         warn_of_training(module)
-        daemon = resources.enter_context(PrivateDaemon(exported.network, mem=mem, threads=threads, config=settings,
-                                                       progress=progress))
+        daemon = resources.enter_context(
+            PrivateDaemon(exported.network, mem=mem, threads=threads, config=settings, progress=progress)
+        )
         client = resources.enter_context(Client(daemon.address, retry_seconds=0))
         made = Compiled(module, exported, daemon, client, dense)
         _check_names(made.model, exported)
@@ -170,8 +183,10 @@ def _settings(config: Config, facts: Mapping[str, Any], exported: Exported, is_g
     if not facts["tile_bound"] or not (config is None or isinstance(config, Mapping)) or "window" in (config or {}):
         return config
     if not is_given:
-        raise InvalidError(f"example: None found, but {exported.name} depends on all voxels of what it is given: pass "
-                           "the shape that it is called with")
+        raise InvalidError(
+            f"example: None found, but {exported.name} depends on all voxels of what it is given: pass "
+            "the shape that it is called with"
+        )
     return {**(config or {}), "window": exported.extent}
 
 
@@ -183,11 +198,15 @@ def _check_outputs(facts: Mapping[str, Any], exported: Exported) -> None:
         own = tuple(-(-n // s) for n, s in zip(whole, found.get("stride", facts["output"]["stride"])))
         dense = (1, found["channels"], *own)
         if output.shape != dense and (found["channels"] > 1 or output.shape != (1, *own)):
-            raise InvalidError(f"module: {exported.name} returns {list(output.shape)} for {list(exported.example)}, "
-                               f"where its dense output is {list(dense)}: pass dense=True for that")
+            raise InvalidError(
+                f"module: {exported.name} returns {list(output.shape)} for {list(exported.example)}, "
+                f"where its dense output is {list(dense)}: pass dense=True for that"
+            )
     if not facts["tile_bound"] and min(whole) == 1:
-        raise InvalidError(f"example: {list(exported.example)} found, for which {exported.name} returns one voxel "
-                           "along an axis: pass a larger one, which shows its strides")
+        raise InvalidError(
+            f"example: {list(exported.example)} found, for which {exported.name} returns one voxel "
+            "along an axis: pass a larger one, which shows its strides"
+        )
 
 
 def _check_extent(taken: Mapping[str, Any], exported: Exported) -> None:
@@ -195,16 +214,19 @@ def _check_extent(taken: Mapping[str, Any], exported: Exported) -> None:
     least, period, remainder = (tuple(taken[key]) for key in ("least", "period", "remainder"))
     if all(n >= a and n % p == r for n, a, p, r in zip(exported.extent, least, period, remainder)):
         return
-    raise InvalidError(f"example: {text_of(exported.extent)} voxels found, expected at least {text_of(least)}, and "
-                       f"{text_of(remainder)} mod {text_of(period)}, for the strides of {exported.name}")
+    raise InvalidError(
+        f"example: {text_of(exported.extent)} voxels found, expected at least {text_of(least)}, and "
+        f"{text_of(remainder)} mod {text_of(period)}, for the strides of {exported.name}"
+    )
 
 
 def _check_names(model: Model, exported: Exported) -> None:
     """Raises InvalidError unless the model has the module's outputs, in its order: a configuration may name others."""
     found, expected = list(model.outputs), output_names(exported.outputs)
     if found != expected:
-        raise InvalidError(f"config: outputs {', '.join(found)} found, expected {', '.join(expected)}, as "
-                           f"{exported.name} returns them")
+        raise InvalidError(
+            f"config: outputs {', '.join(found)} found, expected {', '.join(expected)}, as {exported.name} returns them"
+        )
 
 
 def _as_returned(array: np.ndarray, output: Output) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import grpc
 
@@ -11,8 +12,12 @@ from znni.errors import Error, from_rpc
 from znni.model import Model, model_of
 
 _ANSWER_SECONDS = 10
-_OPTIONS = [("grpc.max_receive_message_length", 8 << 20), ("grpc.max_send_message_length", 8 << 20),
-            ("grpc.keepalive_time_ms", 5 * 60 * 1000), ("grpc.enable_http_proxy", 0)]
+_OPTIONS = [
+    ("grpc.max_receive_message_length", 8 << 20),
+    ("grpc.max_send_message_length", 8 << 20),
+    ("grpc.keepalive_time_ms", 5 * 60 * 1000),
+    ("grpc.enable_http_proxy", 0),
+]
 
 
 class Connection:
@@ -25,8 +30,11 @@ class Connection:
         self.address = address
         self._tls = credentials is not None
         self._metadata = [("authorization", f"Bearer {token}")] if token else []
-        self._channel = (grpc.secure_channel(address, credentials, _OPTIONS) if credentials
-                         else grpc.insecure_channel(address, _OPTIONS))
+        self._channel = (
+            grpc.secure_channel(address, credentials, _OPTIONS)
+            if credentials
+            else grpc.insecure_channel(address, _OPTIONS)
+        )
 
     def close(self) -> None:
         """Ends the connection and all its calls."""
@@ -46,8 +54,9 @@ class Connection:
 
     def stream(self, requests: Iterator[Any]) -> Any:
         """Returns a call of Volumes.Infer, which iterates over ``requests`` in a thread of its own."""
-        call = self._channel.stream_stream(wire.INFER, wire.VolumeRequest.SerializeToString,
-                                           wire.VolumeResponse.FromString)
+        call = self._channel.stream_stream(
+            wire.INFER, wire.VolumeRequest.SerializeToString, wire.VolumeResponse.FromString
+        )
         return call(requests, metadata=self._metadata)
 
     def outlook(self, header: Any) -> Any:
@@ -57,12 +66,15 @@ class Connection:
     def models(self) -> dict[str, str]:
         """Returns the daemon's models, each with "ready" or its state and the reason for it."""
         index = self.ask(wire.REPOSITORY_INDEX, wire.RepositoryIndexRequest(), wire.RepositoryIndexResponse)
-        return {model.name: "ready" if model.state == "READY" else f"{model.state} {model.reason}".strip()
-                for model in index.models}
+        return {
+            model.name: "ready" if model.state == "READY" else f"{model.state} {model.reason}".strip()
+            for model in index.models
+        }
 
     def model(self, name: str, version: str = "") -> Model:
         """Returns the facts of a model; version "" is the newest."""
         ready = self.ask(wire.MODEL_READY, wire.ModelReadyRequest(name=name, version=version), wire.ModelReadyResponse)
-        metadata = self.ask(wire.MODEL_METADATA, wire.ModelMetadataRequest(name=name, version=version),
-                            wire.ModelMetadataResponse)
+        metadata = self.ask(
+            wire.MODEL_METADATA, wire.ModelMetadataRequest(name=name, version=version), wire.ModelMetadataResponse
+        )
         return model_of(metadata, ready.ready, version)

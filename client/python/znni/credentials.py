@@ -59,8 +59,9 @@ def _check_root(path: Any, now: float) -> None:
     authorities = _check_certificates("tls_root_cert", path, "PEM of a certificate of an authority").get_ca_certs()
     faults = [_fault(authority, now) for authority in authorities]
     if faults and all(faults):
-        raise InvalidError(f"tls_root_cert {os.fspath(path)}: a certificate that {faults[0]} found, expected a valid "
-                           "one")
+        raise InvalidError(
+            f"tls_root_cert {os.fspath(path)}: a certificate that {faults[0]} found, expected a valid one"
+        )
 
 
 def _fault(certificate: dict[str, Any], now: float) -> str:
@@ -76,7 +77,11 @@ def _check_own(certificate: Any, key: Any) -> None:
         _context().load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         if error.reason in _OTHER_KEY:
-            raise InvalidError(f"tls_key {os.fspath(key)}: the key of another certificate found, expected that of "
-                               f"tls_cert {os.fspath(certificate)}") from None
-        raise InvalidError(f"tls_key {os.fspath(key)}: no private key that can be read found, expected one as PEM, "
-                           "without a passphrase") from None
+            raise InvalidError(
+                f"tls_key {os.fspath(key)}: the key of another certificate found, expected that of "
+                f"tls_cert {os.fspath(certificate)}"
+            ) from None
+        raise InvalidError(
+            f"tls_key {os.fspath(key)}: no private key that can be read found, expected one as PEM, "
+            "without a passphrase"
+        ) from None

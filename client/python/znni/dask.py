@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 try:
     import distributed
@@ -32,11 +33,25 @@ from znni.progress import Wanted, open_progress
 _MAX_NAMED = 5  # failed blocks that an error names
 
 
-def predict(client: distributed.Client, network: str | os.PathLike, volume: str | os.PathLike,
-            output: str | os.PathLike, *, servers: Sequence[str] = (), mem: str | None = None,
-            threads: int | None = None, config: str | os.PathLike | None = None, pad: str = "none",
-            dtype: str = "float32", block: Triple | None = None, mask: str | os.PathLike | None = None,
-            skip_empty: bool = False, overwrite: bool = False, retries: int = 4, progress: Wanted = True) -> Status:
+def predict(
+    client: distributed.Client,
+    network: str | os.PathLike,
+    volume: str | os.PathLike,
+    output: str | os.PathLike,
+    *,
+    servers: Sequence[str] = (),
+    mem: str | None = None,
+    threads: int | None = None,
+    config: str | os.PathLike | None = None,
+    pad: str = "none",
+    dtype: str = "float32",
+    block: Triple | None = None,
+    mask: str | os.PathLike | None = None,
+    skip_empty: bool = False,
+    overwrite: bool = False,
+    retries: int = 4,
+    progress: Wanted = True,
+) -> Status:
     """Computes the dense output of a network for ``volume``, a path as Client.predict() takes it, into ``output``,
     FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, on the workers of a Dask cluster.
 
@@ -51,16 +66,38 @@ def predict(client: distributed.Client, network: str | os.PathLike, volume: str 
     _check(client, servers, retries)
     check_pad(pad)
     machines = len(servers) or max(1, len(client.nthreads()))
-    spec = plan(Wishes(
-        network="" if servers else os.fspath(network), servers=list(servers),
-        model=os.fspath(network) if servers else "", input=os.fspath(volume), output=os.fspath(output), pad=pad,
-        dtype=dtype, mem=mem, threads=threads, config=config and os.fspath(config), block=block, nodes=machines,
-        mask=mask and os.fspath(mask), skip_empty=skip_empty, price_per_hour=None, overwrite=overwrite))
+    spec = plan(
+        Wishes(
+            network="" if servers else os.fspath(network),
+            servers=list(servers),
+            model=os.fspath(network) if servers else "",
+            input=os.fspath(volume),
+            output=os.fspath(output),
+            pad=pad,
+            dtype=dtype,
+            mem=mem,
+            threads=threads,
+            config=config and os.fspath(config),
+            block=block,
+            nodes=machines,
+            mask=mask and os.fspath(mask),
+            skip_empty=skip_empty,
+            price_per_hour=None,
+            overwrite=overwrite,
+        )
+    )
     return _compute(client, _new_run(spec, spec.servers, "", retries), progress)
 
 
-def run(client: distributed.Client, job: str | os.PathLike, *, servers: Sequence[str] = (), model: str = "",
-        retries: int = 4, progress: Wanted = True) -> Status:
+def run(
+    client: distributed.Client,
+    job: str | os.PathLike,
+    *,
+    servers: Sequence[str] = (),
+    model: str = "",
+    retries: int = 4,
+    progress: Wanted = True,
+) -> Status:
     """Computes the missing blocks of ``job``, a file of ``znni-job plan`` or the output, on the workers of a
     Dask cluster. Returns how far the job is: all blocks are done.
 
@@ -77,8 +114,9 @@ def run(client: distributed.Client, job: str | os.PathLike, *, servers: Sequence
 
 def _check(client: Any, servers: Any, retries: Any) -> None:
     if not isinstance(client, distributed.Client) or client.asynchronous:
-        raise InvalidError(f"client: {type(client).__name__} found, expected a distributed.Client that is not "
-                           "asynchronous")
+        raise InvalidError(
+            f"client: {type(client).__name__} found, expected a distributed.Client that is not asynchronous"
+        )
     if isinstance(servers, str):
         raise InvalidError(f"servers: '{servers}' found, expected a list, for example ['{servers}']")
     if not isinstance(retries, int) or retries < 0:

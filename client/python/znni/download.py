@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,9 @@ class Download:
     ``planes`` counts those that were written, by earlier streams, too; ``first`` is what it was when this one began.
     """
 
-    def __init__(self, shape: Shape, dtype: np.dtype, wire_dtype: str, planes: int,
-                 write: Callable[[int, np.ndarray], None]) -> None:
+    def __init__(
+        self, shape: Shape, dtype: np.dtype, wire_dtype: str, planes: int, write: Callable[[int, np.ndarray], None]
+    ) -> None:
         self.first = self.planes = planes
         self.accepted: Any = None
         self.done: Any = None
@@ -65,7 +67,7 @@ class Download:
             voxels = count * self._plane_bytes // self._dtype.itemsize
             self._write(self.planes, np.frombuffer(data, self._dtype, voxels).reshape(count, channels, height, width))
             self.planes += count
-        self._rest = data[count * self._plane_bytes:]
+        self._rest = data[count * self._plane_bytes :]
 
     def _finish(self, done: Any) -> None:
         if self.accepted is None or self.planes != self._shape[1]:

@@ -64,8 +64,9 @@ _KINDS: dict[grpc.StatusCode, type[Error]] = {
 
 _QUESTION = "is znnid running there?"
 # TLS ends a connection without a reason that gRPC could tell.
-_TLS_QUESTION = ("is znnid running there, with TLS? does it ask for a client certificate that its --grpc-root-cert "
-                 "signed?")
+_TLS_QUESTION = (
+    "is znnid running there, with TLS? does it ask for a client certificate that its --grpc-root-cert signed?"
+)
 
 
 def is_unanswered(error: grpc.RpcError) -> bool:

@@ -9,7 +9,8 @@ import operator
 import pathlib
 import warnings
 import zlib
-from typing import Any, Iterator, Sequence, Union
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from znni.box import Triple
 from znni.errors import InvalidError
 from znni.torch_tensors import array_of, is_tensor, torch_module
 
-Example = Union[None, Sequence[int], Any]
+Example = Sequence[int] | Any | None
 
 _OPSET = 17
 _CUBES = (16, 32, 48, 64, 92, 128)  # extents that are tried where no example is given
@@ -87,8 +88,11 @@ def warn_of_training(module: Any) -> None:
     for name, part in module.named_modules():
         drops = any(kind.__name__ == "_DropoutNd" for kind in type(part).__mro__)
         if part.training and (drops or getattr(part, "running_mean", None) is not None):
-            warnings.warn(f"{type(module).__name__} is in training mode: '{name}' ({type(part).__name__}) is computed "
-                          "as in eval mode", stacklevel=3)
+            warnings.warn(
+                f"{type(module).__name__} is in training mode: '{name}' ({type(part).__name__}) is computed "
+                "as in eval mode",
+                stacklevel=3,
+            )
             return
 
 
@@ -124,11 +128,13 @@ def _check_module(module: Any, torch: Any) -> None:
         raise InvalidError(f"module: {type(module).__name__} found, expected a torch.nn.Module")
     for name, weights in (*module.named_parameters(), *module.named_buffers()):
         if weights.device.type != "cpu":
-            raise InvalidError(f"module: '{name}' on {weights.device} found, expected weights on the CPU: pass "
-                               "module.cpu()")
+            raise InvalidError(
+                f"module: '{name}' on {weights.device} found, expected weights on the CPU: pass module.cpu()"
+            )
         if weights.is_floating_point() and weights.dtype != torch.float32:
-            raise InvalidError(f"module: '{name}' of {weights.dtype} found, expected torch.float32: pass "
-                               "module.float()")
+            raise InvalidError(
+                f"module: '{name}' of {weights.dtype} found, expected torch.float32: pass module.float()"
+            )
 
 
 def _run(module: Any, example: Example, torch: Any) -> tuple[Any, Any]:
@@ -138,8 +144,9 @@ def _run(module: Any, example: Example, torch: Any) -> tuple[Any, Any]:
         try:
             return given, module(given)
         except Exception as error:
-            raise InvalidError(f"example: {type(module).__name__} does not take {list(given.shape)}: "
-                               f"{_one_line(error)}") from error
+            raise InvalidError(
+                f"example: {type(module).__name__} does not take {list(given.shape)}: {_one_line(error)}"
+            ) from error
     return _first_cube(module, torch)
 
 
@@ -158,8 +165,10 @@ def _first_cube(module: Any, torch: Any) -> tuple[Any, Any]:
             continue
         if all(len(output.shape) > 3 and min(output.shape[-3:]) > 1 for output in _outputs(found, name)):
             return given, found
-    raise InvalidError(f"example: None found, but {name} takes no cube [1, {channels}, n, n, n] of up to {_CUBES[-1]} "
-                       f"voxels ({why}): pass the shape of a small one that it takes")
+    raise InvalidError(
+        f"example: None found, but {name} takes no cube [1, {channels}, n, n, n] of up to {_CUBES[-1]} "
+        f"voxels ({why}): pass the shape of a small one that it takes"
+    )
 
 
 def _example(example: Any, torch: Any) -> Any:
@@ -192,11 +201,13 @@ def _outputs(found: Any, name: str) -> tuple[Output, ...]:
     for tensor in tensors:
         if not is_tensor(tensor):
             inner = "" if tensor is found else f" with {type(tensor).__name__}"
-            raise InvalidError(f"module: {name} returns {type(found).__name__}{inner}, expected a tensor or a tuple of "
-                               "tensors")
+            raise InvalidError(
+                f"module: {name} returns {type(found).__name__}{inner}, expected a tensor or a tuple of tensors"
+            )
         if str(tensor.dtype) not in ("torch.float32", "torch.int64", "torch.int32", "torch.uint8"):
-            raise InvalidError(f"module: {name} returns {tensor.dtype}, expected torch.float32, or whole numbers of "
-                               "ArgMax")
+            raise InvalidError(
+                f"module: {name} returns {tensor.dtype}, expected torch.float32, or whole numbers of ArgMax"
+            )
     if not tensors:
         raise InvalidError(f"module: {name} returns nothing, expected a tensor or a tuple of tensors")
     return tuple(Output(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")) for tensor in tensors)
@@ -223,8 +234,15 @@ def _write(module: Any, given: Any, exported: Exported, torch: Any) -> None:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("default", category=torch.jit.TracerWarning, module=r"(?!torch\b)")
         try:
-            torch.onnx.export(module, (given,), str(exported.network), dynamo=False, opset_version=_OPSET,
-                              input_names=["input"], output_names=output_names(exported.outputs),
-                              dynamic_axes=None if is_rows else _open_axes(exported.outputs))
+            torch.onnx.export(
+                module,
+                (given,),
+                str(exported.network),
+                dynamo=False,
+                opset_version=_OPSET,
+                input_names=["input"],
+                output_names=output_names(exported.outputs),
+                dynamic_axes=None if is_rows else _open_axes(exported.outputs),
+            )
         except Exception as error:
             raise InvalidError(f"module: {exported.name} cannot be exported to ONNX: {_one_line(error)}") from error

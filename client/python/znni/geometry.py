@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from znni.box import Triple
 from znni.errors import InvalidError
@@ -61,10 +62,13 @@ def multiscale_of(geometry: Geometry, name: str, path: str, ndim: int, version: 
     """Returns the OME-NGFF multiscale of one array at ``path`` with ``ndim`` axes, the last of them z, y and x; a
     fourth is the channels."""
     axes: list[dict[str, str]] = [{"name": "c", "type": "channel"}] if ndim == 4 else []
-    axes += [{"name": axis, "type": "space", **({"unit": unit} if unit else {})}
-             for axis, unit in zip(SPACE, geometry.units)]
-    transforms = [{"type": "scale", "scale": _all_axes(1.0, geometry.scale, ndim)},
-                  {"type": "translation", "translation": _all_axes(0.0, geometry.translation, ndim)}]
+    axes += [
+        {"name": axis, "type": "space", **({"unit": unit} if unit else {})} for axis, unit in zip(SPACE, geometry.units)
+    ]
+    transforms = [
+        {"type": "scale", "scale": _all_axes(1.0, geometry.scale, ndim)},
+        {"type": "translation", "translation": _all_axes(0.0, geometry.translation, ndim)},
+    ]
     multiscale = {"name": name, "axes": axes, "datasets": [{"path": path, "coordinateTransformations": transforms}]}
     return multiscale if version == "0.5" else {"version": version, **multiscale}
 

@@ -52,9 +52,15 @@ class Job:
         """Returns the header of the stream of a part, which begins at output plane ``first_plane``."""
         z, y, x = self.input_of(part).extent
         return wire.VolumeHeader(
-            model_name=self.model.name, model_version=self.model.version, datatype=wire_name(self.source.dtype),
-            channels=self.source.shape[0], extent=wire.Extent(z=z, y=y, x=x), output_datatype=wire_name(self.dtype),
-            first_plane=first_plane, resume_token=resume_token)
+            model_name=self.model.name,
+            model_version=self.model.version,
+            datatype=wire_name(self.source.dtype),
+            channels=self.source.shape[0],
+            extent=wire.Extent(z=z, y=y, x=x),
+            output_datatype=wire_name(self.dtype),
+            first_plane=first_plane,
+            resume_token=resume_token,
+        )
 
 
 def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box]:
@@ -70,15 +76,19 @@ def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box
 
 
 def _check_region(model: Model, volume: Triple, padded_extent: Triple, name: str) -> None:
-    """Raises InvalidError if no region of a volume of this extent, ``padded_extent`` with its padding, has an output."""
+    """Raises InvalidError if no region of such a volume, of ``padded_extent`` with its padding, has an output."""
     if model.needs_whole:
-        raise InvalidError(f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
-                           "by itself does not have: leave roi out, or pass the region as a volume of its own")
+        raise InvalidError(
+            f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
+            "by itself does not have: leave roi out, or pass the region as a volume of its own"
+        )
     for axis, n, grown, period, least in zip("zyx", volume, padded_extent, model.period, model.least_extent):
         if model.window is None and grown >= least and (grown - least) % period:
             below = n - (grown - least) % period
-            raise InvalidError(f"{name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
-                               f"strides of model '{model.name}' need steps of {period}")
+            raise InvalidError(
+                f"{name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
+                f"strides of model '{model.name}' need steps of {period}"
+            )
 
 
 def roi_of(box: Box, model: Model, pad: str) -> Box:

@@ -29,7 +29,7 @@ class KeptWriter:
         if not self._is_needed or begin >= end:
             return
         rows, columns = (slice(a - b, c - b) for a, b, c in zip(start, self._part.start[1:], stop))
-        self._writer.write(begin - top, planes[begin - first:end - first, :, rows, columns])
+        self._writer.write(begin - top, planes[begin - first : end - first, :, rows, columns])
 
     def flush(self) -> None:
         """Writes what is gathered."""

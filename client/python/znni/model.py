@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from znni import axes
 from znni.box import Triple, text_of
@@ -83,8 +84,9 @@ class Model:
             known = ", ".join(f"'{output}'" for output in self.outputs)
             raise InvalidError(f"output: '{name}' found, expected one of {known}, which model '{self.name}' has")
         if own and self.window is not None:
-            raise InvalidError(f"own: True found, but model '{self.name}' blends windows: its outputs have no voxels "
-                               "of their own")
+            raise InvalidError(
+                f"own: True found, but model '{self.name}' blends windows: its outputs have no voxels of their own"
+            )
         if own:
             found = found[(..., *(slice(None, None, stride) for stride in self.output_strides[name]))]
         channel_axis = found.ndim - 4
@@ -93,8 +95,9 @@ class Model:
     def check_channels(self, channels: int, name: str) -> None:
         """Raises InvalidError unless the model takes this many channels."""
         if channels != self.channels:
-            raise InvalidError(f"{name}: {channels} channels found, expected the {self.channels} that model "
-                               f"'{self.name}' takes")
+            raise InvalidError(
+                f"{name}: {channels} channels found, expected the {self.channels} that model '{self.name}' takes"
+            )
 
     def region(self, extent: Sequence[int], name: str) -> Triple:
         """Returns the extent of the output of a region of a volume. Raises InvalidError if that is less than the field
@@ -108,8 +111,10 @@ class Model:
             what = "field of view" if self.window is None else "window along an axis,"
             would_do = all(a + b - 1 >= c for a, b, c in zip(extent, self.field_of_view, self.least_input))
             advice = "; try pad='reflect'" if would_do else ""
-            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the {what} "
-                               f"{text_of(self.least_input)} of model '{self.name}'{advice}")
+            raise InvalidError(
+                f"{name}: {text_of(extent)} voxels found, expected at least the {what} "
+                f"{text_of(self.least_input)} of model '{self.name}'{advice}"
+            )
         return tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))  # type: ignore[return-value]
 
     @property
@@ -131,7 +136,7 @@ def _channels(tensors: Sequence[Any]) -> int:
 
 
 def _slices(tensors: Sequence[Any]) -> dict[str, slice]:
-    ends = [_channels(tensors[:i + 1]) for i in range(len(tensors))]
+    ends = [_channels(tensors[: i + 1]) for i in range(len(tensors))]
     return {tensor.name: slice(end - _channels([tensor]), end) for tensor, end in zip(tensors, ends)}
 
 
@@ -145,16 +150,22 @@ def _strides(tensors: Sequence[Any], properties: Mapping[str, str]) -> dict[str,
 def model_of(metadata: Any, ready: bool, version: str) -> Model:
     """Returns the facts in a daemon's answer; ``version`` is the one that was asked for, "" for the newest."""
     properties = dict(metadata.properties)
-    return Model(name=metadata.name, version=version or (metadata.versions[-1] if metadata.versions else ""),
-                 ready=ready, channels=_channels(metadata.inputs), output_channels=_channels(metadata.outputs),
-                 field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
-                 pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties,
-                 window=_triple(properties["window"]) if "window" in properties else None,
-                 window_overlap=float(properties.get("window_overlap", 0)),
-                 outputs=_slices(metadata.outputs), inputs=_slices(metadata.inputs),
-                 output_stride=_triple(properties.get("output_stride", "1,1,1")),
-                 padding=(_triple(properties.get("padding_before", ""), 0),
-                          _triple(properties.get("padding_after", ""), 0)),
-                 period=_triple(properties.get("input_period", "")),
-                 least_extent=_triple(properties.get("least_input", "")),
-                 output_strides=_strides(metadata.outputs, properties))
+    return Model(
+        name=metadata.name,
+        version=version or (metadata.versions[-1] if metadata.versions else ""),
+        ready=ready,
+        channels=_channels(metadata.inputs),
+        output_channels=_channels(metadata.outputs),
+        field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
+        pads=bool({"padding_before", "input_period"} & properties.keys()),
+        properties=properties,
+        window=_triple(properties["window"]) if "window" in properties else None,
+        window_overlap=float(properties.get("window_overlap", 0)),
+        outputs=_slices(metadata.outputs),
+        inputs=_slices(metadata.inputs),
+        output_stride=_triple(properties.get("output_stride", "1,1,1")),
+        padding=(_triple(properties.get("padding_before", ""), 0), _triple(properties.get("padding_after", ""), 0)),
+        period=_triple(properties.get("input_period", "")),
+        least_extent=_triple(properties.get("least_input", "")),
+        output_strides=_strides(metadata.outputs, properties),
+    )

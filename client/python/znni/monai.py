@@ -5,7 +5,7 @@ Needs ``pip install 'znni[monai]'``.
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 try:
     from monai import inferers
@@ -41,9 +41,10 @@ class Inferer(inferers.Inferer):
         inferer with it. What was compiled knows its module.
     """
 
-    def __init__(self, runner: Union[Client, Compiled], model: str = "", *, pad: str = "none", version: str = "",
-                 network: Any = None) -> None:
-        self._runner: Union[_Served, Compiled] = _runner(runner, model, version, network)
+    def __init__(
+        self, runner: Client | Compiled, model: str = "", *, pad: str = "none", version: str = "", network: Any = None
+    ) -> None:
+        self._runner: _Served | Compiled = _runner(runner, model, version, network)
         self._pad = check_pad(pad)
 
     def __call__(self, inputs: Any, network: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -94,17 +95,20 @@ class _Served:
         if network is None:
             return
         if network is not self._network:
-            raise InvalidError(f"network: {type(network).__name__} found, expected None: model '{self.model.name}' "
-                               "computes; if it was exported from this network, say Inferer(..., network=it)")
+            raise InvalidError(
+                f"network: {type(network).__name__} found, expected None: model '{self.model.name}' "
+                "computes; if it was exported from this network, say Inferer(..., network=it)"
+            )
         check_unchanged(network, self._fingerprint, "export it again")
 
 
-def _runner(runner: Any, model: str, version: str, network: Any) -> Union[_Served, Compiled]:
+def _runner(runner: Any, model: str, version: str, network: Any) -> _Served | Compiled:
     if isinstance(runner, Client):
         return _Served(runner, model, version, network)
     if not isinstance(runner, Compiled):
-        raise InvalidError(f"runner: {type(runner).__name__} found, expected a znni.Client, or what znni.compile "
-                           "returned")
+        raise InvalidError(
+            f"runner: {type(runner).__name__} found, expected a znni.Client, or what znni.compile returned"
+        )
     if model or version or network is not None:
         raise InvalidError("model, version, network: are for a Client: what znni.compile returned has them")
     return runner

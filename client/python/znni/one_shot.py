@@ -16,9 +16,20 @@ from znni.stores.opening import check_output, open_source
 from znni.voxel_type import output_type
 
 
-def predict(network: str | os.PathLike, volume: Any, output: Any = None, *, mem: str | int | None = None,
-            threads: int | None = None, config: Config = None, roi: Roi = None, pad: str = "none",
-            dtype: Any = "float32", overwrite: bool = False, progress: Wanted = True) -> Any:
+def predict(
+    network: str | os.PathLike,
+    volume: Any,
+    output: Any = None,
+    *,
+    mem: str | int | None = None,
+    threads: int | None = None,
+    config: Config = None,
+    roi: Roi = None,
+    pad: str = "none",
+    dtype: Any = "float32",
+    overwrite: bool = False,
+    progress: Wanted = True,
+) -> Any:
     """Computes the dense output of ``network``, a file of ONNX, for ``volume`` and returns it, or ``output`` if given.
 
     Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, or that on the
@@ -43,7 +54,8 @@ def predict(network: str | os.PathLike, volume: Any, output: Any = None, *, mem:
     with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:
         with Client(daemon.address, retry_seconds=0) as client:
             try:
-                return client.predict(daemon.model, volume, output, roi=roi, pad=pad, dtype=dtype, overwrite=overwrite,
-                                      progress=progress)
+                return client.predict(
+                    daemon.model, volume, output, roi=roi, pad=pad, dtype=dtype, overwrite=overwrite, progress=progress
+                )
             except Error as error:
                 raise daemon.explained(error) from None

@@ -32,6 +32,7 @@ class OwnFolder:
 def _lock(handle: int, waits: bool) -> bool:
     """Locks a folder until the handle is closed. Returns whether it is locked: another process may have done so."""
     import fcntl  # not on Windows, where clients of other machines' daemons run, too
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
     except OSError:  # or the file system has no locks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from znni.box import Box
 from znni.padding import sources, span, take
 from znni.stores.seam import Source
 
-SLAB_BYTES = 4 << 20        # read at a time from a store that keeps planes by themselves
+SLAB_BYTES = 4 << 20  # read at a time from a store that keeps planes by themselves
 MOST_SLAB_BYTES = 64 << 20  # read at a time from one that keeps many planes together
 
 

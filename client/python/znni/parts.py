@@ -10,5 +10,8 @@ def cut(output: Triple, part: Triple) -> list[Box]:
     along y and x with the remainder."""
     _, height, width = output
     rows, columns = min(part[1], height), min(part[2], width)
-    return [Box((0, y, x), (output[0], min(y + rows, height), min(x + columns, width)))
-            for y in range(0, height, rows) for x in range(0, width, columns)]
+    return [
+        Box((0, y, x), (output[0], min(y + rows, height), min(x + columns, width)))
+        for y in range(0, height, rows)
+        for x in range(0, width, columns)
+    ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Callable, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import grpc
 
@@ -19,8 +20,13 @@ T = TypeVar("T")
 class Patience:
     """Waits longer and longer between tries, ``seconds`` in all. ``clock`` and ``sleep`` are those of ``time``."""
 
-    def __init__(self, seconds: float, *, clock: Callable[[], float] = time.monotonic,
-                 sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._clock = clock
         self._sleep = sleep
         self._end = clock() + seconds

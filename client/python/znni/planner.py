@@ -9,7 +9,8 @@ import os
 import pathlib
 import subprocess
 import tempfile
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from znni.box import Triple, text_of
 from znni.errors import Error, InvalidError, NotFoundError
@@ -18,8 +19,8 @@ from znni.private_daemon import find_program
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Check:
-    """Tells whether a network runs; it is true or false. ``text`` describes the network, or lists all that keeps it from
-    running. ``facts`` is the answer of ``planner check --json``."""
+    """Tells whether a network runs; it is true or false. ``text`` describes the network, or lists all that keeps it
+    from running. ``facts`` is the answer of ``planner check --json``."""
 
     text: str
     facts: Mapping[str, Any]
@@ -60,20 +61,29 @@ class Plan:
         whole = sum(node["predicted_seconds"] * node["runs"] for node in nodes) or 1.0
         rows = "".join(_row(node, whole) for node in nodes)
         titles = "".join(f"<th>{title}</th>" for title in ("layer", "writes", "primitive", "place", "time", "share"))
-        return (f"<p>{html.escape(self._summary())}</p><table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody>"
-                "</table>")
+        return (
+            f"<p>{html.escape(self._summary())}</p><table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
+        )
 
     def _summary(self) -> str:
         limit = self.facts["memory"]["limit"]
-        return (f"{self.facts['model']}: {self.voxels_per_second / 1e6:.3g} million voxels/s, "
-                f"{self.memory_bytes / 2**20:.1f} of {limit / 2**20:.0f} MiB, patches of "
-                f"{text_of(tuple(self.facts['input'][-3:]))} voxels on {self.facts['machine']['name']}")
+        return (
+            f"{self.facts['model']}: {self.voxels_per_second / 1e6:.3g} million voxels/s, "
+            f"{self.memory_bytes / 2**20:.1f} of {limit / 2**20:.0f} MiB, patches of "
+            f"{text_of(tuple(self.facts['input'][-3:]))} voxels on {self.facts['machine']['name']}"
+        )
 
 
 def _row(node: Mapping[str, Any], whole: float) -> str:
     seconds = node["predicted_seconds"] * node["runs"]
-    cells = (node["name"], text_of(tuple(node["shape"])), node["primitive"], node["place"], f"{seconds * 1e3:.3g} ms",
-             f"{100 * seconds / whole:.0f} %")
+    cells = (
+        node["name"],
+        text_of(tuple(node["shape"])),
+        node["primitive"],
+        node["place"],
+        f"{seconds * 1e3:.3g} ms",
+        f"{100 * seconds / whole:.0f} %",
+    )
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
@@ -84,8 +94,13 @@ def check(network: str | os.PathLike) -> Check:
     return Check(answers[0].rstrip(), json.loads(answers[1]))
 
 
-def plan(network: str | os.PathLike, *, mem: str | int | None = None, threads: int | None = None,
-         volume: Triple | None = None) -> Plan:
+def plan(
+    network: str | os.PathLike,
+    *,
+    mem: str | int | None = None,
+    threads: int | None = None,
+    volume: Triple | None = None,
+) -> Plan:
     """Returns the fastest way to run ``network``, a file of ONNX, on this machine.
 
     ``mem``
@@ -109,8 +124,9 @@ def _ask(*arguments: Any, refused: bool = False) -> str:
     """Returns what planner prints. Raises NotFoundError or InvalidError with its last line if it fails; with
     ``refused`` what it prints counts even then."""
     command = [find_program("planner", "ZNNI_PLANNER"), *map(os.fspath, arguments)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                          check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode == 0 or (refused and done.stdout):
         return done.stdout
     lines = done.stderr.strip().splitlines() or [f"planner ended with exit code {done.returncode}"]

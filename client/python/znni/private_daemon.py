@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import threading
 import time
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from znni.connection import Connection
 from znni.errors import Error, NotFoundError, UnavailableError
@@ -30,9 +31,11 @@ def find_program(name: str, variable: str) -> str:
     found = shutil.which(named or name)
     if found:
         return found
-    raise NotFoundError(f"{variable}: {named}: there is no such program" if named else
-                        f"{name} is not on the PATH: build it (docs/install.md), or name it in the environment's "
-                        f"{variable}")
+    raise NotFoundError(
+        f"{variable}: {named}: there is no such program"
+        if named
+        else f"{name} is not on the PATH: build it (docs/install.md), or name it in the environment's {variable}"
+    )
 
 
 class PrivateDaemon:
@@ -42,8 +45,15 @@ class PrivateDaemon:
     plans it says how far it is, if ``progress`` is True. It ends with the context, and with this process.
     """
 
-    def __init__(self, network: str | os.PathLike, *, mem: str | int | None = None, threads: int | None = None,
-                 config: Config = None, progress: Wanted = True) -> None:
+    def __init__(
+        self,
+        network: str | os.PathLike,
+        *,
+        mem: str | int | None = None,
+        threads: int | None = None,
+        config: Config = None,
+        progress: Wanted = True,
+    ) -> None:
         self.address = ""
         self.model = ""
         self.process: subprocess.Popen | None = None
@@ -112,8 +122,19 @@ class PrivateDaemon:
         program = find_program("znnid", "ZNNID")
         self._folder = OwnFolder()
         self.model = make_repository(self._folder.name, self._network, self._config)
-        command = [program, "--model-repository", self._folder.name, "--grpc-address", "127.0.0.1", "--grpc-port", "0",
-                   "--metrics-port", "-1", "--exit-timeout-secs", "1"]
+        command = [
+            program,
+            "--model-repository",
+            self._folder.name,
+            "--grpc-address",
+            "127.0.0.1",
+            "--grpc-port",
+            "0",
+            "--metrics-port",
+            "-1",
+            "--exit-timeout-secs",
+            "1",
+        ]
         for name, value in self._limits.items():
             command += [f"--{name}", str(value)] if value is not None else []
         if shutil.which("setpriv"):  # of util-linux: the kernel ends the daemon when this process dies
@@ -135,9 +156,15 @@ class PrivateDaemon:
                 if self._is_stopped:  # by a Ctrl-C, before this thread ran
                     return
                 # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
-                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                                stderr=subprocess.PIPE, text=True, errors="replace",
-                                                start_new_session=True)
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    errors="replace",
+                    start_new_session=True,
+                )
                 log: Any = self.process.stderr
             with log:
                 self._read(log)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any, Callable, TextIO, Union
+from collections.abc import Callable
+from typing import Any, TextIO
 
-Wanted = Union[bool, Callable[[float, float], Any]]
+Wanted = bool | Callable[[float, float], Any]
 
 
 class Silent:

@@ -6,11 +6,11 @@ import os
 import pathlib
 import re
 import shutil
-from typing import Mapping, Union
+from collections.abc import Mapping
 
 from znni.errors import InvalidError, NotFoundError
 
-Config = Union[str, os.PathLike, Mapping[str, object], None]
+Config = str | os.PathLike | Mapping[str, object] | None
 
 
 def _entry(key: str, value: object) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import grpc
 
@@ -32,8 +33,15 @@ class Run:
     ``patience`` makes the patience of a call that is to begin or, with ``resume``, to go on.
     """
 
-    def __init__(self, connection: Connection, job: Job, target: Target, progress: Silent, resume: bool,
-                 patience: Callable[[], Patience]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        job: Job,
+        target: Target,
+        progress: Silent,
+        resume: bool,
+        patience: Callable[[], Patience],
+    ) -> None:
         self._connection = connection
         self._job = job
         self._target = target
@@ -58,8 +66,10 @@ class Run:
             if error.code not in _NEEDLESS:
                 raise
             if error.code != grpc.StatusCode.UNIMPLEMENTED:
-                warnings.warn("in which parts the volume is best computed is not known, it goes in one stream: "
-                              f"{error}")
+                warnings.warn(
+                    f"in which parts the volume is best computed is not known, it goes in one stream: {error}",
+                    stacklevel=2,
+                )
             return [whole]
         if min(part.y, part.x) < 1:
             raise Error(f"the daemon names parts of {part.y} rows and {part.x} columns, expected at least one of each")
@@ -70,8 +80,13 @@ class Run:
         planes, token = 0, ""
         patience = self._patience()
         while True:
-            download = Download((self._job.model.output_channels, *part.extent), self._job.dtype,
-                                wire_name(self._job.dtype), planes, writer.write)
+            download = Download(
+                (self._job.model.output_channels, *part.extent),
+                self._job.dtype,
+                wire_name(self._job.dtype),
+                planes,
+                writer.write,
+            )
             try:
                 self._stream(part, download, token)
                 return writer.flush()
@@ -96,8 +111,9 @@ class Run:
         """Streams a part from the plane that ``download`` misses first."""
         source = PaddedSource(self._job.source, self._job.pad, self._job.input_of(part))
         first = download.planes
-        upload = Upload(self._job.header(part, first, token if first else ""), source.slabs(first),
-                        first * source.plane_bytes)
+        upload = Upload(
+            self._job.header(part, first, token if first else ""), source.slabs(first), first * source.plane_bytes
+        )
         call = self._connection.stream(upload)
         upload.cancel = call.cancel
         try:
@@ -128,8 +144,9 @@ class Run:
 
     def _accept(self, accepted: Any) -> None:
         if self._model_token and accepted.model_token != self._model_token:
-            raise ReplacedError("the daemon's model or plan is another than that of the planes that are there: start "
-                                "over")
+            raise ReplacedError(
+                "the daemon's model or plan is another than that of the planes that are there: start over"
+            )
         self._model_token = accepted.model_token
         if not self._has_begun:
             self._target.begin()

@@ -29,7 +29,7 @@ class SlabWriter:
 
     def write(self, z: int, planes: np.ndarray) -> None:
         """Takes planes ``[Z, C, Y, X]``, plane ``z`` of the part being the first. Planes that it has are dropped."""
-        planes = planes[max(0, self._first + self._gathered - self._part.start[0] - z):]
+        planes = planes[max(0, self._first + self._gathered - self._part.start[0] - z) :]
         if self._target.depth == 1:
             return self._write_at_once(planes)
         while len(planes):
@@ -47,7 +47,7 @@ class SlabWriter:
         _, y, x = self._part.start
         for first, last in self._strips() if self._gathered else ():
             assert self._slab is not None
-            self._target.write((self._first, y + first, x), self._slab[:, :self._gathered, first:last])
+            self._target.write((self._first, y + first, x), self._slab[:, : self._gathered, first:last])
             give_back(self._slab)
         self._first += self._gathered
         self._gathered = 0
@@ -58,9 +58,12 @@ class SlabWriter:
 
     def _gather(self, planes: np.ndarray) -> None:
         if self._slab is None:
-            self._slab = (make_spool(self._shape, self._dtype, self._target.folder) if self._is_large()
-                          else np.empty(self._shape, self._dtype))
-        self._slab[:, self._gathered:self._gathered + len(planes)] = planes.transpose(1, 0, 2, 3)
+            self._slab = (
+                make_spool(self._shape, self._dtype, self._target.folder)
+                if self._is_large()
+                else np.empty(self._shape, self._dtype)
+            )
+        self._slab[:, self._gathered : self._gathered + len(planes)] = planes.transpose(1, 0, 2, 3)
         self._gathered += len(planes)
         give_back(self._slab)
 

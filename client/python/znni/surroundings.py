@@ -17,8 +17,10 @@ def read_for(region: Box, volume: Triple, model: Model) -> Box:
 
     The model writes the region's voxel ``p`` at ``p - start`` of the output of that box.
     """
-    spans = [_windows(axis, region, volume, model) if model.window else _span(axis, region, volume, model)
-             for axis in range(3)]
+    spans = [
+        _windows(axis, region, volume, model) if model.window else _span(axis, region, volume, model)
+        for axis in range(3)
+    ]
     return Box(tuple(start for start, _ in spans), tuple(stop for _, stop in spans))  # type: ignore[arg-type]
 
 

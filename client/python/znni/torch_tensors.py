@@ -52,10 +52,14 @@ def _array(tensor: Any, name: str) -> np.ndarray:
         raise InvalidError(f"{name}: a tensor on {tensor.device} found, expected one on the CPU: pass {name}.cpu()")
     torch = sys.modules["torch"]
     if tensor.requires_grad and torch.is_grad_enabled():
-        raise InvalidError(f"{name}: a tensor that requires a gradient found, but the output has none: pass "
-                           f"{name}.detach(), or call it under torch.no_grad()")
+        raise InvalidError(
+            f"{name}: a tensor that requires a gradient found, but the output has none: pass "
+            f"{name}.detach(), or call it under torch.no_grad()"
+        )
     try:
         return tensor.detach().as_subclass(torch.Tensor).numpy()
     except (TypeError, RuntimeError):  # bfloat16, sparse, quantised
-        raise InvalidError(f"{name}: a tensor of {tensor.dtype}, {tensor.layout} found, expected a dense one of "
-                           "torch.uint8, uint16, float16 or float32") from None
+        raise InvalidError(
+            f"{name}: a tensor of {tensor.dtype}, {tensor.layout} found, expected a dense one of "
+            "torch.uint8, uint16, float16 or float32"
+        ) from None

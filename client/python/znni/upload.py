@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,6 @@ class Upload:
         for slab in slabs:
             data = slab.data.cast("B")
             for at in range(0, len(data), CHUNK_BYTES):
-                chunk = bytes(data[at:at + CHUNK_BYTES])
+                chunk = bytes(data[at : at + CHUNK_BYTES])
                 yield wire.VolumeRequest(chunk=wire.VolumeChunk(offset=offset, data=chunk))
                 offset += len(chunk)

@@ -12,6 +12,7 @@ and what is multiplied by zero or read by nobody disappears (as in FFTW's genfft
     c2r   the transpose of r2c: x[t] = sum over k = 0 .. T/2 of Re(X[k] exp(2 pi i k t / T)); the caller doubles the
           frequencies that stand for two, 0 < k < T/2, beforehand
 """
+
 import argparse
 import cmath
 import math
@@ -114,8 +115,11 @@ class Complex:
             turned = self + self.times_i() if w.real * w.imag > 0 else self - self.times_i()
             return turned.scaled(half if w.real > 0 else -half)
         g = self.graph
-        return Complex(g, g.sub(g.scale(w.real, self.re), g.scale(w.imag, self.im)),
-                       g.add(g.scale(w.real, self.im), g.scale(w.imag, self.re)))
+        return Complex(
+            g,
+            g.sub(g.scale(w.real, self.re), g.scale(w.imag, self.im)),
+            g.add(g.scale(w.real, self.im), g.scale(w.imag, self.re)),
+        )
 
     def is_real(self):
         return self.im == self.graph.zero
@@ -227,14 +231,16 @@ def c2c(n, taps=None):
     part = lambda name, t: graph.input(name, t) if t < (taps or n) else graph.zero  # noqa: E731
     values = dft([Complex(graph, part("re", t), part("im", t)) for t in range(n)])
     return graph, [("re", k, value.re) for k, value in enumerate(values)] + [
-        ("im", k, value.im) for k, value in enumerate(values)]
+        ("im", k, value.im) for k, value in enumerate(values)
+    ]
 
 
 def r2c(n):
     graph = Graph()
-    values = dft([Complex(graph, graph.input("re", t), graph.zero) for t in range(n)])[:n // 2 + 1]
+    values = dft([Complex(graph, graph.input("re", t), graph.zero) for t in range(n)])[: n // 2 + 1]
     return graph, [("re", k, value.re) for k, value in enumerate(values)] + [
-        ("im", k, value.im) for k, value in enumerate(values)]
+        ("im", k, value.im) for k, value in enumerate(values)
+    ]
 
 
 def c2r(n):
@@ -273,8 +279,11 @@ def live_nodes(graph, outputs):
         node = stack.pop()
         if node not in live:
             live.add(node)
-            stack += [a for a in graph.operations[node][1:] if isinstance(a, int)] \
-                if graph.operations[node][0] in ("add", "sub", "neg") else []
+            stack += (
+                [a for a in graph.operations[node][1:] if isinstance(a, int)]
+                if graph.operations[node][0] in ("add", "sub", "neg")
+                else []
+            )
             stack += [graph.operations[node][2]] if graph.operations[node][0] == "mul" else []
     return live
 
@@ -357,9 +366,13 @@ def function(kind, n):
     graph, outputs = KINDS[kind](n)
     unused_in = "" if kind != "r2c" else "/*im*/"
     unused_out = "" if kind != "c2r" else "/*out_im*/"
-    lines = [f"// {operation_count(graph, outputs)} operations.", "template <class Isa, bool stream>",
-             f"void {kind}_{n}(const float* re, const float* {unused_in or 'im'}, std::ptrdiff_t step, float* out_re,",
-             f"    float* {unused_out or 'out_im'}, std::ptrdiff_t out_step) {{", "  using V = typename Isa::V;"]
+    lines = [
+        f"// {operation_count(graph, outputs)} operations.",
+        "template <class Isa, bool stream>",
+        f"void {kind}_{n}(const float* re, const float* {unused_in or 'im'}, std::ptrdiff_t step, float* out_re,",
+        f"    float* {unused_out or 'out_im'}, std::ptrdiff_t out_step) {{",
+        "  using V = typename Isa::V;",
+    ]
     lines += ["  " + line for line in body(graph, outputs)]
     return "\n".join(lines + ["}"])
 
@@ -377,13 +390,26 @@ Codelet {kind}_codelet(std::int64_t n) {{
 
 def header(sizes):
     real_sizes = [n for n in sizes if n % 2 == 0]
-    of = {"c2c": sizes, "r2c": real_sizes, "c2r": real_sizes,
-          "c2c_of_3": [n for n in sizes if n > 3], "c2c_of_5": [n for n in sizes if n > 5]}
+    of = {
+        "c2c": sizes,
+        "r2c": real_sizes,
+        "c2r": real_sizes,
+        "c2c_of_3": [n for n in sizes if n > 3],
+        "c2c_of_5": [n for n in sizes if n > 5],
+    }
     functions = [function(kind, n) for kind in of for n in of[kind]]
     tables = [table(kind, of[kind]) for kind in of]
-    return "\n\n".join(["// Written by generate_codelets.py.", "#pragma once",
-                        '#include "primitives/cpu/fft_tiled/codelet.hpp"', "namespace znni::cpu::fft_tiled {"]
-                       + functions + tables + ["}  // namespace znni::cpu::fft_tiled\n"])
+    return "\n\n".join(
+        [
+            "// Written by generate_codelets.py.",
+            "#pragma once",
+            '#include "primitives/cpu/fft_tiled/codelet.hpp"',
+            "namespace znni::cpu::fft_tiled {",
+        ]
+        + functions
+        + tables
+        + ["}  // namespace znni::cpu::fft_tiled\n"]
+    )
 
 
 if __name__ == "__main__":

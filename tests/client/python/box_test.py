@@ -12,8 +12,13 @@ VOLUME = (10, 20, 30)
 class BoxTest(unittest.TestCase):
     def test_forms(self):
         expected = Box((2, 0, 5), (9, 20, 6))
-        for roi in ("2:9,:,5:6", " 2 : 9 , 0:20 ,5:6", np.s_[2:9, :, 5:6], [(2, 9), (0, 20), (5, 6)],
-                    (slice(2, 9, 1), (None, None), (5, 6))):
+        for roi in (
+            "2:9,:,5:6",
+            " 2 : 9 , 0:20 ,5:6",
+            np.s_[2:9, :, 5:6],
+            [(2, 9), (0, 20), (5, 6)],
+            (slice(2, 9, 1), (None, None), (5, 6)),
+        ):
             self.assertEqual(parse_roi(roi, VOLUME), expected)
         self.assertEqual(expected.extent, (7, 20, 1))
 

@@ -9,12 +9,11 @@ from unittest import mock
 import dask.array
 import numpy as np
 import znni
-from znni import patience
-from znni.stores import remote
-
 from fake_daemon import Broken, FakeDaemon
 from made_certificate import make_certificate
 from s3_server import S3Server
+from znni import patience
+from znni.stores import remote
 
 VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
 
@@ -28,8 +27,9 @@ class ClientTest(unittest.TestCase):
 
     def test_returns_the_output(self):
         calls = []
-        found = self.client(FakeDaemon()).predict("same", VOLUME, dtype="uint8",
-                                                  progress=lambda *both: calls.append(both))
+        found = self.client(FakeDaemon()).predict(
+            "same", VOLUME, dtype="uint8", progress=lambda *both: calls.append(both)
+        )
         np.testing.assert_array_equal(found, VOLUME)
         self.assertEqual(calls[-1], (VOLUME.size, VOLUME.size))
 
@@ -58,8 +58,9 @@ class ClientTest(unittest.TestCase):
             for output in ("s3://data/v.zarr", "s3://data/c.n5/raw", "precomputed://s3://data/p"):
                 kept = set(objects)
                 with self.assertRaisesRegex(znni.UnavailableError, "^broken$"):
-                    self.client(FakeDaemon([Broken(150)], token="")).predict("same", VOLUME, output, dtype="uint8",
-                                                                             progress=False)
+                    self.client(FakeDaemon([Broken(150)], token="")).predict(
+                        "same", VOLUME, output, dtype="uint8", progress=False
+                    )
                 self.assertEqual(set(objects), kept)
                 daemon = FakeDaemon([Broken(150), Broken(250)])
                 client = self.client(daemon)
@@ -67,16 +68,20 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual([header.first_plane for header in daemon.headers], [0, 2, 4])
                 again = self.client(FakeDaemon()).predict("same", output, dtype="uint8", progress=False)
                 np.testing.assert_array_equal(again, VOLUME)
-                for wanted, words in ((output, "is there already"),
-                                      ("s3://none/o.zarr", "s3://none/o.zarr: NoSuchBucket")):
+                for wanted, words in (
+                    (output, "is there already"),
+                    ("s3://none/o.zarr", "s3://none/o.zarr: NoSuchBucket"),
+                ):
                     with self.assertRaisesRegex(znni.Error, words):
                         client.predict("same", VOLUME, wanted, dtype="uint8", progress=False)
                 with self.assertRaisesRegex(znni.InvalidError, "s3://.*: lies in the output .*, or the output in it"):
                     client.predict("same", output, output + "/", dtype="uint8", progress=False, overwrite=True)
-                with self.assertRaisesRegex(znni.InvalidError,
-                                            "^volume: Array found, which may be read from the output"):
-                    client.predict("same", dask.array.from_array(VOLUME), output, dtype="uint8", progress=False,
-                                   overwrite=True)
+                with self.assertRaisesRegex(
+                    znni.InvalidError, "^volume: Array found, which may be read from the output"
+                ):
+                    client.predict(
+                        "same", dask.array.from_array(VOLUME), output, dtype="uint8", progress=False, overwrite=True
+                    )
 
     def test_a_bucket_that_is_busy_for_a_while(self):
         quick = {"max_retries": 3, "initial_delay": "1ms", "max_delay": "2ms"}
@@ -110,8 +115,9 @@ class ClientTest(unittest.TestCase):
     def test_tls(self):
         with tempfile.TemporaryDirectory() as folder:
             make_certificate(folder, "own")
-            client = znni.Client(self.enterContext(FakeDaemon().served()), tls_root_cert=f"{folder}/own.pem",
-                                 retry_seconds=0)
+            client = znni.Client(
+                self.enterContext(FakeDaemon().served()), tls_root_cert=f"{folder}/own.pem", retry_seconds=0
+            )
             with client, self.assertRaisesRegex(znni.UnavailableError, "with TLS"):  # the daemon has none
                 client.models()
 

@@ -8,7 +8,6 @@ from unittest import mock
 import grpc
 import numpy as np
 import znni
-
 from compiled_case import CompiledCase, batch, same
 from fake_daemon import Refused
 from fake_torch import Tensor
@@ -61,34 +60,49 @@ class CompiledTest(CompiledCase):
     def test_coarse_outputs(self):
         x = batch(4, 6, 8)
         stride = {"output_stride": "2,2,2"}
-        np.testing.assert_array_equal(self.compile(same(halved), properties=stride, facts=HALF)(x).array,
-                                      x.array[:, :, ::2, ::2, ::2])
-        np.testing.assert_array_equal(self.compile(same(halved), properties=stride, facts=HALF, dense=True)(x).array,
-                                      x.array)
+        np.testing.assert_array_equal(
+            self.compile(same(halved), properties=stride, facts=HALF)(x).array, x.array[:, :, ::2, ::2, ::2]
+        )
+        np.testing.assert_array_equal(
+            self.compile(same(halved), properties=stride, facts=HALF, dense=True)(x).array, x.array
+        )
 
     def test_dense_outputs_of_poolings_are_asked_for(self):
-        self.refused(r"^module: same returns \[1, 1, 8, 8, 8\] for \[1, 1, 16, 16, 16\], where its dense output is "
-                     r"\[1, 1, 16, 16, 16\]: pass dense=True for that$", same(halved))
+        self.refused(
+            r"^module: same returns \[1, 1, 8, 8, 8\] for \[1, 1, 16, 16, 16\], where its dense output is "
+            r"\[1, 1, 16, 16, 16\]: pass dense=True for that$",
+            same(halved),
+        )
         squeezed = same(lambda given: Tensor(np.repeat(given.array[0], 2, 0)))
-        self.refused(r"^module: same returns \[2, 16, 16, 16\] .* is \[1, 2, 16, 16, 16\]: pass dense=True for that$",
-                     squeezed, facts={"outputs": [{"name": "output", "channels": 2}]})
+        self.refused(
+            r"^module: same returns \[2, 16, 16, 16\] .* is \[1, 2, 16, 16, 16\]: pass dense=True for that$",
+            squeezed,
+            facts={"outputs": [{"name": "output", "channels": 2}]},
+        )
         x = batch(4, 5, 6)
         np.testing.assert_array_equal(self.compile(same(halved), dense=True)(x).array, x.array)
 
     def test_what_the_example_must_show(self):
         self.refused("^example: .* returns one voxel along an axis: pass a larger one", same(), (1, 1, 1, 9, 9))
         even = {"volume": {"least": [4] * 3, "period": [2] * 3, "remainder": [0] * 3}}
-        self.refused("^example: 15x16x16 voxels found, expected at least 4x4x4, and 0x0x0 mod 2x2x2, for the strides",
-                     same(halved), (1, 1, 15, 16, 16), facts={**HALF, **even})
+        self.refused(
+            "^example: 15x16x16 voxels found, expected at least 4x4x4, and 0x0x0 mod 2x2x2, for the strides",
+            same(halved),
+            (1, 1, 15, 16, 16),
+            facts={**HALF, **even},
+        )
 
     def test_networks_that_do_not_run(self):
-        self.refused(r"^module: same does not run here: 2 blockers of 2 kinds: A \(1\): no; first 'a' \| "
-                     r"B \(1\): never$",
-                     refused="does not run here: 2 blockers of 2 kinds\nA (1): no; first 'a'\nB (1): never")
+        self.refused(
+            r"^module: same does not run here: 2 blockers of 2 kinds: A \(1\): no; first 'a' \| "
+            r"B \(1\): never$",
+            refused="does not run here: 2 blockers of 2 kinds\nA (1): no; first 'a'\nB (1): never",
+        )
 
     def test_windows(self):
-        self.refused("^example: None found, but same depends on all voxels of what it is given: pass the shape",
-                     facts=BOUND)
+        self.refused(
+            "^example: None found, but same depends on all voxels of what it is given: pass the shape", facts=BOUND
+        )
         window = {"window": "4,8,12"}
         fast = self.compile(same(), (1, 1, 4, 8, 12), window, facts=BOUND, config={"window_overlap": 0.25})
         config = (self.folder / "config.pbtxt").read_text()
@@ -104,11 +118,13 @@ class CompiledTest(CompiledCase):
 
     def test_what_is_not_taken(self):
         fast = self.compile()
-        for words, x in ((r"x: shape \(4, 5, 6\) found, expected \[N, 1, Z, Y, X\]", np.zeros((4, 5, 6), np.float32)),
-                         (r"x: shape \(1, 2, 4, 5, 6\) found", np.zeros((1, 2, 4, 5, 6), np.float32)),
-                         ("x: voxels of type int64", batch(4, 5, 6, kind=np.int64)),
-                         (r"x: a tensor on cuda:0 found, .*: pass x.cpu\(\)", Tensor(batch(4, 5, 6).array, "cuda:0")),
-                         ("x: a tensor that requires a gradient", Tensor(batch(4, 5, 6).array, requires_grad=True))):
+        for words, x in (
+            (r"x: shape \(4, 5, 6\) found, expected \[N, 1, Z, Y, X\]", np.zeros((4, 5, 6), np.float32)),
+            (r"x: shape \(1, 2, 4, 5, 6\) found", np.zeros((1, 2, 4, 5, 6), np.float32)),
+            ("x: voxels of type int64", batch(4, 5, 6, kind=np.int64)),
+            (r"x: a tensor on cuda:0 found, .*: pass x.cpu\(\)", Tensor(batch(4, 5, 6).array, "cuda:0")),
+            ("x: a tensor that requires a gradient", Tensor(batch(4, 5, 6).array, requires_grad=True)),
+        ):
             with self.assertRaisesRegex(znni.InvalidError, f"^{words}"):
                 fast(x)
         self.assertEqual(self.daemon.headers, [])
@@ -118,8 +134,10 @@ class CompiledTest(CompiledCase):
 
     def test_outputs_that_are_named_otherwise(self):
         for outputs in (["output0"], ["output1", "output0"], ["output0", "output2"]):
-            with self.assertRaisesRegex(znni.InvalidError, f"^config: outputs {', '.join(outputs)} found, expected "
-                                        "output0, output1, as same returns them$"):
+            with self.assertRaisesRegex(
+                znni.InvalidError,
+                f"^config: outputs {', '.join(outputs)} found, expected output0, output1, as same returns them$",
+            ):
                 self.compile(same(lambda given: (given, given)), outputs=outputs)
             self.assertEqual(self.left(), [])
         found = self.compile(same(lambda given: (given, given)), outputs=["output0", "output1"])

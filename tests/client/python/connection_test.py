@@ -3,11 +3,10 @@
 import unittest
 
 import grpc
+from fake_daemon import FakeDaemon
 from znni import wire
 from znni.connection import Connection
 from znni.errors import NotFoundError, UnavailableError, UnsupportedError
-
-from fake_daemon import FakeDaemon
 
 
 class ConnectionTest(unittest.TestCase):
@@ -27,8 +26,9 @@ class ConnectionTest(unittest.TestCase):
     def test_the_daemons_own_words(self):
         with self.assertRaises(NotFoundError) as caught:
             self.connection.model("none")
-        self.assertEqual((str(caught.exception), caught.exception.code),
-                         ("unknown model: 'none'", grpc.StatusCode.NOT_FOUND))
+        self.assertEqual(
+            (str(caught.exception), caught.exception.code), ("unknown model: 'none'", grpc.StatusCode.NOT_FOUND)
+        )
 
     def test_outlook(self):
         with self.assertRaisesRegex(UnsupportedError, "^no outlook$"):

@@ -6,10 +6,9 @@ import time
 import unittest
 
 import grpc
+from made_certificate import make_certificate, openssl
 from znni.credentials import read_credentials
 from znni.errors import InvalidError
-
-from made_certificate import make_certificate, openssl
 
 DAY = 24 * 60 * 60
 
@@ -35,8 +34,11 @@ class CredentialsTest(unittest.TestCase):
 
     def test_good_ones(self):
         self.assertIsNone(read_credentials(None, None, None))
-        for own in ((None, None), (self.folder / "own.pem", self.folder / "own.key"),
-                    (str(self.folder / "rsa.pem"), str(self.folder / "rsa.key"))):
+        for own in (
+            (None, None),
+            (self.folder / "own.pem", self.folder / "own.key"),
+            (str(self.folder / "rsa.pem"), str(self.folder / "rsa.key")),
+        ):
             self.assertIsInstance(read_credentials(self.folder / "other.pem", *own), grpc.ChannelCredentials)
 
     def test_what_goes_together(self):
@@ -51,10 +53,19 @@ class CredentialsTest(unittest.TestCase):
 
     def test_roots_that_are_no_certificates(self):
         for name in ("junk.pem", "cut.pem"):
-            self.expect(f"tls_root_cert @{name}: no certificate that can be read found, expected PEM of a certificate "
-                        "of an authority", name, None, None)
-        self.expect("tls_root_cert @own.key: a private key found, expected PEM of a certificate of an authority",
-                    "own.key", None, None)
+            self.expect(
+                f"tls_root_cert @{name}: no certificate that can be read found, expected PEM of a certificate "
+                "of an authority",
+                name,
+                None,
+                None,
+            )
+        self.expect(
+            "tls_root_cert @own.key: a private key found, expected PEM of a certificate of an authority",
+            "own.key",
+            None,
+            None,
+        )
 
     def test_roots_that_are_out_of_date(self):
         words = "^tls_root_cert .*own.pem: a certificate that {} .* GMT found, expected a valid one$"
@@ -63,20 +74,33 @@ class CredentialsTest(unittest.TestCase):
                 read_credentials(self.folder / "own.pem", None, None, time.time() + days * DAY)
 
     def test_certificates_that_are_none(self):
-        self.expect("tls_cert @junk.pem: no certificate that can be read found, expected PEM of a certificate",
-                    "own.pem", "junk.pem", "own.key")
-        self.expect("tls_cert @own.key: a private key found, expected PEM of a certificate",
-                    "own.pem", "own.key", "own.key")
+        self.expect(
+            "tls_cert @junk.pem: no certificate that can be read found, expected PEM of a certificate",
+            "own.pem",
+            "junk.pem",
+            "own.key",
+        )
+        self.expect(
+            "tls_cert @own.key: a private key found, expected PEM of a certificate", "own.pem", "own.key", "own.key"
+        )
 
     def test_keys_of_other_certificates(self):
         for name in ("other.key", "rsa.key"):
-            self.expect(f"tls_key @{name}: the key of another certificate found, expected that of tls_cert @own.pem",
-                        "own.pem", "own.pem", name)
+            self.expect(
+                f"tls_key @{name}: the key of another certificate found, expected that of tls_cert @own.pem",
+                "own.pem",
+                "own.pem",
+                name,
+            )
 
     def test_keys_that_are_none(self):
         for name in ("junk.pem", "own.pem", "locked.key"):
-            self.expect(f"tls_key @{name}: no private key that can be read found, expected one as PEM, without a "
-                        "passphrase", "own.pem", "own.pem", name)
+            self.expect(
+                f"tls_key @{name}: no private key that can be read found, expected one as PEM, without a passphrase",
+                "own.pem",
+                "own.pem",
+                name,
+            )
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ import distributed
 import grpc
 import numpy as np
 import znni.dask
+from fake_daemon import FakeDaemon, Refused
+from job_case import EXTENT, JobCase
+from s3_server import S3Server
 from znni.blocks import serving, tasks, worker_pool
 from znni.box import Box
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 from znni.stores.opening import open_source
-
-from fake_daemon import FakeDaemon, Refused
-from job_case import EXTENT, JobCase
-from s3_server import S3Server
 
 
 class DaskTest(JobCase):
@@ -33,13 +32,23 @@ class DaskTest(JobCase):
         self.client = self.enterContext(distributed.Client(self.local, set_as_default=False))
 
     def cluster(self, workers=1):
-        return distributed.LocalCluster(n_workers=workers, threads_per_worker=2, processes=False,
-                                        dashboard_address=":0", local_directory=self.folder / "dask")
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=2,
+            processes=False,
+            dashboard_address=":0",
+            local_directory=self.folder / "dask",
+        )
 
     def predict(self, **options):
         """Computes the output in six blocks."""
-        return znni.dask.predict(self.client, "same", self.input, self.output, **{
-            "servers": [self.address], "block": (64, 64, 20), "retries": 0, "progress": False, **options})
+        return znni.dask.predict(
+            self.client,
+            "same",
+            self.input,
+            self.output,
+            **{"servers": [self.address], "block": (64, 64, 20), "retries": 0, "progress": False, **options},
+        )
 
     def test_a_volume_in_blocks(self):
         seen = []
@@ -64,8 +73,17 @@ class DaskTest(JobCase):
     def test_padding_and_options_are_those_of_the_plan(self):
         self.volume[:, :64] = 0
         np.save(self.folder / "in.npy", self.volume)
-        status = znni.dask.predict(self.client, "same", self.folder / "in.npy", self.output, servers=[self.address],
-                                   block=(64, 64, 20), pad="reflect", skip_empty=True, progress=False)
+        status = znni.dask.predict(
+            self.client,
+            "same",
+            self.folder / "in.npy",
+            self.output,
+            servers=[self.address],
+            block=(64, 64, 20),
+            pad="reflect",
+            skip_empty=True,
+            progress=False,
+        )
         self.assertEqual((status.done, status.skipped), (6, 2))
         np.testing.assert_array_equal(self.found(), self.volume)
 
@@ -129,6 +147,7 @@ class DaskTest(JobCase):
 
     def test_a_cluster_that_ends_is_told(self):
         with self.cluster() as local, distributed.Client(local, set_as_default=False) as client:
+
             def cancel():
                 client.cancel([distributed.Future(key, client) for key in client.futures])
 
@@ -138,23 +157,25 @@ class DaskTest(JobCase):
                     znni.dask.run(client, self.output, progress=lambda done, _: done and end())
 
     def test_wrong_use_is_said_before_a_block_is_computed(self):
-        for words, call in (("pad", lambda: self.predict(pad="mirror")),
-                            ("multiples of the output's chunks", lambda: self.predict(block=(60, 64, 20))),
-                            ("servers: 'a:1' found, expected a list", lambda: self.predict(servers="a:1")),
-                            ("retries: -1 found", lambda: self.predict(retries=-1)),
-                            ("LocalCluster found, expected a distributed.Client",
-                             lambda: znni.dask.run(self.local, self.output)),
-                            ("No such file", lambda: znni.dask.run(self.client, self.folder / "no.json"))):
+        for words, call in (
+            ("pad", lambda: self.predict(pad="mirror")),
+            ("multiples of the output's chunks", lambda: self.predict(block=(60, 64, 20))),
+            ("servers: 'a:1' found, expected a list", lambda: self.predict(servers="a:1")),
+            ("retries: -1 found", lambda: self.predict(retries=-1)),
+            ("LocalCluster found, expected a distributed.Client", lambda: znni.dask.run(self.local, self.output)),
+            ("No such file", lambda: znni.dask.run(self.client, self.folder / "no.json")),
+        ):
             with self.assertRaisesRegex(Error, words):
                 call()
 
     def test_workers_need_the_same_package(self):
         missing = ImportError("No module named 'znni'")
         for there, error, words in (
-                ({"run.return_value": {"tcp://w:1": "0.0.9"}}, InvalidError, "tcp://w:1 of Dask: znni 0.0.9 found"),
-                ({"run_on_scheduler.return_value": "0.0.8"}, InvalidError, "scheduler of Dask: znni 0.0.8 found"),
-                ({"run.side_effect": missing}, UnavailableError, "No module named 'znni': install"),
-                ({"run_on_scheduler.side_effect": missing}, UnavailableError, "No module named 'znni': install")):
+            ({"run.return_value": {"tcp://w:1": "0.0.9"}}, InvalidError, "tcp://w:1 of Dask: znni 0.0.9 found"),
+            ({"run_on_scheduler.return_value": "0.0.8"}, InvalidError, "scheduler of Dask: znni 0.0.8 found"),
+            ({"run.side_effect": missing}, UnavailableError, "No module named 'znni': install"),
+            ({"run_on_scheduler.side_effect": missing}, UnavailableError, "No module named 'znni': install"),
+        ):
             usual = {"run.return_value": {}, "run_on_scheduler.return_value": znni.__version__}
             with self.assertRaisesRegex(error, words):
                 znni.dask._check_workers(mock.Mock(**{**usual, **there}))

@@ -20,8 +20,9 @@ class DownloadTest(unittest.TestCase):
         return Download(SHAPE, np.dtype("<f2"), "FP16", planes, lambda z, p: self.written.append((z, p.copy())))
 
     def accepted(self, channels=2, x=5, datatype="FP16"):
-        return wire.VolumeResponse(accepted=wire.VolumeAccepted(channels=channels, extent=wire.Extent(z=3, y=4, x=x),
-                                                                datatype=datatype))
+        return wire.VolumeResponse(
+            accepted=wire.VolumeAccepted(channels=channels, extent=wire.Extent(z=3, y=4, x=x), datatype=datatype)
+        )
 
     def chunk(self, offset, stop):
         return wire.VolumeResponse(chunk=wire.VolumeChunk(offset=offset, data=self.output.tobytes()[offset:stop]))

@@ -26,10 +26,16 @@ class Status(grpc.RpcError):
 class ErrorsTest(unittest.TestCase):
     def test_kinds(self):
         code = grpc.StatusCode
-        for status, kind in ((code.INVALID_ARGUMENT, znni.InvalidError), (code.NOT_FOUND, znni.NotFoundError),
-                             (code.UNAVAILABLE, znni.UnavailableError), (code.RESOURCE_EXHAUSTED, znni.OverBudgetError),
-                             (code.UNIMPLEMENTED, znni.UnsupportedError), (code.PERMISSION_DENIED, znni.AccessError),
-                             (code.FAILED_PRECONDITION, znni.ReplacedError), (code.INTERNAL, znni.Error)):
+        for status, kind in (
+            (code.INVALID_ARGUMENT, znni.InvalidError),
+            (code.NOT_FOUND, znni.NotFoundError),
+            (code.UNAVAILABLE, znni.UnavailableError),
+            (code.RESOURCE_EXHAUSTED, znni.OverBudgetError),
+            (code.UNIMPLEMENTED, znni.UnsupportedError),
+            (code.PERMISSION_DENIED, znni.AccessError),
+            (code.FAILED_PRECONDITION, znni.ReplacedError),
+            (code.INTERNAL, znni.Error),
+        ):
             error = from_rpc(Status(status, "words"), "host:1")
             self.assertIs(type(error), kind)
             self.assertEqual((error.code, str(error)), (status, "words"))
@@ -46,8 +52,11 @@ class ErrorsTest(unittest.TestCase):
         error = from_rpc(Status(grpc.StatusCode.UNAVAILABLE, "refused", marked=False), "host:1")
         self.assertEqual(str(error), "no answer from host:1: refused (is znnid running there?)")
         error = from_rpc(Status(grpc.StatusCode.UNAVAILABLE, "closed", marked=False), "host:1", tls=True)
-        self.assertEqual(str(error), "no answer from host:1: closed (is znnid running there, with TLS? does it ask for "
-                                     "a client certificate that its --grpc-root-cert signed?)")
+        self.assertEqual(
+            str(error),
+            "no answer from host:1: closed (is znnid running there, with TLS? does it ask for "
+            "a client certificate that its --grpc-root-cert signed?)",
+        )
 
 
 if __name__ == "__main__":

@@ -8,11 +8,9 @@ import warnings
 from unittest import mock
 
 import numpy as np
-
+from fake_torch import Module, Tensor, TracerWarning, needs_torch, use_fake_torch
 from znni.errors import InvalidError
 from znni.export import check_unchanged, evaluated, export, fingerprint, warn_of_training
-
-from fake_torch import Module, Tensor, TracerWarning, needs_torch, use_fake_torch
 
 
 class _DropoutNd(Module):
@@ -26,11 +24,13 @@ def zeros(*shape, kind=np.float32):
 
 def valid(lost, channels=2):
     """A module that loses voxels of [N, 1, Z, Y, X]."""
+
     def forward(given):
         extent = [n - lost for n in given.shape[2:]]
         if min(extent) < 1:
             raise RuntimeError("kernel size\ncan't be greater than the input")
         return zeros(1, channels, *extent)
+
     return Module(forward)
 
 
@@ -54,8 +54,10 @@ class ExportTest(unittest.TestCase):
         options = self.torch.onnx.options
         self.assertEqual((options["opset_version"], options["dynamo"]), (17, False))
         self.assertEqual((options["input_names"], options["output_names"]), (["input"], ["output"]))
-        self.assertEqual({name: sorted(axes) for name, axes in options["dynamic_axes"].items()},
-                         {"input": [2, 3, 4], "output": [2, 3, 4]})
+        self.assertEqual(
+            {name: sorted(axes) for name, axes in options["dynamic_axes"].items()},
+            {"input": [2, 3, 4], "output": [2, 3, 4]},
+        )
 
     def test_several_outputs(self):
         for kind in (tuple, list):
@@ -74,10 +76,14 @@ class ExportTest(unittest.TestCase):
             self.assertEqual(export(valid(4), example, self.folder).example, (1, 1, 9, 9, 9))
         self.refused("^example: 'x' found, expected a tensor or the shape", valid(4), "x")
         self.refused(r"^example: shape \[1, 9, 9, 9\] found, expected \[1, C, Z, Y, X\]$", valid(4), (1, 9, 9, 9))
-        self.refused("^example: a tensor on cuda:1 found, expected one on the CPU", valid(4),
-                     Tensor(np.zeros((1, 1, 9, 9, 9), np.float32), "cuda:1"))
-        self.refused("^example: voxels of type uint8 found, expected float32$", valid(4),
-                     zeros(1, 1, 9, 9, 9, kind=np.uint8))
+        self.refused(
+            "^example: a tensor on cuda:1 found, expected one on the CPU",
+            valid(4),
+            Tensor(np.zeros((1, 1, 9, 9, 9), np.float32), "cuda:1"),
+        )
+        self.refused(
+            "^example: voxels of type uint8 found, expected float32$", valid(4), zeros(1, 1, 9, 9, 9, kind=np.uint8)
+        )
         self.refused(r"^example: Module does not take \[1, 1, 3, 9, 9\]: kernel size$", valid(4), (1, 1, 3, 9, 9))
 
     def test_shapes(self):
@@ -98,6 +104,7 @@ class ExportTest(unittest.TestCase):
                 seen.append((x.array.copy(), x.array.dtype.isnative, x.array.flags.c_contiguous))
                 x.array[...] = -1  # as an activation in place does
                 return x
+
             export(Module(forward), example, self.folder)
             np.testing.assert_array_equal(seen[0][0], before)
             self.assertEqual(seen[0][1:], (True, True))
@@ -114,8 +121,9 @@ class ExportTest(unittest.TestCase):
         module.parts["first"] = Module()
         module.parts["first"].in_channels = 3
         self.assertEqual(export(module, None, self.folder).example, (1, 3, 16, 16, 16))
-        self.refused(r"None found, but Module takes no cube \[1, 1, n, n, n\] of up to 128 voxels \(kernel size\): ",
-                     valid(200))
+        self.refused(
+            r"None found, but Module takes no cube \[1, 1, n, n, n\] of up to 128 voxels \(kernel size\): ", valid(200)
+        )
 
     def test_modes_and_what_depends_on_them(self):
         module = valid(4)
@@ -141,22 +149,30 @@ class ExportTest(unittest.TestCase):
 
     def test_modules_that_are_refused(self):
         self.refused("^module: function found, expected a torch.nn.Module$", lambda given: given)
-        self.refused(r"^module: 'w' on cuda:0 found, expected weights on the CPU: pass module.cpu\(\)$",
-                     Module(weights={"w": Tensor(np.zeros(2, np.float32), "cuda:0")}))
-        self.refused(r"^module: 'b' of torch.float64 found, expected torch.float32: pass module.float\(\)$",
-                     Module(buffers={"n": zeros(2, kind=np.int64), "b": zeros(2, kind=np.float64)}))
-        for words, returned in (("Module returns dict, expected", {}), ("returns tuple with list", (zeros(1), [])),
-                                ("returns nothing", ()), ("torch.float64, expected torch.float32, or whole", zeros(
-                                    1, 1, 2, 2, 2, kind=np.float64))):
+        self.refused(
+            r"^module: 'w' on cuda:0 found, expected weights on the CPU: pass module.cpu\(\)$",
+            Module(weights={"w": Tensor(np.zeros(2, np.float32), "cuda:0")}),
+        )
+        self.refused(
+            r"^module: 'b' of torch.float64 found, expected torch.float32: pass module.float\(\)$",
+            Module(buffers={"n": zeros(2, kind=np.int64), "b": zeros(2, kind=np.float64)}),
+        )
+        for words, returned in (
+            ("Module returns dict, expected", {}),
+            ("returns tuple with list", (zeros(1), [])),
+            ("returns nothing", ()),
+            ("torch.float64, expected torch.float32, or whole", zeros(1, 1, 2, 2, 2, kind=np.float64)),
+        ):
             self.refused(words, Module(lambda _, returned=returned: returned), (1, 1, 2, 2, 2))
         self.torch.onnx.failure = RuntimeError("\nno such operator\nin line 3")
         self.refused("^module: Module cannot be exported to ONNX: no such operator$", valid(4))
 
     def test_warnings_of_the_exporter(self):
         def warn():
-            warnings.warn("will be removed", DeprecationWarning)
+            warnings.warn("will be removed", DeprecationWarning, stacklevel=1)
             warnings.warn_explicit("of torch", TracerWarning, "norm.py", 1, module="torch.nn.functional")
             warnings.warn_explicit("a branch", TracerWarning, "net.py", 1, module="net")
+
         self.torch.onnx.warns = warn
         with warnings.catch_warnings(record=True) as shown:
             export(valid(4), None, self.folder)
@@ -178,23 +194,29 @@ class RealExportTest(unittest.TestCase):
 
     def setUp(self):
         import torch
+
         self.torch = torch
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def assert_computes(self, module, extent):
         import onnxruntime
+
         found = export(module, None, self.folder)
         given = self.torch.rand(1, *found.example[1:2], *extent)
         with evaluated(module), self.torch.no_grad():
             expected = module(given).numpy()
         session = onnxruntime.InferenceSession(found.network, providers=["CPUExecutionProvider"])
-        computed, = session.run(None, {"input": given.numpy()})
+        (computed,) = session.run(None, {"input": given.numpy()})
         np.testing.assert_allclose(computed, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
     def test_networks(self):
         nn = self.torch.nn
-        for module in (nn.Conv3d(2, 3, 3), nn.Sequential(nn.Conv3d(1, 4, 3, padding=1), nn.BatchNorm3d(4), nn.Dropout(),
-                                                         nn.ConvTranspose3d(4, 2, 2, 2))):
+        for module in (
+            nn.Conv3d(2, 3, 3),
+            nn.Sequential(
+                nn.Conv3d(1, 4, 3, padding=1), nn.BatchNorm3d(4), nn.Dropout(), nn.ConvTranspose3d(4, 2, 2, 2)
+            ),
+        ):
             self.assert_computes(module, (9, 12, 20))
             self.assertTrue(all(part.training for part in module.modules()))
 
@@ -211,7 +233,9 @@ class RealExportTest(unittest.TestCase):
             def forward(self, given):
                 """Computes it."""
                 import torch
+
                 return torch.special.bessel_j0(given)
+
         with self.assertRaisesRegex(InvalidError, "^module: Unknown cannot be exported to ONNX: .*bessel_j0"):
             export(Unknown(), (1, 1, 8, 8, 8), self.folder)
 

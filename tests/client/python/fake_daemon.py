@@ -31,8 +31,18 @@ class FakeDaemon:
     what else the model's metadata has, `outputs` the names of its outputs. `headers`, `sent` and `metadata` are what
     came."""
 
-    def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=(),
-                 voxel_seconds=0.0, properties=(), outputs=("output",)):
+    def __init__(
+        self,
+        streams=(),
+        part=None,
+        token="token",
+        model_tokens=(),
+        refusals=0,
+        outlooks=(),
+        voxel_seconds=0.0,
+        properties=(),
+        outputs=("output",),
+    ):
         self.streams, self.part, self.token = list(streams), part, token
         self.voxel_seconds, self.properties, self.outputs = voxel_seconds, dict(properties), outputs
         self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
@@ -42,13 +52,21 @@ class FakeDaemon:
     def served(self):
         """Yields the address."""
         server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
-        server.add_generic_rpc_handlers([
-            self._service("znni.v1.Volumes", Infer=(self._infer, wire.VolumeRequest, True),
-                          Outlook=(self._outlook, wire.VolumeHeader, False)),
-            self._service("inference.GRPCInferenceService",
-                          ModelReady=(self._ready, wire.ModelReadyRequest, False),
-                          ModelMetadata=(self._model, wire.ModelMetadataRequest, False),
-                          RepositoryIndex=(self._index, wire.RepositoryIndexRequest, False))])
+        server.add_generic_rpc_handlers(
+            [
+                self._service(
+                    "znni.v1.Volumes",
+                    Infer=(self._infer, wire.VolumeRequest, True),
+                    Outlook=(self._outlook, wire.VolumeHeader, False),
+                ),
+                self._service(
+                    "inference.GRPCInferenceService",
+                    ModelReady=(self._ready, wire.ModelReadyRequest, False),
+                    ModelMetadata=(self._model, wire.ModelMetadataRequest, False),
+                    RepositoryIndex=(self._index, wire.RepositoryIndexRequest, False),
+                ),
+            ]
+        )
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         try:
@@ -79,10 +97,17 @@ class FakeDaemon:
     def _model(self, request, context):
         if request.name != "same":
             self._end(context, grpc.StatusCode.NOT_FOUND, f"unknown model: '{request.name}'")
-        given, *found = (wire.ModelMetadataResponse.TensorMetadata(name=name, shape=[-1, 1, -1, -1, -1])
-                         for name in ("x", *self.outputs))
-        return wire.ModelMetadataResponse(name="same", versions=["1", "3"], inputs=[given], outputs=found,
-                                          properties={"field_of_view": "1,1,1", **self.properties})
+        given, *found = (
+            wire.ModelMetadataResponse.TensorMetadata(name=name, shape=[-1, 1, -1, -1, -1])
+            for name in ("x", *self.outputs)
+        )
+        return wire.ModelMetadataResponse(
+            name="same",
+            versions=["1", "3"],
+            inputs=[given],
+            outputs=found,
+            properties={"field_of_view": "1,1,1", **self.properties},
+        )
 
     def _index(self, _, context):
         states = [("same", "READY", ""), ("other", "LOADING", "plans")]
@@ -95,8 +120,12 @@ class FakeDaemon:
         if self.part is None:
             self._end(context, grpc.StatusCode.UNIMPLEMENTED, "no outlook")
         seconds = self.voxel_seconds * header.extent.z * header.extent.y * header.extent.x
-        return wire.VolumeOutlook(extent=header.extent, predicted_seconds=seconds, predicted_seconds_in_parts=seconds,
-                                  part=wire.Extent(z=header.extent.z, y=self.part[0], x=self.part[1]))
+        return wire.VolumeOutlook(
+            extent=header.extent,
+            predicted_seconds=seconds,
+            predicted_seconds_in_parts=seconds,
+            part=wire.Extent(z=header.extent.z, y=self.part[0], x=self.part[1]),
+        )
 
     def _infer(self, requests, context):
         header = next(requests).header
@@ -104,16 +133,22 @@ class FakeDaemon:
         fate = self.streams.pop(0) if self.streams else WHOLE
         if isinstance(fate, Refused) and not isinstance(fate, Broken):
             self._end(context, fate.code, fate.words)
-        yield wire.VolumeResponse(accepted=wire.VolumeAccepted(
-            channels=header.channels, extent=header.extent, datatype=header.output_datatype, resume_token=self.token,
-            model_token=self.model_tokens.pop(0) if self.model_tokens else "model"))
+        yield wire.VolumeResponse(
+            accepted=wire.VolumeAccepted(
+                channels=header.channels,
+                extent=header.extent,
+                datatype=header.output_datatype,
+                resume_token=self.token,
+                model_token=self.model_tokens.pop(0) if self.model_tokens else "model",
+            )
+        )
         plane = header.channels * header.extent.y * header.extent.x
         first = header.first_plane * plane
         data = b"".join(request.chunk.data for request in requests)
         self.sent.append(data)
         end = len(data) if fate is WHOLE else max(0, fate.count - first)
         for at in range(0, end, 1000):
-            yield wire.VolumeResponse(chunk=wire.VolumeChunk(offset=first + at, data=data[at:min(at + 1000, end)]))
+            yield wire.VolumeResponse(chunk=wire.VolumeChunk(offset=first + at, data=data[at : min(at + 1000, end)]))
         if fate is not WHOLE:
             self._end(context, fate.code, fate.words)
         yield wire.VolumeResponse(progress=wire.VolumeProgress(patches_done=1, patches=1))

@@ -134,6 +134,7 @@ def fake_torch():
             yield
         finally:
             torch.grad = before
+
     torch.grad, torch.no_grad, torch.is_grad_enabled = True, no_grad, lambda: torch.grad
     torch.Tensor, torch.float32, torch.from_numpy = Tensor, "torch.float32", Tensor
     torch.zeros = lambda *shape: Tensor(np.zeros(shape, np.float32))

@@ -11,8 +11,11 @@ NM = ("nanometer",) * 3
 def image(axes="czyx", own=(), common=()):
     """A multiscale with array "s0"."""
     kinds = [{"name": n, **({"type": "space", "unit": "nanometer"} if n in "zyx" else {})} for n in axes]
-    return {"axes": kinds, "datasets": [{"path": "s0", "coordinateTransformations": list(own)}],
-            "coordinateTransformations": list(common)}
+    return {
+        "axes": kinds,
+        "datasets": [{"path": "s0", "coordinateTransformations": list(own)}],
+        "coordinateTransformations": list(common),
+    }
 
 
 class GeometryTest(unittest.TestCase):

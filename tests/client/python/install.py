@@ -18,8 +18,23 @@ def install(target):
         ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "*.binpb")
         shutil.copytree(ROOT / "client/python", copy / "client/python", ignore=ignored)
         shutil.copytree(ROOT / "proto", copy / "proto", ignore=shutil.ignore_patterns("convert"))
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index",
-                        "--no-deps", "--no-build-isolation", "--target", target, copy / "client/python"], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-index",
+                "--no-deps",
+                "--no-build-isolation",
+                "--target",
+                target,
+                copy / "client/python",
+            ],
+            check=True,
+        )
 
 
 if __name__ == "__main__":

@@ -38,16 +38,27 @@ class JobTest(unittest.TestCase):
         self.assertEqual((header.first_plane, header.resume_token), (7, "token"))
 
     def test_what_the_model_does_not_take(self):
-        for words, options in (("30x40x4 voxels found", {"extent": (30, 40, 4)}), ("pad: 'x'", {"pad": "x"}),
-                               ("2 channels", {"extent": (2, 30, 40, 50)}), ("roi: z", {"roi": "0:31,:,:"}),
-                               ("9x40x50 voxels found", {"roi": "0:9,:,:"}), ("dtype: 'int8'", {"dtype": "int8"})):
+        for words, options in (
+            ("30x40x4 voxels found", {"extent": (30, 40, 4)}),
+            ("pad: 'x'", {"pad": "x"}),
+            ("2 channels", {"extent": (2, 30, 40, 50)}),
+            ("roi: z", {"roi": "0:31,:,:"}),
+            ("9x40x50 voxels found", {"roi": "0:9,:,:"}),
+            ("dtype: 'int8'", {"dtype": "int8"}),
+        ):
             with self.assertRaisesRegex(InvalidError, words):
                 job(**options)
 
     def test_a_region_for_a_network_that_pads(self):
         """It is computed from what is around it, of which the output is cut."""
-        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), padding=((3, 0, 2), (5, 1, 2)),
-                                   period=(4, 1, 2), least_extent=(6, 1, 2))
+        pads = dataclasses.replace(
+            MODEL,
+            pads=True,
+            field_of_view=(1, 1, 1),
+            padding=((3, 0, 2), (5, 1, 2)),
+            period=(4, 1, 2),
+            least_extent=(6, 1, 2),
+        )
         found = job(roi="13:15,:,20:30", model=pads)
         self.assertEqual(found.given, Box((8, 0, 18), (26, 40, 32)))  # 18 planes, 30 but for multiples of 4
         self.assertEqual((found.streamed, found.kept), ((18, 40, 14), Box((5, 0, 2), (7, 40, 12))))
@@ -67,11 +78,15 @@ class JobTest(unittest.TestCase):
 
     def test_a_volume_that_suits_no_stride_is_named_whatever_the_region(self):
         pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1), period=(1, 8, 1), least_extent=(1, 16, 1))
-        with self.assertRaisesRegex(InvalidError, "volume: 44 voxels along y found, expected 40 or 48: the strides of mod"):
+        with self.assertRaisesRegex(
+            InvalidError, "volume: 44 voxels along y found, expected 40 or 48: the strides of mod"
+        ):
             job((30, 44, 50), roi="0:9,3:6,:", model=pads)
         self.assertEqual(job(roi="0:9,3:6,:", model=pads).output, (9, 3, 50))
         shrinks = dataclasses.replace(pads, field_of_view=(1, 3, 1))  # 46 with padding
-        with self.assertRaisesRegex(InvalidError, "volume: 44 voxels along y found, expected 38 or 46: the strides of mod"):
+        with self.assertRaisesRegex(
+            InvalidError, "volume: 44 voxels along y found, expected 38 or 46: the strides of mod"
+        ):
             job((30, 44, 50), roi="0:9,3:6,:", model=shrinks, pad="zero")
 
     def test_a_model_that_needs_the_whole_volume(self):

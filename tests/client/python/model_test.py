@@ -3,7 +3,6 @@
 import unittest
 
 import numpy as np
-
 from znni import wire
 from znni.errors import InvalidError
 from znni.model import model_of
@@ -12,10 +11,13 @@ from znni.model import model_of
 def answer(channels=2, outputs=3, **properties):
     """A daemon's answer."""
     tensor = wire.ModelMetadataResponse.TensorMetadata
-    return wire.ModelMetadataResponse(name="net", versions=["1", "7"],
-                                      inputs=[tensor(name="in", shape=[-1, channels, -1, -1, -1])],
-                                      outputs=[tensor(name="out", shape=[-1, outputs, -1, -1, -1])],
-                                      properties={"field_of_view": "10,1,5", **properties})
+    return wire.ModelMetadataResponse(
+        name="net",
+        versions=["1", "7"],
+        inputs=[tensor(name="in", shape=[-1, channels, -1, -1, -1])],
+        outputs=[tensor(name="out", shape=[-1, outputs, -1, -1, -1])],
+        properties={"field_of_view": "10,1,5", **properties},
+    )
 
 
 class ModelTest(unittest.TestCase):
@@ -28,11 +30,13 @@ class ModelTest(unittest.TestCase):
         self.assertEqual((model.padding, model.period, model.least_extent), (((0, 0, 0),) * 2, (1, 1, 1), (1, 1, 1)))
 
     def test_networks_that_pad(self):
-        model = model_of(answer(padding_before="2,3", padding_after="4,5", input_period="8,4", least_input="16,4"), True,
-                         "")
+        model = model_of(
+            answer(padding_before="2,3", padding_after="4,5", input_period="8,4", least_input="16,4"), True, ""
+        )
         self.assertTrue(model.pads)
-        self.assertEqual((model.padding, model.period, model.least_extent),
-                         (((0, 2, 3), (0, 4, 5)), (1, 8, 4), (1, 16, 4)))
+        self.assertEqual(
+            (model.padding, model.period, model.least_extent), (((0, 2, 3), (0, 4, 5)), (1, 8, 4), (1, 16, 4))
+        )
 
     def test_several_inputs_follow_each_other(self):
         self.assertEqual(model_of(answer(), True, "").inputs, {"in": slice(0, 2)})

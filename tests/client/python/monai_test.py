@@ -8,7 +8,6 @@ from unittest import mock
 
 import numpy as np
 import znni
-
 from compiled_case import CompiledCase, batch, same
 from fake_daemon import FakeDaemon
 from fake_torch import Tensor
@@ -88,8 +87,10 @@ class MonaiTest(CompiledCase):
         np.testing.assert_array_equal(inferer(x).array, x.array)
         network.weights["w"].array[0] = 1
         self.refused("network: the weights of same have changed since: export it again", lambda: inferer(x, network))
-        self.refused("network: same found, expected None: model 'same' computes; if it was exported",
-                     lambda: self.monai.Inferer(client, "same")(x, same()))
+        self.refused(
+            "network: same found, expected None: model 'same' computes; if it was exported",
+            lambda: self.monai.Inferer(client, "same")(x, same()),
+        )
         with self.assertRaisesRegex(znni.NotFoundError, "unknown model: 'other'"):
             self.monai.Inferer(client, "other")
 

@@ -8,7 +8,6 @@ from unittest import mock
 
 import numpy as np
 import znni
-
 from fake_daemon import FakeDaemon
 
 VOLUME = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
@@ -37,8 +36,12 @@ class OneShotTest(unittest.TestCase):
 
     def test_wrong_use_starts_nothing(self):
         self.play(f"touch {self.folder}/started")
-        for words, volume, options in (("pad: 'x'", VOLUME, {"pad": "x"}), ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
-                                       ("int64 found", VOLUME.astype(int), {}), ("no such file", "/none.npy", {})):
+        for words, volume, options in (
+            ("pad: 'x'", VOLUME, {"pad": "x"}),
+            ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
+            ("int64 found", VOLUME.astype(int), {}),
+            ("no such file", "/none.npy", {}),
+        ):
             with self.assertRaisesRegex(znni.Error, words):
                 znni.predict(self.network, volume, progress=False, **options)
         with self.assertRaisesRegex(znni.InvalidError, "same.npy: is there already"):

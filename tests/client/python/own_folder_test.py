@@ -38,8 +38,16 @@ class OwnFolderTest(unittest.TestCase):
         self.assertEqual(self.names(), [])
 
     def test_those_of_killed_processes_are_removed_and_no_others(self):
-        processes = [subprocess.Popen([sys.executable, "-c", _MAKES_ONE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      text=True, env={**os.environ, "TMPDIR": str(self.folder)}) for _ in range(2)]
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", _MAKES_ONE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "TMPDIR": str(self.folder)},
+            )
+            for _ in range(2)
+        ]
         killed, lives = (process.stdout.readline().strip() for process in processes)
         processes[0].kill()
         processes[0].communicate()
@@ -57,8 +65,15 @@ class OwnFolderTest(unittest.TestCase):
 
     def test_a_pipe_of_such_a_name_is_not_waited_for(self):
         os.mkfifo(self.folder / (_PREFIX + "0"))
-        found = subprocess.run([sys.executable, "-c", _MAKES_ONE], input="", capture_output=True, text=True, timeout=60,
-                               check=True, env={**os.environ, "TMPDIR": str(self.folder)})
+        found = subprocess.run(
+            [sys.executable, "-c", _MAKES_ONE],
+            input="",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+            env={**os.environ, "TMPDIR": str(self.folder)},
+        )
         self.assertIn(_PREFIX, found.stdout)
 
     def test_those_of_other_machines_are_kept(self):

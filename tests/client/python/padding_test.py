@@ -29,7 +29,7 @@ class PaddingTest(unittest.TestCase):
                     found = sources(pad, 7, first, last)
                     low, high = span(found)
                     self.assertLessEqual(high - low, max(1, last - first))
-                    np.testing.assert_array_equal(take(line[low:high], found, 0), expected[first + 5:last + 5])
+                    np.testing.assert_array_equal(take(line[low:high], found, 0), expected[first + 5 : last + 5])
 
     def test_half_of_an_even_border_comes_behind(self):
         roi = Box((0, 10, 20), (5, 15, 25))

@@ -29,6 +29,7 @@ class PatienceTest(unittest.TestCase):
             if left[0] >= 0:
                 raise error
             return 5
+
         return call
 
     def test_longer_and_longer(self):

@@ -8,14 +8,28 @@ import unittest
 from unittest import mock
 
 import znni
+from script import use_script
 from znni.errors import Error, InvalidError, NotFoundError
 
-from script import use_script
-
-NODES = [{"name": f"conv<{i}>", "shape": [1, 8, 20, 30, 40], "primitive": "cpu.conv.fft", "place": "cpu",
-          "predicted_seconds": 0.001 * (3 - i), "runs": 1 + i} for i in range(2)]
-FACTS = {"model": "net", "input": [1, 1, 48, 40, 64], "nodes": NODES, "predicted": {"voxels_per_second": 2.5e6},
-         "memory": {"limit": 1 << 30, "host": {"peak": 200 << 20}}, "machine": {"name": "a machine"}}
+NODES = [
+    {
+        "name": f"conv<{i}>",
+        "shape": [1, 8, 20, 30, 40],
+        "primitive": "cpu.conv.fft",
+        "place": "cpu",
+        "predicted_seconds": 0.001 * (3 - i),
+        "runs": 1 + i,
+    }
+    for i in range(2)
+]
+FACTS = {
+    "model": "net",
+    "input": [1, 1, 48, 40, 64],
+    "nodes": NODES,
+    "predicted": {"voxels_per_second": 2.5e6},
+    "memory": {"limit": 1 << 30, "host": {"peak": 200 << 20}},
+    "machine": {"name": "a machine"},
+}
 REFUSED = {"runs": False, "blockers": 3}
 
 
@@ -33,14 +47,17 @@ class PlannerTest(unittest.TestCase):
     def test_a_plan(self):
         self.program(f"test $1 = show && echo all of it || echo '{json.dumps(FACTS)}'")
         plan = znni.plan("net.onnx", mem="1G", threads=2, volume=(100, 200, 300))
-        self.assertRegex(self.asked()[0],
-                         "^--model net.onnx --json --output .* --mem 1G --threads 2 --volume 100,200,300$")
+        self.assertRegex(
+            self.asked()[0], "^--model net.onnx --json --output .* --mem 1G --threads 2 --volume 100,200,300$"
+        )
         self.assertEqual((str(plan), repr(plan)), ("all of it",) * 2)
         self.assertEqual((plan.voxels_per_second, plan.memory_bytes), (2.5e6, 200 << 20))
         table = plan._repr_html_()
         self.assertIn("net: 2.5 million voxels/s, 200.0 of 1024 MiB, patches of 48x40x64 voxels on a machine", table)
-        self.assertIn("<td>conv&lt;1&gt;</td><td>1x8x20x30x40</td><td>cpu.conv.fft</td><td>cpu</td><td>4 ms</td>"
-                      "<td>57 %</td>", table)
+        self.assertIn(
+            "<td>conv&lt;1&gt;</td><td>1x8x20x30x40</td><td>cpu.conv.fft</td><td>cpu</td><td>4 ms</td><td>57 %</td>",
+            table,
+        )
 
     def test_a_plan_of_this_machine(self):
         self.program(f"test $1 = show && echo all of it || echo '{json.dumps(FACTS)}'")
@@ -54,8 +71,9 @@ class PlannerTest(unittest.TestCase):
         self.assertEqual(str(found), "net.onnx runs here")
 
     def test_what_does_not_run_says_why(self):
-        self.program(f"test \"$3\" = --json && echo '{json.dumps(REFUSED)}' || echo 'Det (3): <not> supported'",
-                     "exit 2")
+        self.program(
+            f"test \"$3\" = --json && echo '{json.dumps(REFUSED)}' || echo 'Det (3): <not> supported'", "exit 2"
+        )
         found = znni.check("net.onnx")
         self.assertFalse(found)
         self.assertEqual((repr(found), found.facts), ("Det (3): <not> supported", REFUSED))
@@ -74,7 +92,9 @@ class PlannerTest(unittest.TestCase):
     def test_a_program_that_is_missing(self):
         with mock.patch.dict(os.environ, {"PATH": "/none"}):
             os.environ.pop("ZNNI_PLANNER", None)
-            with self.assertRaisesRegex(NotFoundError, "^planner is not on the PATH: .* the environment's ZNNI_PLANNER"):
+            with self.assertRaisesRegex(
+                NotFoundError, "^planner is not on the PATH: .* the environment's ZNNI_PLANNER"
+            ):
                 znni.check("net.onnx")
 
 

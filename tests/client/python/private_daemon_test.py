@@ -10,11 +10,10 @@ import threading
 import unittest
 from unittest import mock
 
-from znni.errors import NotFoundError, UnavailableError
-from znni.private_daemon import PrivateDaemon, find_program
-
 from fake_daemon import FakeDaemon
 from script import use_script
+from znni.errors import NotFoundError, UnavailableError
+from znni.private_daemon import PrivateDaemon, find_program
 
 
 class PrivateDaemonTest(unittest.TestCase):
@@ -84,6 +83,7 @@ class PrivateDaemonTest(unittest.TestCase):
                 super().append(line)
                 if line == "later" and served.wait(60):
                     daemon.stop()
+
         daemon._lines = Lines()
         with daemon:
             process = daemon.process
@@ -101,6 +101,7 @@ class PrivateDaemonTest(unittest.TestCase):
         def interrupted(thread):
             held.append(thread)
             raise KeyboardInterrupt
+
         with mock.patch.object(threading.Thread, "start", interrupted), self.assertRaises(KeyboardInterrupt):
             daemon.__enter__()
         held[0].start()
@@ -167,8 +168,15 @@ class PrivateDaemonTest(unittest.TestCase):
         os.mkfifo(pipe)
         ended = self.enterContext(open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)))
         self.program("echo started >&9")
-        lines = ["#!/bin/sh", f"exec 9>{pipe}", "kill -9 $PPID", 'while grep -q "^PPid:.$PPID$" /proc/$$/status',
-                 "do :; done", f'exec {setpriv} "$@"', ""]
+        lines = [
+            "#!/bin/sh",
+            f"exec 9>{pipe}",
+            "kill -9 $PPID",
+            'while grep -q "^PPid:.$PPID$" /proc/$$/status',
+            "do :; done",
+            f'exec {setpriv} "$@"',
+            "",
+        ]
         (self.folder / "setpriv").write_text("\n".join(lines))
         (self.folder / "setpriv").chmod(0o755)
         code = f"from znni.private_daemon import PrivateDaemon; PrivateDaemon({str(self.network)!r}).__enter__()"

@@ -48,9 +48,11 @@ class RepositoryTest(unittest.TestCase):
         make_repository(self.models, network, other)
         self.assertEqual(self.config("n"), "other")
         make_repository(self.folder / "more", network, {"input_scale": 0.5, "input_offset": "-1"})
-        self.assertEqual((self.folder / "more/n/config.pbtxt").read_text(),
-                         'parameters { key: "input_scale" value { string_value: "0.5" } }\n'
-                         'parameters { key: "input_offset" value { string_value: "-1" } }\n')
+        self.assertEqual(
+            (self.folder / "more/n/config.pbtxt").read_text(),
+            'parameters { key: "input_scale" value { string_value: "0.5" } }\n'
+            'parameters { key: "input_offset" value { string_value: "-1" } }\n',
+        )
 
     def test_what_is_missing(self):
         with self.assertRaisesRegex(NotFoundError, "none.onnx: there is no such file"):

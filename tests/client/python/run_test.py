@@ -7,6 +7,7 @@ from unittest import mock
 
 import grpc
 import numpy as np
+from fake_daemon import Broken, FakeDaemon, Refused
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import plan_job
@@ -15,8 +16,6 @@ from znni.progress import Silent
 from znni.run import Run
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.seam import OutputFacts
-
-from fake_daemon import Broken, FakeDaemon, Refused
 
 VOLUME = np.random.default_rng(4).integers(0, 255, (9, 10, 11)).astype(np.uint8)
 PLANE = 110
@@ -49,8 +48,14 @@ class RunTest(unittest.TestCase):
             self.addCleanup(connection.close)
             job = plan_job(connection.model("same"), source or ArraySource(volume, "volume"), None, "none", "uint8")
             facts = OutputFacts((1, *volume.shape), job.dtype, 3, None, None, (0, 0, 0), {})
-            Run(connection, job, ArrayTarget(output, facts), self.progress, resume,
-                lambda: Patience(seconds, sleep=self.sleep)).run()
+            Run(
+                connection,
+                job,
+                ArrayTarget(output, facts),
+                self.progress,
+                resume,
+                lambda: Patience(seconds, sleep=self.sleep),
+            ).run()
         return output
 
     def first_planes(self, daemon):
@@ -90,9 +95,11 @@ class RunTest(unittest.TestCase):
 
     def test_does_not_go_on(self):
         """Without a token, if the caller does not want it, or if it was no break."""
-        for daemon, resume in ((FakeDaemon([Broken(3 * PLANE)], token=""), True),
-                               (FakeDaemon([Broken(3 * PLANE)]), False),
-                               (FakeDaemon([Broken(3 * PLANE, CODE.INTERNAL)]), True)):
+        for daemon, resume in (
+            (FakeDaemon([Broken(3 * PLANE)], token=""), True),
+            (FakeDaemon([Broken(3 * PLANE)]), False),
+            (FakeDaemon([Broken(3 * PLANE, CODE.INTERNAL)]), True),
+        ):
             with self.assertRaisesRegex(Error, "^broken$"):
                 self.run_with(daemon, resume)
             self.assertEqual(len(daemon.headers), 1)
@@ -136,12 +143,14 @@ class RunTest(unittest.TestCase):
 
         def read(_):
             raise OSError("disk")
+
         source.read = read
         with self.assertRaisesRegex(OSError, "^disk$"):
             self.run_with(FakeDaemon(), source=source)
 
     def test_an_error_of_reading_that_the_daemon_takes_for_the_end(self):
         """It may do so before the call is cancelled."""
+
         class Uncancelled:
             def __init__(self, call):
                 self.call, self.cancel = call, lambda: None

@@ -27,8 +27,11 @@ def signature_of(secret, scope, when, canonical):
 
 def without_others(environment):
     """An environment without the tester's own settings for stores: keys, servers and proxies."""
-    return {name: value for name, value in environment.items()
-            if not name.startswith("AWS_") and not name.lower().endswith("_proxy")}
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith("AWS_") and not name.lower().endswith("_proxy")
+    }
 
 
 class S3Server:
@@ -91,17 +94,27 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _wrong_signature(self):
         """The name of what is wrong with the request's signature; "" if nothing is."""
-        given = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
-                             self.headers.get("Authorization", ""))
+        given = re.fullmatch(
+            r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
+            self.headers.get("Authorization", ""),
+        )
         if not given:
             return "AccessDenied"
         if given[1] != KEY:
             return "InvalidAccessKeyId"
         path, _, query = self.path.partition("?")
         names = given[3].split(";")
-        canonical = "\n".join([self.command, path, "&".join(sorted(query.split("&"))),
-                               *(f"{name}:{self.headers[name].strip()}" for name in names), "", given[3],
-                               self.headers["x-amz-content-sha256"]])
+        canonical = "\n".join(
+            [
+                self.command,
+                path,
+                "&".join(sorted(query.split("&"))),
+                *(f"{name}:{self.headers[name].strip()}" for name in names),
+                "",
+                given[3],
+                self.headers["x-amz-content-sha256"],
+            ]
+        )
         found = signature_of(SECRET, given[2], self.headers["x-amz-date"], canonical)
         return "" if found == given[4] else "SignatureDoesNotMatch"
 
@@ -147,15 +160,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         last = min(int(wanted[2]), len(data) - 1) if wanted[1] and wanted[2] else len(data) - 1
         if first > last:
             return self._refuse(416, "InvalidRange")
-        return self._answer(206, data[first:last + 1], ETag=tag, Content_Range=f"bytes {first}-{last}/{len(data)}")
+        return self._answer(206, data[first : last + 1], ETag=tag, Content_Range=f"bytes {first}-{last}/{len(data)}")
 
     def _list(self, objects, query):
         after = query.get("continuation-token") or query.get("start-after", "")
         names = sorted(name for name in objects if name.startswith(query.get("prefix", "")) and name > after)
         page = names[:PAGE]
         more = f"<NextContinuationToken>{escape(page[-1])}</NextContinuationToken>" if len(names) > PAGE else ""
-        items = "".join(f"<Contents><Key>{escape(name)}</Key><Size>{len(objects[name])}</Size></Contents>"
-                        for name in page)
-        self._answer(200,
-                     (f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(more)).lower()}</IsTruncated>"
-                           f"{items}{more}</ListBucketResult>").encode(), Content_Type="application/xml")
+        items = "".join(
+            f"<Contents><Key>{escape(name)}</Key><Size>{len(objects[name])}</Size></Contents>" for name in page
+        )
+        self._answer(
+            200,
+            (
+                f"<?xml version='1.0'?><ListBucketResult><IsTruncated>{str(bool(more)).lower()}</IsTruncated>"
+                f"{items}{more}</ListBucketResult>"
+            ).encode(),
+            Content_Type="application/xml",
+        )

@@ -5,7 +5,7 @@ from unittest import mock
 
 
 def use_script(test, name, variable, *lines):
-    """Lets the environment's `variable` name a script of these lines, which keeps its arguments, until the test ends."""
+    """Lets `variable` of the environment name a script of these lines, which keeps its arguments, for this test."""
     path = test.folder / name
     path.write_text("\n".join(["#!/bin/sh", f'echo "$@" >>{test.folder}/arguments', *lines, ""]))
     path.chmod(0o755)

@@ -33,7 +33,7 @@ class Recorder(Target):
         _, planes, rows, columns = block.shape
         self.planes.append((z, z + planes))
         self.strips.append((y, y + rows))
-        self.output[:, z:z + planes, y:y + rows, x:x + columns] = block
+        self.output[:, z : z + planes, y : y + rows, x : x + columns] = block
 
 
 class SlabWriterTest(unittest.TestCase):
@@ -43,10 +43,10 @@ class SlabWriterTest(unittest.TestCase):
         volume = np.random.default_rng(3).integers(1, 255, (20, 2, 6 - start[1], 7 - start[2])).astype(np.uint8)
         writer, z = SlabWriter(target, Box(start, (20, 6, 7)), 2, U8), 0
         for size in sizes:
-            writer.write(z, volume[z:z + size])
+            writer.write(z, volume[z : z + size])
             z += size
         writer.flush()
-        np.testing.assert_array_equal(target.output[:, :z, start[1]:, start[2]:], volume[:z].transpose(1, 0, 2, 3))
+        np.testing.assert_array_equal(target.output[:, :z, start[1] :, start[2] :], volume[:z].transpose(1, 0, 2, 3))
         return target
 
     def test_whole_chunks(self):
@@ -61,8 +61,10 @@ class SlabWriterTest(unittest.TestCase):
         self.assertEqual((target.planes, target.strips), ([(0, 5), (5, 20)], [(0, 6)] * 2))
 
     def test_large_slabs_lie_in_a_file_and_are_written_row_by_row(self):
-        with mock.patch.object(slab_writer, "MOST_BYTES", 1), \
-             mock.patch.object(slab_writer, "make_spool", wraps=slab_writer.make_spool) as spool:
+        with (
+            mock.patch.object(slab_writer, "MOST_BYTES", 1),
+            mock.patch.object(slab_writer, "make_spool", wraps=slab_writer.make_spool) as spool,
+        ):
             target = self.run_through(16, [7, 13], (0, 1, 2))
         spool.assert_called_once_with((2, 16, 5, 5), U8, None)
         self.assertEqual(target.planes, [(0, 16)] * 3 + [(16, 20)] * 3)
@@ -84,10 +86,12 @@ class SlabWriterTest(unittest.TestCase):
             target, z = Recorder(depth), 0
             writer = SlabWriter(target, Box((0, 0, 0), (20, 6, 7)), 2, U8)
             for size in (3, 6, 11):
-                with mock.patch.object(target, "write", side_effect=UnavailableError("busy")), \
-                        contextlib.suppress(UnavailableError):
-                    writer.write(z, volume[z:z + size])
-                writer.write(z, volume[z:z + size])
+                with (
+                    mock.patch.object(target, "write", side_effect=UnavailableError("busy")),
+                    contextlib.suppress(UnavailableError),
+                ):
+                    writer.write(z, volume[z : z + size])
+                writer.write(z, volume[z : z + size])
                 z += size
             writer.flush()
             np.testing.assert_array_equal(target.output, volume.transpose(1, 0, 2, 3))

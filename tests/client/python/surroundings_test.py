@@ -31,9 +31,9 @@ def blended(x, window, overlap, lost):
     total, weights = np.zeros((2, max(n, size)))
     weight = np.arange(1, size + 1) * np.arange(size, 0, -1)
     for begin in sorted({min(k * step, max(n - size, 0)) for k in range(n + 1)}):
-        seen = x[begin:begin + window]
-        total[begin:begin + size] += weight * (seen[:size] * 8 + seen.sum())
-        weights[begin:begin + size] += weight
+        seen = x[begin : begin + window]
+        total[begin : begin + size] += weight * (seen[:size] * 8 + seen.sum())
+        weights[begin : begin + size] += weight
     return (total / weights)[:n]
 
 
@@ -52,7 +52,7 @@ class SurroundingsTest(unittest.TestCase):
                     self.assertTrue(0 <= start < stop <= extent)
                     self.assertEqual((stop - start - extent) % model.period[1], 0)
                     self.assertGreaterEqual(stop - start, model.least_extent[1])
-                    found = network(volume[start:stop])[first - start:last - start]
+                    found = network(volume[start:stop])[first - start : last - start]
                     equal = equal and np.array_equal(found, whole[first:last])
                     is_less = is_less or stop - start < extent
         return equal, is_less
@@ -81,8 +81,14 @@ class SurroundingsTest(unittest.TestCase):
     def test_windows_that_overlap(self):
         """A network that takes the mean of its window, and loses `lost` voxels."""
         for window, overlap, lost in ((5, 0.5, 0), (7, 0.25, 2), (6, 0.9, 1), (4, 0, 0)):
-            model = self.model(0, 0, field_of_view=(1, 1 + lost, 1), window=(1, window, 1), window_overlap=overlap,
-                               least_extent=(1, window if lost else 1, 1))
+            model = self.model(
+                0,
+                0,
+                field_of_view=(1, 1 + lost, 1),
+                window=(1, window, 1),
+                window_overlap=overlap,
+                least_extent=(1, window if lost else 1, 1),
+            )
             extents = range(window if lost else 3, 31, 3)
             network = lambda x: blended(x, window, overlap, lost)  # noqa: B023, E731
             self.assertEqual(self.check(network, model, extents), (True, True))

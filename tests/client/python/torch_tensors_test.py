@@ -5,11 +5,9 @@ import unittest
 from unittest import mock
 
 import numpy as np
-
+from fake_torch import Tensor, needs_torch, use_fake_torch
 from znni.errors import InvalidError
 from znni.torch_tensors import array_of, check_batch, is_tensor, like, torch_module
-
-from fake_torch import Tensor, needs_torch, use_fake_torch
 
 VOXELS = np.arange(24, dtype=np.float32).reshape(1, 1, 2, 3, 4)
 
@@ -34,8 +32,9 @@ class TorchTensorsTest(unittest.TestCase):
 
     def test_what_is_refused(self):
         self.refused("^x: list found, expected a tensor of torch or an array of NumPy$", [1])
-        self.refused(r"^x: a tensor on cuda:0 found, expected one on the CPU: pass x.cpu\(\)$",
-                     Tensor(VOXELS, "cuda:0"))
+        self.refused(
+            r"^x: a tensor on cuda:0 found, expected one on the CPU: pass x.cpu\(\)$", Tensor(VOXELS, "cuda:0")
+        )
         self.refused("^x: a tensor of torch.bfloat16, strided found, expected a dense", Tensor(VOXELS, kind="bfloat16"))
         self.refused("^x: a tensor of torch.float32, sparse found", Tensor(VOXELS, layout="sparse"))
         for voxels in (VOXELS.astype(np.float64), Tensor(VOXELS.astype(np.float64))):
@@ -43,8 +42,9 @@ class TorchTensorsTest(unittest.TestCase):
 
     def test_gradients(self):
         given = Tensor(VOXELS, requires_grad=True)
-        self.refused(r"^x: a tensor that requires a gradient found, but the output has none: pass x.detach\(\), or",
-                     given)
+        self.refused(
+            r"^x: a tensor that requires a gradient found, but the output has none: pass x.detach\(\), or", given
+        )
         with self.torch.no_grad():
             self.assertIs(array_of(given, "x"), VOXELS)
 
@@ -67,6 +67,7 @@ class TorchTensorsTest(unittest.TestCase):
 class RealTensorsTest(unittest.TestCase):
     def setUp(self):
         import torch
+
         self.torch = torch
 
     def test_voxels_are_not_copied(self):
@@ -80,10 +81,13 @@ class RealTensorsTest(unittest.TestCase):
 
     def test_what_is_refused(self):
         zeros = self.torch.zeros(1, 1, 2, 2, 2)
-        for words, tensor in (("on meta found, expected one on the CPU", zeros.to("meta")),
-                              ("sparse", zeros.to_sparse()), ("torch.bfloat16", zeros.bfloat16()),
-                              ("float64", zeros.double()),
-                              ("requires a gradient", zeros.requires_grad_())):
+        for words, tensor in (
+            ("on meta found, expected one on the CPU", zeros.to("meta")),
+            ("sparse", zeros.to_sparse()),
+            ("torch.bfloat16", zeros.bfloat16()),
+            ("float64", zeros.double()),
+            ("requires a gradient", zeros.requires_grad_()),
+        ):
             with self.assertRaisesRegex(InvalidError, words):
                 array_of(tensor, "x")
         for context in (self.torch.no_grad, self.torch.inference_mode):

@@ -35,6 +35,7 @@ class UploadTest(unittest.TestCase):
         def slabs():
             yield np.zeros((1, 1, 1, 1), np.uint8)
             raise OSError("disk")
+
         cancelled = []
         upload = Upload(HEADER, slabs(), 0)
         upload.cancel = lambda: cancelled.append(True)

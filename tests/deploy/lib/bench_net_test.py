@@ -28,10 +28,18 @@ open({calls!r}, "a").write(" ".join(sys.argv[1:]) + "\\n")
 limit = "--limit" in sys.argv
 print({result!r}.replace("PREDICTED", "10" if limit else "100"))
 """
-RESULT = {"patch": [109, 109, 109], "S": 2, "bytes": 5, "predicted_seconds": "PREDICTED", "joules": None,
-          "planned_voxels_per_second": 7,
-          "runs": [{"kind": "cold", "seconds": 9, "measured_over_predicted": 9},
-                   {"kind": "warm", "seconds": 2, "measured_over_predicted": 2}]}
+RESULT = {
+    "patch": [109, 109, 109],
+    "S": 2,
+    "bytes": 5,
+    "predicted_seconds": "PREDICTED",
+    "joules": None,
+    "planned_voxels_per_second": 7,
+    "runs": [
+        {"kind": "cold", "seconds": 9, "measured_over_predicted": 9},
+        {"kind": "warm", "seconds": 2, "measured_over_predicted": 2},
+    ],
+}
 
 
 class NetTest(unittest.TestCase):
@@ -47,9 +55,27 @@ class NetTest(unittest.TestCase):
             (self.folder / name).chmod(0o755)
 
     def run_net(self, *arguments, mem="2G", net="n337"):
-        done = subprocess.run([sys.executable, "-B", str(FOLDER / "bench_net.py"), str(NETWORKS / f"{net}.pbtxt"), "--mem", mem,
-                               "--bin", str(self.folder), "--plans", str(self.folder / "plans"), "--threads", "2",
-                               *arguments], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-B",
+                str(FOLDER / "bench_net.py"),
+                str(NETWORKS / f"{net}.pbtxt"),
+                "--mem",
+                mem,
+                "--bin",
+                str(self.folder),
+                "--plans",
+                str(self.folder / "plans"),
+                "--threads",
+                "2",
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

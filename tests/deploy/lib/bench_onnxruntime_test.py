@@ -13,9 +13,9 @@ from onnx import numpy_helper
 
 FOLDER = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
-import bench_onnxruntime  # noqa: E402: found where the argument says
-import bench_work  # noqa: E402
-import dense_form  # noqa: E402
+import bench_onnxruntime  # found where the argument says
+import bench_work
+import dense_form
 
 
 class PeerTest(unittest.TestCase):
@@ -29,23 +29,32 @@ class PeerTest(unittest.TestCase):
         return self.path
 
     def program(self, *arguments):
-        return subprocess.run([sys.executable, "-B", str(FOLDER / "bench_onnxruntime.py"), *map(str, arguments)],
-                              capture_output=True, text=True, timeout=300, check=False)
+        return subprocess.run(
+            [sys.executable, "-B", str(FOLDER / "bench_onnxruntime.py"), *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     def test_every_dense_form_is_the_sliding_window(self):
         layers = bench_work.layers_of(bench_work.read_network(self.network(dense_form.SMALL)))
         self.assertEqual(bench_work.field_of_view(layers), dense_form.FIELD_OF_VIEW)
         for form in bench_onnxruntime.FORMS:
             model = bench_onnxruntime.DenseNet(layers, form).model()
-            arrays = {tensor.name: numpy_helper.to_array(tensor).astype(np.float64) for tensor in model.graph.initializer}
+            arrays = {
+                tensor.name: numpy_helper.to_array(tensor).astype(np.float64) for tensor in model.graph.initializer
+            }
             weights = [(arrays[f"kernels{number}"], arrays[f"bias{number}"]) for number in (0, 2, 4)]
             session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-            found, = session.run(None, {"input": dense_form.volume()[None].astype(np.float32)})
+            (found,) = session.run(None, {"input": dense_form.volume()[None].astype(np.float32)})
             self.assertEqual(len(found), 32 if form == "fragments" else 1)
             np.testing.assert_allclose(dense_form.joined(found), dense_form.exact(weights), atol=1e-5)
 
     def test_prints_the_figures_of_the_fastest_form(self):
-        done = self.program(self.network(dense_form.SMALL), "--mem", "2G", "--threads", 1, "--limit", 0.05, "--flops", 1e9)
+        done = self.program(
+            self.network(dense_form.SMALL), "--mem", "2G", "--threads", 1, "--limit", 0.05, "--flops", 1e9
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual((found["peer"], found["network"], found["threads"]), ("onnxruntime", "small", 1))

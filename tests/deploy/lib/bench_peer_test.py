@@ -11,8 +11,8 @@ from unittest import mock
 
 FOLDER = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
-import bench_peer as peer  # noqa: E402: found where the argument says
-import bench_work as work  # noqa: E402
+import bench_peer as peer  # found where the argument says
+import bench_work as work
 
 NETWORKS = FOLDER.resolve().parents[1] / "planner" / "networks"
 
@@ -61,7 +61,9 @@ class PeerTest(unittest.TestCase):
         self.assertEqual(len(found["runs"]), 3)
         self.assertEqual(len(self.calls), 2 + 4)
         self.assertAlmostEqual(found["flops_per_second"] * found["seconds"] / found["direct_flops"], 1)
-        self.assertEqual(found["carried"], work.carried(work.layers_of(self.network), 8 << 30, found["flops_per_second"]))
+        self.assertEqual(
+            found["carried"], work.carried(work.layers_of(self.network), 8 << 30, found["flops_per_second"])
+        )
         self.setrlimit.assert_called_once()
 
     def test_a_patch_that_does_not_fit_gives_way_to_the_small_one(self):
@@ -71,10 +73,13 @@ class PeerTest(unittest.TestCase):
             if output != small:
                 raise MemoryError("large")
             return self.maker(part, output, form)
+
         self.assertEqual(peer.measure(self.network, self.arguments, ["a"], maker)["output"], small)
 
     def test_no_form_is_a_refusal(self):
-        self.assertEqual(peer.measure(self.network, self.arguments, ["broken"], self.maker)["refusal"], "broken: does not")
+        self.assertEqual(
+            peer.measure(self.network, self.arguments, ["broken"], self.maker)["refusal"], "broken: does not"
+        )
 
     def test_long_runs_are_repeated_once(self):
         with mock.patch.object(peer.time, "perf_counter", side_effect=range(0, 1000, 10)):

@@ -7,7 +7,7 @@ import unittest
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1))))
-import bench_plots as plots  # noqa: E402: found where the argument says
+import bench_plots as plots  # found where the argument says
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -21,7 +21,7 @@ class PlotsTest(unittest.TestCase):
         decade = widths[1] - widths[0]
         self.assertAlmostEqual(widths[0] - widths[2], decade * math.log10(20), delta=0.2)
         self.assertNotEqual(bars[0].get("fill"), bars[2].get("fill"))
-        line, = root.iter(SVG + "line")
+        (line,) = root.iter(SVG + "line")
         self.assertAlmostEqual(float(line.get("x1")) - float(bars[0].get("x")), widths[0] - decade, delta=0.2)
         for part in ("&lt;", ">10.00<", ">0.50<"):
             self.assertIn(part, picture)

@@ -9,8 +9,8 @@ import unittest
 
 FOLDER = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
-import bench_report  # noqa: E402: found where the argument says
-import bench_samples as samples  # noqa: E402: beside this file
+import bench_report  # found where the argument says
+import bench_samples as samples  # beside this file
 
 
 class ReportTest(unittest.TestCase):
@@ -33,7 +33,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.program("steps", self.results).stdout, "")
         self.assertEqual(self.program("add", self.results, "layer 1", "abc", given=json.dumps(layer)).returncode, 0)
         self.assertEqual(self.program("steps", self.results).stdout, "layer 1\n")
-        line, = bench_report.load(self.results)
+        (line,) = bench_report.load(self.results)
         self.assertEqual((line["step"], line["commit"], line["result"]), ("layer 1", "abc", layer))
 
     def test_what_is_no_json_is_not_added(self):
@@ -66,9 +66,18 @@ class ReportTest(unittest.TestCase):
         done = self.program("write", self.results, self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.folder / "report.md").read_text(), done.stdout)
-        for part in ("commit abc", "a machine; measured", "## Layers", "| 10 → 20, k 3, n 100, S 1 | tiled |", "## Nets",
-                     "| n337 16G | all primitives |", "## Memory", "## Threads", "Not measured: GPUs",
-                     "Left out: layer 1, 2 steps of later rounds."):
+        for part in (
+            "commit abc",
+            "a machine; measured",
+            "## Layers",
+            "| 10 → 20, k 3, n 100, S 1 | tiled |",
+            "## Nets",
+            "| n337 16G | all primitives |",
+            "## Memory",
+            "## Threads",
+            "Not measured: GPUs",
+            "Left out: layer 1, 2 steps of later rounds.",
+        ):
             self.assertIn(part, done.stdout)
         self.assertIn("PyTorch 9.1, fragments", (self.folder / "ratios.svg").read_text())
         self.assertIn("n337", (self.folder / "memory.svg").read_text())

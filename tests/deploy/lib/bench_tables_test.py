@@ -5,8 +5,8 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1))))
-import bench_samples as samples  # noqa: E402: beside this file
-import bench_tables as tables  # noqa: E402: found where the argument says
+import bench_samples as samples  # beside this file
+import bench_tables as tables  # found where the argument says
 
 
 class TablesTest(unittest.TestCase):
@@ -17,7 +17,7 @@ class TablesTest(unittest.TestCase):
 
     def row(self, rows, *cells):
         """The row that begins with these cells, by its columns' names."""
-        found, = [row for row in rows[1:] if row[:len(cells)] == list(cells)]
+        (found,) = [row for row in rows[1:] if row[: len(cells)] == list(cells)]
         return dict(zip(rows[0], found))
 
     def test_a_layer_has_its_shares_of_the_machine(self):
@@ -61,7 +61,9 @@ class TablesTest(unittest.TestCase):
         row = self.row(rows, "n337 16G", "PyTorch 9.1, fragments")
         # Operations of 1e8 in 0.25 s, at 4e6 a voxel.
         self.assertEqual((row["voxels/s of it"], row["voxels/s in all the memory"]), ("4,000", "100"))
-        self.assertEqual((row["runs"], row["J / 10^6 voxels"], row["speed of all primitives over it"]), ("3", "5000.0", "2.00"))
+        self.assertEqual(
+            (row["runs"], row["J / 10^6 voxels"], row["speed of all primitives over it"]), ("3", "5000.0", "2.00")
+        )
         self.assertIn("0.4 GFLOP/s / 4.00 MFLOP a voxel of 200 outputs", row["which is"])
 
     def test_where_nothing_whole_fits_there_is_no_rate(self):
@@ -79,8 +81,11 @@ class TablesTest(unittest.TestCase):
         self.assertEqual((one.seconds, one.refusal), ([2.0], ""))
 
     def test_what_did_not_run_says_why(self):
-        found = tables.figures(samples.lines(**{"net n337 all 1G t2 r1": samples.net([1.0]),
-                                                "torch n337 1G t2 r1": {"refusal": "no memory"}}))
+        found = tables.figures(
+            samples.lines(
+                **{"net n337 all 1G t2 r1": samples.net([1.0]), "torch n337 1G t2 r1": {"refusal": "no memory"}}
+            )
+        )
         row = self.row(tables.net_rows(found, self.machine), "n337 1G", "PyTorch")
         self.assertEqual(row["which is"], "not run: no memory")
         refused = samples.layer()
@@ -92,15 +97,24 @@ class TablesTest(unittest.TestCase):
         curves = tables.by_memory(self.found)
         self.assertEqual([(mem, one.rate()) for mem, one in curves["n337"]], [(1.0, 50.0), (2.0, 100.0), (16.0, 200.0)])
         self.assertEqual(tables.memory_rows(curves)[1], ["n337", "1", "100", "50", "1"])
-        self.assertEqual(tables.scaling_rows(self.found)[1:], [["n337 2G", "1", "62", "1.00", "1.00"],
-                                                               ["n337 2G", "2", "100", "1.60", "0.80"]])
+        self.assertEqual(
+            tables.scaling_rows(self.found)[1:],
+            [["n337 2G", "1", "62", "1.00", "1.00"], ["n337 2G", "2", "100", "1.60", "0.80"]],
+        )
         self.assertEqual(tables.gigabytes("512M"), 0.5)
 
     def test_rows_of_a_table_are_equally_long(self):
-        refused = tables.figures(samples.lines(**{"net n1 all 1G t2 r1": {"refusal": "a"}, "net n1 all 2G t2 r1": {"refusal": "a"}}))
-        for rows in (tables.layer_rows([samples.layer()], self.machine), tables.net_rows(self.found, self.machine),
-                     tables.net_rows(refused, self.machine), tables.memory_rows(tables.by_memory(refused)),
-                     tables.memory_rows(tables.by_memory(self.found)), tables.scaling_rows(self.found)):
+        refused = tables.figures(
+            samples.lines(**{"net n1 all 1G t2 r1": {"refusal": "a"}, "net n1 all 2G t2 r1": {"refusal": "a"}})
+        )
+        for rows in (
+            tables.layer_rows([samples.layer()], self.machine),
+            tables.net_rows(self.found, self.machine),
+            tables.net_rows(refused, self.machine),
+            tables.memory_rows(tables.by_memory(refused)),
+            tables.memory_rows(tables.by_memory(self.found)),
+            tables.scaling_rows(self.found),
+        ):
             self.assertEqual({len(row) for row in rows}, {len(rows[0])})
 
     def test_a_machine_that_was_not_measured(self):

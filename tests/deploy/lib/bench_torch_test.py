@@ -1,5 +1,5 @@
-"""The peer PyTorch of deploy/bench. Usage: bench_torch_test.py FOLDER-OF-BENCH_TORCH. Skipped where there is no PyTorch:
-deploy/bench alone installs it."""
+"""The peer PyTorch of deploy/bench. Usage: bench_torch_test.py FOLDER-OF-BENCH_TORCH. Skipped where there is no
+PyTorch: deploy/bench alone installs it."""
 
 import contextlib
 import io
@@ -18,10 +18,10 @@ try:
 except (ImportError, OSError):
     print("SKIPPED: no PyTorch (deploy/bench installs it)")
     sys.exit(0)
-import bench_peer  # noqa: E402: found where the argument says
-import bench_torch  # noqa: E402
-import bench_work  # noqa: E402
-import dense_form  # noqa: E402
+import bench_peer  # found where the argument says
+import bench_torch
+import bench_work
+import dense_form
 
 
 class PeerTest(unittest.TestCase):
@@ -51,8 +51,14 @@ class PeerTest(unittest.TestCase):
 
     def test_prints_its_figures(self):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            bench_peer.run("", "torch", torch.__version__, bench_torch.FORMS, bench_torch.maker_of,
-                           [str(self.path), "--mem", "8G", "--limit", "0.05", "--flops", "1e9", "--threads", "1"])
+            bench_peer.run(
+                "",
+                "torch",
+                torch.__version__,
+                bench_torch.FORMS,
+                bench_torch.maker_of,
+                [str(self.path), "--mem", "8G", "--limit", "0.05", "--flops", "1e9", "--threads", "1"],
+            )
         found = json.loads(out.getvalue())
         self.assertEqual(set(found["tried"]["seconds"]), set(bench_torch.FORMS))
         self.assertIn(found["form"], bench_torch.FORMS)

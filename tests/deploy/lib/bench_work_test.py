@@ -9,7 +9,7 @@ import unittest
 
 FOLDER = pathlib.Path(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
-import bench_work as work  # noqa: E402: found where the argument says
+import bench_work as work  # found where the argument says
 
 NETWORKS = FOLDER.resolve().parents[1] / "planner" / "networks"
 SMALL = """
@@ -44,8 +44,9 @@ class WorkTest(unittest.TestCase):
         self.assertEqual(work.field_of_view(layers), [2, 1 + 1 + 1 + 8, 1 + 1 + 1 + 4])
         output = [3, 4, 6]
         found = [(S, n, S_out, n_out) for _, S, n, S_out, n_out in work.sizes(layers, output)]
-        self.assertEqual(found, [(1, [4, 14, 12], 1, [3, 13, 11]), (1, [3, 13, 11], 4, [3, 6, 5]),
-                                 (4, [3, 6, 5], 4, [3, 2, 3])])
+        self.assertEqual(
+            found, [(1, [4, 14, 12], 1, [3, 13, 11]), (1, [3, 13, 11], 4, [3, 6, 5]), (4, [3, 6, 5], 4, [3, 2, 3])]
+        )
         first, last = 2 * 2 * 3 * 8 * (3 * 13 * 11), 2 * 4 * 3 * 4 * 9 * (3 * 2 * 3)
         self.assertEqual(work.direct_flops(layers, output), first + last)
         volumes = [2 * 4 * 14 * 12, 3 * 3 * 13 * 11, 4 * 3 * 3 * 6 * 5, 4 * 4 * 3 * 2 * 3]
@@ -95,8 +96,11 @@ class WorkTest(unittest.TestCase):
                 work.parse_bytes(wrong)
 
     def test_other_networks_are_refused(self):
-        for change, part in ((("relu", "elu"), "elu"), (('name: "small"', "spatial_rank: 2"), "spatial_rank 2"),
-                             (("max_pool", "average_pool"), "average_pool")):
+        for change, part in (
+            (("relu", "elu"), "elu"),
+            (('name: "small"', "spatial_rank: 2"), "spatial_rank 2"),
+            (("max_pool", "average_pool"), "average_pool"),
+        ):
             with self.assertRaisesRegex(SystemExit, part):
                 work.layers_of(self.network(SMALL.replace(*change)))
 

@@ -26,7 +26,7 @@ def convolve(volume, kernels, bias):
 def pool(volume, window, stride):
     """Strided maxima."""
     windows = np.lib.stride_tricks.sliding_window_view(volume, window, axis=(1, 2, 3))
-    return windows[:, ::stride[0], ::stride[1], ::stride[2]].max(axis=(4, 5, 6))
+    return windows[:, :: stride[0], :: stride[1], :: stride[2]].max(axis=(4, 5, 6))
 
 
 def one_window(volume, weights):
@@ -61,6 +61,6 @@ def joined(fragments):
         count, f, *n = len(parts) // (stride[0] * stride[1] * stride[2]), *parts.shape[1:]
         dense = np.empty((count, f, *(e * s for e, s in zip(n, stride))), parts.dtype)
         for index, (z, y, x) in enumerate(itertools.product(*map(range, stride))):
-            dense[:, :, z::stride[0], y::stride[1], x::stride[2]] = parts[index * count:(index + 1) * count]
+            dense[:, :, z :: stride[0], y :: stride[1], x :: stride[2]] = parts[index * count : (index + 1) * count]
         parts = dense
     return parts[0]

@@ -17,8 +17,10 @@ TOO_LARGE = ("RESOURCE_EXHAUSTED", "Received message larger than max (2 vs. 1)")
 
 class KindTest(unittest.TestCase):
     def test_one_code_has_several_reasons(self):
-        self.assertEqual([soak_tally.kind_of(*error) for error in (FULL, ENDING, LOADING, NOBODY, MEMORY, TOO_LARGE)],
-                         ["queue full", "shutting down", "not ready", "nobody listens", "no memory", "RESOURCE_EXHAUSTED"])
+        self.assertEqual(
+            [soak_tally.kind_of(*error) for error in (FULL, ENDING, LOADING, NOBODY, MEMORY, TOO_LARGE)],
+            ["queue full", "shutting down", "not ready", "nobody listens", "no memory", "RESOURCE_EXHAUSTED"],
+        )
 
     def test_words_count_with_their_code_only(self):
         self.assertEqual(soak_tally.kind_of("INVALID_ARGUMENT", "input 'it is full' is unknown"), "INVALID_ARGUMENT")

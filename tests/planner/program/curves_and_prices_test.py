@@ -1,4 +1,5 @@
-"""The program `planner` from outside: curves over a range of limits, and price lists of machines. Usage: as program_case.py says."""
+"""The program `planner` from outside: curves over a range of limits, and price lists of machines.
+Usage: as program_case.py says."""
 
 import json
 
@@ -7,8 +8,16 @@ import program_case
 
 class CurvesAndPrices(program_case.ProgramCase):
     def test_a_curve_has_the_best_rates_over_a_range_of_limits(self):
-        arguments = ("--model", self.small, "--threads", 1, "--patience", "model", "--enable",
-                     "cpu.conv.direct,cpu.pool.mpf,cpu.pool.max")
+        arguments = (
+            "--model",
+            self.small,
+            "--threads",
+            1,
+            "--patience",
+            "model",
+            "--enable",
+            "cpu.conv.direct,cpu.pool.mpf,cpu.pool.max",
+        )
         curves = json.loads(self.good(*arguments, "--mem", "3M", "--curve", "2M..4M", "--json"))
         self.assertEqual((curves["model"], curves["volume"]), ("small", None))
         self.assertEqual([curve["strategy"] for curve in curves["curves"]], ["cpu", "baseline"])
@@ -37,22 +46,40 @@ class CurvesAndPrices(program_case.ProgramCase):
         self.assertGreaterEqual(best["cpu-gpu"], best["gpu"])
         plan = json.loads(self.good(*arguments, "--mem", "1M", "--strategy", "cpu-gpu"))
         self.assertGreater(len(plan["ladder"]), 1)
-        self.assertEqual(curves[-1]["samples"][0]["bytes"],
-                         sum(plan["memory"][space]["peak"] for space in ("host", "pinned")), "smaller rungs count")
+        self.assertEqual(
+            curves[-1]["samples"][0]["bytes"],
+            sum(plan["memory"][space]["peak"] for space in ("host", "pinned")),
+            "smaller rungs count",
+        )
 
     def test_a_wrong_curve_is_one_line(self):
         self.assertIn("range '2G..1G' is empty", self.refused(2, "--model", self.small, "--curve", "2G..1G"))
         self.assertIn("nowhere.onnx", self.refused(2, "--model", "nowhere.onnx", "--curve", "1G..2G"))
-        self.assertIn("field of view", self.refused(2, "--model", self.small, "--curve", "1G..2G", "--volume", "7,20,20"))
-        self.assertIn("no plan for small fits into any memory limit from 1 B to 1.00 KiB",
-                      self.refused(3, "--model", self.small, "--curve", "1..1K"))
+        self.assertIn(
+            "field of view", self.refused(2, "--model", self.small, "--curve", "1G..2G", "--volume", "7,20,20")
+        )
+        self.assertIn(
+            "no plan for small fits into any memory limit from 1 B to 1.00 KiB",
+            self.refused(3, "--model", self.small, "--curve", "1..1K"),
+        )
 
     def test_a_price_list_compares_machines(self):
         machine = self.golden / "machine.pbtxt"
         half = self.folder / "half.pbtxt"
         half.write_text(machine.read_text().replace('name: "72 cores, 256 GB, one GPU"', 'name: "another"'))
-        arguments = ("--model", self.small, "--disable", "cpu.*", "--mem", "1M", "--price", "--machine", f"{machine}=2.50",
-                     "--machine", f"{half}=1.25")
+        arguments = (
+            "--model",
+            self.small,
+            "--disable",
+            "cpu.*",
+            "--mem",
+            "1M",
+            "--price",
+            "--machine",
+            f"{machine}=2.50",
+            "--machine",
+            f"{half}=1.25",
+        )
         prices = json.loads(self.good(*arguments, "--volume", "1000,1000,1000", "--within", "24h", "--json"))
         first, second = prices["machines"]
         self.assertEqual((first["machine"], second["machine"]), ("72 cores, 256 GB, one GPU", "another"))
@@ -75,8 +102,18 @@ class CurvesAndPrices(program_case.ProgramCase):
         machine = self.golden / "machine.pbtxt"
         tiny = self.folder / "tiny.pbtxt"
         tiny.write_text(machine.read_text().replace("bytes: 274877906944", "bytes: 2000"))
-        arguments = ("--model", self.small, "--disable", "cpu.*", "--strategy", "cpu", "--price", "--json", "--machine",
-                     f"{tiny}=0.01")
+        arguments = (
+            "--model",
+            self.small,
+            "--disable",
+            "cpu.*",
+            "--strategy",
+            "cpu",
+            "--price",
+            "--json",
+            "--machine",
+            f"{tiny}=0.01",
+        )
         prices = json.loads(self.good(*arguments, "--machine", f"{machine}=2"))
         self.assertIn("the smallest budget that would do is", prices["machines"][0]["refused"])
         self.assertEqual(prices["cheapest"], 1)
@@ -89,15 +126,28 @@ class CurvesAndPrices(program_case.ProgramCase):
         self.assertIn("nowhere.pbtxt: cannot be read", self.refused(2, *price, "nowhere.pbtxt=2"))
         self.assertIn("no 'machine", self.refused(2, *price, f"{self.golden / 'timings.pbtxt'}=2"))
         self.assertIn("give --volume", self.refused(2, *price, f"{machine}=2", "--within", "24h"))
-        self.assertIn("field of view", self.refused(2, *price, f"{machine}=2", "--strategy", "cpu", "--volume", "7,20,20"))
+        self.assertIn(
+            "field of view", self.refused(2, *price, f"{machine}=2", "--strategy", "cpu", "--volume", "7,20,20")
+        )
         self.assertIn("field of view", self.refused(2, *price, f"{machine}=2", "--volume", "7,20,20"))
 
     def test_the_machines_that_are_shipped_can_be_planned_for(self):
         files = sorted((self.networks.parent / "machines").glob("*.pbtxt"))
         self.assertGreaterEqual(len(files), 3)
         machines = [argument for file in files for argument in ("--machine", f"{file}=1")]
-        prices = json.loads(self.good("--model", self.small, "--price", "--json", "--mem", "1M", "--enable",
-                                      "cpu.conv.direct,cpu.pool.mpf", *machines))["machines"]
+        prices = json.loads(
+            self.good(
+                "--model",
+                self.small,
+                "--price",
+                "--json",
+                "--mem",
+                "1M",
+                "--enable",
+                "cpu.conv.direct,cpu.pool.mpf",
+                *machines,
+            )
+        )["machines"]
         self.assertEqual([price["file"] for price in prices], [str(file) for file in files])
         self.assertEqual({price["basis"] for price in prices}, {"model"})  # nothing was measured
         self.assertTrue(all(price["voxels_per_second"] > 0 for price in prices))

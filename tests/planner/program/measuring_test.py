@@ -10,7 +10,16 @@ import program_case
 class Measuring(program_case.ProgramCase):
     def test_measured_timings_are_kept_and_used_again(self):
         timings, plan = self.folder / "t.pbtxt", self.folder / "plan.pbtxt"
-        search = ("--model", self.small, "--mem", "3M", "--timings", timings, "--enable", "cpu.conv.direct,cpu.pool.mpf")
+        search = (
+            "--model",
+            self.small,
+            "--mem",
+            "3M",
+            "--timings",
+            timings,
+            "--enable",
+            "cpu.conv.direct,cpu.pool.mpf",
+        )
         self.good(*search, "--patience", "measure", "--time-limit", "60s", "--output", plan)
         records = timings.read_text().count("record {")
         self.assertGreaterEqual(records, 3)
@@ -22,9 +31,21 @@ class Measuring(program_case.ProgramCase):
 
     def test_interrupted_measuring_leaves_whole_records(self):
         timings = self.folder / "t.pbtxt"
-        command = [self.program, "measure", "--model", str(self.networks / "n337.pbtxt"), "--mem", "1G", "--time-limit",
-                   "5m", "--timings", str(timings)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as process:
+        command = [
+            self.program,
+            "measure",
+            "--model",
+            str(self.networks / "n337.pbtxt"),
+            "--mem",
+            "1G",
+            "--time-limit",
+            "5m",
+            "--timings",
+            str(timings),
+        ]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()
+        ) as process:
             deadline = time.monotonic() + 600
             while not timings.exists() and time.monotonic() < deadline:
                 time.sleep(0.1)
@@ -51,7 +72,15 @@ class Measuring(program_case.ProgramCase):
 
     def test_calibration_keeps_what_it_measured(self):
         timings = self.folder / "t.pbtxt"
-        command = ("measure", "--timings", timings, "--threads", 1, "--enable", "cpu.conv.direct,cpu.pool.*,cpu.softmax")
+        command = (
+            "measure",
+            "--timings",
+            timings,
+            "--threads",
+            1,
+            "--enable",
+            "cpu.conv.direct,cpu.pool.*,cpu.softmax",
+        )
         printed = self.good(*command, "--time-limit", "20s")
         self.assertIn("cpu.conv.direct:", printed)
         self.assertIn("fitted", printed)

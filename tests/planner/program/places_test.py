@@ -1,4 +1,5 @@
-"""The program `planner` from outside: plans for other machines, for GPUs, and with plug-ins. Usage: as program_case.py says."""
+"""The program `planner` from outside: plans for other machines, for GPUs, and with plug-ins.
+Usage: as program_case.py says."""
 
 import json
 
@@ -28,8 +29,10 @@ class Places(program_case.ProgramCase):
         for name in ("cudnn.conv", "zn.conv.fft", "cpu.conv.direct"):
             self.assertIn(name, listed)
         missing = self.golden / "nowhere.pbtxt"
-        self.assertIn(f"{missing}: cannot be read: No such file or directory",
-                      self.refused(2, "--model", self.small, "--machine", missing))
+        self.assertIn(
+            f"{missing}: cannot be read: No such file or directory",
+            self.refused(2, "--model", self.small, "--machine", missing),
+        )
         self.assertIn("no 'machine", self.refused(2, "--model", self.small, "--machine", self.golden / "timings.pbtxt"))
         cut = self.folder / "cut.pbtxt"
         cut.write_text(machine.read_text()[:500])
@@ -38,7 +41,16 @@ class Places(program_case.ProgramCase):
         self.assertIn("cut.pbtxt: line 1: a record is cut short", done.stderr)
 
     def test_all_strategies_are_planned_for_another_machine(self):
-        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G")
+        arguments = (
+            "--model",
+            self.small,
+            "--machine",
+            self.golden / "machine.pbtxt",
+            "--disable",
+            "cpu.*",
+            "--mem",
+            "1G",
+        )
         rates = {}
         for strategy in ("cpu", "gpu", "gpu-host-ram", "cpu-gpu"):
             plan = self.folder / f"{strategy}.pbtxt"
@@ -58,12 +70,27 @@ class Places(program_case.ProgramCase):
         unknown.write_text((self.golden / "machine.pbtxt").read_text().split("record {")[0])
         for strategy in ("gpu", "gpu-host-ram", "cpu-gpu"):
             said = self.refused(2, "--model", self.small, "--machine", unknown, "--strategy", strategy)
-            self.assertIn(f"{unknown}: no record is of a primitive of the GPU: add some (docs/timings.md), or give "
-                          "--plugin libznni_cuda.so", said)
+            self.assertIn(
+                f"{unknown}: no record is of a primitive of the GPU: add some (docs/timings.md), or give "
+                "--plugin libznni_cuda.so",
+                said,
+            )
 
     def test_plans_over_places_are_explained(self):
-        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
-                     "--strategy", "cpu-gpu", "--max-extent", 64)
+        arguments = (
+            "--model",
+            self.small,
+            "--machine",
+            self.golden / "machine.pbtxt",
+            "--disable",
+            "cpu.*",
+            "--mem",
+            "1G",
+            "--strategy",
+            "cpu-gpu",
+            "--max-extent",
+            64,
+        )
         plan = json.loads(self.good(*arguments, "--json"))
         self.assertEqual([node["index"] for node in plan["nodes"]], [0, 1, 2])
         self.assertEqual([node["place"] == "gpu" for node in plan["nodes"]], [i >= plan["theta"] for i in range(3)])
@@ -85,14 +112,33 @@ class Places(program_case.ProgramCase):
         net = self.folder / "relu.pbtxt"
         net.write_text('name: "r" node { max_pool { window: 2 stride: 2 } } node { activate { kind: relu } }')
         timings = self.folder / "t.pbtxt"
-        plan = json.loads(self.good("--model", net, "--mem", "1M", "--threads", 1, "--plugin", self.example, "--force",
-                                    f"1={name}", "--patience", "measure", "--timings", timings, "--json"))
+        plan = json.loads(
+            self.good(
+                "--model",
+                net,
+                "--mem",
+                "1M",
+                "--threads",
+                1,
+                "--plugin",
+                self.example,
+                "--force",
+                f"1={name}",
+                "--patience",
+                "measure",
+                "--timings",
+                timings,
+                "--json",
+            )
+        )
         self.assertEqual([node["primitive"] for node in plan["nodes"] if node["index"] == 1], [name])
         self.assertIn(name, timings.read_text())
         self.assertIn("no such module", self.refused(2, "primitives", "--plugin", "nowhere.so"))
         self.assertIn("is no shared library", self.refused(2, "primitives", "--plugin", net))
-        self.assertIn("two primitives are named", self.refused(2, "primitives", "--plugin", self.example, "--plugin",
-                                                               self.example))
+        self.assertIn(
+            "two primitives are named",
+            self.refused(2, "primitives", "--plugin", self.example, "--plugin", self.example),
+        )
 
     def test_plans_for_the_gpu_of_this_machine(self):
         plan = self.folder / "split.pbtxt"
@@ -116,8 +162,20 @@ class Places(program_case.ProgramCase):
 
     def test_precision_is_a_choice_of_the_plan(self):
         path = self.folder / "coarse.pbtxt"
-        arguments = ("--model", self.small, "--mem", "40M", "--strategy", "gpu", "--gpu-mem", "8M", "--plugin",
-                     self.simulated, "--max-extent", 40)
+        arguments = (
+            "--model",
+            self.small,
+            "--mem",
+            "40M",
+            "--strategy",
+            "gpu",
+            "--gpu-mem",
+            "8M",
+            "--plugin",
+            self.simulated,
+            "--max-extent",
+            40,
+        )
         rates = []
         for precision in ("fp32", "tf32", "bf16"):
             plan = json.loads(self.good(*arguments, "--precision", precision, "--output", path, "--json"))

@@ -52,8 +52,16 @@ class Plans(program_case.ProgramCase):
         self.assertEqual(self.good(*arguments), self.good(*arguments))
 
     def test_a_plan_says_of_which_volume_its_rate_is(self):
-        arguments = ("--model", self.small, "--mem", "3M", "--patience", "model", "--enable",
-                     "cpu.conv.direct,cpu.pool.mpf")
+        arguments = (
+            "--model",
+            self.small,
+            "--mem",
+            "3M",
+            "--patience",
+            "model",
+            "--enable",
+            "cpu.conv.direct,cpu.pool.mpf",
+        )
         self.assertRegex(self.good(*arguments), r"predicted  [0-9,]+ voxels/s in an endless volume, ")
         plan = self.folder / "plan.pbtxt"
         told = self.good(*arguments, "--volume", "40,50,60", "--output", plan)
@@ -87,12 +95,26 @@ class Plans(program_case.ProgramCase):
 
     def test_draws_plans_that_run(self):
         plans = self.folder / "plans"
-        arguments = ("draw", "--model", self.small, "--mem", "20M", "--threads", 1, "--count", 4, "--neighbours", 2,
-                     "--output", plans)
+        arguments = (
+            "draw",
+            "--model",
+            self.small,
+            "--mem",
+            "20M",
+            "--threads",
+            1,
+            "--count",
+            4,
+            "--neighbours",
+            2,
+            "--output",
+            plans,
+        )
         printed = self.good(*arguments)
         names = ["chosen", *(f"random-{i}" for i in (1, 2, 3, 4)), "neighbour-1", "neighbour-2"]
-        self.assertEqual([line.split(": ")[0] for line in printed.splitlines()],
-                         [f"{plans / name}.pbtxt" for name in names])
+        self.assertEqual(
+            [line.split(": ")[0] for line in printed.splitlines()], [f"{plans / name}.pbtxt" for name in names]
+        )
         for name in names:
             told = self.good("show", plans / f"{name}.pbtxt", "--model", self.small, "--mem", "20M")
             self.assertEqual(told.splitlines()[-1], "runs")
@@ -102,14 +124,17 @@ class Plans(program_case.ProgramCase):
         blocked = self.folder / "blocked"
         blocked.write_text("x")
         for flag in ("--report", "--output"):
-            self.assertIn("blocked", self.refused(2, "--model", self.networks / "n337.pbtxt", "--mem", "200G", flag,
-                                                  blocked / "file"))
+            self.assertIn(
+                "blocked",
+                self.refused(2, "--model", self.networks / "n337.pbtxt", "--mem", "200G", flag, blocked / "file"),
+            )
             self.assertIn("is a directory", self.refused(2, "--model", self.small, flag, self.folder))
 
     def test_a_plan_is_told_to_run_or_not(self):
         plan = self.folder / "a.pbtxt"
-        self.good("--model", self.small, "--mem", "50M", "--threads", 1, "--disable", "cpu.conv.fft_*", "--output",
-                  plan)
+        self.good(
+            "--model", self.small, "--mem", "50M", "--threads", 1, "--disable", "cpu.conv.fft_*", "--output", plan
+        )
         told = self.good("show", plan, "--model", self.small, "--mem", "50M").splitlines()[-1]
         self.assertTrue(told.startswith("runs, but the search space has grown: "), told)
         told = self.good("show", plan, "--model", self.small, "--mem", "50M", "--disable", "cpu.conv.fft_*")
@@ -122,16 +147,23 @@ class Plans(program_case.ProgramCase):
 
     def test_threads_inside_libraries_sleep_between_layers(self):
         environment = {key: value for key, value in os.environ.items() if key not in SPINNING}
-        done = subprocess.run([self.program, "--version"], env={**environment, "OMP_DISPLAY_ENV": "verbose"},
-                              capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(
+            [self.program, "--version"],
+            env={**environment, "OMP_DISPLAY_ENV": "verbose"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
         spins = [line.split("'")[1] for line in done.stderr.splitlines() if "GOMP_SPINCOUNT" in line]
         self.assertEqual(spins[-1:], ["0"], done.stderr)
 
     @unittest.skipUnless(LOADER.exists(), "another dynamic loader")
     def test_starts_by_naming_the_dynamic_loader(self):
         environment = {key: value for key, value in os.environ.items() if key not in SPINNING}
-        done = subprocess.run([LOADER, self.program, "--version"], env=environment, capture_output=True, text=True,
-                              timeout=60, check=True)
+        done = subprocess.run(
+            [LOADER, self.program, "--version"], env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
         self.assertIn("planner ", done.stdout)
 
     def test_explains_what_more_memory_would_be_worth(self):

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
-from small_net import SMALL  # noqa: E402
+from small_net import SMALL
 
 
 class ProgramCase(unittest.TestCase):
@@ -34,8 +34,14 @@ class ProgramCase(unittest.TestCase):
         return {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
 
     def run_planner(self, *arguments):
-        return subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-                              env=self.environment(), check=False)
+        return subprocess.run(
+            [self.program, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=self.environment(),
+            check=False,
+        )
 
     def good(self, *arguments):
         done = self.run_planner(*arguments)

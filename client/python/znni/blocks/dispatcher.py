@@ -6,7 +6,7 @@ import concurrent.futures
 import contextlib
 import logging
 import math
-from typing import Iterator
+from collections.abc import Iterator
 
 import distributed
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from znni.stores.place import Place
 
@@ -57,8 +58,9 @@ class Marks:
         self._place.write(_name(kind, number), json.dumps(facts).encode())
 
     def _all(self, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        names = {name: match for name in self._place.all_names(kind)
-                 if (match := re.fullmatch(r".+/(\d+)\.json", name))}
+        names = {
+            name: match for name in self._place.all_names(kind) if (match := re.fullmatch(r".+/(\d+)\.json", name))
+        }
         for match, data in zip(names.values(), self._place.read_all(names)):
             facts = _facts(data, kind)
             if facts is not None:

@@ -25,8 +25,10 @@ class Mask:
         self._factor = tuple(-(-whole // max(n, 1)) for whole, n in zip(extent, found))
         fits = len(found) == 3 and all(-(-whole // f) == n for whole, f, n in zip(extent, self._factor, found))
         if not fits or any(n != 1 for n in self._array.shape[:-3]):
-            raise InvalidError(f"{path}: a mask of {text_of(self._array.shape)} voxels found, expected one channel of "
-                               f"{text_of(extent)}, or of these by a whole number along each axis")
+            raise InvalidError(
+                f"{path}: a mask of {text_of(self._array.shape)} voxels found, expected one channel of "
+                f"{text_of(extent)}, or of these by a whole number along each axis"
+            )
 
     def close(self) -> None:
         """Closes the file, if it is one of HDF5."""

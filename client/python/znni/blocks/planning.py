@@ -142,8 +142,10 @@ def plan(wishes: Wishes) -> JobSpec:
 def _check_has_no_seams(model: Model) -> None:
     """Raises UnsupportedError if blocks of a model's output differ from those of the whole output."""
     if model.needs_whole:
-        raise UnsupportedError(f"model '{model.name}' takes mean and deviation of all of the volume, which a block by "
-                               "itself does not have: scale by input_scale and input_offset")
+        raise UnsupportedError(
+            f"model '{model.name}' takes mean and deviation of all of the volume, which a block by "
+            "itself does not have: scale by input_scale and input_offset"
+        )
 
 
 def _make_output(spec: JobSpec, target: Any) -> None:
@@ -170,15 +172,23 @@ def _check_keeps_folder(wishes: Wishes) -> None:
         return
     others = [name for name in place.all_names("") if not is_unfinished(name, COPY)]  # of a plan that was killed
     if others:
-        raise InvalidError(f"{place.path}: {others[0]} found, which no job made, but the job keeps what is done there: "
-                           "move it, pass --overwrite to remove it, or name another output")
+        raise InvalidError(
+            f"{place.path}: {others[0]} found, which no job made, but the job keeps what is done there: "
+            "move it, pass --overwrite to remove it, or name another output"
+        )
 
 
 def serve(wishes: Wishes) -> Serving:
     """Returns who computes for the wishes."""
     network = os.path.abspath(wishes.network) if wishes.network else ""
-    return Serving(network=network, mem=wishes.mem, threads=wishes.threads, config=_config(wishes),
-                   model=wishes.model, servers=wishes.servers)
+    return Serving(
+        network=network,
+        mem=wishes.mem,
+        threads=wishes.threads,
+        config=_config(wishes),
+        model=wishes.model,
+        servers=wishes.servers,
+    )
 
 
 def _config(wishes: Wishes) -> str | None:
@@ -198,21 +208,36 @@ def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Tri
     check_block(block, chunk, job.output)
     network = os.path.abspath(wishes.network) if wishes.network else ""
     return JobSpec(
-        identity=identity, network=network, digests=digests_of(network, _config(wishes)) if network else {},
-        mem=wishes.mem, threads=wishes.threads, config=_config(wishes), model=serving.model,
-        form=form_of(serving.facts), servers=wishes.servers,
-        input=absolute(wishes.input), output=absolute(wishes.output), pad=wishes.pad, dtype=job.dtype.name,
-        mask=absolute(wishes.mask) if wishes.mask else None, skip_empty=wishes.skip_empty, output_extent=job.output,
-        origin=job.origin, block=block, nodes=wishes.nodes,
-        predicted=_predicted(wishes, pricing, job, Grid(job.output, block)))
+        identity=identity,
+        network=network,
+        digests=digests_of(network, _config(wishes)) if network else {},
+        mem=wishes.mem,
+        threads=wishes.threads,
+        config=_config(wishes),
+        model=serving.model,
+        form=form_of(serving.facts),
+        servers=wishes.servers,
+        input=absolute(wishes.input),
+        output=absolute(wishes.output),
+        pad=wishes.pad,
+        dtype=job.dtype.name,
+        mask=absolute(wishes.mask) if wishes.mask else None,
+        skip_empty=wishes.skip_empty,
+        output_extent=job.output,
+        origin=job.origin,
+        block=block,
+        nodes=wishes.nodes,
+        predicted=_predicted(wishes, pricing, job, Grid(job.output, block)),
+    )
 
 
 def check_block(block: Triple, chunk: Triple, output: Triple) -> None:
     """Raises InvalidError unless a block is whole chunks of the output, or all of it, along each axis: two machines may
     write no chunk."""
     if any(b < 1 or (b % c and b < n) for b, c, n in zip(block, chunk, output)):
-        raise InvalidError(f"--block: {text_of(block)} found, expected multiples of the output's chunks, "
-                           f"{text_of(chunk)}")
+        raise InvalidError(
+            f"--block: {text_of(block)} found, expected multiples of the output's chunks, {text_of(chunk)}"
+        )
 
 
 def _predicted(wishes: Wishes, pricing: Pricing, job: Job, grid: Grid) -> dict[str, Any]:
@@ -221,7 +246,11 @@ def _predicted(wishes: Wishes, pricing: Pricing, job: Job, grid: Grid) -> dict[s
     read = sum(count * pricing.voxels_read(extent) for extent, count in grid.shapes().items())
     price = wishes.price_per_hour
     of_a_block = pricing.seconds(_within(grid.block, grid.output))
-    return {"blocks": len(grid), "seconds_of_a_block": of_a_block, "hours": hours,
-            "bytes_read": read * job.source.shape[0] * job.source.dtype.itemsize,
-            "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
-            "price": price * hours * wishes.nodes if price is not None else None}
+    return {
+        "blocks": len(grid),
+        "seconds_of_a_block": of_a_block,
+        "hours": hours,
+        "bytes_read": read * job.source.shape[0] * job.source.dtype.itemsize,
+        "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
+        "price": price * hours * wishes.nodes if price is not None else None,
+    }

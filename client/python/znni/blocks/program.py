@@ -8,7 +8,8 @@ import json
 import os
 import signal
 import sys
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from znni import __version__
 from znni.blocks.duration import duration
@@ -45,6 +46,7 @@ def _at_least(least: int) -> Any:
         if not text.isdigit() or int(text) < least:
             raise argparse.ArgumentTypeError(f"'{text}' found, expected a whole number of at least {least}")
         return int(text)
+
     return number
 
 
@@ -65,13 +67,21 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))
     run = commands.add_parser("run", help="compute the blocks of a shard that are missing", epilog=_EXITS)
     run.add_argument("job", help="file that 'plan' printed, or the output, beside which a copy lies")
-    run.add_argument("--shard", help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the "
-                                     "environment and the job's --nodes, if it is set, else all)")
-    run.add_argument("--server", action="append", metavar="HOST:PORT",
-                     help="daemon to use instead of the job's; several are taken in turns")
+    run.add_argument(
+        "--shard",
+        help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the "
+        "environment and the job's --nodes, if it is set, else all)",
+    )
+    run.add_argument(
+        "--server",
+        action="append",
+        metavar="HOST:PORT",
+        help="daemon to use instead of the job's; several are taken in turns",
+    )
     run.add_argument("--model", help="model of these servers (default: the name that the job has)")
-    run.add_argument("--retries", type=_at_least(0), default=4,
-                     help="how often a block that fails is tried again (default: 4)")
+    run.add_argument(
+        "--retries", type=_at_least(0), default=4, help="how often a block that fails is tried again (default: 4)"
+    )
     status = commands.add_parser("status", help="how many blocks are done, failed, missing")
     status.add_argument("job", help="file that 'plan' printed, or the output")
     status.add_argument("--json", action="store_true", help="print JSON")
@@ -85,13 +95,23 @@ def _parser() -> argparse.ArgumentParser:
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-m", "--network", default="", help="file of ONNX that each machine serves itself")
-    add("--server", action="append", default=[], metavar="HOST:PORT",
-        help="daemon that serves --model; may be repeated")
+    add(
+        "--server", action="append", default=[], metavar="HOST:PORT", help="daemon that serves --model; may be repeated"
+    )
     add("--model", default="", help="model of the servers")
-    add("-i", "--input", required=True, help="volume: FOLDER.zarr[/array], FOLDER.n5/dataset, "
-        "precomputed://FOLDER, also at https:// and s3://, FILE.h5:/dataset or FILE.npy")
-    add("-o", "--output", required=True, help="FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, also at "
-        "s3://, which is made now")
+    add(
+        "-i",
+        "--input",
+        required=True,
+        help="volume: FOLDER.zarr[/array], FOLDER.n5/dataset, "
+        "precomputed://FOLDER, also at https:// and s3://, FILE.h5:/dataset or FILE.npy",
+    )
+    add(
+        "-o",
+        "--output",
+        required=True,
+        help="FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, also at s3://, which is made now",
+    )
     add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none)")
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")
@@ -118,9 +138,11 @@ def _summary(spec: JobSpec) -> str:
     told = spec.predicted
     price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
     machines = f"{spec.nodes} machines" if spec.nodes > 1 else "1 machine"
-    return (f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
-            f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
-            f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression")
+    return (
+        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
+        f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
+        f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression"
+    )
 
 
 def _shard(options: argparse.Namespace, spec: JobSpec) -> Shard:
@@ -137,8 +159,16 @@ def _run(options: argparse.Namespace) -> int:
     network = "" if options.server else spec.network
     check_files(spec, network)
     open_output(spec)  # before a daemon is started
-    with Serving(network=network, mem=spec.mem, threads=spec.threads, config=spec.config,
-                 model=options.model or spec.model, servers=servers, turn=shard.index, form=spec.form) as serving:
+    with Serving(
+        network=network,
+        mem=spec.mem,
+        threads=spec.threads,
+        config=spec.config,
+        model=options.model or spec.model,
+        servers=servers,
+        turn=shard.index,
+        form=spec.form,
+    ) as serving:
         failed = Worker(spec, serving, options.retries, _say).run(shard)
         may_help = any(not serving.is_lasting(error) for error in failed.values())
     if not failed:
@@ -150,12 +180,15 @@ def _run(options: argparse.Namespace) -> int:
 def _status(options: argparse.Namespace) -> int:
     status = status_of(read_spec(options.job))
     if options.json:
-        print(json.dumps({**dataclasses.asdict(status), "missing": status.missing,
-                          "seconds_left": status.seconds_left}))
+        print(
+            json.dumps({**dataclasses.asdict(status), "missing": status.missing, "seconds_left": status.seconds_left})
+        )
         return DONE
     left = status.seconds_left
-    print(f"{status.done} of {status.blocks} blocks done, {status.skipped} of them skipped; {status.missing} missing"
-          + (f", which take one machine {duration(left)}" if left else ""))
+    print(
+        f"{status.done} of {status.blocks} blocks done, {status.skipped} of them skipped; {status.missing} missing"
+        + (f", which take one machine {duration(left)}" if left else "")
+    )
     for number, reason in sorted(status.failed.items()):
         print(f"block {number} failed: {reason}")
     return DONE
@@ -181,8 +214,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _end)  # what a scheduler sends before it takes the machine away
     try:
-        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify,
-                "simulate": _simulate}[options.command](options)
+        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify, "simulate": _simulate}[
+            options.command
+        ](options)
     except KeyboardInterrupt:
         _say("znni-job: interrupted; run it again to go on")
         return 130

@@ -96,8 +96,11 @@ def predicted_seconds(spec: JobSpec) -> tuple[float, ...]:
 def measured_seconds(spec: JobSpec) -> tuple[float, ...]:
     """Returns what the blocks that are done took, each as if it were full. Raises InvalidError if none was computed."""
     full = math.prod(min(b, n) for b, n in zip(spec.block, spec.output_extent))
-    found = tuple(facts["seconds"] * full / math.prod(spec.grid.box(number).extent)
-                  for number, facts in spec.marks.done() if not facts["skipped"])
+    found = tuple(
+        facts["seconds"] * full / math.prod(spec.grid.box(number).extent)
+        for number, facts in spec.marks.done()
+        if not facts["skipped"]
+    )
     if not found:
         raise InvalidError(f"{spec.output}: no block was computed yet, of which seconds are measured: run some first")
     return found

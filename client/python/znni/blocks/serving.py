@@ -52,9 +52,15 @@ def check_files(spec: JobSpec, network: str) -> None:
 
 def form_of(model: Model) -> dict[str, Any]:
     """Returns what blocks of different daemons must have in common, as JSON has it."""
-    facts = {"channels": model.channels, "output_channels": model.output_channels, "period": model.period,
-             "field_of_view": model.field_of_view, "padding": model.padding, "window": model.window,
-             "window_overlap": model.window_overlap}
+    facts = {
+        "channels": model.channels,
+        "output_channels": model.output_channels,
+        "period": model.period,
+        "field_of_view": model.field_of_view,
+        "padding": model.padding,
+        "window": model.window,
+        "window_overlap": model.window_overlap,
+    }
     if "fingerprint" in model.properties:  # not of older daemons
         facts["fingerprint"] = model.properties["fingerprint"]
     return {name: _listed(value) for name, value in facts.items()}
@@ -72,8 +78,18 @@ class Serving:
     ``form`` is what form_of() must return for the model, if it is known.
     """
 
-    def __init__(self, *, network: str, mem: str | None, threads: int | None, config: str | None, model: str,
-                 servers: list[str], turn: int = 0, form: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        network: str,
+        mem: str | None,
+        threads: int | None,
+        config: str | None,
+        model: str,
+        servers: list[str],
+        turn: int = 0,
+        form: dict[str, Any] | None = None,
+    ) -> None:
         if bool(network) == bool(servers):
             raise InvalidError("--network and --server: one of them is needed, not both")
         self.model = model
@@ -179,8 +195,10 @@ class Serving:
         for name, value in (self._form or {}).items():
             if found.get(name) != value:
                 self.stop()
-                raise InvalidError(f"model '{self.model}': {name} {found.get(name)} found, expected {value}: model or "
-                                   "znnid are others than when the job was made")
+                raise InvalidError(
+                    f"model '{self.model}': {name} {found.get(name)} found, expected {value}: model or "
+                    "znnid are others than when the job was made"
+                )
 
     def _connect(self) -> Client:
         if self._servers:

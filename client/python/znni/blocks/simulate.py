@@ -7,7 +7,8 @@ import json
 import math
 import re
 import statistics
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from znni.blocks.duration import duration
 from znni.blocks.scenario import DASK, SHARDS, Machines, Work, measured_seconds, predicted_seconds, work_of
@@ -28,19 +29,39 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("job", help="file that 'plan' printed, or the output")
     add("--nodes", type=_list_of(_whole(1)), help="numbers of machines, for example 1,10,100 (default: the job's)")
     add("--extent", type=_extent, metavar="Z,Y,X", help="of the output of a job like this one (default: this one's)")
-    add("--seconds", type=_seconds, default="predicted", help="of a block of full size on one machine: a number, "
-        "'predicted' by the plan, or 'measured' in the blocks that are done (default: predicted)")
+    add(
+        "--seconds",
+        type=_seconds,
+        default="predicted",
+        help="of a block of full size on one machine: a number, "
+        "'predicted' by the plan, or 'measured' in the blocks that are done (default: predicted)",
+    )
     add("--compression", type=_number(1e-9), default=1.0, help="of what is read and written (default: 1)")
-    add("--bandwidth", type=_rate, default=math.inf, metavar="BYTES", help="per second that all machines read and "
-        "write together, for example 10G (default: no limit)")
+    add(
+        "--bandwidth",
+        type=_rate,
+        default=math.inf,
+        metavar="BYTES",
+        help="per second that all machines read and write together, for example 10G (default: no limit)",
+    )
     add("--node-bandwidth", type=_rate, default=math.inf, metavar="BYTES", help="the same of one machine")
     add("--start", type=_number(0), default=0.0, metavar="SECONDS", help="until a machine computes (default: 0)")
-    add("--stragglers", type=_stragglers, default=(0.0, 1.0), metavar="SHARE:FACTOR",
-        help="share of the machines that take FACTOR times as long, for example 0.05:2 (default: none)")
+    add(
+        "--stragglers",
+        type=_stragglers,
+        default=(0.0, 1.0),
+        metavar="SHARE:FACTOR",
+        help="share of the machines that take FACTOR times as long, for example 0.05:2 (default: none)",
+    )
     add("--lost", type=_number(0), default=0.0, metavar="PER_HOUR", help="how often a machine is lost (default: 0)")
     add("--replaced", type=_number(0), default=0.0, metavar="SECONDS", help="until another machine starts (default: 0)")
-    add("--dealing", choices=(SHARDS, DASK), default=SHARDS, help="who has which block: 'shards', every N-th, as 'run' "
-        "deals; 'dask', the next that is free, as znni.dask does (default: shards)")
+    add(
+        "--dealing",
+        choices=(SHARDS, DASK),
+        default=SHARDS,
+        help="who has which block: 'shards', every N-th, as 'run' "
+        "deals; 'dask', the next that is free, as znni.dask does (default: shards)",
+    )
     add("--price-per-hour", type=_number(0), metavar="PRICE", help="of a machine, for example 3.20")
     add("--runs", type=_whole(1), default=20, help="simulated runs of each row (default: 20)")
     add("--seed", type=_whole(0), default=1, help="another seed gives other runs (default: 1)")
@@ -55,8 +76,10 @@ def simulate(options: argparse.Namespace, say: Callable[[str], None]) -> int:
     if options.json:
         print(json.dumps(rows))
         return 0
-    say(f"{len(work.grid)} blocks of {text_of(work.grid.block)} voxels, {duration(statistics.fmean(work.seconds))} a "
-        f"block, dealt out by {options.dealing}; median and 95 % of {options.runs} simulated runs")
+    say(
+        f"{len(work.grid)} blocks of {text_of(work.grid.block)} voxels, {duration(statistics.fmean(work.seconds))} a "
+        f"block, dealt out by {options.dealing}; median and 95 % of {options.runs} simulated runs"
+    )
     print(_table(rows))
     return 0
 
@@ -70,11 +93,21 @@ def _work(options: argparse.Namespace, spec: JobSpec) -> Work:
 def _row(options: argparse.Namespace, work: Work, count: int) -> dict[str, Any]:
     """Returns what runs on so many machines have in common."""
     slow_share, slow_factor = options.stragglers
-    machines = Machines(count, options.start, options.bandwidth, options.node_bandwidth, slow_share, slow_factor,
-                        options.lost, options.replaced)
+    machines = Machines(
+        count,
+        options.start,
+        options.bandwidth,
+        options.node_bandwidth,
+        slow_share,
+        slow_factor,
+        options.lost,
+        options.replaced,
+    )
     _check_ends(work, machines)
-    runs = [Simulation(work, machines, options.dealing, f"{options.seed}/{count}/{run}").run()
-            for run in range(options.runs)]
+    runs = [
+        Simulation(work, machines, options.dealing, f"{options.seed}/{count}/{run}").run()
+        for run in range(options.runs)
+    ]
     return summary(work, machines, runs, options.price_per_hour)
 
 
@@ -85,9 +118,11 @@ def _check_ends(work: Work, machines: Machines) -> None:
     seconds = max(work.seconds) * (machines.slow_factor if machines.slow_share else 1.0) + moved
     most = _HOUR * _MAX_LOSSES / seconds
     if machines.lost_per_hour > most:
-        raise InvalidError(f"--lost: {machines.lost_per_hour:g} found, expected at most {most:.3g}: a block takes up "
-                           f"to {duration(seconds)}, in which a machine would be lost more than {_MAX_LOSSES:g} times: "
-                           "name a lower rate, or plan smaller blocks")
+        raise InvalidError(
+            f"--lost: {machines.lost_per_hour:g} found, expected at most {most:.3g}: a block takes up "
+            f"to {duration(seconds)}, in which a machine would be lost more than {_MAX_LOSSES:g} times: "
+            "name a lower rate, or plan smaller blocks"
+        )
 
 
 def summary(work: Work, machines: Machines, runs: Sequence[Outcome], price: float | None) -> dict[str, Any]:
@@ -95,12 +130,18 @@ def summary(work: Work, machines: Machines, runs: Sequence[Outcome], price: floa
     hours = sorted(run.seconds / _HOUR for run in runs)
     machine_hours = statistics.median(run.machine_seconds for run in runs) / _HOUR
     moved = statistics.median(run.bytes_moved for run in runs)
-    return {"nodes": machines.count, "blocks": len(work.grid), "hours": statistics.median(hours),
-            "hours_95": hours[math.ceil(0.95 * len(hours)) - 1], "machine_hours": machine_hours,
-            "useful": work.total_seconds / _HOUR / machine_hours if machine_hours else 1.0,
-            "repeated": statistics.median(run.repeated for run in runs), "bytes_moved": moved,
-            "store_busy": moved / machines.bandwidth / (statistics.median(hours) * _HOUR) if hours[-1] else 0.0,
-            "price": price * machine_hours if price is not None else None}
+    return {
+        "nodes": machines.count,
+        "blocks": len(work.grid),
+        "hours": statistics.median(hours),
+        "hours_95": hours[math.ceil(0.95 * len(hours)) - 1],
+        "machine_hours": machine_hours,
+        "useful": work.total_seconds / _HOUR / machine_hours if machine_hours else 1.0,
+        "repeated": statistics.median(run.repeated for run in runs),
+        "bytes_moved": moved,
+        "store_busy": moved / machines.bandwidth / (statistics.median(hours) * _HOUR) if hours[-1] else 0.0,
+        "price": price * machine_hours if price is not None else None,
+    }
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
@@ -114,9 +155,17 @@ def _table(rows: Sequence[dict[str, Any]]) -> str:
 def _cells(row: dict[str, Any]) -> Sequence[str]:
     price = f"{row['price']:.2f}" if row["price"] is not None else ""
     busy = f"{row['store_busy']:.0%}" if row["store_busy"] else ""
-    return (str(row["nodes"]), duration(row["hours"] * _HOUR), duration(row["hours_95"] * _HOUR),
-            f"{row['machine_hours']:.3g}", f"{row['useful']:.0%}", f"{row['repeated']:g}",
-            f"{row['bytes_moved'] / 1e9:.3g} GB", busy, price)
+    return (
+        str(row["nodes"]),
+        duration(row["hours"] * _HOUR),
+        duration(row["hours_95"] * _HOUR),
+        f"{row['machine_hours']:.3g}",
+        f"{row['useful']:.0%}",
+        f"{row['repeated']:g}",
+        f"{row['bytes_moved'] / 1e9:.3g} GB",
+        busy,
+        price,
+    )
 
 
 def _whole(least: int) -> Callable[[str], int]:
@@ -124,6 +173,7 @@ def _whole(least: int) -> Callable[[str], int]:
         if not text.isdigit() or int(text) < least:
             raise argparse.ArgumentTypeError(f"'{text}' found, expected a whole number of at least {least}")
         return int(text)
+
     return number
 
 
@@ -136,6 +186,7 @@ def _number(least: float) -> Callable[[str], float]:
         if not least <= found < math.inf:
             raise argparse.ArgumentTypeError(f"'{text}' found, expected a number of at least {least:g}")
         return found
+
     return number
 
 
@@ -164,6 +215,8 @@ def _rate(text: str) -> float:
 def _stragglers(text: str) -> tuple[float, float]:
     match = re.fullmatch(r"(\d*\.?\d+):(\d*\.?\d+)", text)
     if not match or not 0 <= float(match[1]) <= 1 or float(match[2]) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' found, expected SHARE:FACTOR with a share of at most 1 and a "
-                                         "factor of at least 1, for example 0.05:2")
+        raise argparse.ArgumentTypeError(
+            f"'{text}' found, expected SHARE:FACTOR with a share of at most 1 and a "
+            "factor of at least 1, for example 0.05:2"
+        )
     return float(match[1]), float(match[2])

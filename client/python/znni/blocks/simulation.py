@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import heapq
 import random
-from typing import Callable, Iterable
+from collections.abc import Callable, Iterable
 
 from znni.blocks.grid import Shard
 from znni.blocks.link import Link

@@ -90,8 +90,9 @@ def read_spec(path: str | os.PathLike) -> JobSpec:
     except OSError as error:
         raise NotFoundError(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise InvalidError(f"{path}: no JSON, or cut short ({error}): name the job's output, which has a copy beside "
-                           "it") from None
+        raise InvalidError(
+            f"{path}: no JSON, or cut short ({error}): name the job's output, which has a copy beside it"
+        ) from None
     if not isinstance(found, dict) or found.pop("znni_job", None) != FORMAT:
         raise InvalidError(f"{path}: no job of format {FORMAT}: make it with 'znni-job plan'")
     return _checked(found, path)
@@ -116,8 +117,9 @@ def _checked(found: dict[str, Any], path: str | os.PathLike) -> JobSpec:
     for name in ("output_extent", "origin", "block"):
         least = 0 if name == "origin" else 1
         if not _is_triple(found[name], least):
-            raise InvalidError(f"{path}: field '{name}': {found[name]!r} found, expected three whole numbers of at "
-                               f"least {least}")
+            raise InvalidError(
+                f"{path}: field '{name}': {found[name]!r} found, expected three whole numbers of at least {least}"
+            )
         found[name] = tuple(found[name])
     for name in ("identity", "network", "model", "input", "output", "pad", "dtype"):
         if not isinstance(found[name], str):
@@ -126,5 +128,8 @@ def _checked(found: dict[str, Any], path: str | os.PathLike) -> JobSpec:
 
 
 def _is_triple(value: Any, least: int) -> bool:
-    return (isinstance(value, list) and len(value) == 3 and
-            all(isinstance(n, int) and not isinstance(n, bool) and n >= least for n in value))
+    return (
+        isinstance(value, list)
+        and len(value) == 3
+        and all(isinstance(n, int) and not isinstance(n, bool) and n >= least for n in value)
+    )

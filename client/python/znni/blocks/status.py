@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Callable
+from collections.abc import Callable
 
 from znni.blocks.region import Region
 from znni.blocks.spec import JobSpec

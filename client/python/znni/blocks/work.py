@@ -6,7 +6,8 @@ import datetime
 import math
 import os
 import time
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard
@@ -45,8 +46,14 @@ class Worker:
     ``say`` takes lines of text.
     """
 
-    def __init__(self, spec: JobSpec, serving: Serving, retries: int, say: Callable[[str], None],
-                 has_ended: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        spec: JobSpec,
+        serving: Serving,
+        retries: int,
+        say: Callable[[str], None],
+        has_ended: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._spec = spec
         self._serving = serving
         self._retries = retries
@@ -142,8 +149,16 @@ class Worker:
         """Computes a block from its first plane on. One that goes on where a stream broke has patches elsewhere, which
         round differently."""
         client = self._serving.client()
-        client.predict(self._serving.model, self._spec.input, region, pad=self._spec.pad, dtype=self._spec.dtype,
-                       roi=self._roi(box), resume=False, progress=False)
+        client.predict(
+            self._serving.model,
+            self._spec.input,
+            region,
+            pad=self._spec.pad,
+            dtype=self._spec.dtype,
+            roi=self._roi(box),
+            resume=False,
+            progress=False,
+        )
 
     def _roi(self, box: Box) -> list[tuple[int, int]]:
         """Returns the region of the volume whose output is a block."""

@@ -107,9 +107,15 @@ class WorkerPool:
                 return self._idle[server].pop()
         run, spec = self._run, self._run.spec
         at = run.servers.index(server) if server else 0
-        serving = Serving(network="" if server else spec.network, mem=spec.mem, threads=spec.threads,
-                          config=spec.config, model=run.model or spec.model,
-                          servers=list(run.servers[at:] + run.servers[:at]), form=spec.form)
+        serving = Serving(
+            network="" if server else spec.network,
+            mem=spec.mem,
+            threads=spec.threads,
+            config=spec.config,
+            model=run.model or spec.model,
+            servers=list(run.servers[at:] + run.servers[:at]),
+            form=spec.form,
+        )
         try:
             return serving, Worker(spec, serving, run.retries, _log.info, self._closed.is_set)
         except BaseException:

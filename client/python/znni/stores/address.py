@@ -90,16 +90,19 @@ def _checked(address: Address) -> Address:
     """Returns the address. Raises InvalidError for what lies where it cannot be read."""
     _check_scheme(address.path)
     if address.kind in ("npy", "hdf5") and remote_scheme(address.path):
-        raise InvalidError(f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an "
-                           "address lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://...")
+        raise InvalidError(
+            f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an "
+            "address lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://..."
+        )
     return address
 
 
 def _check_scheme(path: str) -> None:
     scheme, separator, _ = path.partition("://")
     if separator and not remote_scheme(path):
-        raise InvalidError(f"{path}: {scheme}:// found, expected s3://, http:// or https://; an array that zarr opened "
-                           "is taken, too")
+        raise InvalidError(
+            f"{path}: {scheme}:// found, expected s3://, http:// or https://; an array that zarr opened is taken, too"
+        )
 
 
 def _without_scheme(path: str) -> tuple[str, str]:
@@ -115,7 +118,7 @@ def absolute(path: str | os.PathLike) -> str:
     if remote_scheme(rest):
         return front + rest
     file = _file_in(front, rest)
-    return front + os.path.abspath(file) + rest[len(file):]
+    return front + os.path.abspath(file) + rest[len(file) :]
 
 
 def file_of(path: str | os.PathLike) -> str:

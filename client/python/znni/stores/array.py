@@ -18,8 +18,9 @@ class ArraySource(Source):
 
     def __init__(self, array: Any, name: str) -> None:
         if not hasattr(array, "shape") or not hasattr(array, "dtype") or not hasattr(array, "__getitem__"):
-            raise InvalidError(f"{name}: {type(array).__name__} found, expected an array with shape, dtype and "
-                               "slicing, or a path")
+            raise InvalidError(
+                f"{name}: {type(array).__name__} found, expected an array with shape, dtype and slicing, or a path"
+            )
         self.name = name
         self.shape = axes.czyx(array.shape, name)
         self.ndim = len(array.shape)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Iterable, Mapping, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from znni.errors import InvalidError
 
@@ -25,8 +26,9 @@ def check_fields(found: Mapping[str, Any], fields: Iterable[Field], file: str) -
                 continue
             raise InvalidError(f"{file}: field '{field.name}' is missing")
         if not field.is_right(found[field.name]):
-            raise InvalidError(f"{file}: field '{field.name}': {found[field.name]!r:.80} found, expected "
-                               f"{field.expected}")
+            raise InvalidError(
+                f"{file}: field '{field.name}': {found[field.name]!r:.80} found, expected {field.expected}"
+            )
 
 
 def is_whole(value: Any) -> bool:

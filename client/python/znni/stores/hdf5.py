@@ -91,8 +91,9 @@ class Hdf5Target(Target):
         self._file = self._h5py.File(self._partial.begin(), "w")
         shape = self._facts.file_shape
         chunks = (1,) * (len(shape) - 3) + tuple(min(_CHUNK, n) for n in shape[-3:])
-        array = self._file.create_dataset(self._dataset, shape, self._facts.dtype, chunks=chunks, compression="gzip",
-                                          compression_opts=1, shuffle=True)
+        array = self._file.create_dataset(
+            self._dataset, shape, self._facts.dtype, chunks=chunks, compression="gzip", compression_opts=1, shuffle=True
+        )
         array.attrs.update({f"znni_{key}": value for key, value in self._facts.notes.items()})
         self._target = ArrayTarget(array, self._facts)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -37,11 +37,15 @@ class JoinedSource(Source):
     def _check_alike(self, first: str, name: str) -> None:
         part = self._parts[name]
         if part.shape[1:] != self.shape[1:]:
-            raise InvalidError(f"volume, input '{name}': {text_of(part.shape[1:])} voxels found, expected "
-                               f"{text_of(self.shape[1:])} as input '{first}' has")
+            raise InvalidError(
+                f"volume, input '{name}': {text_of(part.shape[1:])} voxels found, expected "
+                f"{text_of(self.shape[1:])} as input '{first}' has"
+            )
         if part.dtype != self.dtype:
-            raise InvalidError(f"volume, input '{name}': voxels of type {part.dtype.name} found, expected "
-                               f"{self.dtype.name} as input '{first}' has")
+            raise InvalidError(
+                f"volume, input '{name}': voxels of type {part.dtype.name} found, expected "
+                f"{self.dtype.name} as input '{first}' has"
+            )
 
     def arrange(self, inputs: Mapping[str, slice], model: str) -> None:
         """Brings the volumes into the order of the model's inputs, of which each has a slice of channels. Raises
@@ -51,8 +55,10 @@ class JoinedSource(Source):
                 raise InvalidError(f"volume: input '{name}' is missing, which model '{model}' has")
             found, expected = self._parts[name].shape[0], channels.stop - channels.start
             if found != expected:
-                raise InvalidError(f"volume, input '{name}': {found} channels found, expected the {expected} that "
-                                   f"model '{model}' takes")
+                raise InvalidError(
+                    f"volume, input '{name}': {found} channels found, expected the {expected} that "
+                    f"model '{model}' takes"
+                )
         for name in self._parts:
             if name not in inputs:
                 known = ", ".join(f"'{known}'" for known in inputs)

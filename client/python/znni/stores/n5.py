@@ -21,10 +21,14 @@ ATTRIBUTES = "attributes.json"
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64")
 _AXES = ("x", "y", "z", "c", "t")
 _EXTENTS = "three whole numbers from 1 on, or four or five"
-_FIELDS = (Field("dimensions", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
-           Field("blockSize", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
-           Field("dataType", is_text, "a text"), Field("compression", is_object, "an object", is_optional=True),
-           Field("axes", lambda value: all_of(value, is_text), "a list of names of axes", is_optional=True), NOTES)
+_FIELDS = (
+    Field("dimensions", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
+    Field("blockSize", lambda value: all_of(value, is_extent, (3, 4, 5)), _EXTENTS),
+    Field("dataType", is_text, "a text"),
+    Field("compression", is_object, "an object", is_optional=True),
+    Field("axes", lambda value: all_of(value, is_text), "a list of names of axes", is_optional=True),
+    NOTES,
+)
 _LEVEL = "s0"  # the first, largest array of a pyramid
 _MOST_DEPTH = 3  # of folders that are looked through for arrays to name
 
@@ -71,8 +75,9 @@ def _order(attributes: dict[str, Any], name: str) -> list[int]:
     count = len(attributes["dimensions"])
     axes = [str(axis).lower() for axis in attributes.get("axes", _AXES[:count])]
     if len(axes) != count or sorted(axes, key="xyzct".find) != list(_AXES[:count]) or count < 3:
-        raise InvalidError(f"{name}/{ATTRIBUTES}: axes {', '.join(axes)} of {count} found, expected x, y, z, and "
-                           "c for channels")
+        raise InvalidError(
+            f"{name}/{ATTRIBUTES}: axes {', '.join(axes)} of {count} found, expected x, y, z, and c for channels"
+        )
     return [axes.index(axis) for axis in reversed(_AXES[:count])]
 
 
@@ -85,11 +90,15 @@ def _open(place: Place, attributes: dict[str, Any], name: str) -> TensorArray:
     """Returns the array that these attributes describe. Raises InvalidError if they do not."""
     check_fields(attributes, _FIELDS, f"{name}/{ATTRIBUTES}")
     if len(attributes["blockSize"]) != len(attributes["dimensions"]):
-        raise InvalidError(f"{name}/{ATTRIBUTES}: field 'blockSize': {attributes['blockSize']} found, expected as many "
-                           f"numbers as dimensions {attributes['dimensions']} have")
+        raise InvalidError(
+            f"{name}/{ATTRIBUTES}: field 'blockSize': {attributes['blockSize']} found, expected as many "
+            f"numbers as dimensions {attributes['dimensions']} have"
+        )
     order = _order(attributes, name)
-    metadata = {**{field: attributes[field] for field in ("dimensions", "blockSize", "dataType")},
-                "compression": _compression(attributes)}
+    metadata = {
+        **{field: attributes[field] for field in ("dimensions", "blockSize", "dataType")},
+        "compression": _compression(attributes),
+    }
     store = open_store({"driver": "n5", "kvstore": place.kvstore, "metadata": metadata}, name)
     return TensorArray(arranged(store, order), [attributes["blockSize"][axis] for axis in order], name)
 
@@ -117,8 +126,10 @@ def _check_apart(path: str, overwrite: bool) -> None:
             raise InvalidError(f"{path}: lies in {folder}, which is an array: name one beside it")
     inner = [name for name in place_of(path).all_names("") if name.endswith("/" + ATTRIBUTES)] if overwrite else []
     if inner:
-        raise InvalidError(f"{path}: a group with {inner[0]} found, of which nothing is replaced: name an array in it, "
-                           "or remove it first")
+        raise InvalidError(
+            f"{path}: a group with {inner[0]} found, of which nothing is replaced: name an array in it, "
+            "or remove it first"
+        )
 
 
 class N5Target(ChunkTarget):
@@ -136,14 +147,22 @@ class N5Target(ChunkTarget):
     def _array(self) -> dict[str, Any]:
         shape = self._facts.file_shape
         chunks = (1,) * (len(shape) - 3) + self.chunk
-        return {"dimensions": list(reversed(shape)), "blockSize": list(reversed(chunks)),
-                "dataType": self._facts.dtype.name, "compression": {"type": "gzip", "level": 1, "useZlib": False}}
+        return {
+            "dimensions": list(reversed(shape)),
+            "blockSize": list(reversed(chunks)),
+            "dataType": self._facts.dtype.name,
+            "compression": {"type": "gzip", "level": 1, "useZlib": False},
+        }
 
     def _description(self) -> tuple[str, dict[str, Any]]:
         geometry = self._facts.geometry or Geometry().moved(self._facts.origin)
         version = {"n5": "2.5.1"} if container_of(self._path) == self._path else {}
-        return ATTRIBUTES, {**version, **self._array(), **attributes_of(geometry, len(self._facts.file_shape)),
-                            "znni": self._facts.notes}
+        return ATTRIBUTES, {
+            **version,
+            **self._array(),
+            **attributes_of(geometry, len(self._facts.file_shape)),
+            "znni": self._facts.notes,
+        }
 
     def finish(self) -> None:
         super().finish()
@@ -157,5 +176,11 @@ def open_shared(path: str) -> SharedOutput:
     place = place_of(named(path))
     found, attributes = _find(place)
     array = _open(found, attributes, place.path)
-    return SharedOutput(array, array.chunks, attributes.get("znni", {}), found,
-                        lambda at: "/".join(str(n) for n in reversed(at)), place_of(container_of(place.path)).room)
+    return SharedOutput(
+        array,
+        array.chunks,
+        attributes.get("znni", {}),
+        found,
+        lambda at: "/".join(str(n) for n in reversed(at)),
+        place_of(container_of(place.path)).room,
+    )

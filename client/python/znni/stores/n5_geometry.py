@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from znni.errors import InvalidError
 from znni.geometry import SPACE, Geometry
@@ -15,28 +16,41 @@ def geometry_of(attributes: Mapping[str, Any], name: str) -> Geometry | None:
     ``transform`` with its axes by name, ``pixelResolution`` with dimensions from x on and one unit, or just with these
     dimensions, ``resolution`` from x on, with ``units`` and ``offset``. Raises InvalidError for one of another form.
     """
-    for fields, read in ((("transform",), _transform), (("pixelResolution",), _pixel_resolution),
-                         (("resolution", "units", "offset"), _resolution)):
+    for fields, read in (
+        (("transform",), _transform),
+        (("pixelResolution",), _pixel_resolution),
+        (("resolution", "units", "offset"), _resolution),
+    ):
         if fields[0] in attributes:
             try:
                 return _checked(read(attributes))
             except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
                 found = ", ".join(f"'{field}': {attributes[field]!r:.200}" for field in fields if field in attributes)
-                raise InvalidError(f"{name}: attribute {found} found, expected the form that docs/python.md names, "
-                                   "with sizes above 0") from None
+                raise InvalidError(
+                    f"{name}: attribute {found} found, expected the form that docs/python.md names, with sizes above 0"
+                ) from None
     return None
 
 
 def attributes_of(geometry: Geometry, ndim: int) -> dict[str, Any]:
     """Returns the attributes that say the same, each in the form of those that read it."""
-    scale, translation, units = (list(reversed(part)) for part in (geometry.scale, geometry.translation,
-                                                                   geometry.units))
+    scale, translation, units = (
+        list(reversed(part)) for part in (geometry.scale, geometry.translation, geometry.units)
+    )
     rest = ndim - len(SPACE)
-    return {"axes": [*reversed(SPACE), "c"][:ndim],
-            "resolution": scale + [1.0] * rest, "units": units + [""] * rest, "offset": translation + [0.0] * rest,
-            "pixelResolution": {"dimensions": scale, "unit": units[0]},
-            "transform": {"axes": list(SPACE), "scale": list(geometry.scale), "translate": list(geometry.translation),
-                          "units": list(geometry.units)}}
+    return {
+        "axes": [*reversed(SPACE), "c"][:ndim],
+        "resolution": scale + [1.0] * rest,
+        "units": units + [""] * rest,
+        "offset": translation + [0.0] * rest,
+        "pixelResolution": {"dimensions": scale, "unit": units[0]},
+        "transform": {
+            "axes": list(SPACE),
+            "scale": list(geometry.scale),
+            "translate": list(geometry.translation),
+            "units": list(geometry.units),
+        },
+    }
 
 
 def _checked(geometry: Geometry) -> Geometry:
@@ -71,8 +85,7 @@ def _pixel_resolution(attributes: Mapping[str, Any]) -> Geometry:
     found = attributes["pixelResolution"]
     if isinstance(found, list):
         return Geometry(_numbers(found))
-    return Geometry(_numbers(found["dimensions"]),
-                    units=tuple(_texts([found.get("unit", "")]) * 3))  # type: ignore[arg-type]
+    return Geometry(_numbers(found["dimensions"]), units=tuple(_texts([found.get("unit", "")]) * 3))  # type: ignore[arg-type]
 
 
 def _resolution(attributes: Mapping[str, Any]) -> Geometry:

@@ -103,8 +103,10 @@ def check_shared(output: str) -> Address:
     """Returns the address of an output that machines write together. Raises InvalidError if they cannot."""
     address = output_address(output)
     if address.kind not in _SHARED:
-        raise InvalidError(f"{output}: machines write one output together as FOLDER.zarr, FOLDER.n5/dataset or "
-                           "precomputed://FOLDER only")
+        raise InvalidError(
+            f"{output}: machines write one output together as FOLDER.zarr, FOLDER.n5/dataset or "
+            "precomputed://FOLDER only"
+        )
     return address
 
 

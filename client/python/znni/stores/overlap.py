@@ -60,8 +60,10 @@ def _check_array(volume: Any, output: str, overwrite: bool) -> None:
         return
     is_here = isinstance(volume, np.ndarray) or type(volume).__module__.startswith("h5py")
     if overwrite and not is_here and type(store).__name__ not in HERE:
-        raise InvalidError(f"volume: {type(volume).__name__} found, which may be read from the output {output} that is "
-                           f"to be replaced: {_MEND}")
+        raise InvalidError(
+            f"volume: {type(volume).__name__} found, which may be read from the output {output} that is "
+            f"to be replaced: {_MEND}"
+        )
 
 
 def check_apart(volume: Any, output: str, overwrite: bool) -> None:
@@ -77,5 +79,7 @@ def check_apart(volume: Any, output: str, overwrite: bool) -> None:
     if overlap(path, output):
         raise InvalidError(f"{path}: lies in the output {output}, or the output in it: name another output")
     if overwrite and _may_be_served(file_of(path), output):
-        raise InvalidError(f"{path}: may lie in the output {output} that is to be replaced, or the output in it, by "
-                           f"their names: {_MEND}")
+        raise InvalidError(
+            f"{path}: may lie in the output {output} that is to be replaced, or the output in it, by "
+            f"their names: {_MEND}"
+        )

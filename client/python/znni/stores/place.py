@@ -11,7 +11,8 @@ import pathlib
 import re
 import shutil
 import threading
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from znni.errors import AccessError, InvalidError
 

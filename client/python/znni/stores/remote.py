@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import urllib.parse
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from znni.errors import AccessError, InvalidError
 from znni.stores.place import Place
@@ -35,9 +36,15 @@ def _credentials() -> dict[str, Any]:
 def _bucket(bucket: str, path: str) -> dict[str, Any]:
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ("us-east-1" if endpoint else "")
-    return {"driver": "s3", "bucket": bucket, "path": path, **_credentials(),
-            **({"endpoint": endpoint.rstrip("/")} if endpoint else {}), **({"aws_region": region} if region else {}),
-            "context": {"s3_request_retries": _RETRIES}}
+    return {
+        "driver": "s3",
+        "bucket": bucket,
+        "path": path,
+        **_credentials(),
+        **({"endpoint": endpoint.rstrip("/")} if endpoint else {}),
+        **({"aws_region": region} if region else {}),
+        "context": {"s3_request_retries": _RETRIES},
+    }
 
 
 def check_public(path: str) -> None:
@@ -45,9 +52,11 @@ def check_public(path: str) -> None:
     front, separator, rest = path.rpartition("://")
     host = rest.partition("/")[0]
     if separator and "@" in host:
-        raise InvalidError(f"{front}://...@{host.rpartition('@')[2]}: a user or password found in the address, where "
-                           "it is shown to others: keys of s3:// stand in the environment, web servers are read "
-                           "without")
+        raise InvalidError(
+            f"{front}://...@{host.rpartition('@')[2]}: a user or password found in the address, where "
+            "it is shown to others: keys of s3:// stand in the environment, web servers are read "
+            "without"
+        )
 
 
 def _split(path: str) -> urllib.parse.SplitResult:
@@ -59,8 +68,10 @@ def _split(path: str) -> urllib.parse.SplitResult:
     except ValueError:  # of brackets
         parts = urllib.parse.SplitResult("", "", "", "", "")
     if not parts.netloc or parts.query or parts.fragment:
-        raise InvalidError(f"{path}: this address found, expected s3://BUCKET/PATH, http://HOST/PATH or "
-                           "https://HOST/PATH without ? and #")
+        raise InvalidError(
+            f"{path}: this address found, expected s3://BUCKET/PATH, http://HOST/PATH or "
+            "https://HOST/PATH without ? and #"
+        )
     if any(name in ("", ".", "..") for name in parts.path.rstrip("/").split("/")[1:]):
         raise InvalidError(f"{path}: this address found, expected one without //, /./ and /../ in its path")
     return parts
@@ -72,8 +83,12 @@ def _kvstore(path: str) -> dict[str, Any]:
     inside = parts.path.strip("/")
     if parts.scheme == "s3":
         return _bucket(parts.netloc, inside + "/" if inside else "")
-    return {"driver": "http", "base_url": f"{parts.scheme}://{parts.netloc}", "path": f"/{inside}/" if inside else "/",
-            "context": {"http_request_retries": _RETRIES}}
+    return {
+        "driver": "http",
+        "base_url": f"{parts.scheme}://{parts.netloc}",
+        "path": f"/{inside}/" if inside else "/",
+        "context": {"http_request_retries": _RETRIES},
+    }
 
 
 class Remote(Place):
@@ -114,7 +129,7 @@ class Remote(Place):
     def read_all(self, names: Iterable[str]) -> list[bytes | None]:
         names, found = list(names), []
         for at in range(0, len(names), _AT_ONCE):
-            reads = [(name, self.objects.read(name)) for name in names[at:at + _AT_ONCE]]
+            reads = [(name, self.objects.read(name)) for name in names[at : at + _AT_ONCE]]
             for name, read in reads:
                 result = self._done(lambda under_way=read: under_way, name=name)
                 found.append(result.value if result.state == "value" else None)

@@ -41,8 +41,10 @@ class RemotePartial:
         """Raises InvalidError if anything is there."""
         mark, *described = self._place.read_all([_MARK, *_OF_OUTPUTS])
         if mark is not None:
-            raise InvalidError(f"{self._place.path}: another call writes it, or was killed while it did: pass "
-                               "overwrite=True if none does, or name another")
+            raise InvalidError(
+                f"{self._place.path}: another call writes it, or was killed while it did: pass "
+                "overwrite=True if none does, or name another"
+            )
         if any(data is not None for data in described) or self._place.all_names(""):
             raise InvalidError(f"{self._place.path}: is there already: pass overwrite=True, or name another")
 

@@ -6,22 +6,37 @@ import importlib
 import importlib.metadata
 import os
 import re
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnavailableError
 
-_KINDS = {"NOT_FOUND": NotFoundError, "PERMISSION_DENIED": AccessError, "UNAUTHENTICATED": AccessError,
-          "UNAVAILABLE": UnavailableError, "DEADLINE_EXCEEDED": UnavailableError, "ABORTED": UnavailableError,
-          "INVALID_ARGUMENT": InvalidError, "FAILED_PRECONDITION": InvalidError, "DATA_LOSS": InvalidError,
-          "OUT_OF_RANGE": InvalidError, "UNIMPLEMENTED": InvalidError}
+_KINDS = {
+    "NOT_FOUND": NotFoundError,
+    "PERMISSION_DENIED": AccessError,
+    "UNAUTHENTICATED": AccessError,
+    "UNAVAILABLE": UnavailableError,
+    "DEADLINE_EXCEEDED": UnavailableError,
+    "ABORTED": UnavailableError,
+    "INVALID_ARGUMENT": InvalidError,
+    "FAILED_PRECONDITION": InvalidError,
+    "DATA_LOSS": InvalidError,
+    "OUT_OF_RANGE": InvalidError,
+    "UNIMPLEMENTED": InvalidError,
+}
 # A server that says nothing for so long has failed: TensorStore itself waits for ever.
-_PATIENCE = {"TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "60", "TENSORSTORE_CURL_LOW_SPEED_LIMIT_BYTES": "1",
-             "TENSORSTORE_CURL_CONNECT_TIMEOUT_SECONDS": "30"}
+_PATIENCE = {
+    "TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "60",
+    "TENSORSTORE_CURL_LOW_SPEED_LIMIT_BYTES": "1",
+    "TENSORSTORE_CURL_CONNECT_TIMEOUT_SECONDS": "30",
+}
 _LEAST = (0, 1, 86)  # the first that says of a bucket that it is not there
-_KEYS = ("; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or of AWS_PROFILE; "
-         "AWS_NO_SIGN_REQUEST=YES is for public buckets")
+_KEYS = (
+    "; the keys are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, or of AWS_PROFILE; "
+    "AWS_NO_SIGN_REQUEST=YES is for public buckets"
+)
 
 
 def tensorstore_module(what: str = "volumes in N5 and precomputed") -> Any:
@@ -34,8 +49,10 @@ def tensorstore_module(what: str = "volumes in N5 and precomputed") -> Any:
         raise InvalidError(f"{what} need tensorstore: pip install 'znni[tensorstore]' (Python 3.11 or newer)") from None
     version = importlib.metadata.version("tensorstore")
     if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < _LEAST:
-        raise InvalidError(f"tensorstore {version} found, expected {'.'.join(map(str, _LEAST))} or newer: "
-                           "pip install 'znni[tensorstore]'")
+        raise InvalidError(
+            f"tensorstore {version} found, expected {'.'.join(map(str, _LEAST))} or newer: "
+            "pip install 'znni[tensorstore]'"
+        )
     return module
 
 
@@ -47,7 +64,7 @@ def error_of(error: Exception, name: str) -> Error:
     unnamed = InvalidError if isinstance(error, ValueError) else Error
     kind = _KINDS.get(status[1], Error) if status else unnamed
     hint = _KEYS if kind is AccessError and "s3://" in name else ""
-    found = kind(f"{name}: {text[status.end():] if status else text}{hint}")
+    found = kind(f"{name}: {text[status.end() :] if status else text}{hint}")
     found.is_of_store = True
     return found
 
@@ -55,8 +72,12 @@ def error_of(error: Exception, name: str) -> Error:
 def open_store(spec: dict[str, Any], name: str) -> Any:
     """Returns the TensorStore of a spec that says all of its metadata. Raises Error if there is none."""
     tensorstore = tensorstore_module()
-    whole = {"context": {"file_io_sync": False}, "assume_metadata": True, "store_data_equal_to_fill_value": True,
-             **spec}
+    whole = {
+        "context": {"file_io_sync": False},
+        "assume_metadata": True,
+        "store_data_equal_to_fill_value": True,
+        **spec,
+    }
     try:
         return tensorstore.open(whole).result()
     except Exception as error:  # of many classes

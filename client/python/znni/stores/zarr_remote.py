@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
 
 from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Store, SuffixByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype
@@ -74,8 +75,9 @@ class RemoteStore(Store):
             return None
         return prototype.buffer.from_bytes(found.value) if found.state == "value" else None
 
-    async def get_partial_values(self, prototype: BufferPrototype,
-                                 key_ranges: Iterable[tuple[str, ByteRequest | None]]) -> list[Buffer | None]:
+    async def get_partial_values(
+        self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
+    ) -> list[Buffer | None]:
         return list(await asyncio.gather(*(self.get(key, prototype, wanted) for key, wanted in key_ranges)))
 
     async def exists(self, key: str) -> bool:
@@ -117,5 +119,5 @@ class RemoteStore(Store):
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
         prefix = prefix.strip("/")
         names = await asyncio.to_thread(self._place.all_names, prefix)
-        for name in sorted({name[len(prefix):].strip("/").partition("/")[0] for name in names}):
+        for name in sorted({name[len(prefix) :].strip("/").partition("/")[0] for name in names}):
             yield name

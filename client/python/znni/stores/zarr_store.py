@@ -6,7 +6,8 @@ import contextlib
 import importlib
 import os
 import re
-from typing import Any, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -140,8 +141,9 @@ def _first_array(group: Any, name: str) -> Any:
         with _described(f"{name}/{inner}"):
             return group[inner]
     except _MISSING as error:
-        raise InvalidError(f"{name}: the first array of its 'multiscales' is missing: {type(error).__name__}: "
-                           f"{error}") from None
+        raise InvalidError(
+            f"{name}: the first array of its 'multiscales' is missing: {type(error).__name__}: {error}"
+        ) from None
 
 
 class ZarrSource(ArraySource):
@@ -155,13 +157,14 @@ class ZarrSource(ArraySource):
             with _described(name):
                 self.geometry = self._geometry(array, group, name)
         except _MISSING as error:
-            raise InvalidError(f"{name}: 'multiscales': {type(error).__name__} {error} found, expected the form of "
-                               "OME-NGFF") from None
+            raise InvalidError(
+                f"{name}: 'multiscales': {type(error).__name__} {error} found, expected the form of OME-NGFF"
+            ) from None
 
     @staticmethod
     def _geometry(array: Any, group: Any, name: str) -> Geometry | None:
         """Returns the geometry that the images of a group say of an array in it; None if they say none."""
-        path = array.path[len(group.path):].strip("/") if group is not None else ""
+        path = array.path[len(group.path) :].strip("/") if group is not None else ""
         said = (geometry_of(one, path, name) for one in (_multiscales(group.attrs) if group is not None else ()))
         return next((geometry for geometry in said if geometry), None)
 
@@ -173,8 +176,9 @@ class ZarrSource(ArraySource):
         except Exception as error:  # whatever codecs raise, and the caller's own stores
             at = ", ".join(f"{axis} {a} to {b}" for axis, a, b in zip("zyx", *box))
             is_ours = type(self._array.store).__name__ in (*HERE, "RemoteStore")  # whose own errors are told apart
-            kind, words = (InvalidError, "a chunk cannot be decoded") if is_ours else (Error,
-                                                                                       "a chunk could not be read")
+            kind, words = (
+                (InvalidError, "a chunk cannot be decoded") if is_ours else (Error, "a chunk could not be read")
+            )
             raise kind(f"{self.name}: {words}, of the voxels {at}: {type(error).__name__}: {error}") from error
 
     @staticmethod
@@ -219,8 +223,9 @@ class ZarrTarget(Target):
         ndim = len(facts.file_shape)
         ome = "0.5" if version == 3 else "0.4"
         multiscales = [multiscale_of(geometry, str(facts.notes["model"]), _ARRAY, ndim, ome)]
-        group.attrs.update({"ome": {"version": ome, "multiscales": multiscales}} if version == 3
-                           else {"multiscales": multiscales})
+        group.attrs.update(
+            {"ome": {"version": ome, "multiscales": multiscales}} if version == 3 else {"multiscales": multiscales}
+        )
         group.attrs.update({"znni": facts.notes})
         self._target = ArrayTarget(self._make(group, ndim), facts)
 
@@ -229,16 +234,23 @@ class ZarrTarget(Target):
         chunks = (1,) * (ndim - 3) + self.chunk
         version = group.metadata.zarr_format
         names = {"dimension_names": ("c", "z", "y", "x")[-ndim:]} if version == 3 else {}
-        return group.create_array(_ARRAY, shape=shape, chunks=chunks, dtype=self._facts.dtype, fill_value=0,
-                                  compressors=self._compressor(version),
-                                  chunk_key_encoding={"name": "default" if version == 3 else "v2", "separator": "/"},
-                                  **names)
+        return group.create_array(
+            _ARRAY,
+            shape=shape,
+            chunks=chunks,
+            dtype=self._facts.dtype,
+            fill_value=0,
+            compressors=self._compressor(version),
+            chunk_key_encoding={"name": "default" if version == 3 else "v2", "separator": "/"},
+            **names,
+        )
 
     def _compressor(self, version: int) -> Any:
         """Returns Zstandard in Blosc, which stores the bytes of equal weight side by side."""
         if version == 3:
-            return self._zarr.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="shuffle",
-                                                typesize=self._facts.dtype.itemsize)
+            return self._zarr.codecs.BloscCodec(
+                cname="zstd", clevel=3, shuffle="shuffle", typesize=self._facts.dtype.itemsize
+            )
         return importlib.import_module("numcodecs").Blosc(cname="zstd", clevel=3, shuffle=1)
 
     def write(self, start: Triple, block: np.ndarray) -> None:
@@ -262,8 +274,14 @@ def shared(group: Any, path: str) -> SharedOutput:
     array, place = group[_ARRAY], place_of(path)
     notes = group.attrs.asdict()
     check_fields(notes, [NOTES], path)
-    return SharedOutput(array, array.shards or array.chunks, notes.get("znni", {}), place.inside(_ARRAY),
-                        array.metadata.encode_chunk_key, place.room)
+    return SharedOutput(
+        array,
+        array.shards or array.chunks,
+        notes.get("znni", {}),
+        place.inside(_ARRAY),
+        array.metadata.encode_chunk_key,
+        place.room,
+    )
 
 
 def open_shared(path: str) -> SharedOutput:

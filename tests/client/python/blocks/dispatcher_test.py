@@ -2,11 +2,10 @@
 
 from unittest import mock
 
+from pool_case import PoolCase
 from znni.blocks.dispatcher import Dispatcher
 from znni.blocks.worker_pool import Outcome
 from znni.errors import NotFoundError, UnavailableError
-
-from pool_case import PoolCase
 
 
 class DispatcherTest(PoolCase):
@@ -14,8 +13,9 @@ class DispatcherTest(PoolCase):
         """Of two processes one is unable, the other takes its time."""
         client = mock.Mock(nthreads=lambda: {"a": 1, "b": 1})
         dispatcher = Dispatcher(client, self.run_of(self.plan(), servers=(), retries=2))
-        unable = [Outcome("no", "", kind("no"), process) for kind in (UnavailableError, NotFoundError)
-                  for process in "ab"]
+        unable = [
+            Outcome("no", "", kind("no"), process) for kind in (UnavailableError, NotFoundError) for process in "ab"
+        ]
         for number in range(40):
             dispatcher._under_way["future"] = (number % 6, "")
             dispatcher._balance.take()
@@ -28,4 +28,5 @@ class DispatcherTest(PoolCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -7,12 +7,11 @@ from unittest import mock
 
 import numpy as np
 import zarr
+from fake_daemon import FakeDaemon
 from znni.blocks import work
 from znni.blocks.planning import Wishes, plan
 from znni.blocks.serving import Serving
 from znni.blocks.work import Worker
-
-from fake_daemon import FakeDaemon
 
 EXTENT = (70, 130, 20)  # 6 blocks of one chunk, of 64 x 64 x 20 voxels
 
@@ -33,9 +32,24 @@ class JobCase(unittest.TestCase):
 
     def plan(self, **wishes):
         """Returns the spec of a job of blocks of one chunk."""
-        usual = {"network": "", "servers": [self.address], "model": "same", "input": self.input, "output": self.output,
-                 "pad": "none", "dtype": "float32", "mem": None, "threads": None, "config": None, "block": (64, 64, 20),
-                 "nodes": 2, "mask": None, "skip_empty": False, "price_per_hour": None, "overwrite": False}
+        usual = {
+            "network": "",
+            "servers": [self.address],
+            "model": "same",
+            "input": self.input,
+            "output": self.output,
+            "pad": "none",
+            "dtype": "float32",
+            "mem": None,
+            "threads": None,
+            "config": None,
+            "block": (64, 64, 20),
+            "nodes": 2,
+            "mask": None,
+            "skip_empty": False,
+            "price_per_hour": None,
+            "overwrite": False,
+        }
         return plan(Wishes(**{**usual, **wishes}))
 
     def serving(self):

@@ -9,7 +9,6 @@ from znni.blocks.marks import Marks
 from znni.stores import place as module
 from znni.stores.place import Folder
 
-
 FACTS = {"digest": "d", "seconds": 1.5, "skipped": None}
 
 
@@ -46,8 +45,10 @@ class MarksTest(unittest.TestCase):
 
     def test_a_mark_is_on_disk_before_it_has_its_name(self):
         steps = []
-        with mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))), \
-                mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))):
+        with (
+            mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))),
+            mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))),
+        ):
             self.marks.finish(5, {})
         self.assertRegex(steps[0][1], r"^\.000000005\.json\.")
         self.assertEqual(steps[1:], [("name", "000000005.json"), ("sync", "000000")])

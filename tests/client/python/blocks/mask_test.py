@@ -7,14 +7,13 @@ import unittest
 import h5py
 import numpy as np
 import zarr
+from s3_server import S3Server
 from znni.blocks.mask import Mask, is_empty
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.n5 import N5Target
 from znni.stores.opening import open_source
 from znni.stores.seam import OutputFacts
-
-from s3_server import S3Server
 
 
 class MaskTest(unittest.TestCase):
@@ -30,8 +29,11 @@ class MaskTest(unittest.TestCase):
         with h5py.File(self.folder / "m.h5", "w") as file:
             file["mask"] = values
         yield f"{self.folder}/m.h5:/mask"
-        target = N5Target(f"{self.folder}/m.n5/mask", OutputFacts((1, *values.shape), np.dtype("i8"), 3, None, None,
-                                                                 (0, 0, 0), {}), False)
+        target = N5Target(
+            f"{self.folder}/m.n5/mask",
+            OutputFacts((1, *values.shape), np.dtype("i8"), 3, None, None, (0, 0, 0), {}),
+            False,
+        )
         target.begin()
         target.write((0, 0, 0), values[None].astype("i8"))
         target.finish()
@@ -56,8 +58,13 @@ class MaskTest(unittest.TestCase):
         list(self.paths(values))
         server = S3Server()
         with server.served():
-            server.buckets["data"].update({str(path.relative_to(self.folder)): path.read_bytes()
-                                           for path in self.folder.rglob("*") if path.is_file()})
+            server.buckets["data"].update(
+                {
+                    str(path.relative_to(self.folder)): path.read_bytes()
+                    for path in self.folder.rglob("*")
+                    if path.is_file()
+                }
+            )
             for name in ("m.zarr", "m.n5/mask"):
                 mask = Mask(f"s3://data/{name}", (6, 7, 8))
                 self.assertEqual([mask.covers(Box((3, 4, x), (4, 5, 6))) for x in (4, 5)], [True, True])
@@ -75,8 +82,12 @@ class MaskTest(unittest.TestCase):
     def test_what_is_no_mask(self):
         (self.folder / "m.npy").write_bytes(b"text")
         np.save(self.folder / "empty.npy", np.zeros((0, 3, 3)))
-        for name, kind, words in (("m.npy", InvalidError, "is no array"), ("none.npy", NotFoundError, "no such file"),
-                                  ("m.tif", InvalidError, "this kind of file"), ("empty.npy", InvalidError, "a mask of")):
+        for name, kind, words in (
+            ("m.npy", InvalidError, "is no array"),
+            ("none.npy", NotFoundError, "no such file"),
+            ("m.tif", InvalidError, "this kind of file"),
+            ("empty.npy", InvalidError, "a mask of"),
+        ):
             with self.assertRaisesRegex(kind, f"{name}: .*{words}|{name}: {words}"):
                 Mask(self.folder / name, (3, 3, 3))
 

@@ -5,13 +5,12 @@ import shutil
 
 import numpy as np
 import zarr
+from job_case import EXTENT, JobCase
+from s3_server import S3Server
 from znni.blocks.grid import Grid
 from znni.blocks.planning import Pricing, check_block, choose_block
 from znni.blocks.spec import read_spec
 from znni.errors import Error, InvalidError, UnsupportedError
-
-from job_case import EXTENT, JobCase
-from s3_server import S3Server
 
 
 class FixedPricing(Pricing):
@@ -83,8 +82,12 @@ class PlanningTest(JobCase):
 
     def test_what_is_read_is_not_replaced(self):
         (self.folder / "mask.npy").touch()
-        for wishes in ({"output": self.input}, {"input": self.input + "/", "output": self.input},
-                       {"output": str(self.folder) + "/in.zarr/dense.zarr"}, {"mask": self.input + "/0"}):
+        for wishes in (
+            {"output": self.input},
+            {"input": self.input + "/", "output": self.input},
+            {"output": str(self.folder) + "/in.zarr/dense.zarr"},
+            {"mask": self.input + "/0"},
+        ):
             with self.assertRaisesRegex(InvalidError, "in.zarr.*: lies in the output .*: name another"):
                 self.plan(**{"overwrite": True, "output": self.input, **wishes})
         self.assertEqual(zarr.open_array(self.input, mode="r").shape, EXTENT)
@@ -135,9 +138,11 @@ class PlanningTest(JobCase):
         self.assertEqual(len(self.daemon.metadata), asked)
 
     def test_what_cannot_be_cut_is_refused(self):
-        for wishes, words in (({"output": str(self.folder / "out.npy")},
-                               "write one output together as FOLDER.zarr, FOLDER.n5"),
-                              ({"mask": self.input + "/none"}, "no zarr array"), ({"pad": "x"}, "pad: 'x'")):
+        for wishes, words in (
+            ({"output": str(self.folder / "out.npy")}, "write one output together as FOLDER.zarr, FOLDER.n5"),
+            ({"mask": self.input + "/none"}, "no zarr array"),
+            ({"pad": "x"}, "pad: 'x'"),
+        ):
             with self.assertRaisesRegex(Error, words):
                 self.plan(**wishes)
         self.assertFalse(pathlib.Path(self.output).exists())
@@ -145,4 +150,5 @@ class PlanningTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -3,10 +3,9 @@
 import concurrent.futures
 from unittest import mock
 
+from job_case import JobCase
 from znni.blocks import worker_pool
 from znni.blocks.worker_pool import Run
-
-from job_case import JobCase
 
 
 class PoolCase(JobCase):

@@ -9,15 +9,14 @@ from unittest import mock
 
 import grpc
 import numpy as np
+from fake_daemon import Refused
+from job_case import EXTENT, JobCase
+from s3_server import S3Server
 from znni.blocks import program
 from znni.blocks.serving import digests_of
 from znni.box import Box
 from znni.stores.opening import open_source, open_target
 from znni.stores.seam import OutputFacts
-
-from fake_daemon import Refused
-from job_case import EXTENT, JobCase
-from s3_server import S3Server
 
 
 class ProgramTest(JobCase):
@@ -37,15 +36,32 @@ class ProgramTest(JobCase):
         return code, out.getvalue(), err.getvalue()
 
     def plan(self, *more):
-        code, out, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
-                                   self.output, "--block", "64,64,20", "--nodes", "3", *more)
+        code, out, err = self.call(
+            "plan",
+            "--server",
+            self.address,
+            "--model",
+            "same",
+            "-i",
+            self.input,
+            "-o",
+            self.output,
+            "--block",
+            "64,64,20",
+            "--nodes",
+            "3",
+            *more,
+        )
         self.assertEqual(code, 0, err)
         with open(self.job, "w", encoding="utf-8") as file:
             file.write(out)
         return err
 
     def test_a_job_from_plan_to_verify(self):
-        self.assertRegex(self.plan("--price-per-hour", "2"), "6 blocks of 64x64x20 voxels on 3 machines: predicted .* s, .* a block, ")
+        self.assertRegex(
+            self.plan("--price-per-hour", "2"),
+            "6 blocks of 64x64x20 voxels on 3 machines: predicted .* s, .* a block, ",
+        )
         self.assertEqual(self.call("verify", self.job)[:2], (1, "6 blocks missing, 0 damaged\n"))
         self.assertEqual(self.call("run", self.job, "--shard", "1/3")[0], 0)
         with mock.patch.dict(os.environ, {"JOB_COMPLETION_INDEX": "2"}):
@@ -80,9 +96,9 @@ class ProgramTest(JobCase):
             self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
             with open_source(self.output) as source:
                 np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
-            code, _, err = self.call("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
-                                     self.input,
-                                     "--overwrite")
+            code, _, err = self.call(
+                "plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.input, "--overwrite"
+            )
             self.assertEqual((code, err.count("\n")), (2, 1))
             self.assertIn("lies in the output", err)
 
@@ -90,11 +106,19 @@ class ProgramTest(JobCase):
         server = S3Server()
         objects = server.buckets["data"]
         self.enterContext(server.served())
-        objects.update({f"in.zarr/{path.relative_to(self.input)}": path.read_bytes()
-                        for path in pathlib.Path(self.input).rglob("*") if path.is_file()})
+        objects.update(
+            {
+                f"in.zarr/{path.relative_to(self.input)}": path.read_bytes()
+                for path in pathlib.Path(self.input).rglob("*")
+                if path.is_file()
+            }
+        )
         self.input = "s3://data/in.zarr"
-        for self.output, where in (("s3://data/o.zarr", "o.zarr"), ("s3://data/o.n5/p", "o.n5/p"),
-                                   ("precomputed://s3://data/p", "p")):
+        for self.output, where in (
+            ("s3://data/o.zarr", "o.zarr"),
+            ("s3://data/o.n5/p", "o.n5/p"),
+            ("precomputed://s3://data/p", "p"),
+        ):
             self.plan()
             self.assertEqual(self.call("run", self.job, "--shard", "1/2")[0], 0)
             self.assertEqual(sum(name.startswith(f"{where}.job/") for name in objects), 4)
@@ -103,8 +127,9 @@ class ProgramTest(JobCase):
             self.assertEqual(self.call("run", self.output, "--retries", "0")[0], 1)
             self.assertIn("block 0 failed: not this block", self.call("status", self.output)[1])
             self.assertEqual(self.call("run", f"s3://data/{where}.job/job.json")[0], 0)
-            chunk = next(name for name in sorted(objects)
-                         if name.startswith(f"{where}/") and len(objects[name]) > 50000)
+            chunk = next(
+                name for name in sorted(objects) if name.startswith(f"{where}/") and len(objects[name]) > 50000
+            )
             objects[chunk] = objects[chunk][:-9]
             self.assertRegex(self.call("verify", self.job, "--repair")[1], "^0 blocks missing, 1 damaged")
             self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
@@ -112,10 +137,24 @@ class ProgramTest(JobCase):
                 np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
             self.plan("--overwrite")
             self.assertRegex(self.call("status", self.output)[1], "^0 of 6 blocks done")
-        for arguments, words in ((("run", "s3://data/x.zarr"), "s3://data/x.zarr.job/job.json: there is no such file"),
-                                 (("status", "s3://none/x.zarr"), "s3://none/x.zarr.job: NoSuchBucket"),
-                                 (("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o",
-                                   "http://127.0.0.1:1/o.zarr"), "http://127.0.0.1:1/o.zarr: is read only")):
+        for arguments, words in (
+            (("run", "s3://data/x.zarr"), "s3://data/x.zarr.job/job.json: there is no such file"),
+            (("status", "s3://none/x.zarr"), "s3://none/x.zarr.job: NoSuchBucket"),
+            (
+                (
+                    "plan",
+                    "--server",
+                    self.address,
+                    "--model",
+                    "same",
+                    "-i",
+                    self.input,
+                    "-o",
+                    "http://127.0.0.1:1/o.zarr",
+                ),
+                "http://127.0.0.1:1/o.zarr: is read only",
+            ),
+        ):
             code, _, err = self.call(*arguments)
             self.assertEqual((code, err.count("\n")), (2, 1), err)
             self.assertIn(words, err)
@@ -149,20 +188,31 @@ class ProgramTest(JobCase):
 
     def test_wrong_use_is_one_line(self):
         self.plan()
-        for words, arguments in (("is there already", ("plan", "--server", self.address, "--model", "same", "-i",
-                                                       self.input, "-o", self.output)),
-                                 ("no zarr array", ("plan", "--server", self.address, "--model", "same", "-i",
-                                                    self.input + "x.zarr", "-o", self.output)),
-                                 ("one of them is needed", ("plan", "-i", self.input, "-o", self.output)),
-                                 ("expected I/N", ("run", self.job, "--shard", "3/3")),
-                                 ("none.json: No such file", ("run", "none.json")),
-                                 ("none.json: No such file", ("status", "none.json"))):
+        for words, arguments in (
+            (
+                "is there already",
+                ("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.output),
+            ),
+            (
+                "no zarr array",
+                ("plan", "--server", self.address, "--model", "same", "-i", self.input + "x.zarr", "-o", self.output),
+            ),
+            ("one of them is needed", ("plan", "-i", self.input, "-o", self.output)),
+            ("expected I/N", ("run", self.job, "--shard", "3/3")),
+            ("none.json: No such file", ("run", "none.json")),
+            ("none.json: No such file", ("status", "none.json")),
+        ):
             code, out, err = self.call(*arguments)
             self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(words, err)
-        for arguments in (("plan", "-i", "a", "-o", "b", "--block", "1,2"), ("plan", "-i", "a", "-o", "b", "--nodes", "0"),
-                          ("plan", "-i", "a", "-o", "b", "--price-per-hour", "nan"), ("run", self.job, "--retries", "-1"),
-                          ("start",), ()):
+        for arguments in (
+            ("plan", "-i", "a", "-o", "b", "--block", "1,2"),
+            ("plan", "-i", "a", "-o", "b", "--nodes", "0"),
+            ("plan", "-i", "a", "-o", "b", "--price-per-hour", "nan"),
+            ("run", self.job, "--retries", "-1"),
+            ("start",),
+            (),
+        ):
             self.assertEqual(self.call(*arguments)[0], 2)
 
     def test_a_network_that_was_changed_is_refused(self):
@@ -194,4 +244,5 @@ class ProgramTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -62,7 +62,9 @@ class RegionTest(unittest.TestCase):
             with mock.patch.object(module, "sync", lambda path, found=synced: found.add(pathlib.Path(path))):
                 Region(output, Box((4, 2, 3), (8, 6, 9))).sync()
             root = pathlib.Path(array.store.root) / "0"
-            chunks = {path for path in root.rglob("*") if path.is_file() and not path.name.startswith((".z", "zarr.json"))}
+            chunks = {
+                path for path in root.rglob("*") if path.is_file() and not path.name.startswith((".z", "zarr.json"))
+            }
             self.assertTrue(chunks)
             self.assertEqual({path for path in synced if path.is_file()}, chunks)
             self.assertEqual({path for path in synced if path.is_dir()}, {path.parent for path in chunks})

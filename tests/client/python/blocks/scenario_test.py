@@ -3,11 +3,10 @@
 import dataclasses
 import math
 
+from job_case import EXTENT, JobCase
 from znni.blocks.grid import Grid, Shard
 from znni.blocks.scenario import Work, measured_seconds, predicted_seconds, work_of
 from znni.errors import InvalidError
-
-from job_case import EXTENT, JobCase
 
 
 class ScenarioTest(JobCase):
@@ -52,4 +51,5 @@ class ScenarioTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

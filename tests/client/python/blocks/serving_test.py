@@ -7,14 +7,13 @@ from unittest import mock
 
 import grpc
 import numpy as np
+from fake_daemon import FakeDaemon, Refused
+from job_case import JobCase
 from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 from znni.stores.tensors import error_of
-
-from fake_daemon import FakeDaemon, Refused
-from job_case import JobCase
 
 
 class ServingTest(JobCase):
@@ -92,8 +91,14 @@ class ServingTest(JobCase):
                 self.assertEqual((serving.server, serving.facts.properties["fingerprint"]), (self.address, "a"))
 
     def test_a_daemon_that_ended_says_why_and_is_started_again(self):
-        self.play(f'echo "info listening on {self.address}" >&2', f"test -e {self.folder}/again && exec sleep 600",
-                  f"touch {self.folder}/again", "sleep 1", 'echo "error no memory" >&2', "exit 3")
+        self.play(
+            f'echo "info listening on {self.address}" >&2',
+            f"test -e {self.folder}/again && exec sleep 600",
+            f"touch {self.folder}/again",
+            "sleep 1",
+            'echo "error no memory" >&2',
+            "exit 3",
+        )
         serving = self.serving(network=str(self.folder / "same.onnx"), model="")
         serving.client()
         self.assertEqual(serving.model, "same")
@@ -141,9 +146,13 @@ class ServingTest(JobCase):
 
     def test_whether_an_error_comes_again(self):
         one, two = self.serving(servers=["a:1"]), self.serving(servers=["a:1", "b:1"])
-        for error, lasts in ((InvalidError("a NaN"), (True, True)), (NotFoundError("no model"), (True, False)),
-                             (error_of(ValueError("NOT_FOUND: no bucket"), "v"), (True, True)),
-                             (UnavailableError("gone"), (False, False)), (OSError("full"), (False, False))):
+        for error, lasts in (
+            (InvalidError("a NaN"), (True, True)),
+            (NotFoundError("no model"), (True, False)),
+            (error_of(ValueError("NOT_FOUND: no bucket"), "v"), (True, True)),
+            (UnavailableError("gone"), (False, False)),
+            (OSError("full"), (False, False)),
+        ):
             self.assertEqual((one.is_lasting(error), two.is_lasting(error)), lasts)
 
     def test_digests(self):
@@ -163,4 +172,5 @@ class ServingTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -5,13 +5,12 @@ import io
 import json
 from unittest import mock
 
+from job_case import JobCase
 from znni.blocks import program
 from znni.blocks.grid import Grid, Shard
 from znni.blocks.scenario import Machines, Work
 from znni.blocks.simulate import summary
 from znni.blocks.simulation import Outcome
-
-from job_case import JobCase
 
 FULL = 64 * 64 * 20  # voxels of a block
 
@@ -38,7 +37,7 @@ class SimulateTest(JobCase):
         return json.loads(out)
 
     def test_a_job_as_it_was_planned(self):
-        row, = self.rows()
+        (row,) = self.rows()
         self.assertEqual((row["nodes"], row["blocks"], row["repeated"], row["price"]), (2, 6, 0, None))
         full = FULL * 1e-6  # shard 0 has blocks 0, 2 and 4, shard 1 the others
         self.assertAlmostEqual(row["hours"] * 3600, full * (1 + 2 / 64 + 6 / 64))
@@ -46,8 +45,9 @@ class SimulateTest(JobCase):
         self.assertAlmostEqual(row["useful"], 1)
 
     def test_rows_of_machines_at_a_price(self):
-        rows = self.rows("--nodes", "1,4", "--extent", "256,256,80", "--seconds", "90", "--start", "10",
-                         "--price-per-hour", "3.6")
+        rows = self.rows(
+            "--nodes", "1,4", "--extent", "256,256,80", "--seconds", "90", "--start", "10", "--price-per-hour", "3.6"
+        )
         self.assertEqual([row["blocks"] for row in rows], [64, 64])
         for row, count in zip(rows, (1, 4)):
             self.assertAlmostEqual(row["hours"] * 3600, 10 + 64 * 90 / count)
@@ -57,18 +57,18 @@ class SimulateTest(JobCase):
     def test_a_store_with_a_bandwidth(self):
         usual = ("--extent", "256,256,80", "--seconds", "1e-6", "--nodes", "8")
         size = 64 * 2 * 4 * FULL
-        row, = self.rows(*usual, "--bandwidth", "1M")
+        (row,) = self.rows(*usual, "--bandwidth", "1M")
         self.assertAlmostEqual(row["hours"] * 3600, size / 1e6, places=3)
         self.assertAlmostEqual(row["store_busy"], 1, places=3)
-        row, = self.rows(*usual, "--bandwidth", "1M", "--compression", "2")
+        (row,) = self.rows(*usual, "--bandwidth", "1M", "--compression", "2")
         self.assertAlmostEqual(row["hours"] * 3600, size / 2e6, places=3)
-        row, = self.rows(*usual, "--node-bandwidth", "1.5k")
+        (row,) = self.rows(*usual, "--node-bandwidth", "1.5k")
         self.assertAlmostEqual(row["hours"] * 3600, size / 12e3, places=3)
 
     def test_slow_and_lost_machines(self):
         usual = ("--extent", "256,256,160", "--seconds", "60", "--nodes", "8")
-        calm, = self.rows(*usual)
-        slow, = self.rows(*usual, "--stragglers", "1:3")
+        (calm,) = self.rows(*usual)
+        (slow,) = self.rows(*usual, "--stragglers", "1:3")
         self.assertAlmostEqual(slow["hours"], 3 * calm["hours"])
         lost, again = (self.rows(*usual, "--lost", "6", "--replaced", "30", "--dealing", "dask")[0] for _ in range(2))
         self.assertGreater(lost["repeated"], 0)
@@ -79,8 +79,11 @@ class SimulateTest(JobCase):
     def test_machines_that_are_lost_before_a_block_is_done(self):
         usual = ("--extent", "64,64,20", "--nodes", "1", "--runs", "1")
         slow_store = ("--seconds", "1", "--node-bandwidth", "1k")  # 655.36 s for 2 * 4 bytes a voxel
-        for arguments, least in ((("--seconds", "505"), 18000 / 505), (slow_store, 18000 / 656.36),
-                                 (("--seconds", "100", "--stragglers", "0.5:3"), 60)):
+        for arguments, least in (
+            (("--seconds", "505"), 18000 / 505),
+            (slow_store, 18000 / 656.36),
+            (("--seconds", "100", "--stragglers", "0.5:3"), 60),
+        ):
             code, out, err = self.call(*usual, *arguments, "--lost", str(1.01 * least))
             self.assertEqual((code, out, err.count("\n")), (2, "", 1))
             self.assertIn(f"expected at most {least:.3g}: a block takes up to", err)
@@ -91,14 +94,16 @@ class SimulateTest(JobCase):
         self.run_shard(self.spec, Shard(0, 3))
         self.spec.marks.finish(0, {"digest": "", "seconds": 5.0, "skipped": None})
         self.spec.marks.finish(3, {"digest": "", "seconds": 5.0 * 6 / 64, "skipped": None})
-        row, = self.rows("--seconds", "measured", "--nodes", "1")
+        (row,) = self.rows("--seconds", "measured", "--nodes", "1")
         self.assertAlmostEqual(row["hours"] * 3600, 5.0 * 70 * 130 / 64 / 64)
 
     def test_a_table_for_people(self):
         code, out, err = self.call("--nodes", "1,100", "--seconds", "60", "--extent", "1024,1024,320")
         self.assertEqual(code, 0)
-        self.assertEqual(err, "4096 blocks of 64x64x20 voxels, 60 s a block, dealt out by shards; median and 95 % of "
-                              "20 simulated runs\n")
+        self.assertEqual(
+            err,
+            "4096 blocks of 64x64x20 voxels, 60 s a block, dealt out by shards; median and 95 % of 20 simulated runs\n",
+        )
         lines = out.splitlines()
         self.assertEqual(len({len(line) for line in lines}), 1)
         self.assertEqual([line.split()[0] for line in lines], ["machines", "1", "100"])
@@ -112,14 +117,17 @@ class SimulateTest(JobCase):
         self.assertAlmostEqual(found["store_busy"], 5e9 / 1e6 / (10.5 * 3600))
 
     def test_wrong_options(self):
-        for arguments, words in ((("--stragglers", "2:2"), "'2:2' found, expected SHARE:FACTOR"),
-                                 (("--stragglers", "0.5:0.5"), "a factor of at least 1"),
-                                 (("--bandwidth", "10 GB"), "'10 GB' found, expected bytes per second"),
-                                 (("--bandwidth", "0"), "'0' found, expected bytes per second"),
-                                 (("--nodes", "1,0"), "'0' found, expected a whole number of at least 1"),
-                                 (("--extent", "5,5"), "'5,5' found, expected Z,Y,X"),
-                                 (("--seconds", "0"), "'0' found, expected a number of at least 1e-09"),
-                                 (("--lost", "-1"), "'-1' found"), (("--start", "inf"), "'inf' found")):
+        for arguments, words in (
+            (("--stragglers", "2:2"), "'2:2' found, expected SHARE:FACTOR"),
+            (("--stragglers", "0.5:0.5"), "a factor of at least 1"),
+            (("--bandwidth", "10 GB"), "'10 GB' found, expected bytes per second"),
+            (("--bandwidth", "0"), "'0' found, expected bytes per second"),
+            (("--nodes", "1,0"), "'0' found, expected a whole number of at least 1"),
+            (("--extent", "5,5"), "'5,5' found, expected Z,Y,X"),
+            (("--seconds", "0"), "'0' found, expected a number of at least 1e-09"),
+            (("--lost", "-1"), "'-1' found"),
+            (("--start", "inf"), "'inf' found"),
+        ):
             code, _, err = self.call(*arguments)
             self.assertEqual(code, 2)
             self.assertIn(words, err)
@@ -130,4 +138,5 @@ class SimulateTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

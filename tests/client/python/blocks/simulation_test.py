@@ -51,8 +51,9 @@ class SimulationTest(unittest.TestCase):
             found = run(work, Machines(8, bandwidth=50.0), dealing)
             self.assertAlmostEqual(found.seconds, 40 * 400 / 50, places=5)
             self.assertAlmostEqual(found.bytes_moved, 40 * 400)
-        self.assertAlmostEqual(run(work, Machines(1, bandwidth=50.0, machine_bandwidth=5.0)).seconds, 40 * 400 / 5,
-                               places=5)
+        self.assertAlmostEqual(
+            run(work, Machines(1, bandwidth=50.0, machine_bandwidth=5.0)).seconds, 40 * 400 / 5, places=5
+        )
 
     def test_a_store_that_is_not_the_limit(self):
         found = run(row(40, read=300.0, written=100.0), Machines(1, bandwidth=50.0))
@@ -66,11 +67,17 @@ class SimulationTest(unittest.TestCase):
 
     def test_slow_machines(self):
         self.assertAlmostEqual(run(row(12), Machines(4, slow_share=1.0, slow_factor=3.0)).seconds, 90)
-        one_slow = next(found for seed in range(100) if (found := run(
-            row(40), Machines(4, slow_share=0.25, slow_factor=3.0), SHARDS, str(seed))).machine_seconds == 600)
+        one_slow = next(
+            found
+            for seed in range(100)
+            if (found := run(row(40), Machines(4, slow_share=0.25, slow_factor=3.0), SHARDS, str(seed))).machine_seconds
+            == 600
+        )
         self.assertAlmostEqual(one_slow.seconds, 300)  # the shard of the slow one
-        slow = [run(row(400), Machines(100, slow_share=0.1, slow_factor=2.0), SHARDS, str(seed)).machine_seconds
-                for seed in range(40)]
+        slow = [
+            run(row(400), Machines(100, slow_share=0.1, slow_factor=2.0), SHARDS, str(seed)).machine_seconds
+            for seed in range(40)
+        ]
         self.assertAlmostEqual(statistics.fmean(slow) / 4000, 1.1, delta=0.02)
 
     def test_lost_machines(self):

@@ -2,10 +2,9 @@
 
 import json
 
+from job_case import JobCase
 from znni.blocks.spec import read_spec, to_json
 from znni.errors import InvalidError, NotFoundError
-
-from job_case import JobCase
 
 
 class SpecTest(JobCase):
@@ -36,10 +35,15 @@ class SpecTest(JobCase):
 
     def test_fields_that_are_wrong(self):
         fields = json.loads(to_json(self.spec))
-        for name, value, words in (("block", [64, 64], "'block'"), ("block", [0, 64, 64], "at least 1"),
-                                   ("origin", [0, -1, 0], "'origin'"), ("output_extent", [1, True, 1], "'output_extent'"),
-                                   ("output", 7, "'output'"), ("znni_job", 2, "no job of format 1"),
-                                   ("more", 1, "'more' is unknown")):
+        for name, value, words in (
+            ("block", [64, 64], "'block'"),
+            ("block", [0, 64, 64], "at least 1"),
+            ("origin", [0, -1, 0], "'origin'"),
+            ("output_extent", [1, True, 1], "'output_extent'"),
+            ("output", 7, "'output'"),
+            ("znni_job", 2, "no job of format 1"),
+            ("more", 1, "'more' is unknown"),
+        ):
             self.refuse(words, json.dumps({**fields, name: value}))
         del fields["pad"]
         self.refuse("'pad' is missing", json.dumps(fields))
@@ -48,4 +52,5 @@ class SpecTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -3,11 +3,10 @@
 import pathlib
 import shutil
 
+from job_case import JobCase
 from znni.blocks.grid import Shard
 from znni.blocks.status import status_of, verify
 from znni.errors import NotFoundError
-
-from job_case import JobCase
 
 
 class StatusTest(JobCase):
@@ -29,8 +28,11 @@ class StatusTest(JobCase):
         self.run_shard(spec, Shard(0, 1))
         self.assertEqual(self.verify(spec), ([], []))
         spec.marks.forget(3)
-        chunks = sorted(path for path in pathlib.Path(self.output, "0").rglob("*")
-                        if path.is_file() and path.name not in (".zarray", ".zattrs", "zarr.json"))
+        chunks = sorted(
+            path
+            for path in pathlib.Path(self.output, "0").rglob("*")
+            if path.is_file() and path.name not in (".zarray", ".zattrs", "zarr.json")
+        )
         self.assertEqual(len(chunks), 6)
         chunks[0].unlink()  # reads as zeros
         chunks[1].write_bytes(chunks[1].read_bytes()[:100])
@@ -51,4 +53,5 @@ class StatusTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -4,13 +4,12 @@ import asyncio
 import threading
 from unittest import mock
 
+from pool_case import PoolCase
 from znni.blocks import tasks, worker_pool
 from znni.blocks.serving import Serving
 from znni.blocks.tasks import Pools
 from znni.blocks.worker_pool import Outcome
 from znni.client import Client
-
-from pool_case import PoolCase
 
 
 class TasksTest(PoolCase):
@@ -80,4 +79,5 @@ class TasksTest(PoolCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

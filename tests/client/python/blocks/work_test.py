@@ -6,15 +6,14 @@ from unittest import mock
 import grpc
 import numpy as np
 import zarr
+from fake_daemon import WHOLE, Broken, Refused
+from job_case import EXTENT, JobCase
 from znni.blocks import work
 from znni.blocks.grid import Shard
 from znni.blocks.marks import Marks
 from znni.blocks.work import open_output
 from znni.errors import InvalidError, UnavailableError
 from znni.stores.tensors import error_of
-
-from fake_daemon import WHOLE, Broken, Refused
-from job_case import EXTENT, JobCase
 
 ALL = Shard(0, 1)
 
@@ -52,8 +51,14 @@ class WorkTest(JobCase):
     def test_a_store_that_fails_is_tried_again_by_the_same_daemon(self):
         spec = self.plan()
         odd = error_of(ValueError("INTERNAL: odd"), "s3://data/out.zarr")
-        for of, name in ((Marks, "is_done"), (Marks, "finish"), (work, "open_output"), (work.Region, "sync"),
-                         (work.Region, "digest"), (work.Region, "__setitem__")):
+        for of, name in (
+            (Marks, "is_done"),
+            (Marks, "finish"),
+            (work, "open_output"),
+            (work.Region, "sync"),
+            (work.Region, "digest"),
+            (work.Region, "__setitem__"),
+        ):
             for error in (odd, OSError("disk is away")):
                 spec.marks.forget(0)
                 self.said.clear()
@@ -98,8 +103,10 @@ class WorkTest(JobCase):
         expected = np.zeros_like(self.volume)
         expected[64:, 64:128] = self.volume[64:, 64:128]
         np.testing.assert_array_equal(self.found(), expected)
-        self.assertEqual([facts["skipped"] for _, facts in sorted(spec.marks.done())],
-                         ["outside the mask"] * 4 + [None] + ["outside the mask"])
+        self.assertEqual(
+            [facts["skipped"] for _, facts in sorted(spec.marks.done())],
+            ["outside the mask"] * 4 + [None] + ["outside the mask"],
+        )
 
     def test_empty_blocks_are_skipped(self):
         self.volume[:, :64] = 0
@@ -191,4 +198,5 @@ class WorkTest(JobCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

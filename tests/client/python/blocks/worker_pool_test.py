@@ -6,14 +6,13 @@ from unittest import mock
 
 import grpc
 import numpy as np
+from fake_daemon import FakeDaemon, Refused
+from job_case import EXTENT
+from pool_case import PoolCase
 from znni.blocks import worker_pool
 from znni.blocks.serving import Serving
 from znni.blocks.worker_pool import Outcome, WorkerPool
 from znni.errors import InvalidError, NotFoundError, UnavailableError
-
-from fake_daemon import FakeDaemon, Refused
-from job_case import EXTENT
-from pool_case import PoolCase
 
 TURNS_SECONDS = 60  # only a bound for a hang
 
@@ -77,8 +76,7 @@ class WorkerPoolTest(PoolCase):
             ended.append("stopped")
             stop(serving)
 
-        with mock.patch.object(worker_pool.Worker, "_finish", close), \
-                mock.patch.object(Serving, "stop", stop_and_note):
+        with mock.patch.object(worker_pool.Worker, "_finish", close), mock.patch.object(Serving, "stop", stop_and_note):
             self.assertIsNone(found.compute(0, self.address).reason)
         self.assertEqual(ended, ["closed", "stopped"])
 
@@ -90,8 +88,10 @@ class WorkerPoolTest(PoolCase):
             end(*pair)
             ended.set()
 
-        with mock.patch.object(worker_pool, "_IDLE_SECONDS", 0.01), \
-                mock.patch.object(worker_pool, "_end", end_and_note):
+        with (
+            mock.patch.object(worker_pool, "_IDLE_SECONDS", 0.01),
+            mock.patch.object(worker_pool, "_end", end_and_note),
+        ):
             self.pool().compute(0, self.address)
             self.assertTrue(ended.wait(TURNS_SECONDS))
 
@@ -125,4 +125,5 @@ class WorkerPoolTest(PoolCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -17,18 +17,27 @@ class AddressTest(unittest.TestCase):
 
     def test_names(self):
         for path, kind, where, dataset in (
-                ("a/v.npy", "npy", "a/v.npy", ""), ("v.h5", "hdf5", "v.h5", ""),
-                ("v.hdf5:/a/b", "hdf5", "v.hdf5", "/a/b"),
-                ("v.zarr/a", "zarr", "v.zarr/a", ""), ("v.n5/a", "n5", "v.n5/a", ""), ("v.n5", "n5", "v.n5", ""),
-                ("precomputed://v.zarr", "precomputed", "v.zarr", ""), ("n5://v", "n5", "v", ""),
-                ("zarr://v", "zarr", "v", "")):
+            ("a/v.npy", "npy", "a/v.npy", ""),
+            ("v.h5", "hdf5", "v.h5", ""),
+            ("v.hdf5:/a/b", "hdf5", "v.hdf5", "/a/b"),
+            ("v.zarr/a", "zarr", "v.zarr/a", ""),
+            ("v.n5/a", "n5", "v.n5/a", ""),
+            ("v.n5", "n5", "v.n5", ""),
+            ("precomputed://v.zarr", "precomputed", "v.zarr", ""),
+            ("n5://v", "n5", "v", ""),
+            ("zarr://v", "zarr", "v", ""),
+        ):
             self.assertEqual(input_address(path), Address(kind, where, dataset))
         self.assertEqual(output_address(pathlib.Path("a/v.n5/b")), Address("n5", "a/v.n5/b"))
         self.assertEqual(output_address("precomputed://a/b/"), Address("precomputed", "a/b"))
 
     def test_folders_by_what_lies_in_them(self):
-        for name, kind in (("info", "precomputed"), ("attributes.json", "n5"), (".zgroup", "zarr"),
-                           ("zarr.json", "zarr")):
+        for name, kind in (
+            ("info", "precomputed"),
+            ("attributes.json", "n5"),
+            (".zgroup", "zarr"),
+            ("zarr.json", "zarr"),
+        ):
             folder = self.folder / kind / name[:3]
             folder.mkdir(parents=True)
             (folder / name).touch()
@@ -46,17 +55,20 @@ class AddressTest(unittest.TestCase):
 
     def test_other_files(self):
         for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):
-            with self.assertRaisesRegex(InvalidError,
-                                        f"^{path}: this kind of file is not read: expected .*precomputed://"):
+            with self.assertRaisesRegex(
+                InvalidError, f"^{path}: this kind of file is not read: expected .*precomputed://"
+            ):
                 input_address(path)
         for path in ("v.tif", "v.zarr/0", str(self.folder)):
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written: expected FILE.npy"):
                 output_address(path)
 
     def test_schemes(self):
-        for path, found in (("file:///a/v.zarr", Address("zarr", "/a/v.zarr")),
-                            ("precomputed://file:///a/v", Address("precomputed", "/a/v")),
-                            ("n5://s3://b/v", Address("n5", "s3://b/v"))):
+        for path, found in (
+            ("file:///a/v.zarr", Address("zarr", "/a/v.zarr")),
+            ("precomputed://file:///a/v", Address("precomputed", "/a/v")),
+            ("n5://s3://b/v", Address("n5", "s3://b/v")),
+        ):
             self.assertEqual((input_address(path), output_address(path)), (found, found))
         for path in ("gs://b/v.zarr", "zarr://gs://b/v", "gs://b/v.n5/a", "ftp://b/v.npy"):
             for use in (input_address, output_address):
@@ -66,8 +78,13 @@ class AddressTest(unittest.TestCase):
             input_address("gs://b/v")
 
     def test_passwords_are_not_shown(self):
-        for path in ("http://me:secret@h/v.zarr", "https://secret@h/v.npy", "s3://me:secret@b/v", "gs://me:secret@b/v",
-                     "n5://s3://me:secret@b/v"):
+        for path in (
+            "http://me:secret@h/v.zarr",
+            "https://secret@h/v.npy",
+            "s3://me:secret@b/v",
+            "gs://me:secret@b/v",
+            "n5://s3://me:secret@b/v",
+        ):
             for use in (input_address, output_address, lambda path: RemotePartial(path, False)):
                 with self.assertRaises(InvalidError) as found:
                     use(path)
@@ -79,21 +96,32 @@ class AddressTest(unittest.TestCase):
     def test_nothing_behind_a_scheme(self):
         for path in ("n5://", "precomputed://", "zarr:///", "n5://file://"):
             for use in (input_address, output_address):
-                with self.assertRaisesRegex(InvalidError,
-                                            f"{path}: nothing found behind .*, expected a folder or an address"):
+                with self.assertRaisesRegex(
+                    InvalidError, f"{path}: nothing found behind .*, expected a folder or an address"
+                ):
                     use(path)
 
     def test_paths_from_the_root_on(self):
         here = os.getcwd()
-        for path, expected in (("a/../v.h5:/x", f"{here}/v.h5:/x"), ("precomputed://v", f"precomputed://{here}/v"),
-                               ("/a/v.n5/b", "/a/v.n5/b"), ("/a/b:c/../v:7.zarr", "/a/v:7.zarr"),
-                               ("n5://a/../v.h5:7", f"n5://{here}/v.h5:7"), ("s3://b/v.zarr", "s3://b/v.zarr"),
-                               ("n5://https://h/v", "n5://https://h/v")):
+        for path, expected in (
+            ("a/../v.h5:/x", f"{here}/v.h5:/x"),
+            ("precomputed://v", f"precomputed://{here}/v"),
+            ("/a/v.n5/b", "/a/v.n5/b"),
+            ("/a/b:c/../v:7.zarr", "/a/v:7.zarr"),
+            ("n5://a/../v.h5:7", f"n5://{here}/v.h5:7"),
+            ("s3://b/v.zarr", "s3://b/v.zarr"),
+            ("n5://https://h/v", "n5://https://h/v"),
+        ):
             self.assertEqual(absolute(path), expected)
-        for path, expected in (("v.h5:/x", "v.h5"), ("n5://a/b/", "a/b"), ("a/v.zarr/", "a/v.zarr"),
-                               ("zarr://s3://b/v/", "s3://b/v"),
-                               ("run-12:30.zarr", "run-12:30.zarr"), ("a:b/v.hdf5:/x", "a:b/v.hdf5"),
-                               ("n5://v.h5:7", "v.h5:7")):
+        for path, expected in (
+            ("v.h5:/x", "v.h5"),
+            ("n5://a/b/", "a/b"),
+            ("a/v.zarr/", "a/v.zarr"),
+            ("zarr://s3://b/v/", "s3://b/v"),
+            ("run-12:30.zarr", "run-12:30.zarr"),
+            ("a:b/v.hdf5:/x", "a:b/v.hdf5"),
+            ("n5://v.h5:7", "v.h5:7"),
+        ):
             self.assertEqual(file_of(path), expected)
 
 

@@ -39,8 +39,12 @@ class ArraySourceTest(unittest.TestCase):
         self.assertEqual((source.depth, source.geometry), (1, None))
 
     def test_no_volume(self):
-        for volume, words in ((3, "int found"), ([[1]], "list found"), (np.zeros((3, 4), np.uint8), "shape"),
-                              (np.zeros((3, 4, 5)), "float64 found")):
+        for volume, words in (
+            (3, "int found"),
+            ([[1]], "list found"),
+            (np.zeros((3, 4), np.uint8), "shape"),
+            (np.zeros((3, 4, 5)), "float64 found"),
+        ):
             with self.assertRaisesRegex(InvalidError, "^v: .*" + words):
                 ArraySource(volume, "v")
 

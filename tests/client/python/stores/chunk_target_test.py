@@ -15,8 +15,12 @@ class OneBlock(ChunkTarget):
     """Writes arrays of N5."""
 
     def _open(self, place):
-        metadata = {"dimensions": self._facts.shape[::-1], "blockSize": [*self.chunk[::-1], 1], "dataType": "uint8",
-                    "compression": {"type": "raw"}}
+        metadata = {
+            "dimensions": self._facts.shape[::-1],
+            "blockSize": [*self.chunk[::-1], 1],
+            "dataType": "uint8",
+            "compression": {"type": "raw"},
+        }
         store = open_store({"driver": "n5", "kvstore": place.kvstore, "metadata": metadata}, "o")
         return TensorArray(arranged(store, (3, 2, 1, 0)), (1, *self.chunk), "o")
 
@@ -34,8 +38,9 @@ class ChunkTargetTest(unittest.TestCase):
 
     def test_what_describes_it_is_written_last(self):
         target = OneBlock(str(self.folder / "o"), self.facts, False)
-        self.assertEqual((target.chunk, target.depth, target.rows, target.folder),
-                         ((128, 4, 5), 128, 4, str(self.folder)))
+        self.assertEqual(
+            (target.chunk, target.depth, target.rows, target.folder), ((128, 4, 5), 128, 4, str(self.folder))
+        )
         target.begin()
         target.write((0, 0, 0), np.ones((2, 128, 4, 5), "u1"))
         self.assertEqual(self.files(), [f"o.partial/0/0/0/{c}" for c in (0, 1)])

@@ -52,8 +52,9 @@ class Hdf5Test(unittest.TestCase):
         with h5py.File(self.path) as file:
             np.testing.assert_array_equal(file["g/prob"][:], np.ones((2, 3, 4, 5), np.float32))
             self.assertEqual((file["g/prob"].chunks, file["g/prob"].compression), ((1, 3, 4, 5), "gzip"))
-            self.assertEqual((file["g/prob"].attrs["znni_model"], list(file["g/prob"].attrs["znni_offset"])),
-                             ("net", [4, 0, 0]))
+            self.assertEqual(
+                (file["g/prob"].attrs["znni_model"], list(file["g/prob"].attrs["znni_offset"])), ("net", [4, 0, 0])
+            )
 
     def test_no_dataset(self):
         with self.assertRaisesRegex(InvalidError, "no dataset found, expected .*v.h5:/dataset"):

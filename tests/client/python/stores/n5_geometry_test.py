@@ -15,26 +15,42 @@ CORNER = {"resolution": [5, 4, 40], "offset": [9, 8, 7], "units": ["um", "nm", "
 
 class N5GeometryTest(unittest.TestCase):
     def test_each_form_says_the_same(self):
-        for attributes in ({"transform": TRANSFORM}, {"transform": TURNED}, CORNER,
-                           {"transform": TRANSFORM, "resolution": [1, 1, 1]}):
+        for attributes in (
+            {"transform": TRANSFORM},
+            {"transform": TURNED},
+            CORNER,
+            {"transform": TRANSFORM, "resolution": [1, 1, 1]},
+        ):
             self.assertEqual(geometry_of(attributes, "v"), EXPECTED)
 
     def test_forms_without_an_offset(self):
         scale = (40.0, 4.0, 5.0)
-        self.assertEqual(geometry_of({"pixelResolution": {"dimensions": [5, 4, 40], "unit": "nm"}}, "v"),
-                         Geometry(scale, units=("nm",) * 3))
+        self.assertEqual(
+            geometry_of({"pixelResolution": {"dimensions": [5, 4, 40], "unit": "nm"}}, "v"),
+            Geometry(scale, units=("nm",) * 3),
+        )
         for attributes in ({"pixelResolution": [5, 4, 40]}, {"resolution": [5, 4, 40]}, {"resolution": [5, 4, 40, 1]}):
             self.assertEqual(geometry_of(attributes, "v"), Geometry(scale))
         self.assertIsNone(geometry_of({"dimensions": [1, 2, 3]}, "v"))
 
     def test_other_forms(self):
-        for attributes in ({"transform": {"axes": ["a"]}}, {"resolution": 3}, {"resolution": [1, 2]},
-                           {"pixelResolution": {"unit": "nm"}}, {"pixelResolution": ["a", "b", "c"]},
-                           {"resolution": [0, 1, 1]},
-                           {"resolution": [1, 1, math.nan]}, {"resolution": [1, 1, -1]}, {**CORNER, "units": 5},
-                           {**CORNER, "units": [None] * 3}, {**CORNER, "offset": [math.inf, 0, 0]}, {"transform": 5},
-                           {"transform": {**TRANSFORM, "scale": [1]}}, {"transform": {**TRANSFORM, "units": None}},
-                           {"pixelResolution": {"dimensions": [5, 4, 40], "unit": 5}}):
+        for attributes in (
+            {"transform": {"axes": ["a"]}},
+            {"resolution": 3},
+            {"resolution": [1, 2]},
+            {"pixelResolution": {"unit": "nm"}},
+            {"pixelResolution": ["a", "b", "c"]},
+            {"resolution": [0, 1, 1]},
+            {"resolution": [1, 1, math.nan]},
+            {"resolution": [1, 1, -1]},
+            {**CORNER, "units": 5},
+            {**CORNER, "units": [None] * 3},
+            {**CORNER, "offset": [math.inf, 0, 0]},
+            {"transform": 5},
+            {"transform": {**TRANSFORM, "scale": [1]}},
+            {"transform": {**TRANSFORM, "units": None}},
+            {"pixelResolution": {"dimensions": [5, 4, 40], "unit": 5}},
+        ):
             with self.assertRaisesRegex(InvalidError, "^v: attribute '[a-zA-Z]+': .* found, expected the form"):
                 geometry_of(attributes, "v")
 

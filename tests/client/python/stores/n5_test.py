@@ -30,8 +30,9 @@ def facts(shape=(2, 70, 5, 6), dtype="<f4", ndim=4, geometry=GEOMETRY):
 def block(voxels, compress=lambda data: data):
     """The bytes of a block ``[Z, Y, X]`` as the specification of N5 has them: extents from x on, then the voxels."""
     shape = voxels.shape[::-1]
-    return struct.pack(f">HH{len(shape)}I", 0, len(shape),
-                       *shape) + compress(voxels.astype(voxels.dtype.newbyteorder(">")).tobytes())
+    return struct.pack(f">HH{len(shape)}I", 0, len(shape), *shape) + compress(
+        voxels.astype(voxels.dtype.newbyteorder(">")).tobytes()
+    )
 
 
 class N5Test(unittest.TestCase):
@@ -51,9 +52,17 @@ class N5Test(unittest.TestCase):
             file = folder.joinpath(*map(str, reversed(at)))
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(block(part, compress))
-        (folder / "attributes.json").write_text(json.dumps({
-            "dimensions": voxels.shape[::-1], "blockSize": blocks[::-1], "dataType": name,
-            "compression": {"type": compression}, **more}))
+        (folder / "attributes.json").write_text(
+            json.dumps(
+                {
+                    "dimensions": voxels.shape[::-1],
+                    "blockSize": blocks[::-1],
+                    "dataType": name,
+                    "compression": {"type": compression},
+                    **more,
+                }
+            )
+        )
         return Folder(folder)
 
     def written(self, given, path=None):
@@ -120,19 +129,25 @@ class N5Test(unittest.TestCase):
     def test_damaged_attributes(self):
         place = self.make()
         text = (self.path / "attributes.json").read_text()
-        for bad, words in ((text[:20], "attributes.json: no JSON, or cut short"),
-                           ("[]", "list found, expected an object"),
-                           ('{"dimensions": [1, 2, 3]}', "field 'blockSize' is missing"),
-                           (text.replace("uint16", "complex64"), "raw: .*complex64"),
-                           (text.replace('"raw"', '"lz9"'), "raw: .*lz9")):
+        for bad, words in (
+            (text[:20], "attributes.json: no JSON, or cut short"),
+            ("[]", "list found, expected an object"),
+            ('{"dimensions": [1, 2, 3]}', "field 'blockSize' is missing"),
+            (text.replace("uint16", "complex64"), "raw: .*complex64"),
+            (text.replace('"raw"', '"lz9"'), "raw: .*lz9"),
+        ):
             (self.path / "attributes.json").write_text(bad)
             with self.assertRaisesRegex(InvalidError, words):
                 N5Source(place)
         good = json.loads(text)
-        for field, values in (("dimensions", (5, None, {}, [1], [0, 1, 1], ["a"] * 3)),
-                              ("blockSize", (5, [1, 1], [0, 1, 1])),
-                              ("dataType", (5, None)), ("compression", (5, [])), ("axes", (5, None, "xyz", [1, 2, 3])),
-                              ("znni", ([1],))):
+        for field, values in (
+            ("dimensions", (5, None, {}, [1], [0, 1, 1], ["a"] * 3)),
+            ("blockSize", (5, [1, 1], [0, 1, 1])),
+            ("dataType", (5, None)),
+            ("compression", (5, [])),
+            ("axes", (5, None, "xyz", [1, 2, 3])),
+            ("znni", ([1],)),
+        ):
             for value in values:
                 (self.path / "attributes.json").write_text(json.dumps({**good, field: value}))
                 with self.assertRaisesRegex(InvalidError, f"raw/attributes.json: field '{field}': .* found, expected"):
@@ -140,8 +155,9 @@ class N5Test(unittest.TestCase):
 
     def test_a_file_where_a_folder_is_expected(self):
         (self.folder / "f.n5").write_text("x")
-        with self.assertRaisesRegex(NotFoundError,
-                                    "f.n5: there is no array of N5: .*: a file found, expected a folder"):
+        with self.assertRaisesRegex(
+            NotFoundError, "f.n5: there is no array of N5: .*: a file found, expected a folder"
+        ):
             N5Source(Folder(self.folder / "f.n5"))
         with self.assertRaisesRegex(InvalidError, "f.n5/raw: .*f.n5 is a file, expected a folder"):
             N5Target(str(self.folder / "f.n5/raw"), facts(), False)
@@ -153,8 +169,9 @@ class N5Test(unittest.TestCase):
                 N5Target(str(self.folder / "v.n5" / name), facts(), True)
         self.make(where="g/s0")
         for name in ("", "/g"):
-            with self.assertRaisesRegex(InvalidError,
-                                        f"v.n5{name}: a group with .*/attributes.json found, of which nothing"):
+            with self.assertRaisesRegex(
+                InvalidError, f"v.n5{name}: a group with .*/attributes.json found, of which nothing"
+            ):
                 N5Target(str(self.folder / "v.n5") + name, facts(), True)
         self.written(facts(), self.folder / "v.n5/g/s0")
 
@@ -171,11 +188,13 @@ class N5Test(unittest.TestCase):
     def test_names_the_arrays_of_a_group(self):
         self.make(where="a/b")
         self.make(where="c")
-        with self.assertRaisesRegex(NotFoundError,
-                                    "v.n5: a group of N5 found, expected an array; arrays in it: a/b, c$"):
+        with self.assertRaisesRegex(
+            NotFoundError, "v.n5: a group of N5 found, expected an array; arrays in it: a/b, c$"
+        ):
             N5Source(Folder(self.folder / "v.n5"))
-        with self.assertRaisesRegex(NotFoundError,
-                                    "x: there is no array of N5: no attributes.json in it: nothing found"):
+        with self.assertRaisesRegex(
+            NotFoundError, "x: there is no array of N5: no attributes.json in it: nothing found"
+        ):
             N5Source(Folder(self.folder / "x"))
 
     def test_what_is_written_is_read(self):
@@ -188,8 +207,9 @@ class N5Test(unittest.TestCase):
             attributes = json.loads((self.path / "attributes.json").read_text())
             self.assertEqual((attributes["znni"], attributes["blockSize"][:3]), ({"model": "net"}, [6, 5, 64]))
             self.assertEqual(json.loads((self.path.parent / "attributes.json").read_text()), {"n5": "2.5.1"})
-            self.assertEqual([unit for unit in stored.dimension_units[:3]],
-                             [tensorstore.Unit(s, "nm") for s in (5, 4, 40)])
+            self.assertEqual(
+                [unit for unit in stored.dimension_units[:3]], [tensorstore.Unit(s, "nm") for s in (5, 4, 40)]
+            )
 
     def test_an_array_joins_those_that_are_there(self):
         place = self.make()
@@ -219,8 +239,9 @@ class N5Test(unittest.TestCase):
     def test_shared_outputs_name_the_files_of_their_chunks(self):
         self.written(facts((2, 70, 5, 6)))
         output = open_shared(str(self.path))
-        self.assertEqual((output.array.shape, output.chunks, output.notes),
-                         ((2, 70, 5, 6), (1, 64, 5, 6), {"model": "net"}))
+        self.assertEqual(
+            (output.array.shape, output.chunks, output.notes), ((2, 70, 5, 6), (1, 64, 5, 6), {"model": "net"})
+        )
         for at in np.ndindex(2, 2, 1, 1):
             self.assertTrue((self.path / output.key(at)).is_file(), at)
 

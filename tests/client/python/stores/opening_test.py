@@ -36,9 +36,15 @@ class OpeningTest(unittest.TestCase):
             file["raw"] = VOLUME
             self.assertIs(type(open_source(file["raw"])), ArraySource)
         mapped = np.load(self.folder / "v.npy", "r")
-        for volume, kind in ((VOLUME, ArraySource), (array, ZarrSource), (mapped, MemmapSource),
-                             (self.folder / "v.npy", MemmapSource), (f"{self.folder}/v.zarr", ZarrSource),
-                             (f"{self.folder}/v.h5:/raw", Hdf5Source), (self.folder / "v.h5", Hdf5Source)):
+        for volume, kind in (
+            (VOLUME, ArraySource),
+            (array, ZarrSource),
+            (mapped, MemmapSource),
+            (self.folder / "v.npy", MemmapSource),
+            (f"{self.folder}/v.zarr", ZarrSource),
+            (f"{self.folder}/v.h5:/raw", Hdf5Source),
+            (self.folder / "v.h5", Hdf5Source),
+        ):
             with open_source(volume) as source:
                 self.assertIs(type(source), kind)
                 self.assertEqual(source.shape, (1, 3, 4, 5))
@@ -55,11 +61,16 @@ class OpeningTest(unittest.TestCase):
 
     def test_targets(self):
         mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))
-        for output, kind in ((None, NewArrayTarget), (VOLUME, ArrayTarget), (mapped, MemmapTarget),
-                             (self.folder / "o.npy", NpyTarget), (f"{self.folder}/o.zarr/", ZarrTarget),
-                             (self.folder / "o.n5/raw", N5Target),
-                             (f"precomputed://{self.folder}/o", PrecomputedTarget),
-                             (f"{self.folder}/o.h5:/raw", Hdf5Target)):
+        for output, kind in (
+            (None, NewArrayTarget),
+            (VOLUME, ArrayTarget),
+            (mapped, MemmapTarget),
+            (self.folder / "o.npy", NpyTarget),
+            (f"{self.folder}/o.zarr/", ZarrTarget),
+            (self.folder / "o.n5/raw", N5Target),
+            (f"precomputed://{self.folder}/o", PrecomputedTarget),
+            (f"{self.folder}/o.h5:/raw", Hdf5Target),
+        ):
             self.assertIs(type(open_target(output, FACTS, False)), kind)
 
     def test_outputs_of_machines(self):

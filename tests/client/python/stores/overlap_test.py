@@ -6,11 +6,10 @@ import dask.array
 import numpy as np
 import tensorstore
 import zarr
+from store_case import StoreCase
 from znni.errors import InvalidError
 from znni.stores.overlap import check_apart, overlap
 from znni.stores.zarr_store import store_of
-
-from store_case import StoreCase
 
 OUTPUT = "s3://data/a/v.zarr"
 
@@ -30,11 +29,16 @@ class OverlapTest(StoreCase):
         self.assertNotIn("\n", str(found.exception))
 
     def test_paths_that_overlap(self):
-        for one, other, expected in (("a/v.n5/b", "a/v.n5", True), ("a/v.n5", "a/x/../v.n5/b", True),
-                                     ("a/v.n5/b", "a/v.n5/c", False),
-                                     ("s3://b/v", "precomputed://s3://b/v/w", True), ("s3://b/v", "s3://b/v2", False),
-                                     ("s3://b/v", "b/v", False), ("v.h5:/a", "v.h5:/b", True),
-                                     ("a:b.zarr", "a:c.zarr", False)):
+        for one, other, expected in (
+            ("a/v.n5/b", "a/v.n5", True),
+            ("a/v.n5", "a/x/../v.n5/b", True),
+            ("a/v.n5/b", "a/v.n5/c", False),
+            ("s3://b/v", "precomputed://s3://b/v/w", True),
+            ("s3://b/v", "s3://b/v2", False),
+            ("s3://b/v", "b/v", False),
+            ("v.h5:/a", "v.h5:/b", True),
+            ("a:b.zarr", "a:c.zarr", False),
+        ):
             self.assertEqual(overlap(one, other), expected, (one, other))
         for path in ("s3://data//a/v.zarr", "s3://data/a//v.zarr", "s3://data/a/./v.zarr", "s3://data/b/../a/v.zarr"):
             with self.assertRaisesRegex(InvalidError, "expected one without //, /./ and /../ in its path"):
@@ -48,8 +52,14 @@ class OverlapTest(StoreCase):
             check_apart(path, OUTPUT, True)
 
     def test_volumes_on_web_servers_that_may_serve_the_bucket(self):
-        for path in ("http://h/data/a/v.zarr", "https://data.h/a/v.zarr/0", "https://cdn/v.zarr", "http://h/data/a",
-                     "http://h/data/a/v%2Ezarr", "zarr://http://h"):
+        for path in (
+            "http://h/data/a/v.zarr",
+            "https://data.h/a/v.zarr/0",
+            "https://cdn/v.zarr",
+            "http://h/data/a",
+            "http://h/data/a/v%2Ezarr",
+            "zarr://http://h",
+        ):
             self.refuse(path, True)
             check_apart(path, OUTPUT, False)
         self.refuse("http://h/in.zarr", True, "/srv/in.zarr")

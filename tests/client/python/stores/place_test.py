@@ -24,15 +24,19 @@ class FolderTest(unittest.TestCase):
         self.place.write("a", b"old")
         self.place.write("a", b"new")
         self.place.inside("b").write("c/d", b"x")
-        self.assertEqual((self.place.read("a"), self.place.read("b/c/d"), self.place.names()),
-                         (b"new", b"x", ["a", "b"]))
+        self.assertEqual(
+            (self.place.read("a"), self.place.read("b/c/d"), self.place.names()), (b"new", b"x", ["a", "b"])
+        )
         self.assertIsNone(self.place.read("a/x"))
         self.assertEqual((self.place.kvstore["path"], self.place.room), (f"{self.folder}/v/", str(self.folder)))
 
     def test_json(self):
         self.assertIsNone(self.place.read_json("a"))
-        for data, words in ((b"{", "v/a: no JSON, or cut short"), (b"\xff", "v/a: no JSON"),
-                            (b"[]", "v/a: list found")):
+        for data, words in (
+            (b"{", "v/a: no JSON, or cut short"),
+            (b"\xff", "v/a: no JSON"),
+            (b"[]", "v/a: list found"),
+        ):
             self.place.write("a", data)
             with self.assertRaisesRegex(InvalidError, words):
                 self.place.read_json("a")
@@ -46,8 +50,10 @@ class FolderTest(unittest.TestCase):
 
     def test_a_file_is_on_disk_before_it_has_its_name(self):
         steps = []
-        with mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))), \
-                mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))):
+        with (
+            mock.patch.object(module, "sync", lambda path: steps.append(("sync", pathlib.Path(path).name))),
+            mock.patch.object(module.os, "replace", lambda old, new: steps.append(("name", new.name))),
+        ):
             self.place.write("a", b"x")
         self.assertRegex(steps[0][1], r"^\.a\.")
         self.assertEqual(steps[1:], [("name", "a"), ("sync", "v")])
@@ -55,8 +61,10 @@ class FolderTest(unittest.TestCase):
     def test_what_a_killed_process_did_not_finish_is_known_by_its_name(self):
         for name in (".d.2026.11", ".c.2026.11", "c", "c.other.1.2"):
             self.place.write(f"b/{name}", b"x")
-        code = ("import os, sys; from znni.stores.place import Folder; os.replace = lambda *_: os._exit(3); "
-                "Folder(sys.argv[1]).write('b/c', b'x')")
+        code = (
+            "import os, sys; from znni.stores.place import Folder; os.replace = lambda *_: os._exit(3); "
+            "Folder(sys.argv[1]).write('b/c', b'x')"
+        )
         self.assertEqual(subprocess.run([sys.executable, "-c", code, self.place.path], check=False).returncode, 3)
         left = [name for name in os.listdir(self.folder / "v/b") if is_unfinished(name, "c")]
         self.assertRegex(left.pop(), rf"^\.c\.{os.uname().nodename}\.")
@@ -72,16 +80,33 @@ class FolderTest(unittest.TestCase):
         ended.wait()
         folder = self.folder / "v/b"
         folder.mkdir(parents=True)
-        old = {f".c.{host}.{ended.pid}.1": 0, f".c.{host}.{own}.1": 0, ".c.other.1.1": 0, ".c.other.1.2": 120,
-               f".c.{host}.{own}.2": 120, ".c.notes": 120, f".d.{host}.{ended.pid}.1": 0,
-               f".c.a.{host}.{ended.pid}.1": 0}
+        old = {
+            f".c.{host}.{ended.pid}.1": 0,
+            f".c.{host}.{own}.1": 0,
+            ".c.other.1.1": 0,
+            ".c.other.1.2": 120,
+            f".c.{host}.{own}.2": 120,
+            ".c.notes": 120,
+            f".d.{host}.{ended.pid}.1": 0,
+            f".c.a.{host}.{ended.pid}.1": 0,
+        }
         for name, seconds in old.items():
             (folder / name).touch()
             os.utime(folder / name, (time.time() - seconds,) * 2)
         self.place.write("b/c", b"x")
-        self.assertEqual(sorted(os.listdir(folder)), sorted(
-            ["c", f".c.{host}.{own}.1", ".c.other.1.1", ".c.notes", f".d.{host}.{ended.pid}.1",
-             f".c.a.{host}.{ended.pid}.1"]))
+        self.assertEqual(
+            sorted(os.listdir(folder)),
+            sorted(
+                [
+                    "c",
+                    f".c.{host}.{own}.1",
+                    ".c.other.1.1",
+                    ".c.notes",
+                    f".d.{host}.{ended.pid}.1",
+                    f".c.a.{host}.{ended.pid}.1",
+                ]
+            ),
+        )
 
     def test_what_others_did_not_finish_may_stay(self):
         """It cannot be removed."""

@@ -40,8 +40,14 @@ class PrecomputedTest(unittest.TestCase):
             sides = [f"{o + a}-{o + a + n}" for o, a, n in zip(OFFSET, start, part.shape[1:])]
             (folder / "_".join(reversed(sides))).write_bytes(part.astype(part.dtype.newbyteorder("<")).tobytes())
         kind = {"u": "uint", "i": "int", "f": "float"}[voxels.dtype.kind] + str(8 * voxels.itemsize)
-        scale = {"key": "5_4_40", "size": voxels.shape[:0:-1], "voxel_offset": OFFSET[::-1], "resolution": [5, 4, 40],
-                 "chunk_sizes": [chunk[::-1]], "encoding": "raw"}
+        scale = {
+            "key": "5_4_40",
+            "size": voxels.shape[:0:-1],
+            "voxel_offset": OFFSET[::-1],
+            "resolution": [5, 4, 40],
+            "chunk_sizes": [chunk[::-1]],
+            "encoding": "raw",
+        }
         info = {"type": "image", "data_type": kind, "num_channels": voxels.shape[0], "scales": [scale], **more}
         (self.folder / name / "info").write_text(json.dumps(info))
         return Folder(self.folder / name)
@@ -67,17 +73,27 @@ class PrecomputedTest(unittest.TestCase):
         np.testing.assert_array_equal(source.read(Box((1, 0, 1), (3, 3, 5))), self.volume[:1, 1:3, 0:3, 1:5])
 
     def test_reads_shards_and_encodings(self):
-        shards = {"@type": "neuroglancer_uint64_sharded_v1", "preshift_bits": 1, "hash": "identity",
-                  "minishard_bits": 1,
-                  "shard_bits": 1, "data_encoding": "gzip", "minishard_index_encoding": "gzip"}
+        shards = {
+            "@type": "neuroglancer_uint64_sharded_v1",
+            "preshift_bits": 1,
+            "hash": "identity",
+            "minishard_bits": 1,
+            "shard_bits": 1,
+            "data_encoding": "gzip",
+            "minishard_index_encoding": "gzip",
+        }
         voxels = np.arange(7 * 6 * 5, dtype="u1").reshape(5, 6, 7)
         for name, more in (("s", {"sharding": shards}), ("png", {"encoding": "png"})):
             scale = {"resolution": [5, 4, 40], "chunk_size": [4, 4, 4], "encoding": "raw", "size": [7, 6, 5], **more}
             store = tensorstore.open(
-                {"driver": "neuroglancer_precomputed", "kvstore": f"file://{self.folder}/{name}/",
-                 "scale_metadata": scale,
-                 "multiscale_metadata": {"data_type": "uint8", "num_channels": 1, "type": "image"}},
-                 create=True).result()
+                {
+                    "driver": "neuroglancer_precomputed",
+                    "kvstore": f"file://{self.folder}/{name}/",
+                    "scale_metadata": scale,
+                    "multiscale_metadata": {"data_type": "uint8", "num_channels": 1, "type": "image"},
+                },
+                create=True,
+            ).result()
             store[..., 0].write(voxels.T).result()
             np.testing.assert_array_equal(open_array(Folder(self.folder / name))[0], voxels)
 
@@ -112,21 +128,27 @@ class PrecomputedTest(unittest.TestCase):
     def test_damaged_info(self):
         place = self.make()
         good = json.loads(place.read("info"))
-        for change, words in (({"@type": "neuroglancer_skeletons"},
-                               "field '@type': 'neuroglancer_skeletons' found, expected"),
-                              ({"scales": []}, "field 'scales': .* of one scale"),
-                              ({"scales": 5}, "field 'scales': 5 found"),
-                              ({"scales": [{}]}, "info: first scale: field 'key' is missing"),
-                              ({"data_type": 7}, "'data_type': 7"),
-                              ({"data_type": "complex"}, "complex"),
-                              ({"num_channels": "x"}, "'num_channels': 'x' found"),
-                              ({"num_channels": 0}, "'num_channels': 0"), ({"znni": [1]}, r"'znni': \[1\] found")):
+        for change, words in (
+            ({"@type": "neuroglancer_skeletons"}, "field '@type': 'neuroglancer_skeletons' found, expected"),
+            ({"scales": []}, "field 'scales': .* of one scale"),
+            ({"scales": 5}, "field 'scales': 5 found"),
+            ({"scales": [{}]}, "info: first scale: field 'key' is missing"),
+            ({"data_type": 7}, "'data_type': 7"),
+            ({"data_type": "complex"}, "complex"),
+            ({"num_channels": "x"}, "'num_channels': 'x' found"),
+            ({"num_channels": 0}, "'num_channels': 0"),
+            ({"znni": [1]}, r"'znni': \[1\] found"),
+        ):
             place.write("info", json.dumps({**good, **change}).encode())
             self.refuse(place, words)
-        for field, values in (("chunk_sizes", (5, [], [5], [[1, 2]], [[0, 1, 1]])),
-                              ("size", (5, [1, 2], [0, 1, 1], ["a"] * 3)),
-                              ("resolution", (5, [1, 2], [0, 1, 1], [-1, 1, 1], [math.nan, 1, 1], [None] * 3)),
-                              ("voxel_offset", (5, [1.5, 0, 0])), ("key", (5,)), ("encoding", (None,))):
+        for field, values in (
+            ("chunk_sizes", (5, [], [5], [[1, 2]], [[0, 1, 1]])),
+            ("size", (5, [1, 2], [0, 1, 1], ["a"] * 3)),
+            ("resolution", (5, [1, 2], [0, 1, 1], [-1, 1, 1], [math.nan, 1, 1], [None] * 3)),
+            ("voxel_offset", (5, [1.5, 0, 0])),
+            ("key", (5,)),
+            ("encoding", (None,)),
+        ):
             for value in values:
                 place.write("info", json.dumps({**good, "scales": [{**good["scales"][0], field: value}]}).encode())
                 self.refuse(place, f"v/info: first scale: field '{field}': .* found, expected ")
@@ -153,15 +175,19 @@ class PrecomputedTest(unittest.TestCase):
     def test_units_of_length_become_nanometers(self):
         micrometers = Geometry((0.5, 0.25, 0.25), (5.0, 0.0, 0.25), ("micrometer", "um", "µm"))
         self.written(facts(geometry=micrometers))
-        self.assertEqual(PrecomputedSource(Folder(self.folder / "o")).geometry,
-                         Geometry((500.0, 250.0, 250.0), (5000.0, 0.0, 250.0), ("nanometer",) * 3))
+        self.assertEqual(
+            PrecomputedSource(Folder(self.folder / "o")).geometry,
+            Geometry((500.0, 250.0, 250.0), (5000.0, 0.0, 250.0), ("nanometer",) * 3),
+        )
         self.written(facts(geometry=None))
         self.assertEqual(PrecomputedSource(Folder(self.folder / "o")).geometry.translation, (1.0, 2.0, 3.0))
 
     def test_what_the_format_cannot_say(self):
-        for given, words in ((facts(dtype="<f2"), "float16 found, which precomputed does not hold"),
-                             (facts(geometry=Geometry(translation=(0.5, 0, 0))), "an offset of 0.5, 0, 0 voxels found"),
-                             (facts(geometry=Geometry(units=("second",) * 3)), "voxels in 'second' found")):
+        for given, words in (
+            (facts(dtype="<f2"), "float16 found, which precomputed does not hold"),
+            (facts(geometry=Geometry(translation=(0.5, 0, 0))), "an offset of 0.5, 0, 0 voxels found"),
+            (facts(geometry=Geometry(units=("second",) * 3)), "voxels in 'second' found"),
+        ):
             with self.assertRaisesRegex(InvalidError, "o: " + words):
                 PrecomputedTarget(str(self.folder / "o"), given, False)
 

@@ -1,12 +1,11 @@
 """Outputs in buckets until they are complete."""
 
 import numpy as np
+from store_case import OUTPUTS, VOXELS, StoreCase
 from znni.errors import AccessError, InvalidError, NotFoundError, ReplacedError
 from znni.stores.opening import open_target
 from znni.stores.remote import Remote
 from znni.stores.remote_partial import RemotePartial
-
-from store_case import OUTPUTS, VOXELS, StoreCase
 
 PATH = "s3://data/a/o.zarr"
 
@@ -53,8 +52,9 @@ class RemotePartialTest(StoreCase):
             path = form.format("s3://data")
             first, second = self.begun(path), self.begun(path, overwrite=True)
             there = dict(self.objects)
-            with self.assertRaisesRegex(ReplacedError,
-                                        "s3://data/.*: another call has replaced this output while it was"):
+            with self.assertRaisesRegex(
+                ReplacedError, "s3://data/.*: another call has replaced this output while it was"
+            ):
                 first.finish()
             first.discard()
             self.assertEqual(self.objects, there)
@@ -97,10 +97,11 @@ class RemotePartialTest(StoreCase):
         self.assertEqual(sorted(self.objects), ["a/o.zarr/.znni-partial", "a/o.zarr2"])
 
     def test_where_nothing_can_be_written(self):
-        for path, kind, words in (("http://127.0.0.1:1/o.zarr", InvalidError,
-                                   "is read only: name an output in a folder or at"),
-                                  ("s3://data", InvalidError, "s3://data: a whole bucket found"),
-                                  ("s3://none/o.zarr", NotFoundError, "s3://none/o.zarr: NoSuchBucket")):
+        for path, kind, words in (
+            ("http://127.0.0.1:1/o.zarr", InvalidError, "is read only: name an output in a folder or at"),
+            ("s3://data", InvalidError, "s3://data: a whole bucket found"),
+            ("s3://none/o.zarr", NotFoundError, "s3://none/o.zarr: NoSuchBucket"),
+        ):
             with self.assertRaisesRegex(kind, words):
                 RemotePartial(path, False)
         self.s3.frozen.add("data")
@@ -123,4 +124,5 @@ class RemotePartialTest(StoreCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

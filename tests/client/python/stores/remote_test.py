@@ -5,13 +5,12 @@ from unittest import mock
 
 import numpy as np
 import zarr
+from s3_server import KEY, SECRET
+from store_case import OUTPUTS, VOXELS, StoreCase
 from znni.box import Box
 from znni.errors import AccessError, InvalidError, NotFoundError, UnavailableError
 from znni.stores.opening import open_raw, open_source
 from znni.stores.remote import Remote, remote_scheme
-
-from s3_server import KEY, SECRET
-from store_case import OUTPUTS, VOXELS, StoreCase
 
 
 class RemoteTest(StoreCase):
@@ -21,9 +20,10 @@ class RemoteTest(StoreCase):
         self.assertNotIn("\n", str(found.exception))
 
     def test_schemes(self):
-        self.assertEqual([remote_scheme(path) for path in ("s3://a", "http://a", "https://a", "s3:/a", "n5://s3://a",
-                                                           "a")],
-                         ["s3", "http", "https", "", "", ""])
+        self.assertEqual(
+            [remote_scheme(path) for path in ("s3://a", "http://a", "https://a", "s3:/a", "n5://s3://a", "a")],
+            ["s3", "http", "https", "", "", ""],
+        )
         for path in ("s3://", "http:///v.zarr", "http://h/v.zarr?x", "s3://data/v.zarr#x", "s3://[x/y.zarr"):
             self.refuse(InvalidError, "this address found, expected s3://BUCKET/PATH", path)
 
@@ -45,14 +45,20 @@ class RemoteTest(StoreCase):
 
     def test_a_signature_for_each_request(self):
         self.write("s3://data/v.zarr")
-        for name, words in (("AWS_SECRET_ACCESS_KEY", "SignatureDoesNotMatch"),
-                            ("AWS_ACCESS_KEY_ID", "InvalidAccessKeyId")):
+        for name, words in (
+            ("AWS_SECRET_ACCESS_KEY", "SignatureDoesNotMatch"),
+            ("AWS_ACCESS_KEY_ID", "InvalidAccessKeyId"),
+        ):
             with mock.patch.dict(os.environ, {name: "other"}):
                 self.refuse(AccessError, f"s3://data/v.zarr.*: {words}.*; the keys are those of AWS_ACCESS_KEY_ID")
 
     def test_settings_of_the_tester_do_not_count(self):
-        others = {"http_proxy": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "AWS_PROFILE": "me",
-                  "OTHER": "x"}
+        others = {
+            "http_proxy": "http://127.0.0.1:1",
+            "HTTPS_PROXY": "http://127.0.0.1:1",
+            "AWS_PROFILE": "me",
+            "OTHER": "x",
+        }
         with mock.patch.dict(os.environ, others), self.s3.served():
             self.assertFalse(others.keys() & os.environ.keys() - {"OTHER"})
             self.write("s3://data/v.zarr")
@@ -74,10 +80,13 @@ class RemoteTest(StoreCase):
     def test_keys_of_a_profile(self):
         self.write("s3://data/v.zarr")
         (self.folder / "config").touch()
-        profile = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
-                   "AWS_SHARED_CREDENTIALS_FILE": f"{self.folder}/credentials",
-                   "AWS_CONFIG_FILE": f"{self.folder}/config",
-                   "AWS_EC2_METADATA_DISABLED": "true"}
+        profile = {
+            "AWS_ACCESS_KEY_ID": "",
+            "AWS_SECRET_ACCESS_KEY": "",
+            "AWS_SHARED_CREDENTIALS_FILE": f"{self.folder}/credentials",
+            "AWS_CONFIG_FILE": f"{self.folder}/config",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
         for name, more in (("default", {}), ("me", {"AWS_PROFILE": "me"})):
             keys = f"[{name}]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n"
             (self.folder / "credentials").write_text(keys)
@@ -97,9 +106,13 @@ class RemoteTest(StoreCase):
         self.write("s3://data/two.zarr", version=2)
         self.s3.unlisted.add("data")
         self.objects.update({name.replace("two.zarr", "two"): data for name, data in self.objects.items()})
-        for path in (*(form.format("s3://data") for form in OUTPUTS), "s3://data/two.zarr", "s3://data/two.zarr/0",
-                     "s3://data/p",
-                     "s3://data/two"):
+        for path in (
+            *(form.format("s3://data") for form in OUTPUTS),
+            "s3://data/two.zarr",
+            "s3://data/two.zarr/0",
+            "s3://data/p",
+            "s3://data/two",
+        ):
             np.testing.assert_array_equal(self.read(path), VOXELS)
         for path in ("s3://data/x.zarr", "s3://data/x.n5", "precomputed://s3://data/x", "s3://data/x"):
             self.refuse(AccessError, "s3://data/x.*: AccessDenied", path)
@@ -108,8 +121,9 @@ class RemoteTest(StoreCase):
         for form in OUTPUTS:
             self.write(form.format("s3://data"))
         for name, prefix in (("z", "v.zarr"), ("n", "c.n5/raw"), ("q", "p")):
-            self.objects.update({key.replace(prefix, name, 1): data for key, data in self.objects.items()
-                                 if key.startswith(prefix)})
+            self.objects.update(
+                {key.replace(prefix, name, 1): data for key, data in self.objects.items() if key.startswith(prefix)}
+            )
             np.testing.assert_array_equal(self.read(f"s3://data/{name}"), VOXELS)
             self.assertEqual(np.sum(open_raw(f"s3://data/{name}")[...]), np.sum(open_raw("s3://data/c.n5/raw")[...]))
 
@@ -147,8 +161,11 @@ class RemoteTest(StoreCase):
         self.s3.broken = 2
         np.testing.assert_array_equal(self.read("s3://data/c.n5/raw"), VOXELS)
         self.s3.broken = 1000
-        self.refuse(UnavailableError, "s3://data/c.n5/raw/attributes.json: All 3 retry attempts failed: .*",
-                    "s3://data/c.n5/raw")
+        self.refuse(
+            UnavailableError,
+            "s3://data/c.n5/raw/attributes.json: All 3 retry attempts failed: .*",
+            "s3://data/c.n5/raw",
+        )
 
     def test_no_server(self):
         with mock.patch.dict(os.environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}):
@@ -161,15 +178,23 @@ class RemoteTest(StoreCase):
         for form in OUTPUTS[1:]:
             self.write(form.format(self.folder))
         with self.served() as address:
-            for path in (f"{address}/2/v.zarr", f"{address}/3/v.zarr", f"{address}/3/v.zarr/0", f"{address}/c.n5/raw",
-                         f"precomputed://{address}/p", f"{address}/p"):
+            for path in (
+                f"{address}/2/v.zarr",
+                f"{address}/3/v.zarr",
+                f"{address}/3/v.zarr/0",
+                f"{address}/c.n5/raw",
+                f"precomputed://{address}/p",
+                f"{address}/p",
+            ):
                 np.testing.assert_array_equal(self.read(path), VOXELS)
-            for name, kind, words in (("x.zarr", NotFoundError, "there is no zarr array"),
-                                      ("x", NotFoundError, "no volume"),
-                                      ("x.n5/raw", NotFoundError, "no array of N5"),
-                                      ("forbidden.zarr", AccessError, "403"),
-                                      ("v.npy", InvalidError, "must lie on this machine"),
-                                      ("v.h5:/raw", InvalidError, "must lie on this machine")):
+            for name, kind, words in (
+                ("x.zarr", NotFoundError, "there is no zarr array"),
+                ("x", NotFoundError, "no volume"),
+                ("x.n5/raw", NotFoundError, "no array of N5"),
+                ("forbidden.zarr", AccessError, "403"),
+                ("v.npy", InvalidError, "must lie on this machine"),
+                ("v.h5:/raw", InvalidError, "must lie on this machine"),
+            ):
                 self.refuse(kind, f"{address}/{name.partition(':')[0]}.*{words}", f"{address}/{name}")
 
     def test_a_web_server_that_knows_no_ranges(self):
@@ -189,4 +214,5 @@ class RemoteTest(StoreCase):
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

@@ -10,12 +10,11 @@ import unittest
 from unittest import mock
 
 import numpy as np
+from s3_server import S3Server
 from znni.box import Box
 from znni.stores import remote
 from znni.stores.opening import open_source, open_target
 from znni.stores.seam import OutputFacts
-
-from s3_server import S3Server
 
 SHAPE = (1, 70, 20, 10)
 VOXELS = np.random.default_rng(1).random(SHAPE, np.float32)

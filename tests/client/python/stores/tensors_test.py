@@ -43,16 +43,18 @@ class TensorsTest(unittest.TestCase):
         np.testing.assert_array_equal(self.array.first()[1:], values[0, 1:])
 
     def test_it_begins_at_0(self):
-        store = tensorstore.open({"driver": "n5", "kvstore": {"driver": "memory"}, "metadata": METADATA,
-                                  "create": True}).result()
+        store = tensorstore.open(
+            {"driver": "n5", "kvstore": {"driver": "memory"}, "metadata": METADATA, "create": True}
+        ).result()
         moved = TensorArray(store[tensorstore.d[:].translate_to[7]], (2, 2, 2), "v")
         moved[0:1] = np.full((1, 4, 3), 9, "i2")
         self.assertEqual((moved[:].sum(), store[0].read().result().sum()), (9 * 12, 9 * 12))
 
     def test_an_old_version(self):
         with mock.patch("importlib.metadata.version", return_value="0.1.85rc1"):
-            with self.assertRaisesRegex(InvalidError,
-                                        "^tensorstore 0.1.85rc1 found, expected 0.1.86 or newer: pip install"):
+            with self.assertRaisesRegex(
+                InvalidError, "^tensorstore 0.1.85rc1 found, expected 0.1.86 or newer: pip install"
+            ):
                 tensorstore_module()
         for version in ("0.1.86", "0.2", "1.0.0"):
             with mock.patch("importlib.metadata.version", return_value=version):
@@ -61,11 +63,16 @@ class TensorsTest(unittest.TestCase):
     def test_a_server_that_says_nothing(self):
         """TensorStore reads the limits once, so a process of its own has short ones."""
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            limits = {"TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "1", "AWS_ACCESS_KEY_ID": "a",
-                      "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
-                      "no_proxy": "*"}
-            found = subprocess.run([sys.executable, "-c", SILENT], env={**os.environ, **limits}, capture_output=True,
-                                   text=True)
+            limits = {
+                "TENSORSTORE_CURL_LOW_SPEED_TIME_SECONDS": "1",
+                "AWS_ACCESS_KEY_ID": "a",
+                "AWS_SECRET_ACCESS_KEY": "b",
+                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
+                "no_proxy": "*",
+            }
+            found = subprocess.run(
+                [sys.executable, "-c", SILENT], env={**os.environ, **limits}, capture_output=True, text=True
+            )
         self.assertRegex(found.stdout, "^UnavailableError s3://data/p/info: All 1 retry attempts failed: .*too slow")
 
     def test_limits_of_the_environment_hold(self):
@@ -78,9 +85,13 @@ class TensorsTest(unittest.TestCase):
                 self.assertEqual(os.environ[name], expected)
 
     def test_errors_are_one_line_of_the_kind_that_they_are(self):
-        for status, kind in (("NOT_FOUND", NotFoundError), ("PERMISSION_DENIED", AccessError),
-                             ("ABORTED", UnavailableError),
-                             ("DATA_LOSS", InvalidError), ("INTERNAL", Error)):
+        for status, kind in (
+            ("NOT_FOUND", NotFoundError),
+            ("PERMISSION_DENIED", AccessError),
+            ("ABORTED", UnavailableError),
+            ("DATA_LOSS", InvalidError),
+            ("INTERNAL", Error),
+        ):
             found = error_of(ValueError(f"{status}: bad\n news [x-id='a']  [source locations='b\nc']"), "v")
             self.assertEqual((type(found), str(found)), (kind, "v: bad news"))
         self.assertIs(type(error_of(ValueError("x [y]"), "v")), InvalidError)
@@ -88,8 +99,9 @@ class TensorsTest(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         with self.assertRaisesRegex(InvalidError, "^v: .*blockSize"):
-            open_store({"driver": "n5", "kvstore": {"driver": "memory"},
-                        "metadata": {**METADATA, "blockSize": [0, 1, 1]}}, "v")
+            open_store(
+                {"driver": "n5", "kvstore": {"driver": "memory"}, "metadata": {**METADATA, "blockSize": [0, 1, 1]}}, "v"
+            )
         with self.assertRaisesRegex(InvalidError, "^v: "):
             self.array[0:99]
         with self.assertRaisesRegex(InvalidError, "^v: "):

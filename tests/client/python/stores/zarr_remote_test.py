@@ -2,12 +2,11 @@
 
 import numpy as np
 import zarr
+from store_case import VOXELS, StoreCase
 from znni.errors import InvalidError
 from znni.stores.opening import open_source
 from znni.stores.remote import Remote
 from znni.stores.zarr_remote import RemoteStore
-
-from store_case import VOXELS, StoreCase
 
 
 class ZarrRemoteTest(StoreCase):
@@ -29,8 +28,9 @@ class ZarrRemoteTest(StoreCase):
             self.objects.clear()
 
     def test_ranges_of_objects(self):
-        array = zarr.create_array(self.store(), shape=VOXELS.shape, dtype="f4", chunks=(1, 7, 5, 5),
-                                  shards=(1, 35, 10, 10))
+        array = zarr.create_array(
+            self.store(), shape=VOXELS.shape, dtype="f4", chunks=(1, 7, 5, 5), shards=(1, 35, 10, 10)
+        )
         array[:] = VOXELS
         np.testing.assert_array_equal(array[0, 8, 3:9], VOXELS[0, 8, 3:9])
         self.assertEqual(sum("/c/" in name for name in self.objects), 4)
@@ -50,12 +50,14 @@ class ZarrRemoteTest(StoreCase):
     def test_a_group_is_not_listed(self):
         zarr.open_group(self.store(), mode="w").create_array("a", data=VOXELS)
         self.s3.asked.clear()
-        with self.assertRaisesRegex(InvalidError,
-                                    "zarr://s3://data/g|s3://data/g: a group found, expected an array or an"):
+        with self.assertRaisesRegex(
+            InvalidError, "zarr://s3://data/g|s3://data/g: a group found, expected an array or an"
+        ):
             open_source("s3://data/g")
         self.assertFalse([path for _, path in self.s3.asked if "list-type" in path])
 
 
 if __name__ == "__main__":
     import unittest
+
     unittest.main()

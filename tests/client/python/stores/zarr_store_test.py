@@ -18,8 +18,15 @@ GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
 
 
 def facts(version, dtype="<f4", ndim=4, geometry=GEOMETRY, extent=(70, 4, 5)):
-    return OutputFacts((2 if ndim == 4 else 1, *extent), np.dtype(dtype), ndim, version, geometry, (1, 2, 3),
-                       {"model": "net", "pad": "zero"})
+    return OutputFacts(
+        (2 if ndim == 4 else 1, *extent),
+        np.dtype(dtype),
+        ndim,
+        version,
+        geometry,
+        (1, 2, 3),
+        {"model": "net", "pad": "zero"},
+    )
 
 
 class ZarrTest(unittest.TestCase):
@@ -72,8 +79,9 @@ class ZarrTest(unittest.TestCase):
             self.assertEqual(ZarrSource(open_node(self.path), "v").geometry, GEOMETRY)
 
     def test_shards(self):
-        array = zarr.create_array(f"{self.folder}/s.zarr", data=np.zeros((40, 40, 40), np.uint8), chunks=(5, 5, 5),
-                                  shards=(20, 20, 20))
+        array = zarr.create_array(
+            f"{self.folder}/s.zarr", data=np.zeros((40, 40, 40), np.uint8), chunks=(5, 5, 5), shards=(20, 20, 20)
+        )
         source = ZarrSource(array, "v")
         self.assertEqual((source.depth, source.geometry), (20, None))
 
@@ -90,8 +98,9 @@ class ZarrTest(unittest.TestCase):
         chunk.write_bytes(chunk.read_bytes()[:20])
         source = ZarrSource(open_node(self.path), "v")
         source.read(Box((0, 0, 0), (64, 4, 5)))
-        with self.assertRaisesRegex(InvalidError,
-                                    "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "):
+        with self.assertRaisesRegex(
+            InvalidError, "^v: a chunk cannot be decoded, of the voxels z 60 to 70, y 0 to 4, x 0 to 5: "
+        ):
             source.read(Box((60, 0, 0), (70, 4, 5)))
 
     def test_stores_of_the_caller_that_fail(self):
@@ -103,8 +112,9 @@ class ZarrTest(unittest.TestCase):
 
         self.written(facts(3))
         source = ZarrSource(zarr.open_group(Busy(zarr.storage.LocalStore(self.path)), mode="r"), "volume")
-        with self.assertRaisesRegex(Error,
-                                    "^volume: a chunk could not be read, of the voxels z 0 to 9, .*come back") as found:
+        with self.assertRaisesRegex(
+            Error, "^volume: a chunk could not be read, of the voxels z 0 to 9, .*come back"
+        ) as found:
             source.read(Box((0, 0, 0), (9, 4, 5)))
         self.assertIs(type(found.exception), Error)
 
@@ -114,16 +124,22 @@ class ZarrTest(unittest.TestCase):
                 self.written(facts(version))
                 file = pathlib.Path(self.path, name)
                 good = file.read_text()
-                for bad in (good[:len(good) // 2], "5"):
+                for bad in (good[: len(good) // 2], "5"):
                     file.write_text(bad)
                     with self.assertRaisesRegex(InvalidError, f"v.ome.zarr/{name}: ") as found:
                         ZarrSource(open_node(self.path), self.path)
                     self.assertNotIn("\n", str(found.exception))
         self.written(facts(3))
         group = zarr.open_group(self.path, mode="a")
-        for bad in ([5], [{}], [{"datasets": [{"path": "s9"}]}], [{"datasets": 5}], 5,
-                    [{"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": ["a"]}]}]}],
-                    [{"datasets": [{"path": "0", "coordinateTransformations": [{}]}]}]):
+        for bad in (
+            [5],
+            [{}],
+            [{"datasets": [{"path": "s9"}]}],
+            [{"datasets": 5}],
+            5,
+            [{"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale", "scale": ["a"]}]}]}],
+            [{"datasets": [{"path": "0", "coordinateTransformations": [{}]}]}],
+        ):
             group.attrs["ome"] = {"multiscales": bad}
             with self.assertRaisesRegex(InvalidError, "v.ome.zarr: .*(damaged|multiscales)"):
                 ZarrSource(open_node(self.path), self.path)

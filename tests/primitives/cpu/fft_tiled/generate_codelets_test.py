@@ -12,11 +12,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 FOLDER = ROOT / "primitives" / "cpu" / "fft_tiled"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(FOLDER))
-import generate_codelets as codelets  # noqa: E402
+import generate_codelets as codelets
 
 SEED = 1
 # As the build asks for them.
-SIZES = [int(size) for size in re.search(r"set\(extents ([0-9 ]+)\)", (FOLDER / "CMakeLists.txt").read_text())[1].split()]
+SIZES = [
+    int(size) for size in re.search(r"set\(extents ([0-9 ]+)\)", (FOLDER / "CMakeLists.txt").read_text())[1].split()
+]
 EVEN_SIZES = [size for size in SIZES if size % 2 == 0]
 # Additions and multiplications. A change of the generator may lower them, not raise them.
 MOST_OPERATIONS = {("c2c", 16): 172, ("c2c", 24): 302, ("c2c", 32): 466, ("r2c", 16): 80, ("r2c", 24): 141}
@@ -144,8 +146,22 @@ class Header(unittest.TestCase):
 
     def test_holds_each_function_once(self):
         functions = re.findall(r"^void (\w+)\(", self.text, re.MULTILINE)
-        self.assertEqual(sorted(functions), ["c2c_1", "c2c_10", "c2c_3", "c2c_4", "c2c_of_3_10", "c2c_of_3_4",
-                                             "c2c_of_5_10", "c2r_10", "c2r_4", "r2c_10", "r2c_4"])
+        self.assertEqual(
+            sorted(functions),
+            [
+                "c2c_1",
+                "c2c_10",
+                "c2c_3",
+                "c2c_4",
+                "c2c_of_3_10",
+                "c2c_of_3_4",
+                "c2c_of_5_10",
+                "c2r_10",
+                "c2r_4",
+                "r2c_10",
+                "r2c_4",
+            ],
+        )
 
     def test_tables_name_each_function_once(self):
         cases = re.findall(r"case (\d+): return whole_vectors<Isa, &(\w+)<Register<Isa>, stream>>\(\);", self.text)

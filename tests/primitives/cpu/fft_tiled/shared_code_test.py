@@ -1,5 +1,5 @@
-"""Code compiled for one instruction set must not stand in for that of another: the objects that hold it have no function
-that the linker may take for all of them.
+"""Code compiled for one instruction set must not stand in for that of another: the objects that hold it have no
+function that the linker may take for all of them.
 
     shared_code_test.py OBJECT...        objects of the library; those of kernels_* are looked at
 """
@@ -25,7 +25,9 @@ def main(objects):
         return 1
     if shared_symbols("kept T 0 1\nlost W 0 1\nabsent U\n") != ["lost"]:
         return 1
-    found = {path: shared_symbols(subprocess.check_output(["nm", "--format=posix", path], text=True)) for path in kernels}
+    found = {
+        path: shared_symbols(subprocess.check_output(["nm", "--format=posix", path], text=True)) for path in kernels
+    }
     for path, names in found.items():
         print(f"{path}: {len(names)} shared {names[:5]}")
     return 1 if any(found.values()) else 0
