@@ -16,6 +16,7 @@ except ImportError:
 import numpy as np
 
 from znni.batch import predict_batch
+from znni.box import Triple
 from znni.client import Client
 from znni.compiled import Compiled
 from znni.errors import InvalidError
@@ -55,7 +56,8 @@ class Inferer(inferers.Inferer):
 
         Networks that depend on all voxels of what they are given (instance normalisation) are computed in overlapping
         windows, as their configuration says. An output that is coarser than the input has the network's own voxels.
-        Where the output is smaller than the input, the affine of a MetaTensor is that of its first voxel.
+        Where the output is smaller or coarser than the input, the affine of a MetaTensor says where its voxels lie: each
+        coarse one in the middle of the input's voxels that it stands for.
 
         ``network`` must be None, or the module that the runner was made of or for: the model computes, not the module.
         Raises InvalidError for another one, and for one whose weights have changed since. Raises it for further
@@ -69,7 +71,9 @@ class Inferer(inferers.Inferer):
         batch = array_of(inputs, "inputs")
         model = self._runner.model
         check_batch(batch.shape, model.channels, "inputs")
-        outputs = [_as_inputs(array, inputs, model, self._pad) for array in self._runner.infer(batch, self._pad)]
+        arrays = self._runner.infer(batch, self._pad)
+        strides = model.output_strides.values()
+        outputs = [_as_inputs(*each, inputs, model, self._pad) for each in zip(arrays, strides)]
         return self._runner.packed(outputs)
 
 
@@ -114,18 +118,18 @@ def _runner(runner: Any, model: str, version: str, network: Any) -> _Served | Co
     return runner
 
 
-def _as_inputs(array: np.ndarray, inputs: Any, model: Model, pad: str) -> Any:
-    """Returns an output as a tensor of the inputs' class, with their metadata."""
+def _as_inputs(array: np.ndarray, stride: Triple, inputs: Any, model: Model, pad: str) -> Any:
+    """Returns an output of this stride as a tensor of the inputs' class, with their metadata."""
     output = like(array, inputs)
     made = convert_to_dst_type(output, inputs, dtype=output.dtype)[0]
     before = model.halo[0] if pad == "none" else (0, 0, 0)
-    if any(before) and hasattr(made, "affine"):
-        made.affine = made.affine @ _shift(before, made.affine)
+    if (any(before) or stride != (1, 1, 1)) and hasattr(made, "affine"):
+        made.affine = made.affine @ _voxels_of_inputs(before, stride, made.affine)
     return made
 
 
-def _shift(voxels: tuple, affine: Any) -> Any:
-    """Returns the affine of a step of so many voxels, in the type of another one."""
-    step = np.eye(len(voxels) + 1)
-    step[:-1, -1] = voxels
+def _voxels_of_inputs(before: Triple, stride: Triple, affine: Any) -> Any:
+    """Returns the affine from voxels of an output to those of the inputs, in the type of another one."""
+    step = np.diag([*stride, 1.0])
+    step[:-1, -1] = [first + (each - 1) / 2 for first, each in zip(before, stride)]
     return step if isinstance(affine, np.ndarray) else affine.new_tensor(step)

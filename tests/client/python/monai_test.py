@@ -99,6 +99,11 @@ class MonaiTest(CompiledCase):
         found = self.monai.Inferer(self.client(output_stride="1,2,2"), "same")(x)
         np.testing.assert_array_equal(found.array, x.array[:, :, :, ::2, ::2])
 
+    def test_where_coarse_outputs_lie(self):
+        x = MetaTensor(batch(4, 6, 8).array)
+        found = self.monai.Inferer(self.client(output_stride="1,2,4"), "same")(x)
+        np.testing.assert_array_equal(found.affine, [[2, 0, 0, 0], [0, 6, 0, 1.5], [0, 0, 16, 6], [0, 0, 0, 1]])
+
     def test_metadata(self):
         x = MetaTensor(batch(4, 5, 6).array)
         found = self.monai.Inferer(self.client(), "same")(x)
@@ -108,9 +113,9 @@ class MonaiTest(CompiledCase):
     def test_where_smaller_outputs_lie(self):
         x = MetaTensor(batch(4, 5, 6).array)
         model = self.client(field_of_view="1,3,4").model("same")
-        made = self.monai._as_inputs(x.array[..., 2:, 3:], x, model, "none")
+        made = self.monai._as_inputs(x.array[..., 2:, 3:], (1, 1, 1), x, model, "none")
         np.testing.assert_array_equal(made.affine, [[2, 0, 0, 0], [0, 3, 0, 3], [0, 0, 4, 4], [0, 0, 0, 1]])
-        np.testing.assert_array_equal(self.monai._as_inputs(x.array, x, model, "edge").affine, x.affine)
+        np.testing.assert_array_equal(self.monai._as_inputs(x.array, (1, 1, 1), x, model, "edge").affine, x.affine)
         np.testing.assert_array_equal(MetaTensor.affine, np.diag([2, 3, 4, 1]), "that of the inputs stays")
 
     def test_wrong_use(self):
