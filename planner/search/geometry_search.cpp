@@ -11,6 +11,7 @@
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/throughput.hpp"
 #include "planner/search/looking_order.hpp"
+#include "planner/search/search_family.hpp"
 #include "planner/search/search_teller.hpp"
 
 namespace znni {
@@ -30,30 +31,16 @@ ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.pers
 
 }  // namespace
 
-struct GeometrySearch::Family {
-  Family(const Network& network, const GeometryChoice& like)
-      : geometries(GeometryFamily::make(network, like)), begins_pair(network.nodes.size()) {
-    if (geometries) use = network_use(network, geometries->common());
-  }
-
-  Result<GeometryFamily> geometries;
-  NetworkUse use;
-  // Per node: some primitive computed it and the pooling behind it at once. Whether it does so at other extents is seen
-  // when it is described.
-  mutable std::vector<std::atomic<bool>> begins_pair;
-};
-
 struct GeometrySearch::Look {
   Geometry geometry;  // as it is searched: in pairs, where some are
-  const Family* family = nullptr;
+  const SearchFamily* family = nullptr;
   std::vector<bool> absent;  // per value: whether a pair leaves it out; empty where none does
-  NetworkUse paired_use;
+  const NetworkUse* use = nullptr;
   GeometryOptions options;
   Seconds copying = 0;
   double useful = 0;
   std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
 
-  [[nodiscard]] const NetworkUse& use() const { return absent.empty() ? family->use : paired_use; }
   [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
 
   // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
@@ -111,8 +98,8 @@ GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryC
     };
     if (!is_same(last[0])) std::swap(last[0], last[1]);
     if (!is_same(last[0])) {
-      std::unique_ptr<Family>& family = families_[choice];
-      if (family == nullptr) family = std::make_unique<Family>(network_, choice);
+      std::unique_ptr<SearchFamily>& family = families_[choice];
+      if (family == nullptr) family = std::make_unique<SearchFamily>(network_, choice);
       last[0] = &*families_.find(choice);
     }
     families.push_back(last[0]->second.get());
@@ -166,7 +153,7 @@ void GeometrySearch::learn(const Outcome& outcome) {
 }
 
 // Computes the outcome of a candidate with each layer by itself, and in pairs.
-GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
+GeometrySearch::Outcome GeometrySearch::outcome(const SearchFamily& family, Vec3 pass_input, const RungQuery& query,
                                                 double to_beat) {
   Look apart;
   if (stopped()) return {Verdict(Verdict::Kind::stopped), {}, {}};
@@ -205,7 +192,7 @@ std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const
 bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
   const auto [own, next] = std::pair(forced_[node], forced_[node + 1]);
   if (own != nullptr && next != nullptr && own != next) return false;
-  std::atomic<bool>& known = apart.family->begins_pair[node];
+  std::atomic<bool>& known = apart.family->begins_pair(node);
   if (known) return true;
   const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
   const Vec3 around = around_output(apart.geometry, static_cast<int>(node) + 1);
@@ -217,7 +204,7 @@ GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vect
   look.family = apart.family;
   look.absent = absent;
   look.geometry = searched_in_pairs(network_, apart.geometry, absent);
-  look.paired_use = network_use(searched_in_pairs(network_, absent), look.geometry, absent);
+  look.use = &apart.family->use_in_pairs(absent);
   return look;
 }
 
@@ -244,7 +231,7 @@ void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
   if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
   if (!verdict.is_in()) return;
   std::vector<Assignment> assignments =
-      combine(look.use(), look.geometry, look.options, table_, {query.total}, question_);
+      combine(*look.use, look.geometry, look.options, table_, {query.total}, question_);
   std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
     return add(a.persistent, a.transient) < add(b.persistent, b.transient);
   });
@@ -259,7 +246,7 @@ Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidat
   const Families families = families_of(candidates);
   Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
   for (std::size_t number = 0; number < families.size(); ++number) {
-    const Result<GeometryFamily>& geometries = families[number]->geometries;
+    const Result<GeometryFamily>& geometries = families[number]->geometries();
     if (!geometries) continue;
     const Vec3 output = geometries->patch_output(candidates[number].pass_input);
     if (voxels(output) < voxels(smallest)) smallest = output;
@@ -270,18 +257,20 @@ Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidat
 // Returns the least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
 std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
   std::int64_t sum = 0;
-  for (const int value : found.use().live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
+  for (const int value : found.use->live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
   return sum;
 }
 
-GeometrySearch::Verdict GeometrySearch::lay_out(const Family& family, Vec3 pass_input, const RungQuery& query,
+GeometrySearch::Verdict GeometrySearch::lay_out(const SearchFamily& family, Vec3 pass_input, const RungQuery& query,
                                                 Look& found) const {
-  if (!family.geometries) return Verdict(Verdict::Kind::illegal, family.geometries.error().message);
+  const Result<GeometryFamily>& geometries = family.geometries();
+  if (!geometries) return Verdict(Verdict::Kind::illegal, geometries.error().message);
   const std::optional<Vec3>& most = query.largest_output;
-  if (most && !covers(*most, family.geometries->patch_output(pass_input))) return Verdict(Verdict::Kind::larger);
-  Result<Geometry> geometry = family.geometries->at(pass_input);
+  if (most && !covers(*most, geometries->patch_output(pass_input))) return Verdict(Verdict::Kind::larger);
+  Result<Geometry> geometry = geometries->at(pass_input);
   if (!geometry) return Verdict(Verdict::Kind::illegal, geometry.error().message);
   found.family = &family;
+  found.use = &family.use();
   found.geometry = *std::move(geometry);
   return {};
 }
@@ -325,12 +314,12 @@ const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) con
 const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& found) {
   if (found.leaves_out(node + 1)) return left_to_the_pair;
   const Vec3 around = around_output(found.geometry, static_cast<int>(node));
-  return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), around);
+  return table_.get(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
 Seconds GeometrySearch::least_seconds(std::size_t node, const Look& found) {
   const Vec3 around = around_output(found.geometry, static_cast<int>(node));
-  return table_.least_seconds(found.geometry.problems[node], found.use().uses[node], forced(node, found), around);
+  return table_.least_seconds(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
 GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look& found) const {
@@ -363,7 +352,7 @@ GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& q
   const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
   bool cut = false;
   const std::vector<Assignment> assignments =
-      combine(look.use(), look.geometry, look.options, table_, limits, question_, &cut);
+      combine(*look.use, look.geometry, look.options, table_, limits, question_, &cut);
   if (cut) ++cut_;
   for (const Assignment& assignment : assignments) {
     if (stopped()) break;
@@ -379,7 +368,7 @@ GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& q
 }
 
 FoundRung GeometrySearch::schedule(const Look& look, const Assignment& assignment) const {
-  Result<Geometry> geometry = look.family->geometries->with_passes(look.geometry.choice.pass_input);
+  Result<Geometry> geometry = look.family->geometries()->with_passes(look.geometry.choice.pass_input);
   ensure(geometry.has_value(), "a geometry that was looked at is legal");
   FoundRung found = found_rung(network_, *std::move(geometry), assignment, catalogue_, spec_);
   found.rung.seconds = assignment.seconds + look.copying;

@@ -17,6 +17,8 @@
 
 namespace znni {
 
+class SearchFamily;
+
 // Limits that a rung must keep; no bytes include weights.
 struct RungQuery {
   std::int64_t total = saturated;  // bytes, persistent + transient
@@ -65,17 +67,16 @@ class GeometrySearch {
   [[nodiscard]] std::int64_t cut() const { return cut_; }
 
  private:
-  struct Family;   // what candidates that differ in their extents alone share
   struct Look;     // what is known of one candidate so far
   struct Outcome;  // what came of one candidate
-  using Families = std::vector<const Family*>;
+  using Families = std::vector<const SearchFamily*>;
   using Verdict = CandidateVerdict;
 
   // Returns one family for each candidate; fewer after a stop.
   Families families_of(const std::vector<GeometryChoice>& candidates);
-  [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
+  [[nodiscard]] Outcome outcome(const SearchFamily& family, Vec3 pass_input, const RungQuery& query, double to_beat);
   [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
-  Verdict lay_out(const Family& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
+  Verdict lay_out(const SearchFamily& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
   [[nodiscard]] std::vector<std::vector<bool>> pairings(const Look& apart, const RungQuery& query);
   [[nodiscard]] bool may_begin_pair(std::size_t node, const Look& apart);
   [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
@@ -100,7 +101,7 @@ class GeometrySearch {
   const SearchOptions& options_;
   StopQuestion question_;
   std::vector<const Primitive*> forced_;
-  std::map<GeometryChoice, std::unique_ptr<Family>, FamilyOrder> families_;
+  std::map<GeometryChoice, std::unique_ptr<SearchFamily>, FamilyOrder> families_;
   Vec3 fov_;
   std::int64_t kernel_bytes_ = 0;
   std::vector<Seconds> seconds_per_operation_;  // per node, of the fastest way last described
