@@ -134,16 +134,16 @@ class Choices {
 void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
   plan.tiling.T = T;
   const TileModel model(plan.tiling, spec);
+  const TileByteModel bytes(plan.tiling, kernels, spec.threads);
   std::int64_t before = 0;
   for (const std::int64_t wanted : wanted_tiles) {
     set_stacks(plan, div_up(wanted, model.tiles_z()), model.stacks(), model.tiles_z());
     const std::int64_t stacks = plan.tiling.stacks_per_batch;
     if (stacks == before) break;
     before = stacks;
-    const BothTileBytes bytes = tile_bytes(plan, kernels, spec.threads);
     for (const bool keep : {true, false}) {
       const Seconds seconds = model.seconds(stacks, keep, plan.products);
-      choices.add({T, stacks, keep}, seconds, keep ? bytes.kept : bytes.computed);
+      choices.add({T, stacks, keep}, seconds, bytes.bytes(stacks, plan.slots, plan.products, keep));
     }
   }
 }

@@ -9,11 +9,11 @@ Error no_tile_kernels(std::string_view primitive, int simd_floats) {
           std::string(primitive) + " is not built for vectors of " + std::to_string(simd_floats) + " floats"};
 }
 
-std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products) {
+std::int64_t product_scratch(const Tiling& t, const TileKernels& kernels, Products products) {
   const bool three = products == Products::three;
   const std::int64_t planes = three ? mul(3 * t.problem.in.f, t.out_blocks() * t.lanes) : 0;
   const std::int64_t copies = (three ? 3 : 2) * t.in_blocks() * kernels.gemm_rows * t.lanes;
-  return add(mul(t.T.z * column_rows(t), t.stack_step()), add(planes, copies));
+  return add(planes, copies);
 }
 
 std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image) {

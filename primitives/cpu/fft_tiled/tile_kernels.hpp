@@ -156,22 +156,27 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 // same cache sets.
 [[nodiscard]] inline std::int64_t row_floats(const Tiling& t) { return ((t.T.x / 2 + 1) / 2 * 2 + 1) * t.block_step(); }
 [[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return t.T.y * row_floats(t); }
-[[nodiscard]] inline std::int64_t transforms_at_once(const Tiling& t, std::int64_t blocks) {
-  const std::int64_t stacks = stacks_at_once(blocks) < t.stacks_per_batch ? stacks_at_once(blocks) : t.stacks_per_batch;
+constexpr std::int64_t transforms_at_once(std::int64_t blocks, std::int64_t stacks_per_batch) {
+  const std::int64_t stacks = stacks_at_once(blocks) < stacks_per_batch ? stacks_at_once(blocks) : stacks_per_batch;
   return blocks * stacks < blocks_at_once ? blocks * stacks : blocks_at_once;
 }
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
-  return transforms_at_once(t, t.in_blocks()) * plane_floats(t) + t.T.x * t.lanes;
+  return transforms_at_once(t.in_blocks(), t.stacks_per_batch) * plane_floats(t) + t.T.x * t.lanes;
 }
 [[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
-  return transforms_at_once(t, t.out_blocks()) * plane_floats(t) + t.T.x * t.lanes;
+  return transforms_at_once(t.out_blocks(), t.stacks_per_batch) * plane_floats(t) + t.T.x * t.lanes;
 }
 // Returns the rows of a column's matrix products: an even number that holds all tiles, plus one, so that frequencies do
 // not map to the same cache sets.
-[[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return (t.tiles_per_batch() + 1) / 2 * 2 + 1; }
-// Returns the floats for the spectra of all tiles and the rows of one register block; for three products also for the
-// planes of one frequency's kernels.
-[[nodiscard]] std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products);
+constexpr std::int64_t column_rows(std::int64_t tiles_per_batch) { return (tiles_per_batch + 1) / 2 * 2 + 1; }
+[[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return column_rows(t.tiles_per_batch()); }
+// Returns the floats for the rows of one register block; for three products also for the planes of one frequency's
+// kernels.
+[[nodiscard]] std::int64_t product_scratch(const Tiling& t, const TileKernels& kernels, Products products);
+// Returns the floats for the spectra of all tiles and for their products.
+[[nodiscard]] inline std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products) {
+  return add(mul(t.T.z * column_rows(t), t.stack_step()), product_scratch(t, kernels, products));
+}
 [[nodiscard]] inline std::int64_t spectra_scratch(const Tiling& t) {
   return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +
          (t.T.z + t.T.y) * t.block_step();

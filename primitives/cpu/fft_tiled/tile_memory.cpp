@@ -5,53 +5,62 @@
 #include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::cpu::fft_tiled {
-namespace {
 
-std::int64_t kernel_spectra_bytes(const Tiling& t) { return float_bytes(mul(t.columns(), kernel_column_floats(t))); }
+TileByteModel::TileByteModel(const Tiling& t, const TileKernels& kernels, int workers)
+    : workers_(workers),
+      in_blocks_(t.in_blocks()),
+      out_blocks_(t.out_blocks()),
+      tiles_z_(t.tiles().z),
+      frequencies_z_(t.T.z),
+      planes_((tiles_z_ - 1) * t.m().z + t.T.z),
+      columns_(t.columns()),
+      block_step_(t.block_step()),
+      stack_step_(std::max(in_blocks_, out_blocks_) * block_step_),
+      plane_floats_(fft_tiled::plane_floats(t)),
+      line_floats_(t.T.x * t.lanes),
+      three_products_(product_scratch(t, kernels, Products::three)),
+      four_products_(product_scratch(t, kernels, Products::four)),
+      spectra_floats_(spectra_scratch(t)),
+      kernel_spectra_(float_bytes(mul(columns_, kernel_column_floats(t)))),
+      bias_(float_bytes(out_blocks_ * t.lanes)) {}
 
-std::int64_t tile_spectra_bytes(const TilePlan& plan) {
-  return float_bytes(mul(plan.slots, mul(plan.tiling.columns(), plan.tiling.column_step())));
+std::int64_t TileByteModel::tile_spectra(std::int64_t stacks_per_batch, std::int64_t slots) const {
+  const std::int64_t column_step = add(mul(planes_, mul(stacks_per_batch, stack_step_)), block_step_);
+  return float_bytes(mul(slots, mul(columns_, column_step)));
 }
 
-std::int64_t bias_bytes(const Tiling& t) { return float_bytes(t.out_blocks() * t.lanes); }
-
-// Returns the bytes of all workers if each has `floats` in whole cache lines.
-std::int64_t worker_bytes(std::int64_t floats, int workers) {
-  return mul(workers, round_up(float_bytes(floats), buffer_alignment));
+std::int64_t TileByteModel::scratch(std::int64_t stacks_per_batch, Products products, bool keep_spectra) const {
+  const std::int64_t transforms =
+      std::max(transforms_at_once(in_blocks_, stacks_per_batch), transforms_at_once(out_blocks_, stacks_per_batch));
+  const std::int64_t plane = transforms * plane_floats_ + line_floats_;
+  const std::int64_t rows = column_rows(stacks_per_batch * tiles_z_);
+  const std::int64_t column =
+      add(mul(frequencies_z_ * rows, stack_step_), products == Products::three ? three_products_ : four_products_);
+  const std::int64_t floats = std::max({plane, column, keep_spectra ? 0 : spectra_floats_});
+  return mul(workers_, round_up(float_bytes(floats), buffer_alignment));
 }
 
-std::int64_t column_or_plane_scratch(const TilePlan& plan, const TileKernels& kernels) {
-  const Tiling& t = plan.tiling;
-  return std::max({forward_scratch(t), inverse_scratch(t), column_scratch(t, kernels, plan.products)});
-}
-
-std::int64_t scratch_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
-  const std::int64_t floats = column_or_plane_scratch(plan, kernels);
-  return worker_bytes(plan.keep_spectra ? floats : std::max(floats, spectra_scratch(plan.tiling)), workers);
-}
-
-}  // namespace
-
-BothTileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
-  const std::int64_t spectra = kernel_spectra_bytes(plan.tiling);
-  const std::int64_t bias = bias_bytes(plan.tiling);
-  const std::int64_t tiles = tile_spectra_bytes(plan);
-  const std::int64_t floats = column_or_plane_scratch(plan, kernels);
-  const std::int64_t more = std::max(floats, spectra_scratch(plan.tiling));
-  return {{add(bias, spectra), add(tiles, worker_bytes(floats, workers))},
-          {bias, add(add(tiles, worker_bytes(more, workers)), spectra)}};
+TileBytes TileByteModel::bytes(std::int64_t stacks_per_batch, std::int64_t slots, Products products,
+                               bool keep_spectra) const {
+  TileBytes bytes{bias_, add(tile_spectra(stacks_per_batch, slots), scratch(stacks_per_batch, products, keep_spectra))};
+  std::int64_t& holder = keep_spectra ? bytes.persistent : bytes.scratch;
+  holder = add(holder, kernel_spectra_);
+  return bytes;
 }
 
 MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in, Format out) {
   MemoryPlan memory = input_output_buffers(plan.tiling.problem, in, out);
+  memory.reserve(memory.size() + 4);
   const auto declare = [&](std::string_view name, std::int64_t bytes, Lifetime lifetime) {
     memory.push_back({std::string(name), MemorySpace::host, bytes, lifetime});
   };
   const Lifetime run = Lifetime::stages(0, 0);
-  declare(kernel_spectra_name, kernel_spectra_bytes(plan.tiling), plan.keep_spectra ? Lifetime::plan() : run);
-  declare(bias_name, bias_bytes(plan.tiling), Lifetime::plan());
-  declare(tile_spectra_name, tile_spectra_bytes(plan), run);
-  declare(worker_scratch_name, scratch_bytes(plan, kernels, workers), run);
+  const TileByteModel bytes(plan.tiling, kernels, workers);
+  const std::int64_t stacks = plan.tiling.stacks_per_batch;
+  declare(kernel_spectra_name, bytes.kernel_spectra(), plan.keep_spectra ? Lifetime::plan() : run);
+  declare(bias_name, bytes.bias(), Lifetime::plan());
+  declare(tile_spectra_name, bytes.tile_spectra(stacks, plan.slots), run);
+  declare(worker_scratch_name, bytes.scratch(stacks, plan.products, plan.keep_spectra), run);
   return memory;
 }
 

@@ -26,12 +26,41 @@ struct TileBytes {
   std::int64_t persistent = 0;
   std::int64_t scratch = 0;
 };
-// Bytes of a plan that keeps the kernels' spectra, and of the same plan if every run computes them.
-struct BothTileBytes {
-  TileBytes kept;
-  TileBytes computed;
+
+// Holds the terms of a layer's bytes that do not depend on the number of stacks of a batch. They are computed once,
+// because a search asks for hundreds of plans for each layer.
+class TileByteModel {
+ public:
+  // Computes the terms; ignores tiling.stacks_per_batch. Each of `workers` threads has its own scratch.
+  TileByteModel(const Tiling& tiling, const TileKernels& kernels, int workers);
+
+  [[nodiscard]] std::int64_t kernel_spectra() const { return kernel_spectra_; }
+  [[nodiscard]] std::int64_t bias() const { return bias_; }
+  // Returns the bytes of the tiles' spectra if `slots` batches of so many stacks are held at once.
+  [[nodiscard]] std::int64_t tile_spectra(std::int64_t stacks_per_batch, std::int64_t slots) const;
+  // Returns the bytes of all workers.
+  [[nodiscard]] std::int64_t scratch(std::int64_t stacks_per_batch, Products products, bool keep_spectra) const;
+  [[nodiscard]] TileBytes bytes(std::int64_t stacks_per_batch, std::int64_t slots, Products products,
+                                bool keep_spectra) const;
+
+ private:
+  int workers_;
+  std::int64_t in_blocks_;
+  std::int64_t out_blocks_;
+  std::int64_t tiles_z_;
+  std::int64_t frequencies_z_;
+  std::int64_t planes_;
+  std::int64_t columns_;
+  std::int64_t block_step_;
+  std::int64_t stack_step_;
+  std::int64_t plane_floats_;
+  std::int64_t line_floats_;
+  std::int64_t three_products_;  // floats of product_scratch()
+  std::int64_t four_products_;
+  std::int64_t spectra_floats_;  // of spectra_scratch()
+  std::int64_t kernel_spectra_;
+  std::int64_t bias_;
 };
-[[nodiscard]] BothTileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers);
 
 // Declares all buffers in one stage, because input and output of different tiles are alive together.
 [[nodiscard]] MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in,
