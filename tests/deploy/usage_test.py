@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 DEPLOY = pathlib.Path(sys.argv.pop(1)).resolve()
 # As deploy/lib/setup.sh, but nothing is done, and all that would be is told.
@@ -152,6 +153,14 @@ class UsageTest(unittest.TestCase):
             self.assertEqual(done.returncode == 0, wrong == "0", done.stderr)
             self.assertIn("format --dry-run -Werror a.cpp\n", done.stdout + done.stderr)
         self.assertIn("ruff format --quiet --no-cache --diff b.py\n", done.stdout + done.stderr)
+
+    def test_fast_tests_have_a_label_and_fewer_random_cases(self):
+        self.stand_in("ctest", 'echo "ctest $ZNNI_TEST_CASES_DIVISOR: $*"')
+        for divisor, given in (("8", {}), ("2", {"ZNNI_TEST_CASES_DIVISOR": "2"})):
+            with mock.patch.dict(os.environ, given):
+                done = self.call("test", "--fast")
+            self.assertRegex(done.stdout, rf"ctest {divisor}: --preset release -j [0-9]+ -L \^fast\$\n$")
+        self.assertIn("--filter stands alone", self.call("test", "--fast", "--filter", "A.*").stderr)
 
     def test_without_a_word_all_tests_run(self):
         done = self.call("test")
