@@ -6,7 +6,7 @@
 
 namespace znni {
 
-inline constexpr std::string_view version = "0.1.0";
+inline constexpr std::string_view version = "0.2.0";
 
 // Returns the text of `program --version`. `notice`: the notice that a library within it asks for; empty if none does.
 inline std::string version_text(std::string_view program, std::string_view notice) {

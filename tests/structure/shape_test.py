@@ -1,4 +1,5 @@
-"""No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns."""
+"""No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns; one
+version."""
 
 import pathlib
 import re
@@ -10,6 +11,11 @@ LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 LONGEST_LINE = 120
 TEXTS = ("README.md", "ARCHITECTURE.md", "docs")
+VERSIONS = {
+    "CMakeLists.txt": re.compile(r"^project\(znni VERSION ([0-9.]+) ", re.MULTILINE),
+    "server/version.hpp": re.compile(r'^inline constexpr std::string_view version = "([0-9.]+)";$', re.MULTILINE),
+    "client/python/znni/__init__.py": re.compile(r'^__version__ = "([0-9.]+)"$', re.MULTILINE),
+}
 DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|define|undef)\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # A function's closing brace stands where its first line began: at the margin, or two columns in for members.
@@ -48,8 +54,16 @@ def long_lines(path, lines):
             yield f"{path}:{number}: {len(line)} columns; the limit is {LONGEST_LINE}"
 
 
+def version_problems(root):
+    """Yields a problem if programs, packages and the Python client differ in their version, or one has none."""
+    found = {path: pattern.findall((root / path).read_text()) for path, pattern in VERSIONS.items()}
+    if any(each != found["CMakeLists.txt"] or len(each) != 1 for each in found.values()):
+        yield "versions: " + ", ".join(f"{path} {' '.join(each) or 'none'}" for path, each in found.items())
+
+
 def problems(root):
     """Everything the rules forbid."""
+    yield from version_problems(root)
     for path in tree.files(root, TEXTS, (".md",)):
         yield from long_lines(path, (root / path).read_text().split("\n"))
     for path in tree.files(root):

@@ -5,7 +5,7 @@
 how it would be computed. Axes are z, y, x everywhere, extents are in voxels.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 from znni.client import Client
 from znni.compiled import Compiled, compile  # noqa: F401
