@@ -71,7 +71,7 @@ bool CallLog::may_write(const rpc::CallRecord& call) {
     end(key, second);
     second = {now};
   }
-  const bool writes = second.lines < most_refused_lines;
+  const bool writes = second.lines < max_refused_lines;
   ++(writes ? second.lines : second.left_out);
   return writes;
 }

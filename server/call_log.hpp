@@ -14,12 +14,12 @@
 
 namespace znni {
 
-// Writes a line for every call that was served, and for up to most_refused_lines a second of those that were not, by
+// Writes a line for every call that was served, and for up to max_refused_lines a second of those that were not, by
 // method and code; one line counts the others of a second when it is over. Thread safe.
 class CallLog {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
-  static constexpr std::int64_t most_refused_lines = 10;
+  static constexpr std::int64_t max_refused_lines = 10;
 
   // `log` must outlive it.
   explicit CallLog(const Log& log, Clock clock = std::chrono::steady_clock::now);

@@ -13,6 +13,6 @@ std::int64_t raise_descriptor_limit();
 [[nodiscard]] std::int64_t default_connections(std::int64_t descriptors, std::int64_t memory_bytes);
 
 // Returns how many regions of shared memory may be registered: an eighth of the descriptors, 1024 at most.
-[[nodiscard]] std::int64_t most_shared_regions(std::int64_t descriptors);
+[[nodiscard]] std::int64_t max_shared_regions(std::int64_t descriptors);
 
 }  // namespace znni

@@ -169,7 +169,7 @@ struct Log::State {
   }
   State(LogFormat format_of, int descriptor, std::chrono::milliseconds patience)
       : State(
-            format_of, [this](std::string_view line) { writer->write(line); }, most_waiting) {
+            format_of, [this](std::string_view line) { writer->write(line); }, max_waiting) {
     writer = std::make_unique<LineWriter>(descriptor, patience);
   }
   ~State() {

@@ -51,7 +51,7 @@ class Log {
   // Writes to `descriptor`, which stays the caller's; destruction waits for a reader no longer than `patience`.
   Log(LogFormat format, int descriptor, std::chrono::milliseconds patience);
   // Hands complete lines, without newline, to `write`, on the log's thread; up to `waiting` wait for it: for tests.
-  Log(LogFormat format, std::function<void(std::string_view)> write, std::size_t waiting = most_waiting);
+  Log(LogFormat format, std::function<void(std::string_view)> write, std::size_t waiting = max_waiting);
   ~Log();  // writes what is waiting
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -61,7 +61,7 @@ class Log {
   void error(std::string_view message, LogFields fields = {}) const { write(LogLevel::error, message, fields); }
 
  private:
-  static constexpr std::size_t most_waiting = 8192;
+  static constexpr std::size_t max_waiting = 8192;
   struct State;
   void write(LogLevel level, std::string_view message, LogFields fields) const;
   std::unique_ptr<State> state_;

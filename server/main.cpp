@@ -192,12 +192,12 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   rpc::ListenOptions listen;
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
-  listen.most_message_bytes = shares.largest_message;
-  listen.most_receives = shares.receives;
+  listen.max_message_bytes = shares.largest_message;
+  listen.max_receives = shares.receives;
   // Leased from transport: slow clients shall leave room for others.
-  listen.most_unsent_bytes = shares.transport / 8;
-  listen.most_input_bytes = shares.transport / 8;
-  listen.most_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
+  listen.max_unsent_bytes = shares.transport / 8;
+  listen.max_input_bytes = shares.transport / 8;
+  listen.max_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
   listen.server_version = std::string(version);
   listen.offer_shared_memory = options.allow_client_shm;
   listen.http_shares_memory = has_local_http(options);
@@ -206,7 +206,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
                                    listen.client_share, 1.0);
   listen.flows = [&calls](const rpc::CallFlow& flow) { calls.add(flow); };
   listen.warn = [&log](const std::string& line) { log.warning(line); };
-  listen.most_regions = static_cast<std::size_t>(most_shared_regions(raise_descriptor_limit()));
+  listen.max_regions = static_cast<std::size_t>(max_shared_regions(raise_descriptor_limit()));
   listen.model_control = options.explicit_control;
   listen.json_log = options.log_format == LogFormat::json;
   listen.tokens = std::move(security.tokens);

@@ -30,8 +30,8 @@ std::string check_message_size(const std::string& text) {
     return "'" + text + "' is too small, expected at least " + bytes_text(min_request_bytes) +
            ": no request of a patch would fit";
   }
-  if (*bytes <= most_request_bytes) return {};
-  return "'" + text + "' is too large, expected at most " + bytes_text(most_request_bytes) +
+  if (*bytes <= max_request_bytes) return {};
+  return "'" + text + "' is too large, expected at most " + bytes_text(max_request_bytes) +
          "; larger volumes go through the stream znni.v1.Volumes";
 }
 

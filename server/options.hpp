@@ -52,7 +52,7 @@ struct Options {
 // Bounds of --max-request-bytes: a patch of 8^3 voxels and its tensors' names; far below the 2 GiB at which the
 // protocol library ends the process.
 inline constexpr std::int64_t min_request_bytes = std::int64_t{4} << 10;
-inline constexpr std::int64_t most_request_bytes = std::int64_t{1} << 30;
+inline constexpr std::int64_t max_request_bytes = std::int64_t{1} << 30;
 
 // The command line's wish: to run with `options`, or to print `text` and end with `exit_code` (help, version, wrong
 // use).

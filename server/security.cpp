@@ -10,10 +10,10 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_bytes = 1 << 20;
+constexpr std::int64_t max_bytes = 1 << 20;
 
 Result<PemFile> read_pem(const std::filesystem::path& path) {
-  Result<std::string> text = read_file(path.string(), most_bytes);
+  Result<std::string> text = read_file(path.string(), max_bytes);
   if (!text) return text.error();
   if (text->find("-----BEGIN ") != std::string::npos) return PemFile{path.string(), *std::move(text)};
   return Error{ErrorCode::corrupt_file, path.string() + ": found no '-----BEGIN', expected PEM"};
@@ -22,14 +22,14 @@ Result<PemFile> read_pem(const std::filesystem::path& path) {
 // "" for no file.
 Result<std::string> read_token(const std::filesystem::path& path) {
   if (path.empty()) return std::string();
-  Result<std::string> text = read_file(path.string(), most_bytes);
+  Result<std::string> text = read_file(path.string(), max_bytes);
   if (!text) return text;
   while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
   const bool plain = std::all_of(text->begin(), text->end(), [](char c) { return c > ' ' && c < 0x7F; });
-  if (plain && text->size() >= least_token_bytes) return text;
+  if (plain && text->size() >= min_token_bytes) return text;
   return Error{ErrorCode::corrupt_file, path.string() + ": found " + std::to_string(text->size()) +
                                             " bytes, expected a token in one line of at least " +
-                                            std::to_string(least_token_bytes) + " characters without blanks"};
+                                            std::to_string(min_token_bytes) + " characters without blanks"};
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ struct Security {
   std::vector<std::string> warnings;              // of certificates that expire
 };
 
-// Tokens are files of one line, of at least `least_token_bytes`. Errors name the file, of a key that is not that of its
+// Tokens are files of one line, of at least `min_token_bytes`. Errors name the file, of a key that is not that of its
 // certificate as well, and never tell what is in it.
-inline constexpr std::size_t least_token_bytes = 16;
+inline constexpr std::size_t min_token_bytes = 16;
 [[nodiscard]] Result<Security> read_security(const Options& options);
 
 }  // namespace znni

@@ -15,7 +15,7 @@ namespace znni::client {
 namespace {
 
 // Returns the smallest extent that the model takes: the window along axes along which voxels are lost, if it has one.
-Vec3 least_input(const ModelFacts& model) {
+Vec3 min_input(const ModelFacts& model) {
   Vec3 least = model.field_of_view;
   for (int axis = 0; axis < 3; ++axis) {
     if (least[axis] > 1) least[axis] = std::max(least[axis], model.window[axis]);
@@ -44,7 +44,7 @@ Result<void> check_box(const Job& job, Vec3 whole) {
                      "--bbox out, or give --scale and --offset"};
   }
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t rest = (whole[axis] - model.least_extent[axis]) % model.period[axis];
+    const std::int64_t rest = (whole[axis] - model.min_extent[axis]) % model.period[axis];
     if (model.window != Vec3{} || rest <= 0) continue;
     const std::int64_t n = job.input.source.facts.n[axis];
     const std::int64_t below = n - rest;
@@ -65,7 +65,7 @@ Result<void> check_model(const Job& job, Vec3 whole, Vec3 read) {
                                                   std::to_string(job.model.f_in)};
   }
   const std::string what = job.model.window == Vec3{} ? "the field of view" : "the window along an axis,";
-  if (Result<void> fits = check_extent(job, whole, least_input(job.model), what); !fits) return fits;
+  if (Result<void> fits = check_extent(job, whole, min_input(job.model), what); !fits) return fits;
   if (Result<void> fits = check_extent(job, read, job.model.field_of_view, "the field of view"); !fits) return fits;
   return check_box(job, whole);
 }

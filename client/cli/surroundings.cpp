@@ -20,7 +20,7 @@ std::int64_t up_to_period(std::int64_t number, std::int64_t period) { return num
 Span span_along(int axis, const Box& region, std::int64_t n, const ModelFacts& model) {
   const std::int64_t period = model.period[axis];
   const std::int64_t reach = model.field_of_view[axis] - 1;
-  const std::int64_t least = model.least_extent[axis];
+  const std::int64_t least = model.min_extent[axis];
   const std::int64_t first = std::min(region.start[axis], std::max<std::int64_t>(n - least, 0));
   const std::int64_t aligned = first - phase_of(first, period);
   const std::int64_t end = region.stop[axis] + phase_of(n - reach - region.stop[axis], period);

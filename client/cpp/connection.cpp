@@ -75,7 +75,7 @@ void read_surroundings(ModelFacts& facts) {
   read_extent(facts, "padding_after", facts.padding_after, 0);
   read_extent(facts, "input_period", facts.period);
   facts.period = max(facts.period, Vec3::cube(1));
-  read_extent(facts, "least_input", facts.least_extent);
+  read_extent(facts, "least_input", facts.min_extent);
   const auto zscore = facts.properties.find("input_zscore");
   facts.needs_whole = zscore != facts.properties.end() && zscore->second == "volume";
   const auto overlap = facts.properties.find("window_overlap");

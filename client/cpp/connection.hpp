@@ -25,8 +25,8 @@ struct ModelFacts {
   double window_overlap = 0;    // share of a window by which neighbours overlap
   Vec3 padding_before;          // voxels beyond its field of view that an output voxel depends on
   Vec3 padding_after;           // the same behind it
-  Vec3 period = Vec3::cube(1);  // volumes have `least_extent` voxels and multiples of this more
-  Vec3 least_extent = Vec3::cube(1);
+  Vec3 period = Vec3::cube(1);  // volumes have `min_extent` voxels and multiples of this more
+  Vec3 min_extent = Vec3::cube(1);
   bool needs_whole = false;                       // takes mean and deviation of all of a volume before it begins
   std::map<std::string, std::string> properties;  // of the model's metadata
 };

@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t enough_errors = 4;
 // Most rows of one primitive that are predicted. More would tell its error no better, and each is predicted from all
 // the others.
-constexpr std::size_t most_predicted = 256;
+constexpr std::size_t max_predicted = 256;
 // Least error of a correction.
-constexpr double least_error = 0.02;
+constexpr double min_error = 0.02;
 
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0;
@@ -126,11 +126,11 @@ Calibration::Calibration(std::vector<Observation> rows) {
 
 // Returns the rows, or some of them, spread from the shortest to the longest, if they are many.
 Calibration::Rows Calibration::spread(Rows rows) const {
-  if (rows.size() <= most_predicted) return rows;
+  if (rows.size() <= max_predicted) return rows;
   std::stable_sort(rows.begin(), rows.end(),
                    [&](std::size_t a, std::size_t b) { return rows_[a].log_modelled < rows_[b].log_modelled; });
   Rows some;
-  for (std::size_t i = 0; i < most_predicted; ++i) some.push_back(rows[i * rows.size() / most_predicted]);
+  for (std::size_t i = 0; i < max_predicted; ++i) some.push_back(rows[i * rows.size() / max_predicted]);
   return some;
 }
 
@@ -149,7 +149,7 @@ void Calibration::find_errors(const std::vector<Observation>& rows) {
   }
   for (std::size_t level = 0; level < levels; ++level) {
     for (const auto& [whose, values] : errors[level]) {
-      if (values.size() >= enough_errors) errors_[level][whose] = std::max(least_error, ninth_decile(values));
+      if (values.size() >= enough_errors) errors_[level][whose] = std::max(min_error, ninth_decile(values));
     }
   }
   for (const auto& [primitive, own] : all) summarise(primitive, own, nearest);

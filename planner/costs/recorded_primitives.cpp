@@ -21,10 +21,10 @@ namespace znni {
 namespace {
 
 // An interpolation is never taken to be nearer than this.
-constexpr double least_error = 0.02;
+constexpr double min_error = 0.02;
 constexpr std::size_t enough_errors = 4;
 double error_of(const std::vector<double>& errors) {
-  return errors.size() < enough_errors ? 0 : std::max(least_error, ninth_decile(errors));
+  return errors.size() < enough_errors ? 0 : std::max(min_error, ninth_decile(errors));
 }
 
 void append(std::vector<double>& all, const std::vector<double>& more) {
@@ -56,7 +56,7 @@ struct WayRows {
 };
 
 // A time that is nearer to the recorded one is that one.
-constexpr double least_move = 0.001;
+constexpr double min_move = 0.001;
 
 std::vector<ShapedRow> shaped_rows(const std::vector<RecordedRow>& rows) {
   std::vector<ShapedRow> shaped;
@@ -87,7 +87,7 @@ void smooth(std::map<std::string, std::vector<RecordedRow>>& families) {
   for (const auto& [key, rows] : sorted) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       SizedRow& row = rows[i]->shaped.row;
-      row.smoothed = std::abs(std::log((*own)[i] / row.seconds)) > least_move;
+      row.smoothed = std::abs(std::log((*own)[i] / row.seconds)) > min_move;
       if (row.smoothed) row.seconds = (*own)[i];
     }
     ++own;
@@ -160,7 +160,7 @@ class RowTable {
   }
 
   // Returns the least time of all ways; infinite where there is none. In place of describe() it makes no estimates.
-  [[nodiscard]] Seconds least_time(const LayerProblem& problem) const {
+  [[nodiscard]] Seconds min_time(const LayerProblem& problem) const {
     Seconds least = std::numeric_limits<Seconds>::infinity();
     for (const auto& [way, rows] : ways_) {
       if (const std::optional<Answer> known = answer(problem, way)) least = std::min(least, known->point.seconds);
@@ -265,7 +265,7 @@ using MakePrimitive = Primitive (*)(std::string_view name, int version, DeviceKi
 template <std::size_t slot>
 Primitive make_primitive(std::string_view name, int version, DeviceKind device) {
   const auto describe = [](const LayerProblem& problem, const DeviceSpec&) { return slots()[slot]->describe(problem); };
-  const auto least = [](const LayerProblem& problem, const DeviceSpec&) { return slots()[slot]->least_time(problem); };
+  const auto least = [](const LayerProblem& problem, const DeviceSpec&) { return slots()[slot]->min_time(problem); };
   return {name, version, device, describe, &prepare_nothing, least};
 }
 

@@ -5,7 +5,7 @@
 namespace znni {
 namespace {
 
-constexpr double least_repeatability = 0.02;
+constexpr double min_repeatability = 0.02;
 
 // Returns all that tells a record from others.
 std::string key(const TimingRecord& record) {
@@ -55,7 +55,7 @@ double repeatability(const TimingRecord& record) {
   std::vector<Seconds> samples = record.samples;
   std::sort(samples.begin(), samples.end());
   const double spread = samples[samples.size() / 2] / mean - 1;
-  return std::max({least_repeatability, spread, record.waited});
+  return std::max({min_repeatability, spread, record.waited});
 }
 
 }  // namespace znni

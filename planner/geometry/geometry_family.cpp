@@ -251,7 +251,7 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
   }
   if (like.streamed) {
     common.read_begin.z = family.before_.z = family.reach_.fov.z - 1;
-    const std::int64_t rest = least_extent(family.network_).z % common.period.z;
+    const std::int64_t rest = min_extent(family.network_).z % common.period.z;
     common.lead = rest == 0 ? 0 : common.period.z - rest;
   }
   return family;

@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_slabs = std::int64_t{1} << 16;
+constexpr std::int64_t max_slabs = std::int64_t{1} << 16;
 
 Error no_slabs(const std::string& why) { return refused("the head cannot run in slabs: " + why); }
 
@@ -44,8 +44,8 @@ Result<Head> make_head(const Network& network, const Geometry& whole) {
   if (slab < 1 || slab >= planes) {
     return no_slabs("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
   }
-  if (div_up(planes, slab) > most_slabs) {
-    return no_slabs(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
+  if (div_up(planes, slab) > max_slabs) {
+    return no_slabs(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(max_slabs));
   }
   head.input = tensor_shape(whole, 0);
   head.input.n.z -= head.step * (planes - slab);

@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_passes = std::int64_t{1} << 16;
+constexpr std::int64_t max_passes = std::int64_t{1} << 16;
 
 using Fragments3 = std::array<AxisFragments, 3>;
 
@@ -67,10 +67,9 @@ Result<void> check_count(const Vec3& windows, const std::vector<PoolingMode>& mo
   for (const PoolingMode& mode : modes) {
     if (mode.holds()) count = mul(count, voxels(mode.groups));
   }
-  if (count <= most_passes) return {};
+  if (count <= max_passes) return {};
   return Error{ErrorCode::unsupported, "the poolings need " + std::to_string(count) + " passes per patch, " +
-                                           to_string(windows) + " windows; the limit is " +
-                                           std::to_string(most_passes)};
+                                           to_string(windows) + " windows; the limit is " + std::to_string(max_passes)};
 }
 
 Result<std::vector<Held>> held_poolings(const Network& network, const std::vector<PoolingMode>& modes) {

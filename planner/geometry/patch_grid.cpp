@@ -91,17 +91,17 @@ struct Columns {
   }
 };
 
-// The largest band of no more than `most_planes` that fills its last step.
-std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
-  ensure(most_planes >= 1, "at least one plane may wait");
-  if (columns.alone() || columns.axis != 0 || most_planes >= columns.all.dense.z) return columns.all.dense.z;
+// The largest band of no more than `max_planes` that fills its last step.
+std::int64_t band_planes(const Columns& columns, std::int64_t max_planes) {
+  ensure(max_planes >= 1, "at least one plane may wait");
+  if (columns.alone() || columns.axis != 0 || max_planes >= columns.all.dense.z) return columns.all.dense.z;
   const std::int64_t part = columns.all.part.z;
-  const std::int64_t filled = add(most_planes, columns.before) / part * part - columns.before;
+  const std::int64_t filled = add(max_planes, columns.before) / part * part - columns.before;
   const bool fits = filled >= 1 && filled % columns.period == 0;
-  return std::max(fits ? filled : most_planes / columns.period * columns.period, columns.period);
+  return std::max(fits ? filled : max_planes / columns.period * columns.period, columns.period);
 }
 
-Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   const int axis = geometry.choice.axis;
   fov = exchanged(fov, axis);
   Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov, geometry.period),
@@ -110,7 +110,7 @@ Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64
                   geometry.period.z,
                   axis,
                   geometry.turns};
-  columns.band = band_planes(columns, most_planes);
+  columns.band = band_planes(columns, max_planes);
   const bool ends_with_a_step = (columns.band + columns.before) % columns.all.part.z == 0;
   columns.to_and_fro = axis == 0 && columns.in_a_row() > 1 && sockets == 1 && ends_with_a_step;
   return columns;
@@ -223,37 +223,37 @@ std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
   return voxels(extents(volume, patch_input, fov, period).count);
 }
 
-PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   if (!geometry.choice.streamed) return make_patch_grid(volume, geometry.patch_input, fov, geometry.period);
-  return make_stream_grid(make_columns(volume, geometry, fov, most_planes, sockets));
+  return make_stream_grid(make_columns(volume, geometry, fov, max_planes, sockets));
 }
 
-std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov, geometry.period);
-  return make_columns(volume, geometry, fov, most_planes, sockets).all_steps();
+  return make_columns(volume, geometry, fov, max_planes, sockets).all_steps();
 }
 
-std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
-  const std::int64_t batches = div_up(patch_count(volume, geometry, fov, most_planes, sockets), geometry.choice.S);
+std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
+  const std::int64_t batches = div_up(patch_count(volume, geometry, fov, max_planes, sockets), geometry.choice.S);
   if (!geometry.choice.streamed || sockets == 1) return div_up(batches, sockets);
-  const std::int64_t columns = make_columns(volume, geometry, fov, most_planes, sockets).in_a_row();
+  const std::int64_t columns = make_columns(volume, geometry, fov, max_planes, sockets).in_a_row();
   return mul(batches / columns, div_up(columns, sockets));
 }
 
-std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   if (!geometry.choice.streamed) return 0;
-  const Columns columns = make_columns(volume, geometry, fov, most_planes, sockets);
+  const Columns columns = make_columns(volume, geometry, fov, max_planes, sockets);
   const Vec3 count = columns.all.count;
   const std::int64_t bands = columns.bands();
   const std::int64_t rows = mul(mul(columns.turns, bands), mul(count.y, count.x)) / columns.in_a_row();
   return mul(rows, div_up(columns.in_a_row(), sockets)) - (columns.to_and_fro ? bands - 1 : 0);
 }
 
-std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes) {
   const int axis = geometry.choice.axis;
   const std::int64_t part = geometry.patch_output[axis];
   if (!geometry.choice.streamed || axis != 0) return part;
-  const Columns columns = make_columns(volume, geometry, fov, most_planes, 1);
+  const Columns columns = make_columns(volume, geometry, fov, max_planes, 1);
   return columns.alone() ? part : columns.band;
 }
 
@@ -267,14 +267,14 @@ std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov) {
   return std::min(count.z, div_up(add(latest, S), in_a_row));
 }
 
-std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   if (!geometry.choice.streamed) {
     const Vec3 count = extents(volume, geometry.patch_input, fov, geometry.period).count;
     const std::int64_t more_rows = div_up(geometry.choice.S - 1, mul(count.y, count.x));
     return std::min(volume.z, add(geometry.patch_input.z, mul(more_rows, geometry.patch_output.z)));
   }
   if (geometry.choice.axis != 0) return std::min(volume.z, geometry.patch_input[geometry.choice.axis]);
-  const Columns columns = make_columns(volume, geometry, fov, most_planes, sockets);
+  const Columns columns = make_columns(volume, geometry, fov, max_planes, sockets);
   const std::int64_t part = columns.all.part.z;
   if (columns.alone()) return std::min(volume.z, part);
   const std::int64_t begun = mul(columns.steps(columns.band), part);
@@ -283,16 +283,16 @@ std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
   return std::min(volume.z, columns.to_and_fro && columns.bands() > 1 ? std::max(begun, gone_on) : begun);
 }
 
-std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes) {
   if (!geometry.choice.streamed) {
     Geometry all = geometry;
     all.choice.S *= 3;
-    return input_planes(volume, all, fov, most_planes);
+    return input_planes(volume, all, fov, max_planes);
   }
   const int axis = geometry.choice.axis;  // where the volume's z is
   const std::int64_t next = mul(2, geometry.patch_output[axis]);
   const std::int64_t more = axis == 0 ? fov.z - 1 + next : next;
-  return std::min(volume.z, add(input_planes(volume, geometry, fov, most_planes), more));
+  return std::min(volume.z, add(input_planes(volume, geometry, fov, max_planes), more));
 }
 
 }  // namespace znni

@@ -56,35 +56,34 @@ struct PatchGrid {
 // Number of patches alone; saturates.
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
-// The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where there are
+// The same for the patches of `geometry`, streamed or not. `max_planes`: of output that may wait where there are
 // several columns or turns, at least 1. `sockets`: that columns of a row and their turns are dealt out to.
-[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
-                                       std::int64_t most_planes = saturated, int sockets = 1);
+                                       std::int64_t max_planes = saturated, int sockets = 1);
 
 // How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
 // a stream, columns of the same row and their turns are.
-[[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+[[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 
 // How many streams, columns and their turns, it begins one after the other; 0 of patches.
-[[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+[[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 
 // Planes that the largest row has.
-[[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+[[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes);
 
 // Rows that a batch of S patches may belong to; one of those of a stream, which complete a row at a time.
 [[nodiscard]] std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov);
 
 // Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
 // earlier one is ever read again. No more than the volume has.
-[[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+[[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
 // Returns the same where the next S patches are read while S are computed and the S before them are stitched, and where
 // the rung that goes on with what these have not delivered reads all of its input.
-[[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,
-                                              std::int64_t most_planes);
+[[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes);
 
 }  // namespace znni

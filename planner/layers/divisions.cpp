@@ -53,16 +53,16 @@ ConvProblem smallest_part(ConvProblem conv) {
 }
 
 // Returns the least time of `inner` for the parts of one sum.
-Seconds least_sum(const hybrid::SubLayers& parts, const Primitive& inner, const DeviceSpec& gpu) {
-  if (inner.least_time == nullptr) return 0;
-  const auto least = [&](std::int64_t step) { return inner.least_time(parts.problem(step), gpu); };
+Seconds min_sum(const hybrid::SubLayers& parts, const Primitive& inner, const DeviceSpec& gpu) {
+  if (inner.min_time == nullptr) return 0;
+  const auto least = [&](std::int64_t step) { return inner.min_time(parts.problem(step), gpu); };
   if (parts.terms == 1) return least(0);
   const auto middle = static_cast<double>(parts.terms - 2);
   return least(0) + least(parts.terms - 1) + (middle > 0 ? middle * least(1) : 0);
 }
 
 // Slots for copies are needed however parts are computed.
-SpaceBytes least_use(const hybrid::SubLayers& parts) {
+SpaceBytes min_use(const hybrid::SubLayers& parts) {
   const std::int64_t slots = add(mul(hybrid::slots(parts.uploads()), hybrid::slot_bytes(parts.in, {})),
                                  mul(hybrid::slots(parts.sums()), hybrid::slot_bytes(parts.out, {})));
   return {0, slots, slots};
@@ -122,17 +122,17 @@ DivisionSearch::DivisionSearch(const ConvProblem& conv, std::span<const Primitiv
 // is asked when its turn comes.
 void DivisionSearch::add_source(const Primitive& primitive) {
   Source source{&primitive};
-  if (primitive.least_time == nullptr && !takes_parts(source)) return;
+  if (primitive.min_time == nullptr && !takes_parts(source)) return;
   bool computes_parts = false;
   for (std::size_t i = 0; i < divisions_.size(); ++i) {
     const hybrid::SubLayers& parts = divisions_[i];
-    const Seconds least = hybrid::least_divided_time(parts, least_sum(parts, primitive, gpu_), gpu_);
+    const Seconds least = hybrid::min_divided_time(parts, min_sum(parts, primitive, gpu_), gpu_);
     if (!std::isfinite(least)) continue;  // it does not compute these parts
     computes_parts = true;
     if (least >= below_) {
       reason_ = slower();
     } else {
-      candidates_.emplace(Place{least, sources_.size(), i}, Candidate{least_use(parts), false, {}});
+      candidates_.emplace(Place{least, sources_.size(), i}, Candidate{min_use(parts), false, {}});
     }
   }
   if (!computes_parts) keep_reason(source, conv_);
@@ -193,7 +193,7 @@ Result<void> DivisionSearch::add_way(const Place& place, const hybrid::DividedCh
   if (time >= below_) return slower();
   Place own = place;
   own.seconds = std::max(time, place.seconds);  // whatever was said to be the least: no candidate is left behind
-  candidates_.emplace(own, Candidate{least_use(parts), false, choice});
+  candidates_.emplace(own, Candidate{min_use(parts), false, choice});
   return {};
 }
 
@@ -222,9 +222,9 @@ bool DivisionSearch::stopped() {
   return stopped_;
 }
 
-Seconds DivisionSearch::least_seconds() {
+Seconds DivisionSearch::min_seconds() {
   for (auto at = candidates_.begin(); at != candidates_.end();) {
-    const bool known = at->first.way >= 0 || sources_[at->first.source].primitive->least_time != nullptr;
+    const bool known = at->first.way >= 0 || sources_[at->first.source].primitive->min_time != nullptr;
     if (known || stopped()) return at->first.seconds;
     at = describe(at);
   }

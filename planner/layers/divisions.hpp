@@ -58,7 +58,7 @@ class DivisionSearch {
 
   // Returns a lower bound on the time of every division, whatever the memory. Describes no part by a primitive that
   // tells the least itself.
-  [[nodiscard]] Seconds least_seconds();
+  [[nodiscard]] Seconds min_seconds();
 
   // The fastest that takes less than `below` and whose parts fit into the pinned and device memory. Of equals the first
   // of which none of the others needs less: by the order of primitives, of parts from large to small, and of variants.

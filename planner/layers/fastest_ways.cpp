@@ -51,7 +51,7 @@ FastestWays::FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogu
   for (const Primitive* primitive : catalogue.primitives()) {
     if (primitive->device != kind) continue;
     const bool by_formula = kind == DeviceKind::gpu && !costs.has_times_of(*primitive);
-    sources_.push_back({primitive, by_formula && primitive->least_time != nullptr});
+    sources_.push_back({primitive, by_formula && primitive->min_time != nullptr});
   }
 }
 
@@ -62,13 +62,13 @@ const std::vector<LayerWay>& FastestWays::in_formats(const LayerProblem& problem
   return ways_of(problem).within[static_cast<std::size_t>(precision)];
 }
 
-Seconds FastestWays::least_seconds(const LayerProblem& problem) {
+Seconds FastestWays::min_seconds(const LayerProblem& problem) {
   const auto coarsest = static_cast<std::size_t>(coarsest_);
   if (const auto known = known_.find(problem); known != known_.end()) return least_of(known->second.within[coarsest]);
   Seconds least = std::numeric_limits<Seconds>::infinity();
   for (const Within& within : quick_ways_of(problem)) least = std::min(least, least_of(within[coarsest]));
   for (const auto& [primitive, slow] : sources_) {
-    if (slow) least = std::min(least, primitive->least_time(problem, spec_));
+    if (slow) least = std::min(least, primitive->min_time(problem, spec_));
   }
   return least;
 }
@@ -97,7 +97,7 @@ FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto& [primitive, slow] = sources_[i];
     // In float32 all formats are planar, so a slower primitive offers nothing.
-    const bool too_slow = slow && coarsest_ == Precision::fp32 && primitive->least_time(problem, spec_) > fastest;
+    const bool too_slow = slow && coarsest_ == Precision::fp32 && primitive->min_time(problem, spec_) > fastest;
     if (slow && !too_slow) all[i] = described(problem, *primitive);
     for (std::size_t at = 0; at < precisions; ++at) {
       for (const LayerWay& way : all[i][at]) keep_if_fastest(way, ways.within[at]);

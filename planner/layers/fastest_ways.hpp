@@ -37,7 +37,7 @@ class FastestWays {
 
   // Returns a lower bound on their time; infinite if there is none. Describes by no primitive that tells the least
   // itself.
-  [[nodiscard]] Seconds least_seconds(const LayerProblem& problem);
+  [[nodiscard]] Seconds min_seconds(const LayerProblem& problem);
 
  private:
   struct Source {

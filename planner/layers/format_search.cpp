@@ -13,7 +13,7 @@
 namespace znni {
 namespace {
 
-constexpr std::size_t most_states = 729;  // three formats of six values
+constexpr std::size_t max_states = 729;  // three formats of six values
 
 // `way` and the reorder behind it.
 Step with_reorder(Step way, const Step& reorder) {
@@ -51,7 +51,7 @@ FormatSearch::Unit FormatSearch::unit_of(int node) const {
   return {node, node, problem_on(kind, network, geometry, node), problem_on(kind, network, geometry, node, true)};
 }
 
-std::vector<std::size_t> FormatSearch::most_operations_first() const {
+std::vector<std::size_t> FormatSearch::max_operations_first() const {
   std::vector<std::pair<double, std::size_t>> order;
   for (const Unit& unit : units_) order.emplace_back(-direct_flops(unit.problem), order.size());
   std::sort(order.begin(), order.end());
@@ -61,14 +61,14 @@ std::vector<std::size_t> FormatSearch::most_operations_first() const {
 }
 
 Seconds FormatSearch::least_of(const Unit& unit) {
-  const Seconds least = ways_.least_seconds(unit.problem);
+  const Seconds least = ways_.min_seconds(unit.problem);
   const bool same = edge_formats(problem_.precision).size() == 1 || unit.problem == unit.reordered;
-  return same ? least : std::min(least, ways_.least_seconds(unit.reordered));
+  return same ? least : std::min(least, ways_.min_seconds(unit.reordered));
 }
 
 Result<Seconds> FormatSearch::least(const std::function<bool(Seconds)>& enough) {
   constexpr double rounding = 1 - 1e-12;  // of sums in another order
-  const std::vector<std::size_t> order = most_operations_first();
+  const std::vector<std::size_t> order = max_operations_first();
   Seconds rest = 0;  // of layers that are not described, at least
   for (const std::size_t unit : order) {
     const Seconds least = least_of(units_[unit]);
@@ -164,7 +164,7 @@ void FormatSearch::extend(const Unit& unit, const States& from, const std::vecto
 // the search always comes to an end.
 void FormatSearch::keep_fastest(States& states) const {
   States::node_type planar = states.extract(Formats(problem_.network.nodes.size() + 1));
-  while (states.size() > most_states) {
+  while (states.size() > max_states) {
     states.erase(std::max_element(states.begin(), states.end(),
                                   [](const auto& a, const auto& b) { return a.second.seconds < b.second.seconds; }));
   }

@@ -75,7 +75,7 @@ class FormatSearch {
 
   [[nodiscard]] Unit unit_of(int node) const;
   [[nodiscard]] Seconds least_of(const Unit& unit);
-  [[nodiscard]] std::vector<std::size_t> most_operations_first() const;
+  [[nodiscard]] std::vector<std::size_t> max_operations_first() const;
   const std::vector<Option>& options_of(std::size_t unit);
   [[nodiscard]] std::vector<Option> input_options();
   void add_options(const LayerProblem& problem, const LayerWay& way, bool reordered, std::vector<Option>& options);

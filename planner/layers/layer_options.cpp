@@ -131,8 +131,8 @@ const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vec
   return entry.options;
 }
 
-Seconds OptionTable::least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                   const Primitive* only, Vec3 around) {
+Seconds OptionTable::min_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses, const Primitive* only,
+                                 Vec3 around) {
   return entry_of({problem, uses, only, around}).least;
 }
 

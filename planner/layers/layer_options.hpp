@@ -62,8 +62,8 @@ class OptionTable {
 
   // Returns a lower bound on the time of every way to compute the problem; infinite if there is none. Describes by no
   // primitive that outlines what it offers. Arguments are those of get().
-  [[nodiscard]] Seconds least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                      const Primitive* only = nullptr, Vec3 around = {});
+  [[nodiscard]] Seconds min_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                    const Primitive* only = nullptr, Vec3 around = {});
 
   // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
   [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;

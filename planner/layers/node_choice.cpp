@@ -81,7 +81,7 @@ class Combiner {
   std::map<State, Front> start() {
     std::map<State, Front> states;
     Label begin;
-    begin.peak = options_.least_transient;
+    begin.peak = options_.min_transient;
     begin.persistent = options_.kernels;
     Label as_it_arrives = begin;
     add_history(as_it_arrives, 0, planar);

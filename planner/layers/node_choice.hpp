@@ -43,11 +43,11 @@ struct ChoiceLimits {
 // The options of one geometry's nodes and what follows from them without combining.
 struct GeometryOptions {
   std::vector<const LayerOptions*> nodes;
-  Seconds least_seconds = 0;          // no combination runs a patch faster
-  std::int64_t least_persistent = 0;  // or keeps less
-  std::int64_t least_transient = 0;   // or needs less at its worst moment, histories aside
-  std::int64_t least_histories = 0;   // or keeps less from step to step
-  std::int64_t kernels = 0;           // every one keeps so much beside what its primitives keep
+  Seconds min_seconds = 0;          // no combination runs a patch faster
+  std::int64_t min_persistent = 0;  // or keeps less
+  std::int64_t min_transient = 0;   // or needs less at its worst moment, histories aside
+  std::int64_t min_histories = 0;   // or keeps less from step to step
+  std::int64_t kernels = 0;         // every one keeps so much beside what its primitives keep
 };
 
 struct NodePick {

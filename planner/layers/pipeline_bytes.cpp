@@ -86,7 +86,7 @@ std::int64_t LeastBytes::tensor(int value, std::int64_t group, std::int64_t S) c
 
 SpaceBytes LeastBytes::on_host(int theta, int until) const {
   const auto value = [&](int number) { return planar_bytes(geometry_.values[static_cast<std::size_t>(number)]); };
-  const auto most_between = [&](int first, int last) {
+  const auto max_between = [&](int first, int last) {
     std::int64_t most = 0;
     for (int number = first + 1; number < last; ++number) most = std::max(most, tensor(number));
     return most;
@@ -94,7 +94,7 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   const bool has_host_ram = until > theta;
   const bool has_tail = until < nodes();
   SpaceBytes use;
-  use.host = add(kept(0, until), add(most_between(0, theta), most_between(theta, until)));
+  use.host = add(kept(0, until), add(max_between(0, theta), max_between(theta, until)));
   if (theta > 0) use.host = add(use.host, tensor(0));
   std::int64_t& between = has_host_ram ? use.host : use.pinned;
   between = add(between, mul(2, has_host_ram ? tensor(theta) : value(theta)));

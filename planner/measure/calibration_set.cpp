@@ -12,7 +12,7 @@ constexpr Vec3 ones = Vec3::cube(1);
 // Operations of the textbook algorithm that one thread gets in a small task; a large one has four times as many.
 constexpr double small_flops = 1e9;
 constexpr double growth = 4;
-constexpr std::int64_t least_output = 6;
+constexpr std::int64_t min_output = 6;
 constexpr std::int64_t fragments = 4;
 // Bytes of the tensors of a small task, per thread.
 constexpr double small_bytes = 1.6e7;
@@ -22,7 +22,7 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
                          double bytes) {
   const double by_work = flops / (2.0 * static_cast<double>(S * f * f_out * k * k * k));
   const double by_bytes = bytes / (4.0 * static_cast<double>(S * (f + f_out)));
-  const auto edge = std::max(least_output, static_cast<std::int64_t>(std::cbrt(std::min(by_work, by_bytes))));
+  const auto edge = std::max(min_output, static_cast<std::int64_t>(std::cbrt(std::min(by_work, by_bytes))));
   const Vec3 n = Vec3::cube(edge + k - 1);
   return ConvProblem{{S, f, n}, f_out, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}, false};
 }
@@ -30,7 +30,7 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
 // An odd extent: what fragments of a pooling by two take.
 Shape5 cubes_of(std::int64_t f, double bytes) {
   const auto edge = static_cast<std::int64_t>(std::cbrt(bytes / 4 / static_cast<double>(f)));
-  return {1, f, Vec3::cube(std::max<std::int64_t>(least_output, edge) / 2 * 2 + 1)};
+  return {1, f, Vec3::cube(std::max<std::int64_t>(min_output, edge) / 2 * 2 + 1)};
 }
 
 PoolProblem pooling(const Shape5& in, PoolMode mode) {

@@ -98,7 +98,7 @@ class Drawer {
   }
 
   void add(const std::optional<FoundRung>& found, std::vector<Plan>& plans) {
-    if (!found || first_output(network_, *found) > draw_.most_seconds) return;
+    if (!found || first_output(network_, *found) > draw_.max_seconds) return;
     Plan plan = rung_plan(network_, spec_, catalogue_, options_, *found);
     const auto same = [&](const Plan& other) { return other.ladder == plan.ladder; };
     if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));

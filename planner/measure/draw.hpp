@@ -13,7 +13,7 @@ namespace znni {
 struct DrawOptions {
   std::size_t count = 40;
   std::uint64_t seed = 1;
-  Seconds most_seconds = 60;  // a patch may be predicted to take, or all of a stream's steps until output comes
+  Seconds max_seconds = 60;  // a patch may be predicted to take, or all of a stream's steps until output comes
 };
 
 // Plans of one rung each, no two the same, within options.memory_limit: any geometry, any primitive for any node, any

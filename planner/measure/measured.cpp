@@ -17,7 +17,7 @@ enum Words { preparing, running, sampled, threads, failing, broken };
 }  // namespace told
 
 constexpr Seconds no_limit = 0;
-constexpr Seconds least_patience = 5;
+constexpr Seconds min_patience = 5;
 // A run that is under way when time is up may end in so many seconds.
 constexpr Seconds grace = 10;
 
@@ -101,7 +101,7 @@ struct Measurer::Trial {
   }
   // Returns the time that a run may take before it is given up.
   [[nodiscard]] Seconds patience(Seconds best) const {
-    return least_patience + (std::isfinite(best) ? 10 * best : 100 * way->expected);
+    return min_patience + (std::isfinite(best) ? 10 * best : 100 * way->expected);
   }
 };
 
@@ -251,10 +251,10 @@ bool Measurer::is_over(const Trial& trial, Seconds best) const {
   const auto count = static_cast<int>(trial.samples.size());
   if (count == 0) return false;
   const Seconds mean = trial.mean();
-  if (count >= options_.least_samples && mean > options_.drop_ratio * best) return true;
+  if (count >= options_.min_samples && mean > options_.drop_ratio * best) return true;
   if (count >= 2 && mean >= options_.long_run) return true;
   const Seconds sum = std::accumulate(trial.samples.begin(), trial.samples.end(), Seconds{0});
-  return count >= options_.most_samples || (count >= 3 && sum >= options_.enough);
+  return count >= options_.max_samples || (count >= 3 && sum >= options_.enough);
 }
 
 // Runs the trials in a child process, and, if a way has ended it, the ways that are left in the next one.

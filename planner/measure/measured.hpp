@@ -23,8 +23,8 @@ struct MeasureOptions {
   std::int64_t memory_limit = 0;  // bytes a measured layer may hold: the smaller of --mem and what there is
   Seconds enough = 0.5;           // of samples of one way, once there are three
   Seconds long_run = 3.0;         // a run this long is a sample from the first; two of them do
-  int most_samples = 9;
-  int least_samples = 1;       // of a way before it is given up for being slower
+  int max_samples = 9;
+  int min_samples = 1;         // of a way before it is given up for being slower
   double drop_ratio = 1.5;     // a way this much slower than the best so far is not run again
   std::function<bool()> stop;  // polled between runs; true ends the measuring like time that is up
   // Measures in a child process with a cap on its memory, killed when stopped or when a run does not end: a fault of a

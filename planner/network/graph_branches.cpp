@@ -8,9 +8,9 @@ namespace znni {
 namespace {
 
 // Of one block of images: with as many or fewer, products with zeros take no time of their own, measured with 16 lanes.
-constexpr std::int64_t most_images_of_heads = 16;
+constexpr std::int64_t max_images_of_heads = 16;
 // Each pair of branches is looked at, once per pair that is joined.
-constexpr std::size_t most_branches = 16;
+constexpr std::size_t max_branches = 16;
 
 // Returns the node's convolution if it has no groups; else nullptr.
 const Convolution* find_convolution(const Network& network, int node) {
@@ -116,7 +116,7 @@ bool can_join(const Network& network, int node, const Branch& a, const Branch& b
     return last.activation.kind == ActivationKind::none;
   }
   const bool worth_it = find_convolution(network, a.first)->k != Vec3::cube(1);
-  return worth_it && last.k == Vec3::cube(1) && last.f_out + other.f_out <= most_images_of_heads;
+  return worth_it && last.k == Vec3::cube(1) && last.f_out + other.f_out <= max_images_of_heads;
 }
 
 // Two branches, and the place of the second among the inputs of the node where they meet.
@@ -129,7 +129,7 @@ struct Meeting {
 std::optional<Meeting> find_meeting(const Network& network, int node) {
   const bool added = std::holds_alternative<Add>(network.nodes[index(node)].operation);
   const std::vector<int>& inputs = network.nodes[index(node)].inputs;
-  if (inputs.size() > most_branches) return {};
+  if (inputs.size() > max_branches) return {};
   std::vector<std::optional<Branch>> branches;
   for (const int input : inputs) branches.push_back(branch_of(network, input));
   for (std::size_t a = 0; a < branches.size(); ++a) {
@@ -157,7 +157,7 @@ void take_input(LoadedNetwork& loaded, int node, std::size_t input) {
 // Whether zeros for images that stand beside those of `value` cost the node no more than reading them.
 bool takes_zeros(const Network& network, int node, int value) {
   const Convolution* conv = find_convolution(network, node);
-  if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > most_images_of_heads) return false;
+  if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > max_images_of_heads) return false;
   const std::vector<int>& inputs = network.nodes[index(node)].inputs;
   return inputs.size() == 1 || inputs.back() != value;
 }
@@ -183,7 +183,7 @@ int find_sibling(const Network& network, int node) {
   // Twice as many, and what is saved is spent: docs/benchmarks/2026-11-22.md.
   const std::int64_t most = images(network)[index(source)];
   const std::vector<int> readers = readers_of(network, source);
-  if (readers.size() > most_branches) return -1;
+  if (readers.size() > max_branches) return -1;
   for (const int other : readers) {
     if (other <= node || !are_alike(network.nodes[index(node)], network.nodes[index(other)])) continue;
     if (conv->f_out + find_convolution(network, other)->f_out > most) continue;  // they are read once at least

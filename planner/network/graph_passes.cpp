@@ -64,7 +64,7 @@ bool join_crops(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-constexpr std::int64_t most_joined_factor = 1 << 12;
+constexpr std::int64_t max_joined_factor = 1 << 12;
 
 const Upsample* nearest_of(const Node& node) {
   const auto* up = std::get_if<Upsample>(&node.operation);
@@ -77,7 +77,7 @@ bool join_upsamplings(LoadedNetwork& loaded, int node) {
   const Node* producer = exclusive_producer(loaded.network, node);
   if (producer == nullptr || nearest_of(*producer) == nullptr || producer->outside != Border{}) return false;
   const Vec3 factor = nearest_of(own)->factor * nearest_of(*producer)->factor;
-  if (!covers(Vec3::cube(most_joined_factor), factor)) return false;
+  if (!covers(Vec3::cube(max_joined_factor), factor)) return false;
   std::get<Upsample>(own.operation).factor = factor;
   remove_node(loaded, own.inputs.front() - 1);
   return true;

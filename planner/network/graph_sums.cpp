@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 // Each pair of them is looked at, once per pair that is joined.
-constexpr std::size_t most_addends = 16;
+constexpr std::size_t max_addends = 16;
 
 // What an input of an Add is of the tensor it comes from.
 struct Addend {
@@ -118,7 +118,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_pair(const Network& netw
 bool join_addends(LoadedNetwork& loaded, int node) {
   Node& sum = loaded.network.nodes[index(node)];
   const auto* add = std::get_if<Add>(&sum.operation);
-  if (add == nullptr || sum.inputs.size() > most_addends) return false;
+  if (add == nullptr || sum.inputs.size() > max_addends) return false;
   std::vector<Addend> addends;
   for (const int input : sum.inputs) addends.push_back(addend_of(loaded.network, input));
   const auto pair = find_pair(loaded.network, addends);

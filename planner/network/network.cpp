@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
 // Far beyond any net of use; keeps all arithmetic on extents from overflowing.
-constexpr std::int64_t most_reach = std::int64_t{1} << 20;
-constexpr std::int64_t most_stride = std::int64_t{1} << 12;
-constexpr std::int64_t most_images = std::int64_t{1} << 24;
-constexpr std::int64_t most_parameters = std::int64_t{1} << 58;
+constexpr std::int64_t max_reach = std::int64_t{1} << 20;
+constexpr std::int64_t max_stride = std::int64_t{1} << 12;
+constexpr std::int64_t max_images = std::int64_t{1} << 24;
+constexpr std::int64_t max_parameters = std::int64_t{1} << 58;
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
@@ -50,7 +50,7 @@ std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
 // At least `least` along each axis, and no more along those that the rank lacks.
 Result<void> check_within(std::string_view name, Vec3 value, std::int64_t least, int spatial_rank) {
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t most = axis < 3 - spatial_rank ? least : most_reach;
+    const std::int64_t most = axis < 3 - spatial_rank ? least : max_reach;
     if (value[axis] >= least && value[axis] <= most) continue;
     return invalid(std::string(name) + "." + axis_names[index(axis)] + " = " + std::to_string(value[axis]) +
                    " is not in [" + std::to_string(least) + ", " + std::to_string(most) + "]");
@@ -68,7 +68,7 @@ Result<void> check_activation(Activation activation) {
 }
 
 Result<void> check_convolution(const Convolution& conv, int spatial_rank) {
-  if (conv.f_out < 1 || conv.f_out > most_images) {
+  if (conv.f_out < 1 || conv.f_out > max_images) {
     return invalid("f_out = " + std::to_string(conv.f_out) + " is not in [1, 2^24]");
   }
   if (conv.groups < 1) return invalid("groups = " + std::to_string(conv.groups) + " is below 1");
@@ -97,7 +97,7 @@ Result<void> check_border(std::string_view name, const Border& border, int spati
 
 // Voxels that a node leaves out of the volume count below 0.
 Result<void> check_beyond(const Border& beyond, int spatial_rank) {
-  if (!covers(min(beyond.begin, beyond.end), Vec3::cube(-most_reach))) return invalid("beyond is below -2^20");
+  if (!covers(min(beyond.begin, beyond.end), Vec3::cube(-max_reach))) return invalid("beyond is below -2^20");
   return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
 }
 
@@ -229,13 +229,13 @@ Result<void> check_groups(const Norm& norm, std::int64_t f) {
 
 Result<void> check_limits(const Walk& walk) {
   const Reach& reach = walk.reach.back();
-  if (!covers(Vec3::cube(most_reach), reach.fov) || !covers(Vec3::cube(most_stride), reach.stride)) {
+  if (!covers(Vec3::cube(max_reach), reach.fov) || !covers(Vec3::cube(max_stride), reach.stride)) {
     return invalid(reach_text(reach) + " is over the limits: field of view 2^20, stride 2^12");
   }
-  if (walk.images.back() > most_images) {
+  if (walk.images.back() > max_images) {
     return invalid("writes " + std::to_string(walk.images.back()) + " images; the limit is 2^24");
   }
-  if (walk.parameters > most_parameters) return invalid("the network has more than 2^58 parameters");
+  if (walk.parameters > max_parameters) return invalid("the network has more than 2^58 parameters");
   return {};
 }
 
@@ -309,7 +309,7 @@ Result<void> check_extents(const Network& network) {
     return invalid("node " + network.nodes[index(dense.front())].name +
                    " is a dense pooling in a network with strides of its own");
   }
-  if (const Vec3 along = period(network); !covers(Vec3::cube(most_stride), along)) {
+  if (const Vec3 along = period(network); !covers(Vec3::cube(max_stride), along)) {
     return invalid("the strides come together every " + to_string(along) + " voxels; the limit is 2^12");
   }
   const Result<Vec3> least = find_least_extent(network);
@@ -322,7 +322,7 @@ Result<void> check(const Network& network) {
   if (network.spatial_rank < 1 || network.spatial_rank > 3) {
     return invalid("spatial rank " + std::to_string(network.spatial_rank) + " is not in [1, 3]");
   }
-  if (network.f_in < 1 || network.f_in > most_images) {
+  if (network.f_in < 1 || network.f_in > max_images) {
     return invalid("f_in = " + std::to_string(network.f_in) + " is not in [1, 2^24]");
   }
   if (network.nodes.empty()) return invalid("the network has no nodes");

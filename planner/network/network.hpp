@@ -192,7 +192,7 @@ struct Reach {
 [[nodiscard]] Vec3 period(const Network& network);
 // Returns the smallest extent of the input, frame included, that leaves no voxel of a value unread; all such extents
 // are periods apart. The field of view if no node has a stride of its own. Requires check().
-[[nodiscard]] Vec3 least_extent(const Network& network);
+[[nodiscard]] Vec3 min_extent(const Network& network);
 // Returns whether a stride is the network's own, so that it has voxels of several sizes.
 [[nodiscard]] bool is_strided(const Network& network);
 // Returns 1 along the axes along which some node pads, else 0. Where padding follows a crop, there is none of it in the

@@ -34,8 +34,8 @@ bool is_exact(const Network& network, const std::vector<Reach>& reach, int axis,
   return network.frame.begin[axis] + network.frame.end[axis] < n;
 }
 
-std::optional<std::int64_t> least_along(const Network& network, const std::vector<Reach>& reach, int axis,
-                                        std::int64_t period) {
+std::optional<std::int64_t> min_along(const Network& network, const std::vector<Reach>& reach, int axis,
+                                      std::int64_t period) {
   std::int64_t least = network.frame.begin[axis] + network.frame.end[axis] + 1;
   for (const Reach& value : reach) least = std::max(least, value.fov[axis]);
   for (std::int64_t n = least; n < least + period; ++n) {
@@ -108,7 +108,7 @@ bool is_dense(const Network& network) {
 Result<void> check_volume(const Network& network, Vec3 volume) {
   if (!is_strided(network)) return {};
   const Vec3 along = period(network);
-  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t rest = (volume[axis] - least[axis]) % along[axis];
     if (rest == 0) continue;
@@ -140,7 +140,7 @@ Result<Vec3> find_least_extent(const Network& network) {
   const Vec3 along = period(network);
   Vec3 least;
   for (int axis = 0; axis < 3; ++axis) {
-    const std::optional<std::int64_t> found = least_along(network, reach, axis, along[axis]);
+    const std::optional<std::int64_t> found = min_along(network, reach, axis, along[axis]);
     if (!found) {
       return Error{ErrorCode::invalid_argument, std::string("no extent of the input along ") +
                                                     axis_names[static_cast<std::size_t>(axis)] +
@@ -151,7 +151,7 @@ Result<Vec3> find_least_extent(const Network& network) {
   return least;
 }
 
-Vec3 least_extent(const Network& network) {
+Vec3 min_extent(const Network& network) {
   const Result<Vec3> least = find_least_extent(network);
   ensure(least.has_value(), "extents fit the strides of a checked network");
   return *least;

@@ -8,7 +8,7 @@ namespace znni {
 // Returns what a node makes of the reaches of its inputs, which are equal. An upsampling's factor divides their stride.
 [[nodiscard]] Reach reach_after(const Operation& operation, Reach in);
 
-// least_extent(); invalid_argument if no extent fits all strides.
+// min_extent(); invalid_argument if no extent fits all strides.
 [[nodiscard]] Result<Vec3> find_least_extent(const Network& network);
 
 }  // namespace znni

@@ -68,7 +68,7 @@ bool outputs_differ_in_stride(const std::vector<NamedTensor>& outputs) {
          }) != outputs.end();
 }
 
-Vec3 least_output_stride(const Network& network) {
+Vec3 min_output_stride(const Network& network) {
   if (network.outputs.empty()) return network.output_stride;
   Vec3 least = network.outputs.front().stride;
   for (const NamedTensor& output : network.outputs) least = min(least, output.stride);

@@ -12,7 +12,7 @@ namespace znni {
 [[nodiscard]] bool outputs_differ_in_stride(const std::vector<NamedTensor>& outputs);
 
 // Returns the smallest stride of an output, axis by axis.
-[[nodiscard]] Vec3 least_output_stride(const Network& network);
+[[nodiscard]] Vec3 min_output_stride(const Network& network);
 
 // Fails unless the last voxels are repeated as often as network.output_stride says, or a multiple of that, and those of
 // each of several outputs as often as it says besides. Requires at least one node, and that nodes and the outputs'

@@ -168,7 +168,7 @@ class Framing {
   // Returns the output's extent: where its voxels are repeated, the last one may stand for fewer than the others.
   [[nodiscard]] Vec3 output_extent(Vec3 written) const {
     const Vec3 volume = windows_.extents.front();
-    const Vec3 stride = least_output_stride(padded_.network);
+    const Vec3 stride = min_output_stride(padded_.network);
     for (int axis = 0; axis < 3; ++axis) {
       const std::int64_t more = written[axis] - volume[axis];
       if (more > 0 && more < stride[axis]) written[axis] = volume[axis];

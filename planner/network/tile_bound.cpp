@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_extent = std::int64_t{1} << 30;  // keeps arithmetic on extents from overflowing
+constexpr std::int64_t max_extent = std::int64_t{1} << 30;  // keeps arithmetic on extents from overflowing
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
@@ -59,7 +59,7 @@ Result<void> check_window(const Network& network) {
                      "them; export the network without its ArgMax"};
   }
   if (network.window == Vec3{}) return {};
-  if (!covers(Vec3::cube(most_extent), network.window)) {
+  if (!covers(Vec3::cube(max_extent), network.window)) {
     return invalid("the window, " + to_string(network.window) + ", is larger than 2^30 along an axis");
   }
   const Vec3 fov = reaches(network).back().fov;

@@ -74,8 +74,8 @@ std::string with_pins(const Pins& pins) {
 Result<Vec3> parse_pinned_patch(std::string_view text) {
   const std::optional<std::int64_t> edge = number(text);
   const Result<Vec3> extents = edge ? Result<Vec3>(Vec3::cube(*edge)) : parse_extents(text);
-  if (extents && covers(*extents, Vec3::cube(1)) && covers(Vec3::cube(most_pinned_extent), *extents)) return *extents;
-  return wrong(text, "input extents Z,Y,X or the edge N of a cube, from 1 to " + std::to_string(most_pinned_extent) +
+  if (extents && covers(*extents, Vec3::cube(1)) && covers(Vec3::cube(max_pinned_extent), *extents)) return *extents;
+  return wrong(text, "input extents Z,Y,X or the edge N of a cube, from 1 to " + std::to_string(max_pinned_extent) +
                          ", such as 88,288,280");
 }
 
@@ -94,8 +94,8 @@ Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text) {
 
 Result<std::int64_t> parse_pinned_batch(std::string_view text) {
   const std::optional<std::int64_t> S = number(text);
-  if (S && *S >= 1 && *S <= most_pinned_S) return *S;
-  return wrong(text, "a number of patches from 1 to " + std::to_string(most_pinned_S) + ", such as 2");
+  if (S && *S >= 1 && *S <= max_pinned_S) return *S;
+  return wrong(text, "a number of patches from 1 to " + std::to_string(max_pinned_S) + ", such as 2");
 }
 
 std::optional<Vec3> pinned_patch(const Pins& pins, int rank) {

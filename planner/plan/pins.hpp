@@ -24,8 +24,8 @@ struct Pins {
   bool operator==(const Pins&) const = default;
 };
 
-inline constexpr std::int64_t most_pinned_extent = std::int64_t{1} << 16;
-inline constexpr std::int64_t most_pinned_S = 4096;
+inline constexpr std::int64_t max_pinned_extent = std::int64_t{1} << 16;
+inline constexpr std::int64_t max_pinned_S = 4096;
 
 // The flags of `planner` that pin the same: "--patch 88,288,280 --modes mpf,mpf --no-stream"; "" where nothing is.
 [[nodiscard]] std::string to_string(const Pins& pins);
@@ -35,12 +35,12 @@ inline constexpr std::int64_t most_pinned_S = 4096;
 [[nodiscard]] std::string patch_flag(Vec3 patch);
 [[nodiscard]] std::string modes_flag(const std::vector<PoolingMode>& modes);
 
-// "Z,Y,X", "ZxYxX", or "N", the edge of a cube. From 1 to most_pinned_extent each.
+// "Z,Y,X", "ZxYxX", or "N", the edge of a cube. From 1 to max_pinned_extent each.
 [[nodiscard]] Result<Vec3> parse_pinned_patch(std::string_view text);
 // "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held), "mpf:2x1x1:anew".
 [[nodiscard]] Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text);
 
-// Reads a batch size from 1 to most_pinned_S.
+// Reads a batch size from 1 to max_pinned_S.
 [[nodiscard]] Result<std::int64_t> parse_pinned_batch(std::string_view text);
 
 // The pinned patch for a net of this rank: a cube is one along the axes that the net has.

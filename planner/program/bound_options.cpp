@@ -7,8 +7,8 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_patches = 100'000'000;
-constexpr std::int64_t most_host_ram_patches = 1'000'000;
+constexpr std::int64_t max_patches = 100'000'000;
+constexpr std::int64_t max_host_ram_patches = 1'000'000;
 
 Error wrong_bound(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
@@ -23,18 +23,18 @@ void add_bound_flags(CLI::App& app, SearchBounds& bounds) {
   app.add_option("--max-extent", bounds.max_extent,
                  "longest edge, in voxels, of the patches that are looked at, 1 to 65536 (default: 1024); example: "
                  "--mem 256G --max-extent 2048")
-      ->check(CLI::Range(std::int64_t{1}, most_pinned_extent));
+      ->check(CLI::Range(std::int64_t{1}, max_pinned_extent));
   app.add_option("--max-S", bounds.max_S,
                  "most patches computed together, 1 to 4096: S is the powers of two up to it (default: 4)")
-      ->check(CLI::Range(std::int64_t{1}, most_pinned_S));
+      ->check(CLI::Range(std::int64_t{1}, max_pinned_S));
   app.add_option("--max-patches", bounds.max_patches,
                  "about how many patches are looked at, of all poolings together, 1 to 100000000 (default: 20000); "
                  "example: --max-patches 100000")
-      ->check(CLI::Range(std::int64_t{1}, most_patches));
+      ->check(CLI::Range(std::int64_t{1}, max_patches));
   app.add_option("--host-ram-patches", bounds.host_ram_patches,
                  "with a GPU: patches that are all looked at with layers through host RAM, 1 to 1000000, with --theta "
                  "four times as many (default: 256); of more, some cubes and some squares of streams (docs/timings.md)")
-      ->check(CLI::Range(std::int64_t{1}, most_host_ram_patches));
+      ->check(CLI::Range(std::int64_t{1}, max_host_ram_patches));
   app.add_flag("--all-extents", bounds.every_extent,
                "every combination of legal extents up to --max-extent; default: some of them (docs/plan.md), since all "
                "take minutes to days; example: --max-extent 64 --all-extents");

@@ -39,7 +39,7 @@ struct Raw {
   RawAnswers answers;
   RawReport report;
   std::vector<std::string> force;
-  std::string most_seconds = "60s";
+  std::string max_seconds = "60s";
   std::string first_plan;
   std::string second_plan;
 };
@@ -142,7 +142,7 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
   draw->add_option("--seed", options.draw.seed, "other seeds give other plans")->capture_default_str();
-  draw->add_option("--most-seconds", raw.most_seconds, "a patch may be predicted to take: 60s, 2m")
+  draw->add_option("--max-seconds,--most-seconds", raw.max_seconds, "longest predicted time of a patch, for example 2m")
       ->capture_default_str();
   add("primitives", "list the primitives of this build", Command::primitives);
   app.require_subcommand(0, 1);
@@ -264,9 +264,9 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
                                                                        : search_limit);
   if (!limit) return limit.error().within("--time-limit");
   options.time_limit = *limit;
-  const Result<Seconds> most = parse_duration(raw.most_seconds);
-  if (!most) return most.error().within("--most-seconds");
-  options.draw.most_seconds = *most;
+  const Result<Seconds> most = parse_duration(raw.max_seconds);
+  if (!most) return most.error().within("--max-seconds");
+  options.draw.max_seconds = *most;
   if (!threads_given) return {};
   if (raw.threads < 1 || raw.threads > 4096) {
     return wrong("--threads " + std::to_string(raw.threads) + ": write a number from 1 to 4096");

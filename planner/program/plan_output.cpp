@@ -26,10 +26,10 @@ void say_bound(const Network& network, const Plan& plan, const Session& session)
   if (session.options.pins.patch) return;
   const SearchOptions defaults;
   const std::optional<std::int64_t>& asked_for = session.options.bounds.max_extent;
-  const std::int64_t max_extent = asked_for.value_or(lifted_bound(network, plan, defaults.most_extent));
-  if (!asked_for && max_extent > defaults.most_extent) {
+  const std::int64_t max_extent = asked_for.value_or(lifted_bound(network, plan, defaults.max_extent));
+  if (!asked_for && max_extent > defaults.max_extent) {
     warn("patches of up to " + std::to_string(max_extent) + " voxels an axis were looked at, not only of " +
-         std::to_string(defaults.most_extent) + ": a longer one is faster");
+         std::to_string(defaults.max_extent) + ": a longer one is faster");
   }
   std::optional<Vec3> volume = session.options.volume;
   if (volume) volume = framed(network, *volume);

@@ -145,7 +145,7 @@ Result<void> check_gpu_primitives(const Session& session) {
 Result<std::vector<RunRecord>> read_measured(const std::vector<std::string>& files) {
   std::vector<RunRecord> runs;
   for (const std::string& file : files) {
-    const Result<std::string> text = read_file(file, most_text_bytes);
+    const Result<std::string> text = read_file(file, max_text_bytes);
     if (!text) return text.error().within("--measured");
     Result<RunRecord> run = parse_run(*text);
     if (!run) return run.error().within("--measured: " + file);
@@ -316,11 +316,11 @@ SearchOptions search_options(const Network& network, const Session& session, Pro
   options.force = session.options.force;
   options.pins = session.options.pins;
   const SearchBounds& bounds = session.options.bounds;
-  options.most_extent = bounds.max_extent.value_or(options.most_extent);
-  options.most_S = bounds.max_S.value_or(options.most_S);
+  options.max_extent = bounds.max_extent.value_or(options.max_extent);
+  options.max_S = bounds.max_S.value_or(options.max_S);
   options.every_extent = bounds.every_extent;
-  options.most_patches = bounds.max_patches.value_or(options.most_patches);
-  options.most_through_host_ram = bounds.host_ram_patches.value_or(options.most_through_host_ram);
+  options.max_patches = bounds.max_patches.value_or(options.max_patches);
+  options.max_through_host_ram = bounds.host_ram_patches.value_or(options.max_through_host_ram);
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   options.lifts_extent = !bounds.max_extent && !bounds.every_extent && !options.pins.patch;
   // Threads of this machine, also if the plan is for another one.
@@ -370,7 +370,7 @@ Result<void> calibrate_here(Session& session) {
     const std::function<bool()> stop = stop_with(progress);
     MeasureOptions measure = measure_options(session, stop);
     measure.skip_ratio = std::numeric_limits<double>::infinity();  // the set has what is worth timing
-    measure.least_samples = 3;  // also of slow ways, whose records correct others: one alone may have been disturbed
+    measure.min_samples = 3;  // also of slow ways, whose records correct others: one alone may have been disturbed
     measure.enough = 0.1;
     measure.long_run = 0.15;
     Measurer measurer(device_opener(session.spec), session.spec, session.timings, measure, record_keeper(session));

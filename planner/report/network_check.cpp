@@ -208,7 +208,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.lost = lost_extent(network) - Vec3::cube(1);
   facts.output_stride = network.output_stride;
   facts.period = period(network);
-  facts.least = least_extent(network) - frame;
+  facts.least = min_extent(network) - frame;
   facts.parameters = weight_bytes(network) / static_cast<std::int64_t>(sizeof(float));
   facts.layers = layers_of(network);
   return facts;

@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-constexpr std::size_t most_patches = 150;
+constexpr std::size_t max_patches = 150;
 constexpr int pipelined_patches = 3;
 
 const ChartAxis rate_axis = {"voxels/s", ChartUnit::number, false};
@@ -52,7 +52,7 @@ std::vector<Spot> fastest(const Network& network, const SearchLog& log) {
                    [](const Candidate* a, const Candidate* b) { return a->voxels_per_second > b->voxels_per_second; });
   std::vector<Spot> spots;
   for (const Candidate* candidate : able) {
-    if (spots.size() == most_patches) break;
+    if (spots.size() == max_patches) break;
     const Result<Geometry> geometry = make_geometry(network, candidate->choice);
     if (!geometry) continue;
     spots.push_back({candidate->voxels_per_second, geometry->patch_input, candidate->memory.total()});

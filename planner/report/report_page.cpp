@@ -16,7 +16,7 @@
 namespace znni {
 namespace {
 
-constexpr std::size_t most_examples = 400;
+constexpr std::size_t max_examples = 400;
 
 using Rows = std::vector<TextRow>;
 
@@ -154,8 +154,8 @@ std::string refusals_html(const Network& network, const SearchLog& log) {
   Rows examples = {{"pass input", "S", "pooling", "why"}};
   for (const Candidate& candidate : log.candidates) {
     if (candidate.refused.empty()) continue;
-    const bool first_of_kind = ++kinds[reason_kind(candidate.refused)] <= most_examples / 8;
-    if (!first_of_kind || examples.size() > most_examples) continue;
+    const bool first_of_kind = ++kinds[reason_kind(candidate.refused)] <= max_examples / 8;
+    if (!first_of_kind || examples.size() > max_examples) continue;
     examples.push_back({to_string(candidate.choice.pass_input), std::to_string(candidate.choice.S),
                         modes_text(candidate.choice.modes), candidate.refused});
   }

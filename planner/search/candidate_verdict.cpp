@@ -19,13 +19,13 @@ GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels, const
   GeometryOptions options;
   options.nodes.assign(geometry.problems.size(), nullptr);
   options.kernels = geometry.choice.axis == 0 ? 0 : kernels;
-  options.least_persistent = options.kernels;
+  options.min_persistent = options.kernels;
   for (std::size_t value = 0; value < geometry.values.size(); ++value) {
     if (std::find(without.begin(), without.end(), value) != without.end()) continue;
     const std::int64_t bytes = value_bytes(geometry, static_cast<int>(value), Format{});
-    options.least_transient = std::max(options.least_transient, bytes);
+    options.min_transient = std::max(options.min_transient, bytes);
     const std::int64_t kept = history_bytes(geometry, static_cast<int>(value), Format{});
-    options.least_histories = add(options.least_histories, round_up(kept, buffer_alignment));
+    options.min_histories = add(options.min_histories, round_up(kept, buffer_alignment));
   }
   return options;
 }
@@ -37,9 +37,9 @@ CandidateVerdict CandidateVerdict::slower(double voxels_per_second) {
 }
 
 CandidateVerdict CandidateVerdict::of_bytes(const GeometryOptions& options, const ChoiceLimits& limits) {
-  const std::int64_t transient = add(options.least_transient, options.least_histories);
-  const std::int64_t sum = add(options.least_persistent, transient);
-  const bool fits = transient <= limits.transient && options.least_persistent <= limits.persistent;
+  const std::int64_t transient = add(options.min_transient, options.min_histories);
+  const std::int64_t sum = add(options.min_persistent, transient);
+  const bool fits = transient <= limits.transient && options.min_persistent <= limits.persistent;
   if (fits && sum <= limits.total) return {};
   CandidateVerdict verdict(Kind::memory);
   verdict.bytes = sum;

@@ -19,14 +19,14 @@ namespace {
 
 using Extents = AxisExtents;
 
-constexpr std::int64_t most_parts = 8;
-constexpr std::size_t most_cubes = 192;
-constexpr std::int64_t least_share = 64;  // patches of one combination of modes
+constexpr std::int64_t max_parts = 8;
+constexpr std::size_t max_cubes = 192;
+constexpr std::int64_t min_share = 64;  // patches of one combination of modes
 constexpr std::int64_t share_in_groups = 128;
 constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
-constexpr std::int64_t most_separate_planes = 8;
-constexpr std::int64_t most_near = 3;  // neighbours of a patch to either side, along each axis
+constexpr std::int64_t max_separate_planes = 8;
+constexpr std::int64_t max_near = 3;  // neighbours of a patch to either side, along each axis
 constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
 
 bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
@@ -38,10 +38,10 @@ std::int64_t plane_step(const Network& network) {
 
 // Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
 // nothing, and hold more of a volume and of its output.
-std::int64_t most_planes(const Network& network, std::int64_t most) {
+std::int64_t max_planes(const Network& network, std::int64_t most) {
   const Reach reach = reaches(network).back();
   const bool separate = reach.fov.z == 1 && plane_step(network) == 1;
-  return separate ? std::min(most, most_separate_planes) : most;
+  return separate ? std::min(most, max_separate_planes) : most;
 }
 
 // Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume. Of a pinned
@@ -51,8 +51,8 @@ Extents legal(const Network& network, const Modes& modes, const SearchOptions& o
   const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
   for (int axis = 0; axis < 3; ++axis) {
     auto& list = extents[static_cast<std::size_t>(axis)];
-    const std::int64_t most = (pinned ? (*pinned)[axis] : options.most_extent) - shift[axis];
-    list = legal_extents(network, modes, axis, axis == 0 && !pinned ? most_planes(network, most) : most);
+    const std::int64_t most = (pinned ? (*pinned)[axis] : options.max_extent) - shift[axis];
+    list = legal_extents(network, modes, axis, axis == 0 && !pinned ? max_planes(network, most) : most);
     if (axis < 3 - network.spatial_rank && !list.empty()) list.resize(1);
     if (pinned) std::erase_if(list, [&](std::int64_t n) { return n != most; });
     if (pinned || !options.volume) continue;
@@ -83,8 +83,8 @@ Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, st
 // Chooses extents for modes in groups, which are many: cubes, and extents that cut a volume.
 std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
   ExtentCombinations combinations;
-  combinations.add_cubes(extents, most_cubes, false);
-  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts / 2));
+  combinations.add_cubes(extents, max_cubes, false);
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, max_parts / 2));
   return combinations.found();
 }
 
@@ -95,11 +95,11 @@ std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& optio
     combinations.add_all(extents);
     return combinations.found();
   }
-  combinations.add_cubes(extents, smallest_S ? most_cubes : most_cubes / 4, smallest_S);
+  combinations.add_cubes(extents, smallest_S ? max_cubes : max_cubes / 4, smallest_S);
   if (!smallest_S) return combinations.found();
-  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, max_parts));
   combinations.add_all(ladder(extents, share / 3));
-  const bool few_planes = std::ssize(extents[0]) <= most_separate_planes;
+  const bool few_planes = std::ssize(extents[0]) <= max_separate_planes;
   if (few_planes) combinations.add_all({extents[0], halved(extents[1]), halved(extents[2])});
   return combinations.found();
 }
@@ -122,7 +122,7 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
 Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents = legal(network, modes, options, shift);
   const Reach reach = reaches(network).back();
-  std::int64_t most = most_planes(network, options.most_extent - reach.fov.z + 1);
+  std::int64_t most = max_planes(network, options.max_extent - reach.fov.z + 1);
   const std::int64_t step = plane_step(network);
   if (options.volume) most = std::min(most, round_up(options.volume->z, step));
   extents[0].clear();
@@ -160,7 +160,7 @@ std::set<Vec3> choose_streams(const Network& network, Extents extents, const Sea
   extents[0] = planes;
   add_squares(extents, combinations);
   if (!options.volume) return combinations.found();
-  Extents cut = cut_volume(extents, *options.volume, reaches(network).back().fov, shift, most_parts / 2);
+  Extents cut = cut_volume(extents, *options.volume, reaches(network).back().fov, shift, max_parts / 2);
   cut[0] = planes;
   combinations.add_all(cut);
   return combinations.found();
@@ -197,21 +197,21 @@ SearchOptions exchanged_options(SearchOptions options, int axis) {
 // A pinned patch may be larger than what is looked at by itself.
 SearchOptions as_far_as_pinned(SearchOptions options) {
   if (const std::optional<Vec3>& patch = options.pins.patch) {
-    options.most_extent = std::max({options.most_extent, patch->z, patch->y, patch->x});
+    options.max_extent = std::max({options.max_extent, patch->z, patch->y, patch->x});
   }
   return options;
 }
 
 // Returns about how many patches of each of so many combinations of modes are looked at: at most 12 % of all.
 std::int64_t share_of(std::int64_t modes, const SearchOptions& options) {
-  const std::int64_t most = std::max(least_share, mul(options.most_patches, 12) / 100);
-  return std::clamp(options.most_patches / std::max<std::int64_t>(1, modes), least_share, most);
+  const std::int64_t most = std::max(min_share, mul(options.max_patches, 12) / 100);
+  return std::clamp(options.max_patches / std::max<std::int64_t>(1, modes), min_share, most);
 }
 
 std::vector<std::int64_t> batches_of(const SearchOptions& options) {
   if (options.pins.S) return {*options.pins.S};
   std::vector<std::int64_t> batches;
-  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
+  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.max_S); S *= 2) batches.push_back(S);
   return batches;
 }
 
@@ -221,7 +221,7 @@ void add_streams_along(int axis, const Network& network, const SearchOptions& op
   const SearchOptions turned_options = exchanged_options(options, axis);
   for (const Modes& modes : modes_of_streams(turned, turned_options)) {
     if (stopped(options)) break;
-    const std::optional<Vec3> shift = patch_shift(turned, modes, options.most_extent);
+    const std::optional<Vec3> shift = patch_shift(turned, modes, options.max_extent);
     if (!shift) continue;
     const Extents extents = stream_extents(turned, modes, turned_options, *shift);
     if (combination_count(extents) == 0) continue;
@@ -248,9 +248,9 @@ std::vector<int> stream_axes(const Network& network, const SearchOptions& option
 SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOptions& asked_for) {
   SearchOptions options = as_far_as_pinned(asked_for);
   const Reach reach = reaches(network).back();
-  options.most_extent = std::max({options.most_extent, reach.fov.z, reach.fov.y, reach.fov.x});
+  options.max_extent = std::max({options.max_extent, reach.fov.z, reach.fov.y, reach.fov.x});
   const Vec3 step = max(reach.stride, period(network));
-  options.most_extent += 2 * std::max({step.z, step.y, step.x});
+  options.max_extent += 2 * std::max({step.z, step.y, step.x});
   options.pins.patch.reset();
   options.volume.reset();
   return options;
@@ -259,7 +259,7 @@ SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOpt
 // Adds the extents that patches, or steps of a stream, of these modes may read along each axis.
 void add_inputs(const Network& network, const Modes& modes, const SearchOptions& options, bool streamed,
                 std::vector<AxisExtents>& families) {
-  std::optional<Vec3> beyond = patch_shift(network, modes, options.most_extent);
+  std::optional<Vec3> beyond = patch_shift(network, modes, options.max_extent);
   if (!beyond) return;
   Extents extents =
       streamed ? stream_extents(network, modes, options, *beyond) : legal(network, modes, options, *beyond);
@@ -292,7 +292,7 @@ std::vector<GeometryChoice> with_extents(const Network& network, const SearchOpt
 std::vector<GeometryChoice> near_streams(const Network& network, const SearchOptions& options,
                                          const GeometryChoice& choice) {
   const Network turned = exchanged(network, choice.axis);
-  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
+  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.max_extent);
   ensure(shift.has_value(), "a choice of legal modes");
   const std::int64_t thickness = 2 * plane_step(turned);
   Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
@@ -309,14 +309,14 @@ std::vector<GeometryChoice> near_streams(const Network& network, const SearchOpt
 
 std::vector<GeometryChoice> near_patches(const Network& network, const SearchOptions& options,
                                          const GeometryChoice& choice) {
-  const std::optional<Vec3> shift = patch_shift(network, choice.modes, options.most_extent);
+  const std::optional<Vec3> shift = patch_shift(network, choice.modes, options.max_extent);
   ensure(shift.has_value(), "a choice of legal modes");
   const Extents all = legal(network, choice.modes, options, *shift);
   Extents near;
   Extents own;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t here = choice.pass_input[static_cast<int>(axis)];
-    near[axis] = around(all[axis], here, most_near);
+    near[axis] = around(all[axis], here, max_near);
     own[axis] = {here};
   }
   ExtentCombinations combinations;
@@ -344,7 +344,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
   for (const int axis : stream_axes(network, options)) add_streams_along(axis, network, options, candidates);
   for (const Modes& modes : all_modes) {
     if (stopped(options)) break;
-    const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
+    const std::optional<Vec3> shift = patch_shift(network, modes, options.max_extent);
     if (!shift) continue;
     const Extents extents = legal(network, modes, options, *shift);
     if (combination_count(extents) == 0) continue;

@@ -22,7 +22,7 @@
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 // A network that is bound to its window has that patch alone (planner/network/tile_bound.hpp).
-// SearchOptions::most_patches: about as many in all, but for at least 64 of each combination of modes; as many again in
+// SearchOptions::max_patches: about as many in all, but for at least 64 of each combination of modes; as many again in
 //   groups, and fewer streams. Each that can have a head in slabs is also made with one.
 // SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
 // Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others. A pinned

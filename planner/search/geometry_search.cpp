@@ -18,7 +18,7 @@ namespace znni {
 namespace {
 
 // Pairs of which every subset is looked at. Nets have one that a primitive computes, their first convolution's.
-constexpr std::size_t most_pairs = 4;
+constexpr std::size_t max_pairs = 4;
 
 // Options of the first node of a pair: the second does all the work.
 const LayerOptions left_to_the_pair = [] {
@@ -178,7 +178,7 @@ GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query
 std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const RungQuery& query) {
   const std::size_t values = apart.geometry.values.size();
   std::vector<std::size_t> between;
-  for (std::size_t node = 0; node + 2 < values && between.size() < most_pairs; ++node) {
+  for (std::size_t node = 0; node + 2 < values && between.size() < max_pairs; ++node) {
     if (pair_problem(network_, apart.geometry, static_cast<int>(node))) between.push_back(node + 1);
   }
   if (between.empty()) return {};
@@ -208,7 +208,7 @@ GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vect
   return look;
 }
 
-std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<GeometryChoice>& candidates) {
+std::optional<std::int64_t> GeometrySearch::min_bytes(const std::vector<GeometryChoice>& candidates) {
   const Families families = families_of(candidates);
   std::optional<std::int64_t> least;
   for (std::size_t number = families.size(); number-- > 0 && !stopped();) {
@@ -255,7 +255,7 @@ Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidat
 }
 
 // Returns the least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
-std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
+std::int64_t GeometrySearch::min_live(const Look& found, std::size_t node) {
   std::int64_t sum = 0;
   for (const int value : found.use->live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
   return sum;
@@ -298,7 +298,7 @@ GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& ord
   for (const std::size_t node : order) {
     if (stopped()) return Verdict(Verdict::Kind::stopped);
     if (found.leaves_out(node + 1)) continue;
-    const Seconds least = least_seconds(node, found);
+    const Seconds least = min_seconds(node, found);
     if (!std::isfinite(least)) return undescribed(node, found);
     found.seconds_per_operation[node] = least / std::max(1.0, direct_flops(found.geometry.problems[node]));
     sum += static_cast<double>(found.geometry.runs[node]) * least;
@@ -317,9 +317,9 @@ const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& fou
   return table_.get(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
-Seconds GeometrySearch::least_seconds(std::size_t node, const Look& found) {
+Seconds GeometrySearch::min_seconds(std::size_t node, const Look& found) {
   const Vec3 around = around_output(found.geometry, static_cast<int>(node));
-  return table_.least_seconds(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
+  return table_.min_seconds(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
 GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look& found) const {
@@ -338,12 +338,12 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
     least.persistent = std::min(least.persistent, option.persistent);
     least.peak = std::min({least.peak, option.peak, option.reordered_peak});
   }
-  found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
-  found.options.least_persistent = add(found.options.least_persistent, least.persistent);
-  found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
+  found.options.min_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
+  found.options.min_persistent = add(found.options.min_persistent, least.persistent);
+  found.options.min_transient = std::max(found.options.min_transient, add(least.peak, min_live(found, node)));
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
-  if (found.options.least_seconds < found.seconds_limit(to_beat)) return {};
-  const Seconds patch = found.options.least_seconds + found.copying;
+  if (found.options.min_seconds < found.seconds_limit(to_beat)) return {};
+  const Seconds patch = found.options.min_seconds + found.copying;
   return Verdict::slower(found.useful / patch);
 }
 

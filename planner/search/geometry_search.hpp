@@ -47,7 +47,7 @@ class GeometrySearch {
 
   // Returns the least persistent + transient bytes of any candidate; nothing if no candidate can be computed at all.
   // The value is meaningless after a stop.
-  std::optional<std::int64_t> least_bytes(const std::vector<GeometryChoice>& candidates);
+  std::optional<std::int64_t> min_bytes(const std::vector<GeometryChoice>& candidates);
 
   // Extents written by the smallest of them; requires one that is legal. Of those it came to before a stop.
   Vec3 smallest_output(const std::vector<GeometryChoice>& candidates);
@@ -84,14 +84,14 @@ class GeometrySearch {
   Verdict time(const std::vector<std::size_t>& order, double to_beat, Look& found);
   Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
   [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
-  [[nodiscard]] Seconds least_seconds(std::size_t node, const Look& found);
+  [[nodiscard]] Seconds min_seconds(std::size_t node, const Look& found);
   [[nodiscard]] Verdict undescribed(std::size_t node, const Look& found) const;
   // The one that must compute it, or nullptr.
   [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
   Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
   void lessen(Look& look, std::optional<std::int64_t>& least);
   [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
-  [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
+  [[nodiscard]] static std::int64_t min_live(const Look& found, std::size_t node);
   static Candidate logged(const GeometryChoice& choice, const Outcome& outcome);
   void learn(const Outcome& outcome);
 

@@ -120,7 +120,7 @@ Error no_candidate(const Network& network, const SearchOptions& options) {
   if (options.pins.patch) return no_patch(network, options);
   return wrong("field of view " + to_string(reaches(network).back().fov) + " of " + network.name +
                with_other_pins(options.pins) + " has no legal input extent up to " +
-               std::to_string(options.most_extent));
+               std::to_string(options.max_extent));
 }
 
 }  // namespace znni

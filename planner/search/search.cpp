@@ -15,28 +15,28 @@
 namespace znni {
 namespace {
 
-constexpr double most_combinations = 2'000'000;
+constexpr double max_combinations = 2'000'000;
 
 // Fails if all extents are too many: they are held in memory, and looked at.
 Result<void> check_extents(const Network& network, const SearchOptions& options) {
-  if (!options.every_extent || options.most_extent < 1) return {};
+  if (!options.every_extent || options.max_extent < 1) return {};
   double count = 0;
   for (const AxisExtents& extents : patch_extents(network, options)) {
     double product = 1;
     for (const auto& along : extents) product *= static_cast<double>(along.size());
     count += product;
   }
-  if (count <= most_combinations) return {};
+  if (count <= max_combinations) return {};
   return Error{ErrorCode::invalid_argument, "--all-extents: " + count_text(count) + " combinations of extents up to " +
-                                                std::to_string(options.most_extent) + "; at most " +
-                                                count_text(most_combinations) +
+                                                std::to_string(options.max_extent) + "; at most " +
+                                                count_text(max_combinations) +
                                                 " are looked at: give a smaller --max-extent"};
 }
 
 // Returns whether the bound on extents may have ended the search: the patch is as long as the bound, or more than half
 // as long while much memory is left, because good extents may lie beyond.
 bool may_be_bounded(const Network& network, const Plan& plan, const SearchOptions& options) {
-  const std::int64_t most = options.most_extent;
+  const std::int64_t most = options.max_extent;
   if (is_tile_bound(network)) return false;
   if (options.volume && covers(Vec3::cube(most), *options.volume)) return false;
   if (!bound_note(network, plan, most, options.volume).empty()) return true;
@@ -75,9 +75,9 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   SearchOptions own = options;
   auto session = std::make_unique<SearchSession>(network, spec, catalogue, costs, own);
   Result<Plan> best = session->first_within(own.memory_limit, log);
-  while (best && options.lifts_extent && own.most_extent < most_lifted_extent && !(own.stop && own.stop()) &&
+  while (best && options.lifts_extent && own.max_extent < max_lifted_extent && !(own.stop && own.stop()) &&
          may_be_bounded(network, *best, own)) {
-    own.most_extent = std::min(2 * own.most_extent, most_lifted_extent);
+    own.max_extent = std::min(2 * own.max_extent, max_lifted_extent);
     SearchLog lifted;
     auto further = std::make_unique<SearchSession>(network, spec, catalogue, costs, own);
     Result<Plan> next = further->first_within(own.memory_limit, log == nullptr ? nullptr : &lifted);

@@ -35,14 +35,13 @@ struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes of host RAM for the whole running plan
   Strategy strategy = Strategy::cpu;
   std::optional<Vec3> volume;  // extents the plan is for, with the network's frame: its border waste counts
-  std::int64_t most_S = 4;
-  std::int64_t most_extent = 1024;    // of a patch, per axis
-  std::int64_t most_patches = 20000;  // about as many are looked at (planner/search/candidates.hpp)
-  std::int64_t most_through_host_ram =
-      256;                                // patches that are all looked at with layers through host RAM; of more some
-  bool lifts_extent = false;              // most_extent is doubled as long as the best patch ends there (search())
-  bool every_extent = false;              // all combinations of legal extents, not some of them where they are many
-  Precision precision = Precision::fp32;  // no layer on a GPU is computed coarser; CPUs compute in float32
+  std::int64_t max_S = 4;
+  std::int64_t max_extent = 1024;           // of a patch, per axis
+  std::int64_t max_patches = 20000;         // about as many are looked at (planner/search/candidates.hpp)
+  std::int64_t max_through_host_ram = 256;  // patches that are all looked at with layers through host RAM; of more some
+  bool lifts_extent = false;                // max_extent is doubled as long as the best patch ends there (search())
+  bool every_extent = false;                // all combinations of legal extents, not some of them where they are many
+  Precision precision = Precision::fp32;    // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
@@ -98,10 +97,10 @@ struct SearchLog {
 [[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
 
 // over_budget, naming the smallest budget that would do, when nothing fits. With options.lifts_extent the search is
-// repeated with most_extent doubled, up to most_lifted_extent, as long as the best patch ends there (bound_note()), or
+// repeated with max_extent doubled, up to max_lifted_extent, as long as the best patch ends there (bound_note()), or
 // is longer than half of it with a tenth of the memory left, and the next plan is faster; `log` is of the search whose
 // plan is returned.
-inline constexpr std::int64_t most_lifted_extent = 65536;
+inline constexpr std::int64_t max_lifted_extent = 65536;
 inline constexpr double worth_lifting = 1.01;  // less gain than that ends it
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                   CostSource& costs, const SearchOptions& options, SearchLog* log = nullptr);

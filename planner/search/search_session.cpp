@@ -15,7 +15,7 @@
 namespace znni {
 namespace {
 
-constexpr int most_looks = 8;
+constexpr int max_looks = 8;
 
 Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
                                                     const std::map<std::string, std::string>& force) {
@@ -107,7 +107,7 @@ std::optional<FoundRung> SearchSession::first_rung(std::vector<Candidate>* log) 
 std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQuery& query,
                                                     std::vector<Candidate>* log) {
   std::optional<FoundRung> found = std::move(first);
-  for (int look = 0; look < most_looks && !geometries_->stopped(); ++look) {
+  for (int look = 0; look < max_looks && !geometries_->stopped(); ++look) {
     const GeometryChoice centre = found->rung.geometry;
     const std::vector<GeometryChoice> near = make_neighbours(network_, options_, centre);
     found = geometries_->best(near, query, log, std::move(found));
@@ -185,7 +185,7 @@ std::optional<Vec3> SearchSession::add_prompt_stream(Plan& plan, std::vector<Geo
 Error SearchSession::refuse() {
   Error stopped_early{ErrorCode::cancelled, "the search was stopped before it found a plan"};
   if (geometries_->stopped()) return stopped_early;
-  const std::optional<std::int64_t> least = geometries_->least_bytes(candidates_);
+  const std::optional<std::int64_t> least = geometries_->min_bytes(candidates_);
   if (geometries_->stopped()) return stopped_early;
   if (!least) {
     return {ErrorCode::unsupported, "no patch of " + network_.name + with_pins(options_.pins) +

@@ -56,18 +56,18 @@ DivisionSearch& DividedWays::divisions_of(int node) {
   return *known;
 }
 
-Seconds DividedWays::least_seconds(int node) {
-  return convolution(node) == nullptr ? copy_seconds(node) : least_divided(node);
+Seconds DividedWays::min_seconds(int node) {
+  return convolution(node) == nullptr ? copy_seconds(node) : min_divided(node);
 }
 
 // Returns what is known, where that was asked for times of at least `below_`, or what all divisions tell.
-Seconds DividedWays::least_divided(int node) {
+Seconds DividedWays::min_divided(int node) {
   const auto known = known_.find(*convolution(node));
   const bool is_known =
       known != known_.end() && (std::isfinite(known->second.seconds) || below_ <= known->second.below);
   if (is_known)
     return known->second.seconds < below_ ? known->second.seconds : std::numeric_limits<Seconds>::infinity();
-  const Seconds least = divisions_of(node).least_seconds();
+  const Seconds least = divisions_of(node).min_seconds();
   if (!(rules_.stop && rules_.stop())) known_[*convolution(node)] = {least, below_};
   return least;
 }

@@ -33,7 +33,7 @@ class DividedWays {
   // Returns a lower bound on every division of the node: its tensors pass the link and the host's threads once each.
   [[nodiscard]] Seconds copy_seconds(int node);
   // Returns a lower bound, never less than copy_seconds(), by what is known of its divisions without asking a library.
-  [[nodiscard]] Seconds least_seconds(int node);
+  [[nodiscard]] Seconds min_seconds(int node);
 
   // The fastest that takes less than `below` and whose parts fit into `budget`'s pinned and device memory; after a stop
   // of those that were described until then. The error says why there is none.
@@ -44,7 +44,7 @@ class DividedWays {
   [[nodiscard]] PartRules rules_of(Precision precision, const std::function<bool()>& stop) const;
   [[nodiscard]] const ConvProblem* convolution(int node) const;
   [[nodiscard]] DivisionSearch& divisions_of(int node);
-  [[nodiscard]] Seconds least_divided(int node);
+  [[nodiscard]] Seconds min_divided(int node);
 
   const Geometry& geometry_;
   const Catalogue& catalogue_;

@@ -60,7 +60,7 @@ std::vector<TailWay> GpuTails::ways(int until) {
   return all;
 }
 
-std::int64_t GpuTails::least_bytes(int until, const TailWay& way, const LayerBytes& layers) {
+std::int64_t GpuTails::min_bytes(int until, const TailWay& way, const LayerBytes& layers) {
   return least_of(until, way).on_device(until, way.group, absent_from(until, way), layers);
 }
 

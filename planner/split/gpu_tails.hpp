@@ -41,7 +41,7 @@ class GpuTails {
   // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
   [[nodiscard]] std::vector<TailWay> ways(int until);
   // Returns the fewest bytes of the GPU's memory, however layers are computed, or if they take `layers` of it.
-  [[nodiscard]] std::int64_t least_bytes(int until, const TailWay& way, const LayerBytes& layers = {});
+  [[nodiscard]] std::int64_t min_bytes(int until, const TailWay& way, const LayerBytes& layers = {});
   // The fastest. The error says why there is none, or that it is slower.
   [[nodiscard]] const Result<Tail>& find(int until, const TailWay& way);
 

@@ -39,7 +39,7 @@ void append_spread(const std::vector<GeometryChoice>& sizes, std::size_t count, 
 std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride, int rank,
                                    const SearchOptions& options) {
   const Pins& pins = options.pins;
-  const std::int64_t all = mul(options.most_through_host_ram, pins.theta.empty() ? 1 : more_of_pinned_theta);
+  const std::int64_t all = mul(options.max_through_host_ram, pins.theta.empty() ? 1 : more_of_pinned_theta);
   if (std::ssize(candidates) <= all) return candidates;
   std::map<std::tuple<std::vector<PoolingMode>, int, std::int64_t>, std::vector<GeometryChoice>> kinds;
   for (const GeometryChoice& choice : candidates) {

@@ -37,7 +37,7 @@ class PatchSearch {
 
   // Returns the candidate with the most voxels per second, or `found` where none has more; of equals the first, without
   // layers through host RAM before those with them: most of these are out at once when something fast is known. Of more
-  // than options.most_through_host_ram candidates some are looked at with such layers. `log` gets all of them.
+  // than options.max_through_host_ram candidates some are looked at with such layers. `log` gets all of them.
   [[nodiscard]] std::optional<WeighedRung> best(const std::vector<GeometryChoice>& candidates, const PatchQuery& query,
                                                 SearchLog* log = nullptr,
                                                 std::optional<WeighedRung> found = std::nullopt);

@@ -17,9 +17,9 @@ namespace {
 // Edges of up to `most` legal cubes.
 std::vector<std::int64_t> cubes(const Network& network, const std::vector<PoolingMode>& modes,
                                 const SearchOptions& options, std::size_t most) {
-  std::vector<std::int64_t> edges = legal_extents(network, modes, 2, options.most_extent);
+  std::vector<std::int64_t> edges = legal_extents(network, modes, 2, options.max_extent);
   for (int axis = 3 - network.spatial_rank; axis < 2; ++axis) {
-    const std::vector<std::int64_t> along = legal_extents(network, modes, axis, options.most_extent);
+    const std::vector<std::int64_t> along = legal_extents(network, modes, axis, options.max_extent);
     std::erase_if(edges, [&](std::int64_t edge) { return !std::binary_search(along.begin(), along.end(), edge); });
   }
   return thinned(edges, most);

@@ -3,7 +3,7 @@
 //
 // The search looks at those of make_candidates() that segments of several places run: whole nets without a head in
 // slabs, every pooling plain or in fragments, those of the first pooling also in groups for which the net runs again;
-// and streams of such nets. If there are more than options.most_through_host_ram, it tries layers through host RAM in
+// and streams of such nets. If there are more than options.max_through_host_ram, it tries layers through host RAM in
 // some of them only: cubes, and streams over squares, of one input and all fragments.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace znni {
 namespace {
 
 // Most halvings of the memory in which parts of layers through host RAM are tried.
-constexpr int most_halvings = 8;
+constexpr int max_halvings = 8;
 
 bool has_room(const SpaceBytes& budget, const SpaceBytes& use) {
   return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
@@ -155,7 +155,7 @@ class SplitSearch::Look {
     if (tail == nullptr) return;
     if (least + tail->seconds >= below_) return slower();
     if (cut.until < nodes_) {
-      const std::int64_t bytes = tails_.least_bytes(cut.until, cut.tail, tail->bytes);
+      const std::int64_t bytes = tails_.min_bytes(cut.until, cut.tail, tail->bytes);
       if (bytes > budget_.device) return reason_.set_lack("needs at least ", {0, 0, bytes});
     }
     if (cut.theta == cut.until) {
@@ -195,11 +195,11 @@ class SplitSearch::Look {
     const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
     const Seconds most = (below_ - others) / passes_;
     if (takes_more(cut, most)) return slower();
-    const Seconds spare = most - least_sum(cut);
+    const Seconds spare = most - min_sum(cut);
     if (std::isfinite(below_) && !(spare > 0)) return slower();
     reason_.blame_memory();  // parts are larger, and faster, in more
     std::vector<Step> before;
-    for (int halvings = 0; halvings < most_halvings && !(halvings > 0 && stopped()); ++halvings) {
+    for (int halvings = 0; halvings < max_halvings && !(halvings > 0 && stopped()); ++halvings) {
       Result<std::vector<Step>> steps = host_ram_steps(cut, halvings, spare);
       if (!steps) {  // nor are there smaller or faster ones
         reason_ = steps.error();
@@ -219,24 +219,24 @@ class SplitSearch::Look {
   bool takes_more(const Cut& cut, Seconds most) {
     constexpr double rounding = 1 - 1e-12;  // of sums in another order
     if (!std::isfinite(most)) return false;
-    std::multimap<double, int> most_operations_first;
+    std::multimap<double, int> max_operations_first;
     Seconds sum = 0;
     for (int node = cut.theta; node < cut.until; ++node) {
-      most_operations_first.emplace(-direct_flops(problem(node)), node);
+      max_operations_first.emplace(-direct_flops(problem(node)), node);
       sum += divided_.copy_seconds(node);
     }
     if (sum * rounding >= most) return true;
-    for (const auto& [operations, node] : most_operations_first) {
-      sum += divided_.least_seconds(node) - divided_.copy_seconds(node);
+    for (const auto& [operations, node] : max_operations_first) {
+      sum += divided_.min_seconds(node) - divided_.copy_seconds(node);
       if (sum * rounding >= most) return true;
     }
     return false;
   }
 
   // Returns the least time of one pass through the layers of host RAM.
-  Seconds least_sum(const Cut& cut) {
+  Seconds min_sum(const Cut& cut) {
     Seconds sum = 0;
-    for (int node = cut.theta; node < cut.until; ++node) sum += divided_.least_seconds(node);
+    for (int node = cut.theta; node < cut.until; ++node) sum += divided_.min_seconds(node);
     return sum;
   }
 
@@ -246,7 +246,7 @@ class SplitSearch::Look {
     const SpaceBytes share{budget_.host, budget_.pinned >> halvings, budget_.device >> halvings};
     std::vector<Step> steps;
     for (int node = cut.theta; node < cut.until; ++node) {
-      const Seconds most = std::isfinite(below_) ? divided_.least_seconds(node) + spare + rounding : below_;
+      const Seconds most = std::isfinite(below_) ? divided_.min_seconds(node) + spare + rounding : below_;
       Result<Step> step = divided_.fastest(node, share, most);
       if (!step) return step.error();
       steps.push_back(*std::move(step));
@@ -269,7 +269,7 @@ class SplitSearch::Look {
     if (is_new && until == nodes_) known->second.push_back(TailWay());
     if (!is_new || until == nodes_) return known->second;
     for (const TailWay& way : tails_.ways(until)) {
-      const std::int64_t bytes = tails_.least_bytes(until, way);
+      const std::int64_t bytes = tails_.min_bytes(until, way);
       if (bytes <= budget_.device) {
         known->second.push_back(way);
       } else {

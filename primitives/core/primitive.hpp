@@ -73,7 +73,7 @@ struct Primitive {
 
   // Optional; for a describe() that takes milliseconds because it asks a library. Returns quickly a lower bound of the
   // time of every estimate; infinite for a problem of another kind. If it is nullptr, a caller has to call describe().
-  Seconds (*least_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
+  Seconds (*min_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 
   // Of a describe() that must ask a library: its estimates without their memory, found at once, in describe()'s order.
   // Some may be among them that the library will refuse; none for a problem that is refused without asking it. nullptr:

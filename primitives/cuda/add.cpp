@@ -10,8 +10,8 @@ constexpr std::string_view name = "cuda.add";
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* sum = std::get_if<AddProblem>(&problem);
-  if (sum == nullptr || sum->inputs > most_inputs) {
-    return refusal(name, "additions of up to " + std::to_string(most_inputs) + " tensors", problem);
+  if (sum == nullptr || sum->inputs > max_inputs) {
+    return refusal(name, "additions of up to " + std::to_string(max_inputs) + " tensors", problem);
   }
   return streaming_estimates(name, problem, spec);
 }

@@ -29,7 +29,7 @@ constexpr std::string_view bias_name = "bias";
 constexpr std::string_view workspace_name = "library workspace";
 
 // Engines offered per format and form.
-constexpr std::size_t most_engines = 8;
+constexpr std::size_t max_engines = 8;
 
 // Shares of the units' rates that engines reach. Assumed until measured: kernels of more than 32 taps do not run in the
 // newest matrix instructions.
@@ -94,7 +94,7 @@ Result<Engines> find_engines(const ConvProblem& conv, const DeviceSpec& spec, Fo
   if (!device) return device.error();
   const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!graph) return graph.error();
-  return offered_engines(*graph, *device, *precision_of(format), most_engines);
+  return offered_engines(*graph, *device, *precision_of(format), max_engines);
 }
 
 // What the library says for one device, which takes it several milliseconds, is asked once, however often a layer is
@@ -102,8 +102,8 @@ Result<Engines> find_engines(const ConvProblem& conv, const DeviceSpec& spec, Fo
 // memory of its own, so this lives as long as the module; some hundred bytes an answer.
 Result<Engines> engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
   using Question = std::tuple<std::string, ConvProblem, Format, CudnnForm>;
-  constexpr std::size_t most_known = 1 << 14;
-  static KnownAnswers<Question, Engines> known(most_known);
+  constexpr std::size_t max_known = 1 << 14;
+  static KnownAnswers<Question, Engines> known(max_known);
   return known.get({spec.name, conv, format, form}, [&] { return find_engines(conv, spec, format, form); });
 }
 
@@ -147,7 +147,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 }
 
 // By engines of either kind, the first of the ranking and without a workspace, whether there are any or not.
-Seconds least_time(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   Seconds least = std::numeric_limits<Seconds>::infinity();
   if (conv == nullptr || !is_plain(*conv) || !check_gpu(name, spec)) return least;
@@ -171,7 +171,7 @@ struct Planned {
 };
 
 std::int64_t alignment_of(const TensorView& view) {
-  return alignment_at(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % most_alignment));
+  return alignment_at(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % max_alignment));
 }
 
 class CudnnLayer final : public PreparedLayer {
@@ -305,6 +305,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare, &least_time};
+extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare, &min_time};
 
 }  // namespace znni::cuda

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view name = "cuda.conv.fft32";
 constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
 // Kernels are launched with a block per plane and eight images: grids hold 2^31 - 1.
-constexpr std::int64_t most_columns = std::int64_t{1} << 28;
+constexpr std::int64_t max_columns = std::int64_t{1} << 28;
 
 constexpr int launches_per_chunk = 5;
 
@@ -37,8 +37,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
-  if (mul(conv->in.f, conv->f_out) > most_columns) {
-    return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(most_columns) +
+  if (mul(conv->in.f, conv->f_out) > max_columns) {
+    return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(max_columns) +
                                              " pairs of images, not those of: " + to_string(problem)};
   }
   std::vector<Estimate> estimates;

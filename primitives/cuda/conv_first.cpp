@@ -13,7 +13,7 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view name = "cuda.conv.first";
-constexpr std::int64_t most_images = 4;
+constexpr std::int64_t max_images = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
 constexpr double share_of_float32 = 0.5;
@@ -32,9 +32,8 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format out) {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->in.f > most_images || conv->residual) {
-    return refusal(name, "convolutions of up to " + std::to_string(most_images) + " images without a residual",
-                   problem);
+  if (conv == nullptr || conv->in.f > max_images || conv->residual) {
+    return refusal(name, "convolutions of up to " + std::to_string(max_images) + " images without a residual", problem);
   }
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();

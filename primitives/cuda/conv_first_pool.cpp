@@ -14,7 +14,7 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view name = "cuda.conv.first_pool";
-constexpr std::int64_t most_images = 4;
+constexpr std::int64_t max_images = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
 constexpr double share_of_float32 = 0.45;
@@ -33,12 +33,12 @@ Estimate estimate(const ConvPoolProblem& both, const FirstPoolArg& arg, const De
 
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
-  const bool taken = both != nullptr && both->conv.in.f <= most_images && both->pool.kind == PoolKind::max &&
+  const bool taken = both != nullptr && both->conv.in.f <= max_images && both->pool.kind == PoolKind::max &&
                      covers(Vec3::cube(first_pool_window), both->pool.window);
   if (taken && !is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (taken) return {};
   return refusal(name,
-                 "convolutions of up to " + std::to_string(most_images) +
+                 "convolutions of up to " + std::to_string(max_images) +
                      " images with a max pooling behind them, of windows up to " + std::to_string(first_pool_window),
                  problem);
 }
@@ -49,7 +49,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto& both = std::get<ConvPoolProblem>(problem);
   const FirstPoolArg arg = first_pool_arg(both, dense_view(nullptr, both.conv.in, planar_f32),
                                           dense_view(nullptr, output_shape(both), planar_f32));
-  if (first_pool_blocks(arg) > most_first_pool_blocks) return refusal(name, "up to 2^31 - 1 tiles", problem);
+  if (first_pool_blocks(arg) > max_first_pool_blocks) return refusal(name, "up to 2^31 - 1 tiles", problem);
   std::vector<Estimate> estimates;
   for (const Format out : gpu_formats(spec)) estimates.push_back(estimate(both, arg, spec, out));
   return estimates;

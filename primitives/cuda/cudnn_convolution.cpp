@@ -66,7 +66,7 @@ class GraphMaker {
   }
 
   std::size_t tensor(CudnnTensor name, cudnnDataType_t type, const Shape5& shape, const Strides& strides,
-                     std::int64_t alignment = most_alignment) {
+                     std::int64_t alignment = max_alignment) {
     return tensor(static_cast<std::int64_t>(name), type, shape, strides, alignment, false);
   }
   std::size_t tensor(std::int64_t name, cudnnDataType_t type, const Shape5& shape, const Strides& strides,
@@ -83,7 +83,7 @@ class GraphMaker {
   // A float tensor of the output's shape that never reaches memory.
   std::size_t passing(std::int64_t name) {
     const Shape5 shape = output_shape(convolution_.conv);
-    return tensor(name, CUDNN_DATA_FLOAT, shape, dense_strides(shape, convolution_.out), most_alignment, true);
+    return tensor(name, CUDNN_DATA_FLOAT, shape, dense_strides(shape, convolution_.out), max_alignment, true);
   }
 
   std::size_t description() {
@@ -170,7 +170,7 @@ class GraphMaker {
 }  // namespace
 
 std::int64_t alignment_at(std::int64_t offset) {
-  std::int64_t alignment = most_alignment;
+  std::int64_t alignment = max_alignment;
   while (offset % alignment != 0) alignment /= 2;
   return alignment;
 }

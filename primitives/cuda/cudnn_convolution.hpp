@@ -14,7 +14,7 @@ namespace znni::cuda {
 enum class CudnnForm { plain, fused, swapped };
 
 // Bytes: engines gain nothing from more.
-inline constexpr std::int64_t most_alignment = 16;
+inline constexpr std::int64_t max_alignment = 16;
 // Of what begins at `offset` bytes: the largest power of two, up to that.
 [[nodiscard]] std::int64_t alignment_at(std::int64_t offset);
 
@@ -26,8 +26,8 @@ struct CudnnConvolution {
   Strides in_strides;
   Strides out_strides;
   CudnnForm form = CudnnForm::plain;
-  std::int64_t in_alignment = most_alignment;  // bytes
-  std::int64_t out_alignment = most_alignment;
+  std::int64_t in_alignment = max_alignment;  // bytes
+  std::int64_t out_alignment = max_alignment;
 };
 // With tensors of `format` that begin at multiples of 16 bytes; of these, what lies behind conv.before.
 [[nodiscard]] CudnnConvolution declared_convolution(const ConvProblem& conv, Format format, CudnnForm form);

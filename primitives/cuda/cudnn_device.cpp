@@ -54,7 +54,7 @@ Result<CudnnDescriptor> device_of(const GpuProperties& gpu, Notes& notes) {
 }  // namespace
 
 Result<void> check_cudnn_version(std::size_t version) {
-  if (version >= least_cudnn_version) return {};
+  if (version >= min_cudnn_version) return {};
   return Error{ErrorCode::unsupported, "cuDNN is of version " + std::to_string(version) +
                                            ", whose 3D convolutions are not to be trusted; install 9.15 or newer"};
 }

@@ -11,7 +11,7 @@
 namespace znni::cuda {
 
 // Half-precision 3D convolutions of earlier releases gave wrong results; refused, with the version found.
-inline constexpr std::size_t least_cudnn_version = 91500;
+inline constexpr std::size_t min_cudnn_version = 91500;
 [[nodiscard]] Result<void> check_cudnn_version(std::size_t version);
 
 // The description of a GPU as cuDNN writes it down itself (JSON).

@@ -9,8 +9,8 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::int64_t most_notes = 32;
-constexpr std::int64_t most_knobs = 64;
+constexpr std::int64_t max_notes = 32;
+constexpr std::int64_t max_knobs = 64;
 constexpr std::string_view knob_name = "knob ";
 
 template <class T>
@@ -20,7 +20,7 @@ bool holds(std::span<const T> values, T value) {
 
 std::vector<cudnnBackendNumericalNote_t> numerical_notes(const CudnnDescriptor& engine) {
   return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                                    most_notes);
+                                                    max_notes);
 }
 
 bool takes_matrix_units(const CudnnDescriptor& engine) {
@@ -30,7 +30,7 @@ bool takes_matrix_units(const CudnnDescriptor& engine) {
 
 bool acceptable(const CudnnDescriptor& engine, Precision precision) {
   const auto behaviour =
-      engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, most_notes);
+      engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, max_notes);
   return is_acceptable(numerical_notes(engine), behaviour, precision);
 }
 
@@ -103,7 +103,7 @@ EngineChoice choice_of(const CudnnDescriptor& config) {
   if (fill(config, CUDNN_ATTR_ENGINECFG_ENGINE, engine) != 1) return choice;
   choice.engine =
       engine[0].integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) ? *engine[0].integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) : -1;
-  std::vector<CudnnDescriptor> knobs = empty_descriptors(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, most_knobs);
+  std::vector<CudnnDescriptor> knobs = empty_descriptors(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, max_knobs);
   const std::int64_t count = fill(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
   for (std::int64_t i = 0; i < count; ++i) {
     const CudnnDescriptor& knob = knobs[static_cast<std::size_t>(i)];
@@ -210,11 +210,11 @@ EngineChoice from_variant(const Variant& variant) {
 
 std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device, Precision precision,
                                           std::size_t most) {
-  constexpr std::int64_t most_favourites = 64;
+  constexpr std::int64_t max_favourites = 64;
   Offer offer(graph, device, precision, most);
   std::vector<EngineChoice> ranked;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (const CudnnDescriptor& config : favourites(graph, device, mode, most_favourites)) {
+    for (const CudnnDescriptor& config : favourites(graph, device, mode, max_favourites)) {
       ranked.push_back(choice_of(config));
     }
   }

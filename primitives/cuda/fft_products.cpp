@@ -7,7 +7,7 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::int64_t most_products = 32768;  // of one call, within what grids of all devices take
+constexpr std::int64_t max_products = 32768;  // of one call, within what grids of all devices take
 
 }  // namespace
 
@@ -22,8 +22,8 @@ Result<void> multiply_spectra(cublasHandle_t blas, const SpectraProduct& product
   const cublasComputeType_t compute = tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   const float2 one{1.0F, 0.0F};
   const float2 zero{0.0F, 0.0F};
-  for (std::int64_t first = 0; first < frequencies; first += most_products) {
-    const std::int64_t count = std::min(most_products, frequencies - first);
+  for (std::int64_t first = 0; first < frequencies; first += max_products) {
+    const std::int64_t count = std::min(max_products, frequencies - first);
     const cublasStatus_t status = cublasGemmStridedBatchedEx_64(
         blas, CUBLAS_OP_C, CUBLAS_OP_N, f_out, tiles, f, &one, kernels + first * f * f_out, CUDA_C_32F, f, f * f_out,
         inputs + first * f * tiles, CUDA_C_32F, f, f * tiles, &zero, outputs + first * f_out * tiles, CUDA_C_32F, f_out,

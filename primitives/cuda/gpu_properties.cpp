@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "primitives/cuda/least_capability.hpp"
+#include "primitives/cuda/min_capability.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -75,7 +75,7 @@ std::vector<GpuProperties> read_gpus() {
       continue;
     }
     GpuProperties gpu = properties_of(device, index);
-    if (gpu.compute_capability >= least_capability) gpus.push_back(std::move(gpu));
+    if (gpu.compute_capability >= min_capability) gpus.push_back(std::move(gpu));
   }
   return gpus;
 }

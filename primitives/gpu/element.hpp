@@ -35,13 +35,13 @@ constexpr Bfloat narrow(float value, Bfloat) {
   return {static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U)};
 }
 constexpr Half narrow(float value, Half) {
-  constexpr std::uint32_t least_normal = 113U << 23U;  // 2^-14
-  constexpr std::uint32_t too_large = 0x477ff000U;     // 65520, least that rounds to infinity
+  constexpr std::uint32_t min_normal = 113U << 23U;  // 2^-14
+  constexpr std::uint32_t too_large = 0x477ff000U;   // 65520, least that rounds to infinity
   const std::uint32_t bits = bits_of(value);
   const std::uint32_t magnitude = bits & 0x7fffffffU;
   const std::uint32_t sign = (bits >> 16U) & 0x8000U;
   std::uint32_t half = magnitude > 0x7f800000U ? 0x7e00U : 0x7c00U;
-  if (magnitude < least_normal) {
+  if (magnitude < min_normal) {
     half = bits_of(float_of(magnitude) + 0.5F) - bits_of(0.5F);  // rounded to 2^-24 in the low bits
   } else if (magnitude < too_large) {
     half = (magnitude - (112U << 23U) + 0xfffU + ((magnitude >> 13U) & 1U)) >> 13U;

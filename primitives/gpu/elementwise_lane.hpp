@@ -8,16 +8,16 @@
 
 namespace znni::cuda {
 
-inline constexpr int most_inputs = 8;
+inline constexpr int max_inputs = 8;
 
 struct ElementwiseArg {
   RowShape rows;
   bool planar = true;
   int width = 1;  // elements per vector
   int inputs = 1;
-  RowSteps in_steps[most_inputs];
+  RowSteps in_steps[max_inputs];
   RowSteps out_steps;
-  const void* in[most_inputs] = {};  // may be `out` itself
+  const void* in[max_inputs] = {};  // may be `out` itself
   void* out = nullptr;
   const float* scale = nullptr;  // per image; null: ones
   const float* shift = nullptr;  // per image; null: zeros

@@ -16,7 +16,7 @@ inline constexpr int first_pool_y = first_voxels * first_pool_threads / first_po
 inline constexpr int first_pool_apart = first_pool_y / first_voxels;  // rows between the voxels of a thread
 inline constexpr int first_pool_floats = first_images * first_pool_y * first_pool_x;  // shared
 inline constexpr int first_pool_window = 3;                                           // along each axis, at most
-inline constexpr Index most_first_pool_blocks = (Index{1} << 31) - 1;                 // of a grid
+inline constexpr Index max_first_pool_blocks = (Index{1} << 31) - 1;                  // of a grid
 
 struct FirstPoolArg {
   FirstConv conv;

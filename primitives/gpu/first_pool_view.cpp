@@ -10,12 +10,12 @@ namespace {
 
 // Few blocks leave a GPU idle; short ones compute the planes again that their neighbours share with them.
 constexpr Index enough_blocks = 1024;
-constexpr Index least_planes = 16;
+constexpr Index min_planes = 16;
 
 Index planes_of_block(const FirstPoolArg& arg) {
   const Index places = window_places(arg).z;
   const Index pieces =
-      std::clamp<Index>(ceil_div(enough_blocks, first_pool_blocks(arg)), 1, std::max<Index>(1, places / least_planes));
+      std::clamp<Index>(ceil_div(enough_blocks, first_pool_blocks(arg)), 1, std::max<Index>(1, places / min_planes));
   return ceil_div(places, pieces);
 }
 

@@ -79,7 +79,7 @@ RowSteps row_steps_of(const TensorView& view, int width) {
 }
 
 ElementwiseArg elementwise_arg(std::span<const TensorView> inputs, const TensorView& out, Activation activation) {
-  ensure(!inputs.empty() && inputs.size() <= most_inputs, "elementwise kernels take one to eight inputs");
+  ensure(!inputs.empty() && inputs.size() <= max_inputs, "elementwise kernels take one to eight inputs");
   const std::array<TensorView, 1> outputs = {out};
   const int width = std::min(vector_width(inputs), vector_width(outputs));
   ElementwiseArg arg;

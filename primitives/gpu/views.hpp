@@ -26,7 +26,7 @@ namespace znni::cuda {
 [[nodiscard]] RowShape rows_of(const TensorView& view, int width);
 [[nodiscard]] RowSteps row_steps_of(const TensorView& view, int width);
 
-// Rows, steps, pointers and width for `inputs` (at most most_inputs) and `out`, all of one shape, layout and type.
+// Rows, steps, pointers and width for `inputs` (at most max_inputs) and `out`, all of one shape, layout and type.
 [[nodiscard]] ElementwiseArg elementwise_arg(std::span<const TensorView> inputs, const TensorView& out,
                                              Activation activation);
 

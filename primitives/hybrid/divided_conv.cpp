@@ -194,7 +194,7 @@ Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const 
   return divided_seconds(parts, part_seconds(parts, compute, choice, spec.accelerator)).total;
 }
 
-Seconds least_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec) {
+Seconds min_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec) {
   return divided_seconds(parts, part_seconds(parts, compute, {}, spec.accelerator)).total;
 }
 

@@ -81,7 +81,7 @@ using DescribePart = std::function<const Result<std::vector<Estimate>>&(const Co
                                    const DeviceSpec& spec);
 // Returns a lower bound of divided_time() of choices with planar tensors and staged parts, whose parts of each sum take
 // at least `compute` seconds.
-[[nodiscard]] Seconds least_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec);
+[[nodiscard]] Seconds min_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec);
 [[nodiscard]] Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner,
                                         const DividedChoice& choice, const DeviceSpec& spec);
 

@@ -7,7 +7,7 @@
 namespace znni::hybrid {
 namespace {
 
-constexpr std::int64_t most_sublayers = std::int64_t{1} << 20;
+constexpr std::int64_t max_sublayers = std::int64_t{1} << 20;
 
 // Returns the size of a part of `all`; 0 means all of it.
 Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {
@@ -48,9 +48,9 @@ Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
   parts.slabs = div_up(out.n.z, part->slab);
   parts.outputs = div_up(conv.f_out, part->f_out);
   parts.terms = conv.in.f / part->f;
-  if (parts.count() <= most_sublayers) return parts;
+  if (parts.count() <= max_sublayers) return parts;
   return unfit("the division makes " + std::to_string(parts.count()) + " sub-layers; the limit is " +
-               std::to_string(most_sublayers));
+               std::to_string(max_sublayers));
 }
 
 SubLayer SubLayers::at(std::int64_t index) const {

@@ -189,7 +189,7 @@ Result<ModelSettings> parse_model_config(std::string_view text) {
 }
 
 Result<ModelSettings> read_model_config(const std::string& path) {
-  const Result<std::string> text = read_file(path, most_text_bytes);
+  const Result<std::string> text = read_file(path, max_text_bytes);
   if (!text) return text.error();
   Result<ModelSettings> settings = parse_model_config(*text);
   if (!settings) return settings.error().within(path);

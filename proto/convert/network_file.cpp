@@ -15,7 +15,7 @@ Result<LoadedNetwork> read_unfolded(const std::string& path, const NetworkReadin
   if (!reading.outputs.empty()) {
     return Error{ErrorCode::invalid_argument, path + ": outputs are chosen from an .onnx file; name none"};
   }
-  const Result<std::string> bytes = read_file(path, most_text_bytes);
+  const Result<std::string> bytes = read_file(path, max_text_bytes);
   if (!bytes) return bytes.error();
   Result<Network> network = parse_network(*bytes);
   if (!network) return network.error().within(path);

@@ -10,8 +10,8 @@
 namespace znni {
 
 struct NetworkReading {
-  std::int64_t most_weight_bytes = saturated;  // of all weights, as float32
-  std::vector<std::string> outputs;            // of the file, those to compute, in this order; none: all
+  std::int64_t max_weight_bytes = saturated;  // of all weights, as float32
+  std::vector<std::string> outputs;           // of the file, those to compute, in this order; none: all
 };
 
 }  // namespace znni

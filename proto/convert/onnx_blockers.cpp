@@ -36,7 +36,7 @@ OnnxWords words_of(const onnx::NodeProto& node, bool is_known, const Error& erro
 void add_to(Blockers& found, Blocker blocker) {
   if (blocker.count == 0) return;
   found.count += blocker.count;
-  if (found.kinds.size() < most_listed_blockers) {
+  if (found.kinds.size() < max_listed_blockers) {
     found.kinds.push_back(std::move(blocker));
   } else {
     found.unlisted += blocker.count;
@@ -85,7 +85,7 @@ void OnnxBlockers::count(const OnnxWords& words, const std::string& reason, cons
     ++found_.kinds[known->second].count;
     return;
   }
-  if (found_.kinds.size() == most_listed_blockers) {
+  if (found_.kinds.size() == max_listed_blockers) {
     ++found_.unlisted;
     return;
   }

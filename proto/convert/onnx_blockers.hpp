@@ -14,7 +14,7 @@
 namespace znni {
 
 // Upper bound of the kinds that are listed.
-inline constexpr std::size_t most_listed_blockers = 20;
+inline constexpr std::size_t max_listed_blockers = 20;
 
 class OnnxBlockers {
  public:

@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-constexpr std::int64_t most_turns = 64;
+constexpr std::int64_t max_turns = 64;
 
 Result<const onnx::GraphProto*> graph_of(const OnnxNode& node, std::string_view name) {
   const onnx::AttributeProto* attribute = node.attributes.find(name);
@@ -137,8 +137,8 @@ Result<std::int64_t> turns_of(const OnnxNode& node, const OnnxBuilder& builder) 
   if (!tensor) return unsupported("its number of turns is not known");
   const Result<std::vector<std::int64_t>> turns = integers_of(*tensor);
   if (!turns) return turns.error();
-  if (turns->size() == 1 && turns->front() <= most_turns) return turns->front();
-  return unsupported("has more than " + std::to_string(most_turns) + " turns, or no single number of them");
+  if (turns->size() == 1 && turns->front() <= max_turns) return turns->front();
+  return unsupported("has more than " + std::to_string(max_turns) + " turns, or no single number of them");
 }
 
 }  // namespace

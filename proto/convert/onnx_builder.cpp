@@ -53,9 +53,9 @@ std::string position_text(const onnx::TensorProto& tensor, std::int64_t element)
 
 }  // namespace
 
-OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
+OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t max_parameters,
                          ReadFloats read)
-    : graph_(graph), rank_(rank), most_parameters_(most_parameters), read_(std::move(read)) {
+    : graph_(graph), rank_(rank), max_parameters_(max_parameters), read_(std::move(read)) {
   network_.spatial_rank = rank;
   network_.f_in = f_in;
   network_.input_name = graph.input;
@@ -384,13 +384,13 @@ void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {
 }
 
 Result<void> OnnxBuilder::check_limits() const {
-  if (images_.back() > most_onnx_images) {
+  if (images_.back() > max_onnx_images) {
     return unsupported("writes " + std::to_string(images_.back()) + " images; at most " +
-                       std::to_string(most_onnx_images) + " are supported");
+                       std::to_string(max_onnx_images) + " are supported");
   }
-  if (parameters_ > most_parameters_) {
+  if (parameters_ > max_parameters_) {
     return unsupported("brings the net to " + std::to_string(parameters_) + " parameters; at most " +
-                       std::to_string(most_parameters_) + " are plausible for a file of this size");
+                       std::to_string(max_parameters_) + " are plausible for a file of this size");
   }
   return {};
 }

@@ -18,7 +18,7 @@
 namespace znni {
 
 // Upper bound of a tensor's channels, so that one number per channel costs little. No net has more.
-inline constexpr std::int64_t most_onnx_images = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_onnx_images = std::int64_t{1} << 20;
 
 // Stands for the channels of a value behind a refused node. No other value has that many.
 inline constexpr std::int64_t unknown_images = 0;
@@ -73,11 +73,11 @@ struct WayOfValue {
 
 class OnnxBuilder {
  public:
-  // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `most_parameters` bounds the
+  // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `max_parameters` bounds the
   // numbers that all nodes hold together, because a hostile file could let a thousand nodes share one large tensor.
   // `read` returns the numbers of the graph's tensors.
   using ReadFloats = std::function<Result<std::vector<float>>(const onnx::TensorProto&)>;
-  OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
+  OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t max_parameters,
               ReadFloats read = znni::floats_of);
 
   // Takes the input's extents as given, in place of those that the file declares.
@@ -230,7 +230,7 @@ class OnnxBuilder {
   [[nodiscard]] const Misfits& misfits() const { return misfits_; }
 
   // Returns how many parameters the net may still have.
-  [[nodiscard]] std::int64_t room() const { return most_parameters_ - parameters_; }
+  [[nodiscard]] std::int64_t room() const { return max_parameters_ - parameters_; }
   // Fails if the last value's channels or the parameters so far exceed their bounds.
   [[nodiscard]] Result<void> check_limits() const;
 
@@ -249,7 +249,7 @@ class OnnxBuilder {
 
   const OnnxGraph& graph_;
   int rank_;
-  std::int64_t most_parameters_;
+  std::int64_t max_parameters_;
   ReadFloats read_;
   std::int64_t parameters_ = 0;
   Network network_;

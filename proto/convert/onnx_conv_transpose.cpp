@@ -180,7 +180,7 @@ Result<void> convert_conv_transpose(const OnnxNode& node, OnnxBuilder& builder) 
   const Result<Transposed> shape = transposed_of(node, builder, builder.images(*input), *tensor);
   if (!shape) return shape.error();
   const std::int64_t channels = mul(shape->phases(), shape->f_out);
-  if (channels > most_onnx_images) return unsupported("makes more than 2^20 channels of one voxel");
+  if (channels > max_onnx_images) return unsupported("makes more than 2^20 channels of one voxel");
   const std::optional<Crop> crop = crop_of(*shape);
   if (!crop) {
     return unsupported("output_padding of " + to_string(shape->output_padding) +

@@ -56,7 +56,7 @@ Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder,
 
 Result<std::int64_t> groups_of(const OnnxAttributes& attributes) {
   Result<std::int64_t> groups = attributes.integer("group", 1);
-  if (!groups || (*groups >= 1 && *groups <= most_onnx_images)) return groups;
+  if (!groups || (*groups >= 1 && *groups <= max_onnx_images)) return groups;
   return corrupt("group = " + std::to_string(*groups) + "; 1 to 2^20 is right");
 }
 

@@ -18,7 +18,7 @@ using Integers = std::vector<std::int64_t>;
 using Numbers = std::vector<VolumeNumber>;
 
 constexpr std::int64_t opset_of_inputs = 10;                      // older sets have attributes instead of inputs
-constexpr std::int64_t most_border = std::int64_t{1} << 20;       // upper bound of any net's reach
+constexpr std::int64_t max_border = std::int64_t{1} << 20;        // upper bound of any net's reach
 constexpr std::int64_t to_the_end = (std::int64_t{1} << 31) - 1;  // exporters write this or more for "to the end"
 constexpr int image_axis = 1;
 
@@ -158,7 +158,7 @@ std::optional<std::int64_t> at_least_zero(const Extent& number) {
 // Returns the voxels behind the end of a range; nullopt if they depend on the volume.
 std::optional<std::int64_t> behind(const VolumeNumber& end, const Extent& n) {
   if (is_constant(end) && end.least >= to_the_end) return 0;
-  if (is_constant(end) && end.least < 0) return -std::max(end.least, -most_border - 1);
+  if (is_constant(end) && end.least < 0) return -std::max(end.least, -max_border - 1);
   const Extent place = from_begin(end, n);
   return n && place ? at_least_zero(difference(*n, *place)) : std::nullopt;
 }
@@ -177,8 +177,8 @@ Result<Ends> border_of(const Range& range, const Extent& n) {
   if (nothing_left) {
     return corrupt("keeps " + text_of(range) + ": nothing of " + std::to_string(n->least) + " voxels");
   }
-  if (*begin <= most_border && *end <= most_border) return Ends{*begin, *end};
-  return unsupported("keeps " + text_of(range) + ": borders of at most " + std::to_string(most_border) +
+  if (*begin <= max_border && *end <= max_border) return Ends{*begin, *end};
+  return unsupported("keeps " + text_of(range) + ": borders of at most " + std::to_string(max_border) +
                      " voxels are supported");
 }
 
@@ -204,8 +204,8 @@ struct Padding {
 // Notes what `pad` does at one end of an axis.
 Result<void> add_pad(std::int64_t pad, int axis, bool at_begin, int rank, Padding& padding) {
   const bool spatial = axis > image_axis;
-  const std::int64_t least = spatial ? -most_border : 0;
-  const std::int64_t most = axis == 0 ? 0 : spatial ? most_border : most_onnx_images;
+  const std::int64_t least = spatial ? -max_border : 0;
+  const std::int64_t most = axis == 0 ? 0 : spatial ? max_border : max_onnx_images;
   if (pad < least || pad > most) {
     return unsupported("pads of " + std::to_string(pad) + " along axis " + std::to_string(axis) +
                        " are not supported; " +

@@ -135,10 +135,10 @@ class ExternalData::Files {
                      "; is the file cut short?");
     }
     granted_ = znni::add(granted_, bytes);
-    if (granted_ > most_bytes) {
-      return unsupported("takes the external data beyond " + bytes_text(most_bytes) + ", the most that is read");
+    if (granted_ > max_bytes) {
+      return unsupported("takes the external data beyond " + bytes_text(max_bytes) + ", the most that is read");
     }
-    if (granted_ > mul(most_sharing, all_bytes_)) return unsupported("is one of too many tensors that share bytes");
+    if (granted_ > mul(max_sharing, all_bytes_)) return unsupported("is one of too many tensors that share bytes");
     return file;
   }
 
@@ -159,9 +159,9 @@ class ExternalData::Files {
   }
 
   // Tensors may share bytes up to this many times, so that a small file cannot fill the memory.
-  static constexpr std::int64_t most_sharing = 4;
+  static constexpr std::int64_t max_sharing = 4;
   // Upper bound of external bytes, that of an ONNX file itself. Sparse files may claim any size.
-  static constexpr std::int64_t most_bytes = std::int64_t{2} << 30;
+  static constexpr std::int64_t max_bytes = std::int64_t{2} << 30;
 
   Result<File*> open(const std::string& location) {
     if (const auto known = open_.find(location); known != open_.end()) return &known->second;

@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-constexpr int most_tensors = 64;  // each is several layers: a small file must not make very many
+constexpr int max_tensors = 64;  // each is several layers: a small file must not make very many
 
 // Returns the two tensors whose sum is the extreme of `a` and `b`.
 std::vector<int> extreme_terms(const OnnxNode& node, OnnxBuilder& builder, int a, int b, bool is_max) {
@@ -20,9 +20,9 @@ std::vector<int> extreme_terms(const OnnxNode& node, OnnxBuilder& builder, int a
 }
 
 Result<void> convert_extreme(const OnnxNode& node, OnnxBuilder& builder, bool is_max) {
-  if (node.proto.input_size() > most_tensors) {
+  if (node.proto.input_size() > max_tensors) {
     return unsupported("of " + std::to_string(node.proto.input_size()) + " tensors is not supported; at most " +
-                       std::to_string(most_tensors) + " are");
+                       std::to_string(max_tensors) + " are");
   }
   std::vector<int> inputs;
   for (int i = 0; i < node.proto.input_size(); ++i) {

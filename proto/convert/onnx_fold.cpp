@@ -25,11 +25,11 @@ const FoldRow* row_of(const onnx::NodeProto& node) {
 
 Result<void> check_inputs(const FoldRow& row, const onnx::NodeProto& node) {
   const int count = node.input_size();
-  bool sound = count >= row.least_inputs && count <= row.most_inputs;
-  for (int i = 0; i < row.least_inputs; ++i) sound = sound && OnnxBuilder::has_input(node, i);
+  bool sound = count >= row.min_inputs && count <= row.max_inputs;
+  for (int i = 0; i < row.min_inputs; ++i) sound = sound && OnnxBuilder::has_input(node, i);
   if (sound) return {};
-  return corrupt("has " + std::to_string(count) + " inputs; " + std::to_string(row.least_inputs) +
-                 (row.most_inputs == row.least_inputs ? "" : " or more") + " are right");
+  return corrupt("has " + std::to_string(count) + " inputs; " + std::to_string(row.min_inputs) +
+                 (row.max_inputs == row.min_inputs ? "" : " or more") + " are right");
 }
 
 // Returns whether all inputs are constants or computed from them, or from the extents of guessed values.

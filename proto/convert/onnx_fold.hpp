@@ -26,8 +26,8 @@ struct FoldNode {
 
 struct FoldRow {
   std::string_view name;
-  int least_inputs = 1;
-  int most_inputs = 1;
+  int min_inputs = 1;
+  int max_inputs = 1;
   std::span<const std::string_view> attributes;  // those of all operator sets
   Result<KnownTensor> (*fold)(const FoldNode& node);
 };

@@ -45,7 +45,7 @@ std::int64_t count_of_type(std::int64_t type) {
     case onnx::TensorProto::INT32:
     case onnx::TensorProto::INT64:
     case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64: return most_onnx_images;
+    case onnx::TensorProto::UINT64: return max_onnx_images;
     default: return 0;
   }
 }

@@ -79,8 +79,8 @@ auto find_in(const Map& map, const std::string& name) -> const typename Map::map
 KnownTensor known_integer(std::int64_t value) { return {KnownKind::integer, {}, {{{value, {}}, 0}}}; }
 
 Result<std::int64_t> known_count(const std::vector<std::int64_t>& dims) {
-  constexpr std::size_t most_axes = 8;
-  if (dims.size() > most_axes) return unsupported("makes a tensor of " + std::to_string(dims.size()) + " axes");
+  constexpr std::size_t max_axes = 8;
+  if (dims.size() > max_axes) return unsupported("makes a tensor of " + std::to_string(dims.size()) + " axes");
   std::int64_t count = 1;
   bool none = false;
   for (const std::int64_t extent : dims) {

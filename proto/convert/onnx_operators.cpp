@@ -150,9 +150,9 @@ std::string supported() {
 Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
   const OnnxOperator* own = find_onnx_operator(node);
   const std::span<const Names> allowed = row.attributes.empty() && own != nullptr ? own->attributes : row.attributes;
-  if (node.input_size() < row.least_inputs || node.input_size() > row.most_inputs) {
-    return corrupt("has " + std::to_string(node.input_size()) + " inputs; " + std::to_string(row.least_inputs) +
-                   (row.most_inputs == row.least_inputs ? "" : " or more") + " are right");
+  if (node.input_size() < row.min_inputs || node.input_size() > row.max_inputs) {
+    return corrupt("has " + std::to_string(node.input_size()) + " inputs; " + std::to_string(row.min_inputs) +
+                   (row.max_inputs == row.min_inputs ? "" : " or more") + " are right");
   }
   const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, allowed);
   if (!attributes) return attributes.error();

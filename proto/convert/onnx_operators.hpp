@@ -16,8 +16,8 @@ struct OnnxNode {
 
 struct OnnxOperator {
   std::string_view name;
-  int least_inputs = 1;
-  int most_inputs = 1;
+  int min_inputs = 1;
+  int max_inputs = 1;
   std::span<const std::string_view> attributes;  // those of all operator sets
   Result<void> (*convert)(const OnnxNode& node, OnnxBuilder& builder);
 };

@@ -133,7 +133,7 @@ class Outliner {
     std::uint32_t length = 0;
     if (!in_.ReadVarint32(&length) || in_.CurrentPosition() + std::int64_t{length} > end) return false;
     const bool inwards = Wire::GetTagFieldNumber(tag) == field_inwards(kind);
-    if (inwards && kind == Kind::tensor && length >= least_left_out_bytes) {
+    if (inwards && kind == Kind::tensor && length >= min_left_out_bytes) {
       numbers = Numbers{in_.CurrentPosition(), length};
       return in_.Skip(static_cast<int>(length));
     }
@@ -178,18 +178,18 @@ class Outliner {
 
 }  // namespace
 
-Result<std::string> read_onnx_outline(const std::string& path, std::int64_t most_bytes) {
-  const Result<std::int64_t> bytes = bytes_of_regular_file(path, most_model_bytes);
+Result<std::string> read_onnx_outline(const std::string& path, std::int64_t max_bytes) {
+  const Result<std::int64_t> bytes = bytes_of_regular_file(path, max_model_bytes);
   if (!bytes) return bytes.error();
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};
   std::string outline;
-  Outliner outliner(file, *bytes, std::filesystem::path(path).filename().string(), most_bytes);
+  Outliner outliner(file, *bytes, std::filesystem::path(path).filename().string(), max_bytes);
   const bool done = outliner.run(outline);
   close(file);
   if (done) return outline;
   if (outliner.is_too_large()) {
-    return Error{ErrorCode::over_budget, path + ": holds more than " + bytes_text(most_bytes) +
+    return Error{ErrorCode::over_budget, path + ": holds more than " + bytes_text(max_bytes) +
                                              " beside its initializers' raw data, and no more may be used"};
   }
   return corrupt("not an ONNX model, or cut short (" + std::to_string(*bytes) + " bytes)").within(path);

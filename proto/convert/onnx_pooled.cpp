@@ -16,7 +16,7 @@ using Names = std::string_view;
 using Numbers = std::vector<VolumeNumber>;
 
 constexpr int axes_before_space = 2;
-constexpr int most_axes = 8;
+constexpr int max_axes = 8;
 constexpr int sizes_of_resize = 3;
 
 constexpr std::array<Names, 1> axes_alone = {"axes"};
@@ -56,7 +56,7 @@ Result<Pooled> pooled_at_0(const OnnxNode& node, const OnnxBuilder& builder) {
 
 // Makes the node's output the value, with other axes.
 Result<void> with_axes(const OnnxNode& node, OnnxBuilder& builder, int value, int axes) {
-  if (axes > most_axes) return unsupported("makes more than " + std::to_string(most_axes) + " axes");
+  if (axes > max_axes) return unsupported("makes more than " + std::to_string(max_axes) + " axes");
   builder.alias(node.proto, value);
   builder.note_pooled(node.proto, axes);
   return {};
@@ -95,7 +95,7 @@ Result<void> convert_unsqueeze(const OnnxNode& node, OnnxBuilder& builder) {
   if (!pooled) return pooled.error();
   const Result<std::vector<std::int64_t>> axes = named_axes(node, builder);
   if (!axes) return axes.error();
-  const int added = static_cast<int>(std::min<std::size_t>(axes->size(), most_axes));
+  const int added = static_cast<int>(std::min<std::size_t>(axes->size(), max_axes));
   if (Result<void> sound = check_spatial(*axes, pooled->axes + added); !sound) return sound;
   return with_axes(node, builder, pooled->value, pooled->axes + added);
 }
@@ -134,7 +134,7 @@ Result<void> convert_reshape_of_pooled(const OnnxNode& node, OnnxBuilder& builde
   const Result<std::int64_t> allows_zero = node.attributes.integer("allowzero", 0);
   if (!allows_zero) return allows_zero.error();
   int open = 0;
-  bool fits = target->size() >= axes_before_space && target->size() <= most_axes;
+  bool fits = target->size() >= axes_before_space && target->size() <= max_axes;
   for (std::size_t axis = 0; axis < target->size(); ++axis) {
     const VolumeNumber& asked = (*target)[axis];
     const bool is_open = asked == VolumeNumber{-1, {}};

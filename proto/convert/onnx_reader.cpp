@@ -52,11 +52,11 @@ std::int64_t weight_bytes_of(const OnnxGraph& graph) {
   return bytes;
 }
 
-Result<void> check_room(const OnnxGraph& graph, std::int64_t most_bytes) {
+Result<void> check_room(const OnnxGraph& graph, std::int64_t max_bytes) {
   const std::int64_t bytes = weight_bytes_of(graph);
-  if (bytes <= most_bytes) return {};
+  if (bytes <= max_bytes) return {};
   return Error{ErrorCode::over_budget, "its weights take " + bytes_text(bytes) + " as float32, and " +
-                                           bytes_text(most_bytes) + " may be used for all of the model"};
+                                           bytes_text(max_bytes) + " may be used for all of the model"};
 }
 
 // Returns how many numbers the node may read.
@@ -116,9 +116,9 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written
   return builder.check_limits();
 }
 
-// Converts all nodes, also those behind refused ones, as far as they read no more than `most_numbers` in all: a hostile
+// Converts all nodes, also those behind refused ones, as far as they read no more than `max_numbers` in all: a hostile
 // file could let a million refused nodes share one large tensor.
-void convert_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t most_numbers,
+void convert_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t max_numbers,
                    OnnxBlockers& blockers) {
   std::int64_t numbers = 0;
   for (const onnx::NodeProto* node : graph.nodes) {
@@ -127,7 +127,7 @@ void convert_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& 
     if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
     if (!blockers.first()) continue;
     numbers = add(numbers, count_numbers(*node, builder));
-    if (numbers > most_numbers) return blockers.end_early();
+    if (numbers > max_numbers) return blockers.end_early();
   }
 }
 
@@ -140,9 +140,9 @@ std::vector<NamedTensor> outputs_of(const OnnxGraph& graph, const OnnxBuilder& b
 }
 
 // Reads all nodes; leaves those that the output needs, and names the outputs. Returns the first blocker.
-Result<void> read_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t most_numbers,
+Result<void> read_nodes(const OnnxGraph& graph, const Written& written, OnnxBuilder& builder, std::int64_t max_numbers,
                         OnnxBlockers& blockers) {
-  convert_nodes(graph, written, builder, most_numbers, blockers);
+  convert_nodes(graph, written, builder, max_numbers, blockers);
   if (blockers.first()) return *blockers.first();
   settle_outputs(graph, builder);
   builder.drop_unread(graph.output);
@@ -272,13 +272,13 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!graph) return refused_early(graph.error(), all);
   const Result<InputForm> form = form_of(*graph);
   if (!form) return refused_early(form.error(), all);
-  if (const Result<void> fits = check_room(*graph, source.reading.most_weight_bytes); !fits) return fits.error();
-  const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
+  if (const Result<void> fits = check_room(*graph, source.reading.max_weight_bytes); !fits) return fits.error();
+  const std::int64_t max_numbers = plausible_parameters(model, source.bytes_elsewhere);
   const Written written = {OnnxGates(*graph), OnnxWrittenNorms(*graph)};
-  const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
+  const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, max_numbers, source.floats); },
                                [&](OnnxBuilder& builder, Blockers& found) {
                                  OnnxBlockers blockers(*graph);
-                                 const Result<void> read = read_nodes(*graph, written, builder, most_numbers, blockers);
+                                 const Result<void> read = read_nodes(*graph, written, builder, max_numbers, blockers);
                                  found = blockers.result();
                                  return read;
                                }};
@@ -298,7 +298,7 @@ Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource&
 
 Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, const NetworkReading& reading,
                                       Blockers* blockers) {
-  if (bytes.size() > static_cast<std::size_t>(most_model_bytes))
+  if (bytes.size() > static_cast<std::size_t>(max_model_bytes))
     return unsupported("is over the 2 GiB of a protobuf file");
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
@@ -314,7 +314,7 @@ Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string&
 Result<LoadedNetwork> read_onnx_file(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
   constexpr std::int64_t names = std::int64_t{1} << 20;  // bytes for names and other fields beside the weights
   const std::optional<FileState> before = file_state(path);
-  const Result<std::string> outline = read_onnx_outline(path, add(reading.most_weight_bytes, names));
+  const Result<std::string> outline = read_onnx_outline(path, add(reading.max_weight_bytes, names));
   if (!outline) return outline.error();
   Blockers all;
   Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, reading, &all);

@@ -19,7 +19,7 @@
 namespace znni {
 
 // Upper bound of a model's bytes, which is that of a protobuf message.
-inline constexpr std::int64_t most_model_bytes = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t max_model_bytes = (std::int64_t{1} << 31) - 1;
 
 // Gives read_onnx() the numbers of a model's tensors, and bounds them.
 struct OnnxSource {

@@ -70,8 +70,8 @@ Result<void> undo_groups(const OnnxNode& node, OnnxBuilder& builder, const Group
 }  // namespace
 
 std::string text_of(const TensorExtents& extents) {
-  constexpr std::size_t most_axes = 8;
-  if (extents.size() > most_axes) return std::to_string(extents.size()) + " axes";
+  constexpr std::size_t max_axes = 8;
+  if (extents.size() > max_axes) return std::to_string(extents.size()) + " axes";
   std::string text;
   for (const std::optional<VolumeNumber>& extent : extents) {
     const bool known = extent && is_constant(*extent);

@@ -19,7 +19,7 @@ Vec3 factor_in(const std::vector<VolumeNumber>& target, int rank) {
   Vec3 factor = Vec3::cube(1);
   for (int i = 0; i < rank; ++i) {
     const VolumeNumber& number = target[static_cast<std::size_t>(2 + i)];
-    if (!is_constant(number) || number.least < 1 || number.least > most_onnx_images) return {};
+    if (!is_constant(number) || number.least < 1 || number.least > max_onnx_images) return {};
     factor[3 - rank + i] = number.least;
   }
   return factor;
@@ -121,8 +121,7 @@ Result<void> convert_depth_to_space(const OnnxNode& node, OnnxBuilder& builder) 
   const Result<std::string> mode = node.attributes.text("mode", "DCR");
   if (!mode) return mode.error();
   if (builder.guess_reader(node.proto)) return {};
-  const bool sound =
-      builder.rank() == 2 && *size > 0 && *size <= most_onnx_images && (*mode == "DCR" || *mode == "CRD");
+  const bool sound = builder.rank() == 2 && *size > 0 && *size <= max_onnx_images && (*mode == "DCR" || *mode == "CRD");
   if (!sound || builder.images(*value) % mul(*size, *size) != 0) {
     return corrupt("blocksize = " + std::to_string(*size) + " and mode = " + in_quotes(*mode) + " for " +
                    std::to_string(builder.images(*value)) +

@@ -92,8 +92,8 @@ Result<std::vector<std::int64_t>> read_integers(const onnx::TensorProto& tensor,
 }  // namespace
 
 Result<std::vector<std::int64_t>> dims_of(const onnx::TensorProto& tensor) {
-  constexpr int most_axes = 8;
-  if (tensor.dims_size() > most_axes) {
+  constexpr int max_axes = 8;
+  if (tensor.dims_size() > max_axes) {
     return unsupported("tensor " + in_quotes(tensor.name()) + " has " + std::to_string(tensor.dims_size()) + " axes");
   }
   for (const std::int64_t extent : tensor.dims()) {

@@ -26,7 +26,7 @@ bool is(const VolumeNumber& number, std::int64_t value) { return number == Volum
 // Makes the node's output the value's channels, `times` times one after the other.
 Result<void> repeat(const OnnxNode& node, OnnxBuilder& builder, int value, std::int64_t times) {
   const std::int64_t images = mul(builder.images(value), times);
-  if (times < 1 || times > max_repeats || images > most_onnx_images) {
+  if (times < 1 || times > max_repeats || images > max_onnx_images) {
     return unsupported("repeats channels " + std::to_string(times) + " times; 1 to " + std::to_string(max_repeats) +
                        " times, up to 2^20 channels, is supported");
   }

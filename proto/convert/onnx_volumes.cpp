@@ -39,13 +39,13 @@ VolumeExtents along_open(VolumeExtents declared, const Axes& open, Vec3 least, V
 // Returns the volumes that the network takes.
 VolumeExtents taken_by(const Network& network) {
   const Vec3 step = is_strided(network) ? period(network) : reaches(network).back().stride;
-  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   return {max(Vec3::cube(1), least), step};
 }
 
 // Returns the smallest extent along `axis`, of those that the network takes, for which no value is empty: of smaller
 // volumes a framework computes nothing. The builder has read large volumes, and `values` values.
-std::int64_t least_along(const OnnxBuilder& builder, int values, const VolumeExtents& taken, int axis) {
+std::int64_t min_along(const OnnxBuilder& builder, int values, const VolumeExtents& taken, int axis) {
   std::int64_t n = taken.least[axis];
   const VolumeExtents& large = builder.extents(0);
   for (int value = 0; value < values; ++value) {
@@ -171,7 +171,7 @@ class Search {
     const VolumeExtents taken = taken_by(valid->network);
     Vec3 least;
     for (const int axis : open_) {
-      least[axis] = least_along(builder, values, taken, axis);
+      least[axis] = min_along(builder, values, taken, axis);
       if ((extent[axis] - taken.least[axis]) % taken.step[axis] == 0) continue;
       return unsupported("computes with extents, and its branches meet for other volumes than it was read for");
     }

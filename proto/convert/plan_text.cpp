@@ -120,7 +120,7 @@ Result<Plan> parse_plan(std::string_view text) {
 }
 
 Result<Plan> read_plan(const std::string& path) {
-  const Result<std::string> text = read_file(path, most_text_bytes);
+  const Result<std::string> text = read_file(path, max_text_bytes);
   if (!text) return text.error();
   Result<Plan> plan = parse_plan(*text);
   if (!plan) return plan.error().within(path);

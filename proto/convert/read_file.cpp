@@ -9,7 +9,7 @@
 
 namespace znni {
 
-Result<std::int64_t> bytes_of_regular_file(const std::string& path, std::int64_t most_bytes) {
+Result<std::int64_t> bytes_of_regular_file(const std::string& path, std::int64_t max_bytes) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(path, failure);
   if (!std::filesystem::exists(status)) return Error{ErrorCode::not_found, path + ": no such file"};
@@ -18,15 +18,15 @@ Result<std::int64_t> bytes_of_regular_file(const std::string& path, std::int64_t
   }
   const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
   if (failure) return Error{ErrorCode::invalid_argument, path + ": " + failure.message()};
-  if (bytes > static_cast<std::uintmax_t>(most_bytes)) {
-    return Error{ErrorCode::unsupported, path + ": has " + std::to_string(bytes) + " bytes; at most " +
-                                             bytes_text(most_bytes) + " can be read"};
+  if (bytes > static_cast<std::uintmax_t>(max_bytes)) {
+    return Error{ErrorCode::unsupported,
+                 path + ": has " + std::to_string(bytes) + " bytes; at most " + bytes_text(max_bytes) + " can be read"};
   }
   return static_cast<std::int64_t>(bytes);
 }
 
-Result<std::string> read_file(const std::string& path, std::int64_t most_bytes) {
-  const Result<std::int64_t> bytes = bytes_of_regular_file(path, most_bytes);
+Result<std::string> read_file(const std::string& path, std::int64_t max_bytes) {
+  const Result<std::int64_t> bytes = bytes_of_regular_file(path, max_bytes);
   if (!bytes) return bytes.error();
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};

@@ -82,13 +82,13 @@ std::string field_names(const Message& message, const std::string& type) {
 
 Result<std::vector<UnknownField>> parse_text_skipping(std::string_view text, Message& message,
                                                       const std::function<bool(const UnknownField&)>& may_skip) {
-  constexpr int most_nested = 32;
+  constexpr int max_nested = 32;
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max() / 2)) return corrupt("over 1 GiB of text");
   Collector collector;
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(true);
-  parser.SetRecursionLimit(most_nested);
+  parser.SetRecursionLimit(max_nested);
   const std::string lists = with_colons_before_lists(text);
   google::protobuf::io::ArrayInputStream stream(lists.data(), static_cast<int>(lists.size()));
   const bool parsed = parser.Parse(&stream, &message);

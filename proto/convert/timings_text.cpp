@@ -160,7 +160,7 @@ std::string timing_text(const TimingRecord& record) {
 }
 
 Result<ReadTimings> read_timings(const std::string& path) {
-  const Result<std::string> text = read_file(path, most_text_bytes);
+  const Result<std::string> text = read_file(path, max_text_bytes);
   if (!text && text.error().code == ErrorCode::not_found) return ReadTimings{};
   if (!text) return text.error();
   Result<ReadTimings> read = parse_timings(*text);

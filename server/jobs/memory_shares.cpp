@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t usual_message = 128 * mib;
-constexpr std::int64_t most_receives = 16;
+constexpr std::int64_t max_receives = 16;
 constexpr std::int64_t wanted_receives = 4;  // one who sends slowly has one to itself
 
 MemoryShares divide(std::int64_t memory, std::optional<std::int64_t> message) {
@@ -22,7 +22,7 @@ MemoryShares divide(std::int64_t memory, std::optional<std::int64_t> message) {
   shares.transport = std::max(memory / 8, mul(copies_while_computed, shares.largest_message));
   const std::int64_t wanted = std::min(memory / 32 * 3 / received, wanted_receives);
   const std::int64_t receives = std::max(shares.transport / mul(4, received), wanted);
-  shares.receives = static_cast<int>(std::clamp<std::int64_t>(receives, 1, most_receives));
+  shares.receives = static_cast<int>(std::clamp<std::int64_t>(receives, 1, max_receives));
   shares.receiving = mul(shares.receives, received);
   shares.models = memory - add(shares.base, add(shares.receiving, shares.transport));
   return shares;
@@ -32,14 +32,14 @@ bool fits(const MemoryShares& shares, std::int64_t memory) {
   return shares.models > 0 && add(shares.receiving, shares.transport) <= memory / 4 * 3;
 }
 
-std::int64_t least_memory(std::optional<std::int64_t> message) {
+std::int64_t min_memory(std::optional<std::int64_t> message) {
   std::int64_t memory = base_bytes;
   while (!fits(divide(memory, message), memory)) memory += mib;
   return memory;
 }
 
 // The largest whole number of MiB that fits; 0 where none does.
-std::int64_t most_message(std::int64_t memory) {
+std::int64_t max_message(std::int64_t memory) {
   std::int64_t message = memory / mib * mib;
   while (message > 0 && !fits(divide(memory, message), memory)) message -= mib;
   return message;
@@ -49,8 +49,8 @@ Error no_room(const ServerLimits& limits, const MemoryShares& shares) {
   std::string text = "memory limit is " + bytes_text(limits.memory) + "; the process itself takes " +
                      bytes_text(shares.base) + " and requests of up to " + bytes_text(shares.largest_message) +
                      " take " + bytes_text(add(shares.receiving, shares.transport)) + ": give at least " +
-                     bytes_text(least_memory(limits.max_request_bytes)) + ", plus what models need";
-  const std::int64_t most = limits.max_request_bytes ? most_message(limits.memory) : 0;
+                     bytes_text(min_memory(limits.max_request_bytes)) + ", plus what models need";
+  const std::int64_t most = limits.max_request_bytes ? max_message(limits.memory) : 0;
   if (most > 0) text += ", or --max-request-bytes of at most " + bytes_text(most);
   return {ErrorCode::over_budget, text};
 }

@@ -40,8 +40,8 @@ struct ModelInfo {
   Vec3 padded;         // 1 along the axes along which a node pads, perhaps behind a crop, without a frame
   // Equal voxels of the output for one that the network computes; 1 where `outputs` differ in it.
   Vec3 output_stride = Vec3::cube(1);
-  Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
-  Vec3 least_input;             // smallest extent of a volume
+  Vec3 period = Vec3::cube(1);  // extents of volumes are min_input plus multiples of it
+  Vec3 min_input;               // smallest extent of a volume
   Vec3 window;                  // over which the network normalises, if it does so over all voxels; else zeros
   std::int64_t largest_channel_number = 0;  // that an output holds (planner/network/channel_numbers.hpp)
   WindowBlend blend;                        // of the windows that lie over volumes of another extent

@@ -99,13 +99,13 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     const Engine& engine = *(*model)->engine;
-    const std::int64_t most_held = usual_share(*transport_);
-    Result<JobOutlook> outlook = engine.outlook(input, output, most_held);
+    const std::int64_t max_held = usual_share(*transport_);
+    Result<JobOutlook> outlook = engine.outlook(input, output, max_held);
     if (!outlook) return outlook.error().within("model '" + name + "'");
     const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
     const Company company = {(*slot)->queue().taken(), has_own_values ? 0 : alike, (*slot)->guests().possible_places()};
     JobOutlook found = outlook_in_company(engine, input, output, *outlook, company);
-    found.most_held = most_held;
+    found.max_held = max_held;
     return found;
   }
 
@@ -133,7 +133,7 @@ class ModelServerImpl final : public ModelServer {
     for (VolumeJob& job : jobs) {
       if (job.schedule.model != 0 && job.schedule.model != (*model)->number) return loaded_anew(name);
       const Result<JobOutlook> outlook =
-          (*model)->engine->outlook(job.input.volume.shape, job.sink.type, job.schedule.most_held);
+          (*model)->engine->outlook(job.input.volume.shape, job.sink.type, job.schedule.max_held);
       if (!outlook) return outlook.error().within("model '" + name + "'");
       if (!job.schedule.rung) job.schedule.rung = outlook->rung;
     }

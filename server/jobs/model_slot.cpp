@@ -41,8 +41,8 @@ Error not_loaded(const ModelEntry& entry) {
 
 }  // namespace
 
-ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
-    : entry_(std::move(entry)), queue_(title(entry_), most_waiting), lane_(title(entry_), most_waiting) {
+ModelSlot::ModelSlot(ModelEntry entry, std::int64_t max_waiting)
+    : entry_(std::move(entry)), queue_(title(entry_), max_waiting), lane_(title(entry_), max_waiting) {
   info_.name = entry_.name;
   info_.version = entry_.version;
 }
@@ -84,7 +84,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.padded = padded_axes(planned.network);
   info_.output_stride = planned.network.output_stride;
   info_.period = period(planned.network);
-  info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
+  info_.min_input = min_extent(planned.network) - info_.frame.begin - info_.frame.end;
   info_.window = window_of(planned);
   info_.blend = planned.blend;
   info_.is_dense = is_dense(planned.network);

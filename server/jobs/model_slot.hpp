@@ -16,8 +16,8 @@ namespace znni {
 // Thread safe.
 class ModelSlot {
  public:
-  // Lets at most `most_waiting` jobs wait while one runs, and as many in the lane.
-  ModelSlot(ModelEntry entry, std::int64_t most_waiting);
+  // Lets at most `max_waiting` jobs wait while one runs, and as many in the lane.
+  ModelSlot(ModelEntry entry, std::int64_t max_waiting);
 
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
   [[nodiscard]] ModelInfo info() const;

@@ -13,9 +13,9 @@ Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank, const std::f
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled before its turn came"};
   const bool must_wait = taken_ || !waiting_.empty();
   const auto ahead = static_cast<std::int64_t>(waiting_.size());
-  if (must_wait && ahead >= most_waiting_) {
+  if (must_wait && ahead >= max_waiting_) {
     return Error{ErrorCode::unavailable, "the queue of " + name_ + " is full: " + std::to_string(ahead) +
-                                             " jobs wait, at most " + std::to_string(most_waiting_) +
+                                             " jobs wait, at most " + std::to_string(max_waiting_) +
                                              " may; try again later"};
   }
   return stand_in_line(lock, stop, rank, in_line);

@@ -37,8 +37,8 @@ class Turn {
 
 class TurnQueue {
  public:
-  // At most `most_waiting` callers wait beside the one whose turn it is. `name` is for messages: "model 'x'".
-  TurnQueue(std::string name, std::int64_t most_waiting) : name_(std::move(name)), most_waiting_(most_waiting) {}
+  // At most `max_waiting` callers wait beside the one whose turn it is. `name` is for messages: "model 'x'".
+  TurnQueue(std::string name, std::int64_t max_waiting) : name_(std::move(name)), max_waiting_(max_waiting) {}
 
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`
   // comes first. `in_line`, which may be empty and must not ask the queue anything, is called once the caller has its
@@ -72,7 +72,7 @@ class TurnQueue {
   void end_turn();
 
   const std::string name_;
-  const std::int64_t most_waiting_;
+  const std::int64_t max_waiting_;
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
   std::deque<Place> waiting_;  // by rank, then by ticket

@@ -11,14 +11,14 @@ namespace znni {
 // Bounds how many bodies are read so: each keeps a thread of the server. Thread safe.
 class BodyDiscard {
  public:
-  static constexpr std::ptrdiff_t most_at_a_time = 4;
+  static constexpr std::ptrdiff_t max_at_a_time = 4;
 
   // Reads the rest of the body, for some seconds at most. Returns true if that was all, false at once if too many
   // others do the same: then the connection is to be closed.
   [[nodiscard]] bool discard(const HttpRequest& request);
 
  private:
-  std::counting_semaphore<most_at_a_time> free_{most_at_a_time};
+  std::counting_semaphore<max_at_a_time> free_{max_at_a_time};
 };
 
 }  // namespace znni

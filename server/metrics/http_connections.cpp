@@ -56,7 +56,7 @@ HttpConnections::~HttpConnections() = default;
 
 std::unique_ptr<HttpPlace> HttpConnections::enter(int descriptor, const std::string& peer, const std::string& client) {
   const std::scoped_lock lock(mutex_);
-  const bool is_over = held_by(&client) >= limits_.most_of_client;
+  const bool is_over = held_by(&client) >= limits_.max_of_client;
   const bool is_full = held_by(nullptr) >= limits_.most;
   if (is_over || is_full) note_over_share(client);
   if (is_over && !make_room(&client)) return nullptr;
@@ -101,7 +101,7 @@ void HttpConnections::note_over_share(const std::string& client) {
   const std::optional<std::int64_t> times = warnings_.happened(rpc::Paced::Clock::now());
   if (!times || !warn_) return;
   warn_("closed " + std::to_string(*times) + " connections of the metrics port for others that came, the last from " +
-        client + ": " + std::to_string(limits_.most_of_client) + " of an address and " + std::to_string(limits_.most) +
+        client + ": " + std::to_string(limits_.max_of_client) + " of an address and " + std::to_string(limits_.most) +
         " in all are served at a time");
 }
 

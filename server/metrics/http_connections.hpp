@@ -15,8 +15,8 @@
 namespace znni {
 
 struct HttpLimits {
-  int most = most_waiting_requests + 48;     // connections that are served at the same time
-  int most_of_client = most / 2;             // of those, from one address
+  int most = max_waiting_requests + 48;      // connections that are served at the same time
+  int max_of_client = most / 2;              // of those, from one address
   std::chrono::milliseconds silence{5'000};  // of a client that is waited for: then its connection is closed
   // Bounds a request from its first byte to the last one of its answer, the pauses of its client included. A request
   // that a service works on is bounded by the service.

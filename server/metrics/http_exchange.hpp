@@ -48,7 +48,7 @@ struct HttpReply {
 };
 
 // Bounds the requests of a service that may wait for work at the same time: threads are left for others.
-inline constexpr int most_waiting_requests = 16;
+inline constexpr int max_waiting_requests = 16;
 
 // Answers requests; called from several threads at once.
 using HttpService = std::function<HttpReply(const HttpRequest&)>;

@@ -21,10 +21,10 @@ namespace {
 constexpr int spare_threads = 8;
 constexpr std::chrono::seconds between_requests{1};  // of one connection
 // Bounds paths: the library compares them by a recursion for each letter.
-constexpr std::size_t most_path_bytes = 1024;
+constexpr std::size_t max_path_bytes = 1024;
 // Bounds connections that wait to be accepted. The library's own bound is 5: others of a burst would wait a second and
 // more, until their system tries again.
-constexpr int most_waiting = 512;
+constexpr int max_waiting = 512;
 
 // A port of a daemon that has just ended is free again; one that is in use is not shared.
 void set_socket_options(socket_t socket) {
@@ -38,7 +38,7 @@ class BoundedServer final : public httplib::Server {
   BoundedServer(const HttpLimits& limits, HttpConnections& connections) : limits_(limits), connections_(connections) {}
 
   // Lets more connections wait than the library does. The server is bound.
-  void widen_queue() { ::listen(svr_sock_, most_waiting); }
+  void widen_queue() { ::listen(svr_sock_, max_waiting); }
 
  private:
   // Runs on a thread of the library, which never looks at the socket again.
@@ -86,7 +86,7 @@ bool is_for_service(std::string_view path) {
 // Returns the status of a request that is not answered here, or 0.
 int status_of_unserved(const httplib::Request& request, bool has_service) {
   if (!asks(request) && request.method != "POST") return 405;
-  if (request.path.size() > most_path_bytes) return 414;
+  if (request.path.size() > max_path_bytes) return 414;
   if (!request.ranges.empty()) return 416;
   return asks(request) || (has_service && is_for_service(request.path)) ? 0 : 404;
 }

@@ -186,9 +186,9 @@ std::optional<std::string> unready_reason(const ModelServer& models) {
   return "the server is shutting down";
 }
 
-std::optional<std::string> stuck_reason(const ModelServer& models, Seconds most_seconds) {
+std::optional<std::string> stuck_reason(const ModelServer& models, Seconds max_seconds) {
   const Seconds still = models.still();
-  if (still <= most_seconds) return std::nullopt;
+  if (still <= max_seconds) return std::nullopt;
   return "the job that computes has shown no progress for " + std::to_string(std::llround(still)) + " s";
 }
 

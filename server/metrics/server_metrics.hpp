@@ -18,7 +18,7 @@ void write_server_metrics(const ModelServer& models, const MemoryShares& shares,
 // Why a request to some configured model would be refused now, in one line; nothing when none would.
 [[nodiscard]] std::optional<std::string> unready_reason(const ModelServer& models);
 
-// Returns why the process should be started again, if the job that computes has shown no progress for `most_seconds`.
-[[nodiscard]] std::optional<std::string> stuck_reason(const ModelServer& models, Seconds most_seconds);
+// Returns why the process should be started again, if the job that computes has shown no progress for `max_seconds`.
+[[nodiscard]] std::optional<std::string> stuck_reason(const ModelServer& models, Seconds max_seconds);
 
 }  // namespace znni

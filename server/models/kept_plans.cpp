@@ -70,7 +70,7 @@ std::vector<fs::path> prune_plans(const fs::path& file, fs::file_time_type now) 
   std::vector<fs::path> gone;
   std::size_t kept = 1;
   for (const auto& [used, other] : others) {
-    if (kept < most_kept_plans && now - used <= longest_unused) {
+    if (kept < max_kept_plans && now - used <= longest_unused) {
       ++kept;
     } else if (fs::remove(other, error)) {
       gone.push_back(other);

@@ -29,10 +29,10 @@ namespace znni {
 // Notes that the kept plan `file` is used now. Where that cannot be written, nothing happens.
 void note_use(const std::filesystem::path& file);
 
-inline constexpr std::size_t most_kept_plans = 16;
+inline constexpr std::size_t max_kept_plans = 16;
 inline constexpr std::chrono::hours longest_unused{24 * 30};
 
-// Removes plans from the folder of the kept plan `file`, which stays: all but the most_kept_plans that were used last,
+// Removes plans from the folder of the kept plan `file`, which stays: all but the max_kept_plans that were used last,
 // and those that were not used for longest_unused before `now`. Returns those that are gone.
 std::vector<std::filesystem::path> prune_plans(
     const std::filesystem::path& file,

@@ -56,7 +56,7 @@ WindowBlend blend_of(const ModelSettings& settings) {
 
 }  // namespace
 
-Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
+Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t max_bytes) {
   ModelSettings settings;
   if (is_there(entry.config_file)) {
     Result<ModelSettings> read = read_model_config(entry.config_file.string());
@@ -67,7 +67,7 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
   if (const Result<void> checked = check_settings(settings, entry.name); !checked) {
     return checked.error().within(entry.config_file.string());
   }
-  Result<LoadedNetwork> loaded = read_network(entry, {most_bytes, settings.outputs});
+  Result<LoadedNetwork> loaded = read_network(entry, {max_bytes, settings.outputs});
   if (!loaded) return loaded.error();
   Result<LoadedNetwork> whole = configured(*std::move(loaded), settings);
   if (!whole) return whole.error().within(entry.config_file.string());
@@ -76,9 +76,9 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
   return ModelFiles{std::move(whole->network), std::move(whole->weights), input, blend_of(settings)};
 }
 
-Result<void> check_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
+Result<void> check_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t max_bytes) {
   if (!entry.problem.empty()) return Error{ErrorCode::corrupt_file, entry.problem};
-  const Result<ModelFiles> files = read_model_files(entry, log, most_bytes);
+  const Result<ModelFiles> files = read_model_files(entry, log, max_bytes);
   return files ? Result<void>() : files.error();
 }
 

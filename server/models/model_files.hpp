@@ -26,13 +26,13 @@ struct ModelFiles {
 // Errors name the file. A network without weights is refused: it can be planned, not served. What the
 // configuration has and this server does not know is a line in the log; what it knows but cannot do is
 // `unsupported`.
-// over_budget, before they are read, where the weights alone take more than `most_bytes`.
+// over_budget, before they are read, where the weights alone take more than `max_bytes`.
 [[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
-                                                  std::int64_t most_bytes = saturated);
+                                                  std::int64_t max_bytes = saturated);
 
 // Returns what loading would find wrong with the files of `entry`, which may lack files. Reads network, weights and
 // configuration for it, and lets them go.
 [[nodiscard]] Result<void> check_model_files(const ModelEntry& entry, const LogSink& log,
-                                             std::int64_t most_bytes = saturated);
+                                             std::int64_t max_bytes = saturated);
 
 }  // namespace znni

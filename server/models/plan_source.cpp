@@ -107,7 +107,7 @@ void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log)
 }
 
 void log_lifted_bound(const Network& network, const Plan& plan, const LogSink& log) {
-  const std::int64_t bound = SearchOptions().most_extent;
+  const std::int64_t bound = SearchOptions().max_extent;
   const std::int64_t lifted = lifted_bound(network, plan, bound);
   if (lifted == bound) return;
   log_to(log, "info",

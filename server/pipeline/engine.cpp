@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
-Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
-  return state_->outlook_of({state_->network().framed(input), output, most_held});
+Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t max_held) const {
+  return state_->outlook_of({state_->network().framed(input), output, max_held});
 }
 
 namespace {
@@ -47,9 +47,9 @@ std::vector<Vec3> patches_of(const Engine::State& state, Vec3 output) {
 
 }  // namespace
 
-Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t most_held,
+Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t max_held,
                               const std::stop_token& stop) const {
-  const Result<JobOutlook> whole = outlook(input, output, most_held);
+  const Result<JobOutlook> whole = outlook(input, output, max_held);
   if (!whole) return whole.error();
   const NetworkShape& network = state_->network();
   const Vec3 n = whole->output.n;
@@ -58,11 +58,11 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
     if (stop.stop_requested()) return {0, false};
     VolumeShape part = input;
     part.n = extent;
-    const Work work{part, output, most_held};
+    const Work work{part, output, max_held};
     const JobOutlook found = state_->outlooks->best_of_sound(work, state_->rungs_now());
     const std::int64_t held = state_->outlooks->held_bytes(found, work);
     least = std::min(least, held);
-    return {found.predicted_seconds, held <= most_held};
+    return {found.predicted_seconds, held <= max_held};
   };
   // The border of a part is none of the volume's: padding would stand where voxels are.
   const std::vector<Vec3> patches = network.is_dense ? patches_of(*state_, n) : std::vector<Vec3>{};
@@ -72,7 +72,7 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
   return Error{ErrorCode::over_budget, "in whatever parts, a job holds " + bytes_text(least) +
                                            " of the volume, its output and the list of its patches at a time; it may "
                                            "hold " +
-                                           bytes_text(most_held)};
+                                           bytes_text(max_held)};
 }
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
@@ -116,7 +116,7 @@ namespace {
 struct JobCourse {
   Course on;
   Vec3 input;
-  std::int64_t most_planes = 0;  // of its output that may wait, as its outlook said
+  std::int64_t max_planes = 0;  // of its output that may wait, as its outlook said
 };
 
 // On the rung that suits what the job has to do, or its own.
@@ -128,7 +128,7 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   }
   const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
-  const Work work{*left, job.sink.type, job.schedule.most_held};
+  const Work work{*left, job.sink.type, job.schedule.max_held};
   const Result<JobOutlook> outlook = state.outlook_of(work);
   if (!outlook) return outlook.error();
   const std::size_t wanted = job.schedule.rung.value_or(outlook->rung);
@@ -139,9 +139,9 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   const bool runs = state.rungs[wanted].is_open() && state.outlooks->takes(wanted, left->n);
   const std::size_t rung = runs ? wanted : outlook->rung;
   const Course on{rung, state.outlooks->spare_of(rung, work)};
-  const std::int64_t most_planes = state.outlooks->most_planes(on, work);
-  if (on.spare && state.gpu.why_lost()) return JobCourse{{*on.spare, {}}, left->n, most_planes};
-  return JobCourse{on, left->n, most_planes};
+  const std::int64_t max_planes = state.outlooks->max_planes(on, work);
+  if (on.spare && state.gpu.why_lost()) return JobCourse{{*on.spare, {}}, left->n, max_planes};
+  return JobCourse{on, left->n, max_planes};
 }
 
 // On the CPU, in slabs and planes no larger than all of the job has.
@@ -150,11 +150,10 @@ Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, co
   Engine::State::OpenRung& rung = state.rungs[number];
   const NetworkShape& network = state.network();
   const std::optional<WindowWeight> blend = state.outlooks->blend_of(course.input);
-  const std::int64_t most_planes =
-      blend ? 1 : row_planes(course.input, rung.geometry(), network.fov, course.most_planes);
+  const std::int64_t max_planes = blend ? 1 : row_planes(course.input, rung.geometry(), network.fov, course.max_planes);
   const PatchGrid grid =
       blend ? state.outlooks->window_grid(course.input)
-            : job_grid(job, rung.geometry(), network.fov, most_planes, state.plan.sockets, network.frame);
+            : job_grid(job, rung.geometry(), network.fov, max_planes, state.plan.sockets, network.frame);
   const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
   std::vector<Seat> seats;
@@ -184,8 +183,8 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
                                const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
   if (rung.on_cpu()) return run_on_cpu(number, course, job, state, stop);
-  const std::int64_t most_planes = row_planes(course.input, rung.geometry(), state.network().fov, course.most_planes);
-  const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
+  const std::int64_t max_planes = row_planes(course.input, rung.geometry(), state.network().fov, course.max_planes);
+  const Result<PipelineStatistics> ran = rung.split->run(job, stop, max_planes);
   if (!ran) return ran.error();
   JobStatistics statistics;
   statistics.patches = ran->job.patches;

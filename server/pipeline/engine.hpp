@@ -51,18 +51,18 @@ class Engine {
   ~Engine();
 
   // Predicts a job. Fails with invalid_argument, naming both numbers, if an extent is below the field of view or the
-  // channels differ. `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its input, its
+  // channels differ. `output`: the type of the job's slabs. `max_held`: bytes that a job may hold of its input, its
   // output and its list of patches at a time. If a rung is streamed in several columns or turns, output planes are
-  // buffered until the last one is done. `most_held` bounds these planes, at least one; for the next planes all columns
+  // buffered until the last one is done. `max_held` bounds these planes, at least one; for the next planes all columns
   // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
-                                           std::int64_t most_held = saturated) const;
+                                           std::int64_t max_held = saturated) const;
 
   // Returns the parts in which a volume that outlook() takes is computed soonest. Each part has the outlook that
-  // outlook() gives for the same most_held. Fails with over_budget, with numbers, if a job would hold more for every
+  // outlook() gives for the same max_held. Fails with over_budget, with numbers, if a job would hold more for every
   // part; with `cancelled` if `stop` came first.
   [[nodiscard]] Result<VolumeCut> cut(const VolumeShape& input, ElementType output = ElementType::f32,
-                                      std::int64_t most_held = saturated, const std::stop_token& stop = {}) const;
+                                      std::int64_t max_held = saturated, const std::stop_token& stop = {}) const;
 
   // Blocks until done. One job at a time computes; others may run between its patches, as Interval says. Stops between
   // layers with `cancelled`. An error ends the job, not the engine. Fails with invalid_argument if the job's first

@@ -207,9 +207,9 @@ class HeadAndTail final : public PatchStrategy {
 }  // namespace
 
 Result<PipelineStatistics> run_head_and_tail(const VolumeJob& job, PlaneSource& source, const Shape5& output,
-                                             std::int64_t most_planes, Pipeline::State& state,
+                                             std::int64_t max_planes, Pipeline::State& state,
                                              const std::stop_token& stop) {
-  const PatchGrid grid = job_grid(job, state.geometry, state.fov, most_planes);
+  const PatchGrid grid = job_grid(job, state.geometry, state.fov, max_planes);
   JobPatches patches(job, grid, state.geometry, output, InputWindow(source, grid, state.geometry, true));
   HeadAndTail strategy(patches, grid, state);
   if (Result<void> ran = patches.run(strategy, stop); !ran) return ran.error();

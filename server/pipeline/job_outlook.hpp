@@ -22,8 +22,8 @@ struct JobOutlook {
   // for the rung on the CPU that goes on if the job's own rung fails with its GPU.
   std::int64_t slab_planes = 1;
   std::int64_t slabs = 1;
-  std::int64_t list_bytes = 0;         // of the list of its patches while it runs, in addition to the engine's memory
-  std::int64_t most_held = saturated;  // that the outlook was asked for: the job must have the same
+  std::int64_t list_bytes = 0;        // of the list of its patches while it runs, in addition to the engine's memory
+  std::int64_t max_held = saturated;  // that the outlook was asked for: the job must have the same
   Seconds predicted_seconds = 0;
 };
 

@@ -56,8 +56,8 @@ std::int64_t Outlooks::output_plane_bytes(const Work& work) const {
   return plane_bytes_of(network_.f_out, network_.output(work.input.n), work.output);
 }
 
-std::int64_t Outlooks::most_planes(const Course& course, const Work& work) const {
-  if (work.most_held == saturated || network_.is_bound) return saturated;
+std::int64_t Outlooks::max_planes(const Course& course, const Work& work) const {
+  if (work.max_held == saturated || network_.is_bound) return saturated;
   const auto most = [&course](const auto& of) {
     return course.spare ? std::max(of(course.rung), of(*course.spare)) : of(course.rung);
   };
@@ -67,12 +67,12 @@ std::int64_t Outlooks::most_planes(const Course& course, const Work& work) const
   const auto planes_of = [&](std::int64_t bytes) {
     return std::max<std::int64_t>(1, (bytes - mul(beside, in)) / both);
   };
-  const std::int64_t thickest = planes_of(work.most_held);
+  const std::int64_t thickest = planes_of(work.max_held);
   const std::int64_t patches = most([&](std::size_t rung) {
     return patch_count(work.input.n, rungs_[rung].geometry, network_.fov, thickest, sockets_);
   });
   // Twice: the thinner bands that leave room for it have a few patches more.
-  return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
+  return planes_of(work.max_held - std::min(work.max_held, mul(2, mul(patches, list_bytes_per_patch))));
 }
 
 // Returns the extra input planes around a band: those before it and the rest of its last step. With a GPU those of the
@@ -98,7 +98,7 @@ Seconds Outlooks::seconds_to_touch(std::size_t rung) const {
 }
 
 JobOutlook Outlooks::on(std::size_t rung, const Work& work) const {
-  return on(rung, work, most_planes({rung, {}}, work));
+  return on(rung, work, max_planes({rung, {}}, work));
 }
 
 // `most`: planes that may wait.
@@ -115,7 +115,7 @@ JobOutlook Outlooks::touched_on(std::size_t rung, const Work& work, std::int64_t
   const std::int64_t row = row_planes(n, geometry, network_.fov, most);
   JobOutlook outlook;
   outlook.output = {1, network_.f_out, network_.output(n)};
-  outlook.most_held = work.most_held;
+  outlook.max_held = work.max_held;
   outlook.rung = rung;
   outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
   outlook.patch.z = network_.fov.z - 1 + row;
@@ -143,7 +143,7 @@ std::optional<std::size_t> Outlooks::spare_of(std::size_t rung, const Work& work
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < rungs_.size(); ++i) {
     if (!rungs_[i].on_cpu || !takes(i, work.input.n)) continue;
-    const std::int64_t most = most_planes({rung, i}, work);
+    const std::int64_t most = max_planes({rung, i}, work);
     const JobOutlook own = on(rung, work, most);
     JobOutlook both = with_room_for(touched_on(i, work, most), own);
     both.predicted_seconds += own.predicted_seconds;
@@ -154,7 +154,7 @@ std::optional<std::size_t> Outlooks::spare_of(std::size_t rung, const Work& work
 
 JobOutlook Outlooks::with_spare(std::size_t rung, const Work& work) const {
   const Course course{rung, spare_of(rung, work)};
-  const std::int64_t most = most_planes(course, work);
+  const std::int64_t most = max_planes(course, work);
   const JobOutlook own = on(rung, work, most);
   return course.spare ? with_room_for(own, touched_on(*course.spare, work, most)) : own;
 }
@@ -174,7 +174,7 @@ std::int64_t Outlooks::held_bytes(const JobOutlook& outlook, const Work& work) c
 bool Outlooks::is_better(const JobOutlook& a, const JobOutlook& b, const Work& work) const {
   const std::int64_t a_holds = held_bytes(a, work);
   const std::int64_t b_holds = held_bytes(b, work);
-  if (std::max(a_holds, b_holds) <= work.most_held) return a.predicted_seconds < b.predicted_seconds;
+  if (std::max(a_holds, b_holds) <= work.max_held) return a.predicted_seconds < b.predicted_seconds;
   return a_holds < b_holds;
 }
 
@@ -216,7 +216,7 @@ JobOutlook Outlooks::over_windows(const Work& work) const {
   outlook.output = {1, network_.f_out, network_.output(work.input.n)};
   const Vec3 windows = windows_over(outlook.output.n);
   const std::int64_t of_row = mul(windows.y, windows.x);
-  outlook.most_held = work.most_held;
+  outlook.max_held = work.max_held;
   outlook.patch = geometry.patch_input;
   outlook.patches = mul(windows.z, of_row);
   outlook.list_bytes =

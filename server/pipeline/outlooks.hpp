@@ -50,7 +50,7 @@ struct RungFacts {
 struct Work {
   VolumeShape input;
   ElementType output = ElementType::f32;
-  std::int64_t most_held = saturated;
+  std::int64_t max_held = saturated;
 };
 
 // Where a job runs, and where on the CPU it goes on if the GPU fails.
@@ -88,7 +88,7 @@ class Outlooks {
   [[nodiscard]] std::optional<std::size_t> spare_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every turn, and the list of patches. The spare fits in the same lease.
-  [[nodiscard]] std::int64_t most_planes(const Course& course, const Work& work) const;
+  [[nodiscard]] std::int64_t max_planes(const Course& course, const Work& work) const;
   // Returns the places that a job of so many patches takes of a batch on this rung, where others have some too; 0 where
   // it must have the batch for itself.
   [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const;

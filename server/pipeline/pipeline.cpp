@@ -128,7 +128,7 @@ Result<void> Pipeline::warm_up(const std::stop_token& stop) {
   return state_->run_gpu(floats_of(crosses), floats_of(state_->buffers.output.front()), 0, true, stop);
 }
 
-Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop, std::int64_t most_planes) {
+Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop, std::int64_t max_planes) {
   const Clock::time_point start = Clock::now();
   state_->gpu_failure.reset();
   const Shape5& last = state_->geometry.values.back();
@@ -142,7 +142,7 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
   const Shape5 output{1, last.f, left->n - state_->fov + Vec3::cube(1)};
   WholeVolume whole(job.input.volume);
   PlaneSource& source = job.input.source == nullptr ? whole : *job.input.source;
-  Result<PipelineStatistics> ran = run_head_and_tail(job, source, output, most_planes, *state_, stop);
+  Result<PipelineStatistics> ran = run_head_and_tail(job, source, output, max_planes, *state_, stop);
   if (!ran) return ran;
   ran->job.seconds = seconds_since(start);
   ran->job.voxels_per_second = static_cast<double>(voxels(output.n)) / std::max(ran->job.seconds, 1e-9);

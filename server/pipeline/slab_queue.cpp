@@ -42,11 +42,11 @@ Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& fra
   return left;
 }
 
-PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets,
+PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets,
                    const Border& frame) {
   const Vec3 skipped{job.sink.first_plane, 0, 0};
   const Vec3 left = job.input.volume.shape.n + frame.begin + frame.end - skipped;
-  PatchGrid grid = make_patch_grid(left, geometry, fov, most_planes, sockets);
+  PatchGrid grid = make_patch_grid(left, geometry, fov, max_planes, sockets);
   for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.sink.first_plane;
   return grid;

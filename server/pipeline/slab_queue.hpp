@@ -16,10 +16,10 @@ namespace znni {
 // none of them.
 [[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& frame = {});
 
-// The patches of what the job has left of its volume, which begin in the frame. `most_planes`, `sockets` as
+// The patches of what the job has left of its volume, which begin in the frame. `max_planes`, `sockets` as
 // make_patch_grid().
 [[nodiscard]] PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov,
-                                 std::int64_t most_planes = saturated, int sockets = 1, const Border& frame = {});
+                                 std::int64_t max_planes = saturated, int sockets = 1, const Border& frame = {});
 
 class SlabQueue {
  public:

@@ -17,7 +17,7 @@ struct Candidate {
   std::int64_t sent = 0;  // voxels of a plane of each part's input
 };
 
-constexpr std::size_t most_extents = 12;  // of parts of a patch, along an axis
+constexpr std::size_t max_extents = 12;  // of parts of a patch, along an axis
 
 // All, half, a quarter, ... of the patches along an axis, down to one: of too many all of them and the narrowest.
 std::vector<std::int64_t> extents_along(std::int64_t output, std::int64_t patch) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> extents_along(std::int64_t output, std::int64_t patch)
     extents.push_back(std::min(output, mul(count, patch)));
   }
   extents.push_back(std::min(output, patch));
-  if (extents.size() > most_extents) extents.erase(extents.begin() + 1, extents.end() - (most_extents - 1));
+  if (extents.size() > max_extents) extents.erase(extents.begin() + 1, extents.end() - (max_extents - 1));
   return extents;
 }
 

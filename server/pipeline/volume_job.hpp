@@ -59,7 +59,7 @@ struct JobSink {
 struct JobSchedule {
   // Rung of the job's outlook, for which the caller reserved memory. Empty: the rung that is fastest now.
   std::optional<std::size_t> rung;
-  std::int64_t most_held = saturated;  // as its outlook was asked for
+  std::int64_t max_held = saturated;  // as its outlook was asked for
   // Optional. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
   // Optional; default true. Returns whether calling `between_patches` now would let another job run. A rung with a GPU

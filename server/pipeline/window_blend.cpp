@@ -7,7 +7,7 @@ namespace znni {
 namespace {
 
 constexpr double sigma_share = 0.125;  // of a window's extent
-constexpr float least_weight = 1e-3F;
+constexpr float min_weight = 1e-3F;
 
 std::vector<float> weights_along(std::int64_t extent) {
   std::vector<float> weights;
@@ -50,7 +50,7 @@ WindowWeights window_weights(WindowWeight weight, Vec3 window) {
     std::vector<float>& along = weights.along[static_cast<std::size_t>(axis)];
     along = falls ? weights_along(window[axis]) : std::vector<float>(static_cast<std::size_t>(window[axis]), 1.0F);
   }
-  if (falls) weights.least = least_weight;
+  if (falls) weights.least = min_weight;
   return weights;
 }
 

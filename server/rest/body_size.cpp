@@ -47,8 +47,8 @@ Error too_large(std::int64_t found, std::int64_t most, std::string_view what) {
 
 }  // namespace
 
-std::int64_t most_beside_voxels(std::int64_t most_voxel_bytes) {
-  return std::clamp(most_voxel_bytes / 4, std::int64_t{16} << 10, std::int64_t{1} << 20);
+std::int64_t max_beside_voxels(std::int64_t max_voxel_bytes) {
+  return std::clamp(max_voxel_bytes / 4, std::int64_t{16} << 10, std::int64_t{1} << 20);
 }
 
 bool is_plain_body(const HttpRequest& request) {
@@ -57,7 +57,7 @@ bool is_plain_body(const HttpRequest& request) {
          request.header(length_header).size() == 1;
 }
 
-Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_voxel_bytes) {
+Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t max_voxel_bytes) {
   const auto unsupported = [](const char* what) {
     return Error{ErrorCode::unsupported, std::string(what) + ", expected a plain body with Content-Length"};
   };
@@ -67,8 +67,8 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
   const Result<std::optional<std::int64_t>> length = read_length(request, length_header);
   if (!length) return length.error();
   if (!*length) return invalid_size("no Content-Length found, expected that of the body");
-  const std::int64_t most_beside = most_beside_voxels(most_voxel_bytes);
-  const std::int64_t most = add(most_voxel_bytes, most_beside);
+  const std::int64_t max_beside = max_beside_voxels(max_voxel_bytes);
+  const std::int64_t most = add(max_voxel_bytes, max_beside);
   if (**length > most) return too_large(**length, most, "a body");
   const Result<std::optional<std::int64_t>> json = read_length(request, json_header);
   if (!json) return json.error();
@@ -77,7 +77,7 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
     return invalid_size(std::string(json_header) + " is " + std::to_string(**json) +
                         ", expected at most the length of the body, " + std::to_string(**length));
   }
-  if (**json > most_beside) return too_large(**json, most_beside, "JSON before binary data");
+  if (**json > max_beside) return too_large(**json, max_beside, "JSON before binary data");
   return BodySize{**json, **length - **json};
 }
 

@@ -119,7 +119,7 @@ class InferCall final : public HttpBody {
  private:
   // Receives the request as open_inference.cpp does: a turn is held until the memory of the request is leased or free.
   Result<void> receive(const HttpRequest& request, const Route& route) {
-    const std::int64_t most = door_.limits.wire.most_request_bytes;
+    const std::int64_t most = door_.limits.wire.max_request_bytes;
     const Result<BodySize> size = read_body_size(request, most);
     if (!size) return size.error();
     rpc::Stall stall(door_.limits.seconds_for_body(add(size->json, size->binary)));

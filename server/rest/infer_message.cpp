@@ -49,7 +49,7 @@ std::int64_t values_of(const InputTensor& input) {
 // Reads the numbers of an input, which take `room` bytes at most. Returns nothing for a type that no model takes: the
 // checks of the request refuse it.
 Result<std::optional<std::string>> read_data(const InputTensor& input, const InputPlace& place, std::string_view json,
-                                             std::int64_t room, std::int64_t most_voxel_bytes) {
+                                             std::int64_t room, std::int64_t max_voxel_bytes) {
   const std::optional<ElementType> type = rpc::element_type(input.datatype());
   if (!type) return std::optional<std::string>();
   if (!has_text(*type)) {
@@ -62,9 +62,9 @@ Result<std::optional<std::string>> read_data(const InputTensor& input, const Inp
   }
   const std::int64_t bytes = mul(place.values, element_bytes(*type));
   if (bytes > room) {
-    const std::int64_t found = add(bytes, most_voxel_bytes - room);  // with the inputs before
+    const std::int64_t found = add(bytes, max_voxel_bytes - room);  // with the inputs before
     return Error{ErrorCode::over_budget, named(input) + ": " + std::to_string(found) +
-                                             " bytes of voxels found, at most " + std::to_string(most_voxel_bytes) +
+                                             " bytes of voxels found, at most " + std::to_string(max_voxel_bytes) +
                                              " are taken in one request"};
   }
   Result<std::string> voxels = read_numbers(json.substr(place.begin, place.end - place.begin), *type, place.values);
@@ -101,16 +101,16 @@ Result<void> check_complete(const RequestText& text) {
 }
 
 // Adds the voxels of all inputs, in their order.
-Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_voxel_bytes) {
+Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t max_voxel_bytes) {
   if (const Result<void> complete = check_complete(text); !complete) return complete;
   std::vector<std::string> binary = cut_binary(text, std::move(body.binary));
-  std::int64_t room = most_voxel_bytes;
+  std::int64_t room = max_voxel_bytes;
   for (std::size_t i = 0; i < text.inputs.size(); ++i) {
     const InputPlace& place = text.inputs[i];
     if (place.binary_bytes) *text.message.add_raw_input_contents() = std::move(binary[i]);
     if (!place.has_data) continue;
     const InputTensor& input = text.message.inputs(static_cast<int>(i));
-    Result<std::optional<std::string>> voxels = read_data(input, place, body.json, room, most_voxel_bytes);
+    Result<std::optional<std::string>> voxels = read_data(input, place, body.json, room, max_voxel_bytes);
     if (!voxels) return voxels.error();
     if (!*voxels) continue;
     room -= static_cast<std::int64_t>((*voxels)->size());
@@ -142,7 +142,7 @@ Result<void> check_output(const ModelInferRequest& request, bool binary) {
 
 }  // namespace
 
-Result<InferMessage> make_infer_message(InferBody body, std::int64_t most_voxel_bytes) {
+Result<InferMessage> make_infer_message(InferBody body, std::int64_t max_voxel_bytes) {
   Result<RequestText> text = read_request_text(body.json);
   if (!text) return text.error();
   const Result<void> whole = check_binary(*text, static_cast<std::int64_t>(body.binary.size()));
@@ -153,7 +153,7 @@ Result<InferMessage> make_infer_message(InferBody body, std::int64_t most_voxel_
   message.binary_output = *binary;
   const Result<void> sendable = check_output(text->message, message.binary_output);
   if (!sendable) return sendable.error();
-  const Result<void> added = add_voxels(*text, body, most_voxel_bytes);
+  const Result<void> added = add_voxels(*text, body, max_voxel_bytes);
   if (!added) return added.error();
   message.request = std::make_unique<ModelInferRequest>(std::move(text->message));
   return message;

@@ -19,7 +19,7 @@ struct Reading {
   std::size_t at = 0;
   std::size_t event = 0;  // where the last event was
 
-  [[nodiscard]] bool is_too_long() const { return at - event >= most_value_bytes; }
+  [[nodiscard]] bool is_too_long() const { return at - event >= max_value_bytes; }
   [[nodiscard]] bool has_more() const { return at < text.size() && !is_too_long(); }
 };
 
@@ -66,7 +66,7 @@ class Sax {
   bool end_array() { return close(); }
   bool parse_error(std::size_t position, const std::string& /*token*/, const nlohmann::json::exception& /*why*/) {
     const bool too_long = reading_.is_too_long();
-    error_ = too_long ? broken("a value of more than " + std::to_string(most_value_bytes) + " bytes", reading_.event)
+    error_ = too_long ? broken("a value of more than " + std::to_string(max_value_bytes) + " bytes", reading_.event)
                       : broken("a syntax error, or a number beyond all bounds,", position);
     return false;
   }
@@ -75,8 +75,8 @@ class Sax {
 
  private:
   bool open(JsonKind kind) {
-    if (++depth_ > most_json_depth) {
-      error_ = broken("arrays and objects nested deeper than " + std::to_string(most_json_depth), reading_.at);
+    if (++depth_ > max_json_depth) {
+      error_ = broken("arrays and objects nested deeper than " + std::to_string(max_json_depth), reading_.at);
       return false;
     }
     return note(events_.open(kind, reading_.at));

@@ -214,8 +214,8 @@ class Reader final : public JsonEvents {
 
   // Checks that a list of `listed` may get one more.
   [[nodiscard]] Result<void> one_more(int listed) const {
-    if (listed < most_listed) return {};
-    return invalid_text("'" + key_ + "': more than " + std::to_string(most_listed) + " found in one list");
+    if (listed < max_listed) return {};
+    return invalid_text("'" + key_ + "': more than " + std::to_string(max_listed) + " found in one list");
   }
 
   [[nodiscard]] Input& input() { return *text_.message.mutable_inputs(text_.message.inputs_size() - 1); }

@@ -30,7 +30,7 @@ struct RequestText {
 };
 
 // Bounds each list: of inputs, of outputs, of parameters, of dimensions.
-inline constexpr int most_listed = 64;
+inline constexpr int max_listed = 64;
 
 // Reads the object `json`, and passes over keys that the protocol does not have. invalid_argument, naming the key, for
 // a value of the wrong kind, a key that comes twice, or a list that is too long; else the errors of walk_json().

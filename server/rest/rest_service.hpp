@@ -17,7 +17,7 @@ class RestService {
   RestService(rpc::FrontDoor& door, std::string closed)
       : door_(door),
         closed_(std::move(closed)),
-        gate_(most_waiting_requests, door.limits.share_of(most_waiting_requests)) {}
+        gate_(max_waiting_requests, door.limits.share_of(max_waiting_requests)) {}
 
   [[nodiscard]] HttpReply answer(const HttpRequest& request);
 

@@ -14,8 +14,8 @@ namespace znni::rest {
 namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;
-constexpr std::size_t most_number_bytes = 32;  // a float64 as text, and a comma
-constexpr double most_float = std::numeric_limits<float>::max();
+constexpr std::size_t max_number_bytes = 32;  // a float64 as text, and a comma
+constexpr double max_float = std::numeric_limits<float>::max();
 constexpr double float_bound = 0x1.ffffffp127;  // from here on the nearest float32 is infinite
 
 template <class T>
@@ -72,7 +72,7 @@ class Numbers final : public JsonEvents {
   Result<void> take_float(const JsonValue& value) {
     const double found = as_double(value);
     if (!(std::abs(found) < float_bound)) return refused();
-    put(static_cast<float>(std::clamp(found, -most_float, most_float)), index_, elements_);
+    put(static_cast<float>(std::clamp(found, -max_float, max_float)), index_, elements_);
     return {};
   }
 
@@ -129,7 +129,7 @@ bool write_numbers(std::string_view elements, ElementType type,
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) *at++ = ',';
     at = write_number(elements, type, i, at, end);
-    if (at + most_number_bytes < end && i + 1 < count) continue;
+    if (at + max_number_bytes < end && i + 1 < count) continue;
     if (!take({piece.data(), static_cast<std::size_t>(at - piece.data())})) return false;
     at = piece.data();
   }

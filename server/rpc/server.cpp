@@ -37,60 +37,60 @@ constexpr std::int64_t message_slack_bytes = 64 << 10;
 constexpr int spare_threads = 8;  // refuse calls while all others are taken
 constexpr std::chrono::milliseconds readiness_period{100};
 constexpr int keepalive_ms = 60'000;
-constexpr int most_streams = 256;          // of one connection, which a client that keeps to the protocol keeps to
-constexpr int most_read_bytes = 64 << 10;  // at a time: all calls in it begin before any is looked at
-constexpr int most_handshake_ms = 20'000;
+constexpr int max_streams = 256;          // of one connection, which a client that keeps to the protocol keeps to
+constexpr int max_read_bytes = 64 << 10;  // at a time: all calls in it begin before any is looked at
+constexpr int max_handshake_ms = 20'000;
 constexpr std::int64_t min_window_bytes = 64 << 10;
 constexpr std::int64_t max_window_bytes = 4 << 20;
-constexpr std::int64_t buffered_windows = 256;  // that fit into most_buffered_bytes, unless min_window_bytes is more
-constexpr double least_answering_seconds = 1;   // of calls that are served, when the server stops
+constexpr std::int64_t buffered_windows = 256;  // that fit into max_buffered_bytes, unless min_window_bytes is more
+constexpr double min_answering_seconds = 1;     // of calls that are served, when the server stops
 
 // Returns how many bytes of a stream a client may send before they are read.
 int window_bytes(const ListenOptions& options) {
-  if (options.most_buffered_bytes <= 0) return max_window_bytes;
+  if (options.max_buffered_bytes <= 0) return max_window_bytes;
   return static_cast<int>(
-      std::clamp(options.most_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
+      std::clamp(options.max_buffered_bytes / buffered_windows, min_window_bytes, max_window_bytes));
 }
 
 // Returns the bytes of the longest message that the library passes on. It ends the call of a longer one as if its
 // caller had gone. So the bound is more than a legal message can have brought when it breaks off: voxels and what is
 // beside them, what frames and TLS add, and a window of earlier bytes that may count as its own.
-std::int64_t most_library_bytes(const ListenOptions& options) {
-  const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
+std::int64_t max_library_bytes(const ListenOptions& options) {
+  const std::int64_t most = std::max(options.max_message_bytes, max_chunk_bytes) + message_slack_bytes;
   const std::int64_t wrapped = most + most / 64;
   return std::min<std::int64_t>(wrapped + window_bytes(options), std::numeric_limits<int>::max());
 }
 
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
-  limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
-  limits.most_calls = options.most_calls;
+  limits.wire = {options.max_message_bytes, options.max_message_bytes, max_chunk_bytes};
+  limits.max_calls = options.max_calls;
   limits.client_share = options.client_share;
   limits.silent_seconds = options.silent_seconds;
   limits.reflection_seconds = options.reflection_seconds;
-  limits.most_receives = options.most_receives;
+  limits.max_receives = options.max_receives;
   limits.window_bytes = window_bytes(options);
-  limits.most_library_bytes = most_library_bytes(options);
+  limits.max_library_bytes = max_library_bytes(options);
   limits.stall_seconds = options.stall_seconds;
-  limits.most_unsent_bytes = options.most_unsent_bytes;
-  limits.most_input_bytes = options.most_input_bytes;
+  limits.max_unsent_bytes = options.max_unsent_bytes;
+  limits.max_input_bytes = options.max_input_bytes;
   limits.server_version = options.server_version;
   limits.offer_shared_memory = options.offer_shared_memory;
   limits.http_shares_memory = options.http_shares_memory;
-  limits.most_regions = options.most_regions;
+  limits.max_regions = options.max_regions;
   limits.model_control = options.model_control;
   limits.json_log = options.json_log;
   return limits;
 }
 
 // Returns how many threads may serve calls: as many as there may be calls of all kinds, and some.
-int most_threads(const FrontDoorLimits& limits) {
-  return limits.most_calls + limits.most_small_calls + limits.most_reflections + spare_threads;
+int max_threads(const FrontDoorLimits& limits) {
+  return limits.max_calls + limits.max_small_calls + limits.max_reflections + spare_threads;
 }
 
 void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const FrontDoorLimits& limits) {
-  const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.most_library_bytes));
+  const std::int64_t most = std::max(options.max_message_bytes, max_chunk_bytes) + message_slack_bytes;
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits.max_library_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
   // The size of a compressed message is unknown before it is unpacked, and voxels hardly get smaller.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
@@ -101,18 +101,18 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const
   // Clients ping as often as they like. The library stops reading where it has too many answers to write, but where it
   // ends a connection for its pings it notes an error for each, which takes many times their bytes.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_streams);
-  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, most_read_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, max_streams);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, max_read_bytes);
   // Windows keep their size. If its memory gets short the library makes them smaller, even below what a client has sent
   // already. It then takes an empty last frame, which HTTP/2 allows, for too much, and resets the stream.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes(options));
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, most_handshake_ms);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, max_handshake_ms);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   grpc::ResourceQuota quota("znnid");
-  quota.SetMaxThreads(most_threads(limits));
+  quota.SetMaxThreads(max_threads(limits));
   // The library refuses a message for its size only after it has received all of it: the quota stops it before.
-  if (options.most_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.most_buffered_bytes));
+  if (options.max_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.max_buffered_bytes));
   builder.SetResourceQuota(quota);
 }
 
@@ -323,7 +323,7 @@ void Server::stop(double seconds) {
   close();
   // A call leaves the gate before its status is sent.
   if (state_->door.gate.wait_empty(seconds)) {
-    const double left = std::max(seconds - seconds_since(start), least_answering_seconds);
+    const double left = std::max(seconds - seconds_since(start), min_answering_seconds);
     static_cast<void>(state_->door.answering.wait_empty(left));
   }
   state_->door.ended = true;

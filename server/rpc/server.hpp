@@ -26,24 +26,24 @@ struct Certificates {
 };
 
 struct ListenOptions {
-  std::string address = "127.0.0.1";          // or a name: all that it stands for
-  int port = 8001;                            // 0: any free one
-  std::int64_t most_message_bytes = 0;        // voxels in one ModelInfer message, each way
-  int most_receives = 4;                      // of ModelInfer messages at the same time
-  int most_calls = 128;                       // that carry volumes
-  double client_share = 0.5;                  // of all calls of a kind for one client, from 0 to 1
-  double stall_seconds = 120;                 // a stream whose client does nothing for so long is ended
-  double silent_seconds = 20;                 // a first message is waited for whose connection brings nothing
-  double reflection_seconds = 60;             // a stream of reflection lasts at most
-  std::int64_t most_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
-  std::int64_t most_input_bytes = 64 << 20;   // of one stream's input, if what is read at a time is not more
-  std::int64_t most_buffered_bytes = 0;       // by gRPC, of all calls; what passes it loses a stream. 0: no limit
-  std::string server_version = "0";           // as ServerMetadata tells it
-  bool offer_shared_memory = false;           // of clients on this host
-  bool http_shares_memory = true;             // also of those that come over HTTP
-  std::size_t most_regions = 1024;            // of shared memory; each keeps a descriptor
-  bool model_control = false;                 // clients may load and unload models
-  bool json_log = false;                      // as LogSettings tells it
+  std::string address = "127.0.0.1";         // or a name: all that it stands for
+  int port = 8001;                           // 0: any free one
+  std::int64_t max_message_bytes = 0;        // voxels in one ModelInfer message, each way
+  int max_receives = 4;                      // of ModelInfer messages at the same time
+  int max_calls = 128;                       // that carry volumes
+  double client_share = 0.5;                 // of all calls of a kind for one client, from 0 to 1
+  double stall_seconds = 120;                // a stream whose client does nothing for so long is ended
+  double silent_seconds = 20;                // a first message is waited for whose connection brings nothing
+  double reflection_seconds = 60;            // a stream of reflection lasts at most
+  std::int64_t max_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
+  std::int64_t max_input_bytes = 64 << 20;   // of one stream's input, if what is read at a time is not more
+  std::int64_t max_buffered_bytes = 0;       // by gRPC, of all calls; what passes it loses a stream. 0: no limit
+  std::string server_version = "0";          // as ServerMetadata tells it
+  bool offer_shared_memory = false;          // of clients on this host
+  bool http_shares_memory = true;            // also of those that come over HTTP
+  std::size_t max_regions = 1024;            // of shared memory; each keeps a descriptor
+  bool model_control = false;                // clients may load and unload models
+  bool json_log = false;                     // as LogSettings tells it
   ConnectionLimits connections;
   FlowSink flows;                                     // of calls under way; nothing: told to no one
   std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t sign_bit = 0x80000000U;
 constexpr std::uint32_t infinite_half = 0x7c00U;
 // Float bits of 2^-14 (least normal half) and of 65520 (least that rounds to infinity).
-constexpr std::uint32_t least_normal = 113U << 23U;
+constexpr std::uint32_t min_normal = 113U << 23U;
 constexpr std::uint32_t too_large = 0x477ff000U;
 
 // Returns all ones if `condition` holds, otherwise zero.
@@ -41,7 +41,7 @@ inline std::uint16_t float_to_half(float value) {
   const std::uint32_t odd = (magnitude >> 13U) & 1U;
   const std::uint32_t normal = (magnitude - ((127U - 15U) << 23U) + 0xfffU + odd) >> 13U;
   const std::uint32_t special = infinite_half | (0x0200U & mask(magnitude > 0x7f800000U));
-  const std::uint32_t is_small = mask(magnitude < least_normal);
+  const std::uint32_t is_small = mask(magnitude < min_normal);
   const std::uint32_t is_large = mask(magnitude >= too_large);
   const std::uint32_t half = (small & is_small) | (special & is_large) | (normal & ~(is_small | is_large));
   return static_cast<std::uint16_t>(half | ((bits & sign_bit) >> 16U));

@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 // Below this, waking the workers costs more than it saves.
-constexpr std::int64_t least_shared_elements = 1 << 16;
+constexpr std::int64_t min_shared_elements = 1 << 16;
 
 // The part of one window that lies in the volume: window voxels [first, last).
 struct Inside {
@@ -76,7 +76,7 @@ void read_windows(const PlaneSource& volume, const Normalisation& normalisation,
     reader.read(s, index / planes % in.shape.f, index % planes, starts[static_cast<std::size_t>(s)]);
   };
   const std::int64_t count = in.shape.S * in.shape.f * planes;
-  if (elements(in.shape) >= least_shared_elements) return executor.parallel_for(count, task);
+  if (elements(in.shape) >= min_shared_elements) return executor.parallel_for(count, task);
   for (std::int64_t index = 0; index < count; ++index) task(index, 0);
 }
 

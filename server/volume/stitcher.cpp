@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 // Below this, waking the workers costs more than it saves.
-constexpr std::int64_t least_shared_voxels = 1 << 16;
+constexpr std::int64_t min_shared_voxels = 1 << 16;
 
 std::vector<std::int64_t> fragment_of_residue(const AxisFragments& axis) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(axis.stride), -1);
@@ -61,7 +61,7 @@ void Stitcher::stitch(std::size_t pass, const TensorView& out, std::span<const S
     if (z < target.place.own_last.z) stitch_plane(pass, out, s, index / planes % f_out, z, target);
   };
   const std::int64_t count = static_cast<std::int64_t>(targets.size()) * f_out * planes;
-  if (elements(out.shape) >= least_shared_voxels) return executor.parallel_for(count, task);
+  if (elements(out.shape) >= min_shared_voxels) return executor.parallel_for(count, task);
   for (std::int64_t index = 0; index < count; ++index) task(index, 0);
 }
 

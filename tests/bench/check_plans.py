@@ -97,8 +97,8 @@ def draw(options, model, folder):
             options.neighbours,
             "--seed",
             options.seed,
-            "--most-seconds",
-            options.most_seconds,
+            "--max-seconds",
+            options.max_seconds,
             "--patience",
             options.patience,
         ]
@@ -253,7 +253,7 @@ def parse(arguments):
     parser.add_argument("--count", type=int, default=8, help="random plans of each model")
     parser.add_argument("--neighbours", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most-seconds", default="60s")
+    parser.add_argument("--max-seconds", default="60s")
     parser.add_argument("--patience", default="recorded", choices=("model", "recorded", "measure"))
     parser.add_argument("--timings", help="file of recorded timings (default: the planner's own)")
     parser.add_argument("--threads", type=int)

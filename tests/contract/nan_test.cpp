@@ -54,11 +54,11 @@ struct Drawn {
   oracle::Values exact;  // what the oracle makes of them
 };
 
-// Draws inputs with NaNs until one reaches an output: layers leave voxels out. Gives up after `most_draws`.
+// Draws inputs with NaNs until one reaches an output: layers leave voxels out. Gives up after `max_draws`.
 Drawn drawn(const LayerProblem& problem, const Weights& weights, Random& random) {
-  constexpr int most_draws = 100;
+  constexpr int max_draws = 100;
   Drawn drawn;
-  for (int draws = 0; draws < most_draws && nan_count(drawn.exact) == 0; ++draws) {
+  for (int draws = 0; draws < max_draws && nan_count(drawn.exact) == 0; ++draws) {
     std::vector<oracle::Values> exact_inputs;
     drawn.inputs.clear();
     for (int index = 0; index < input_count(problem); ++index) {

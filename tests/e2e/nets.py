@@ -278,13 +278,13 @@ def dense_work(net, extent):
     )
 
 
-def random_net(seed, most_fov=64, most_work=4e9):
+def random_net(seed, max_fov=64, max_work=4e9):
     """Returns (net, extent): 2-5 convolutions of 1-7, 0-3 poolings, 1-20 channels, anisotropic at times."""
     rng = np.random.default_rng(seed)
     while True:
         net = _random_chain(rng)
         extent = [int(v + rng.integers(0, 25)) for v in net.field_of_view]
-        if max(net.field_of_view) <= most_fov and max(extent) <= 96 and dense_work(net, extent) <= most_work:
+        if max(net.field_of_view) <= max_fov and max(extent) <= 96 and dense_work(net, extent) <= max_work:
             return net, extent
 
 
@@ -398,7 +398,7 @@ def check_forms():
     """Checks that the dilated form and the float64 evaluation agree with each other, and with the strided form where
     both are defined."""
     for seed in range(6):
-        net, _ = random_net(seed, most_fov=20, most_work=2e7)
+        net, _ = random_net(seed, max_fov=20, max_work=2e7)
         rng = np.random.default_rng(seed)
         volume = rng.standard_normal((1, net.f_in, *net.field_of_view)).astype(np.float32)
         session = onnxruntime.InferenceSession(export(net).SerializeToString(), providers=["CPUExecutionProvider"])

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr std::int64_t most_voxel_bytes = 1000;
+constexpr std::int64_t max_voxel_bytes = 1000;
 
 znni::rest::InferBody body_of(std::string text) {
   if (text.size() < 2) return {};
@@ -25,24 +25,23 @@ znni::rest::InferBody body_of(std::string text) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace znni;
   const rest::InferBody body = body_of(std::string(reinterpret_cast<const char*>(data), size));
-  const Result<rest::InferMessage> made = rest::make_infer_message(body, most_voxel_bytes);
+  const Result<rest::InferMessage> made = rest::make_infer_message(body, max_voxel_bytes);
   if (!made) return 0;
   const inference::ModelInferRequest& request = *made->request;
-  ensure(request.inputs_size() <= rest::most_listed && request.outputs_size() <= rest::most_listed,
-         "lists are bounded");
+  ensure(request.inputs_size() <= rest::max_listed && request.outputs_size() <= rest::max_listed, "lists are bounded");
   if (request.raw_input_contents_size() == 0) return 0;
   ensure(request.raw_input_contents_size() <= request.inputs_size(), "no more inputs have voxels than there are");
   if (request.inputs_size() > 1) {
     std::int64_t all = 0;
     for (const std::string& raw : request.raw_input_contents()) all += static_cast<std::int64_t>(raw.size());
     const auto sent = static_cast<std::int64_t>(body.binary.size());
-    ensure(all <= add(sent, most_voxel_bytes), "numbers of all inputs take no more memory than they may");
+    ensure(all <= add(sent, max_voxel_bytes), "numbers of all inputs take no more memory than they may");
     return 0;
   }
   const std::string& voxels = request.raw_input_contents(0);
   if (voxels == body.binary) return 0;
   const auto bytes = static_cast<std::int64_t>(voxels.size());
-  ensure(bytes <= most_voxel_bytes, "numbers take no more memory than they may");
+  ensure(bytes <= max_voxel_bytes, "numbers take no more memory than they may");
   const std::optional<ElementType> type = rpc::element_type(request.inputs(0).datatype());
   std::int64_t expected = element_bytes(type.value_or(ElementType::f32));
   for (const std::int64_t extent : request.inputs(0).shape()) expected = mul(expected, extent);

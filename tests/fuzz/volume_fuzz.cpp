@@ -13,7 +13,7 @@ namespace {
 
 using namespace znni;
 
-constexpr std::int64_t most_volume_bytes = 1 << 16;
+constexpr std::int64_t max_volume_bytes = 1 << 16;
 
 ModelInfo model() {
   ModelInfo model;
@@ -43,7 +43,7 @@ v1::VolumeRequest parse(std::string_view bytes) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view left(reinterpret_cast<const char*>(data), size);
   const Result<rpc::VolumeHead> head = rpc::check_volume_header(parse(next(left)).header(), model());
-  if (!head || volume_bytes(head->volume) > most_volume_bytes) return 0;
+  if (!head || volume_bytes(head->volume) > max_volume_bytes) return 0;
   const std::int64_t bytes = volume_bytes(head->volume);
   std::int64_t taken = 0;
   rpc::VolumeUpload upload(0, bytes, [&taken](std::span<const std::byte> part) -> Result<void> {

@@ -12,8 +12,8 @@
 namespace znni::gpu_bench {
 namespace {
 
-constexpr double long_run = 1.0;               // seconds: runs that need not be repeated
-constexpr std::int64_t most_convolutions = 7;  // of a net
+constexpr double long_run = 1.0;              // seconds: runs that need not be repeated
+constexpr std::int64_t max_convolutions = 7;  // of a net
 constexpr std::int64_t images = 80;
 constexpr std::int64_t images_out = 3;
 
@@ -252,7 +252,7 @@ std::int64_t kept_bytes(const Estimate& estimate) {
 Result<Candidate> choose(const NetRun& run, const LayerProblem& problem, const Layer& weighted, bool first,
                          const Reservation& block, cuda::CudaDevice& device) {
   const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
-  const std::int64_t most = (device.budget(MemorySpace::device) - block.bytes()) / most_convolutions;
+  const std::int64_t most = (device.budget(MemorySpace::device) - block.bytes()) / max_convolutions;
   return fastest(
       problem, {weighted.kernels, weighted.bias, {}, {}},
       [&](const Primitive&, const Estimate& estimate) {

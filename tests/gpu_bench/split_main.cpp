@@ -127,7 +127,7 @@ Result<SplitPlan> plan_within(const Network& network, const Options& options, co
   search.precision = *precision;
   search.memory_limit = places.machine.memory.host;
   search.strategy = Strategy::patches;  // those are what is run
-  search.most_extent = std::atoll(options.at("--extent").c_str());
+  search.max_extent = std::atoll(options.at("--extent").c_str());
   const auto begun = std::chrono::steady_clock::now();
   const std::chrono::seconds most(std::atoll(options.at("--plan-seconds").c_str()));
   search.stop = [begun, most] { return std::chrono::steady_clock::now() - begun > most; };

@@ -123,7 +123,7 @@ double bound(const NormProblem& problem, Largest inputs, const LayerWeights& wei
 }
 
 // Returns the smallest deviation of a group's voxels, epsilon counted.
-double least_deviation(const NormProblem& problem, const Values& values) {
+double min_deviation(const NormProblem& problem, const Values& values) {
   const std::int64_t count = problem.in.f / problem.groups * voxels(problem.in.n);
   double least = std::numeric_limits<double>::infinity();
   for (auto first = values.begin(); first != values.end(); first += count) {
@@ -186,7 +186,7 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
   for (const Values& input : inputs) most.push_back(largest_of(input));
   const auto* norm = std::get_if<NormProblem>(&problem);
   const double strict = norm == nullptr ? tolerance_within(problem, most, weights)
-                                        : norm_bound(*norm, most[0], least_deviation(*norm, inputs[0]), weights);
+                                        : norm_bound(*norm, most[0], min_deviation(*norm, inputs[0]), weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
   return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));

@@ -61,7 +61,7 @@ void BruteForce::try_modes(std::size_t pooling, std::vector<PoolingMode>& modes)
 
 void BruteForce::try_batches(const std::vector<PoolingMode>& modes) {
   if (options_.pins.S) return try_extents(modes, *options_.pins.S);
-  for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
+  for (std::int64_t S = 1; S <= options_.max_S; S *= 2) try_extents(modes, S);
 }
 
 std::vector<PoolingMode> BruteForce::modes_of(std::size_t pooling) const {
@@ -84,9 +84,9 @@ std::vector<PoolingMode> BruteForce::modes_of(std::size_t pooling) const {
 }
 
 void BruteForce::try_extents(const std::vector<PoolingMode>& modes, std::int64_t S) {
-  for (std::int64_t z = 1; z <= options_.most_extent; ++z) {
-    for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
-      for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
+  for (std::int64_t z = 1; z <= options_.max_extent; ++z) {
+    for (std::int64_t y = 1; y <= options_.max_extent; ++y) {
+      for (std::int64_t x = 1; x <= options_.max_extent; ++x) {
         for (const std::int64_t slab : {std::int64_t{0}, options_.head_slab}) {
           if (axis_ == 0) try_geometry({{z, y, x}, S, modes, slab});
           try_geometry({{z, y, x}, S, modes, slab, true, axis_});
@@ -147,7 +147,7 @@ void BruteForce::try_geometry(const GeometryChoice& choice) {
   if (!is_looked_at(choice)) return;
   Result<Geometry> geometry = make_geometry(network_, choice);
   if (!geometry || !satisfies_pins(*geometry) || !is_pinned_patch(*geometry)) return;
-  if (!covers(Vec3::cube(options_.most_extent), geometry->patch_input)) return;
+  if (!covers(Vec3::cube(options_.max_extent), geometry->patch_input)) return;
   geometry_ = *std::move(geometry);
   describe_all();
   try_input(0);

@@ -26,9 +26,9 @@ namespace znni::test {
 // anisotropic windows; field of view up to about 14, total stride up to 6 per axis.
 [[nodiscard]] Network random_network(Random& random);
 
-// A small legal extent per axis: the patch gives up to `most_out` output voxels of each fragment.
+// A small legal extent per axis: the patch gives up to `max_out` output voxels of each fragment.
 [[nodiscard]] Vec3 random_extent(const Network& network, const std::vector<PoolingMode>& modes, Random& random,
-                                 std::int64_t most_out);
+                                 std::int64_t max_out);
 
 [[nodiscard]] oracle::Values normals64(std::int64_t count, Random& random);
 

@@ -11,8 +11,8 @@ namespace znni::test {
 inline SearchOptions small_options(std::int64_t limit) {
   SearchOptions options;
   options.memory_limit = limit;
-  options.most_S = 2;
-  options.most_extent = 6;
+  options.max_S = 2;
+  options.max_extent = 6;
   options.head_slab = 1;
   options.ladder = false;
   return options;

@@ -12,7 +12,7 @@ class DrawnSearch : public testing::Test {
  protected:
   DrawnSearch() {
     options_.memory_limit = 1 << 20;
-    options_.most_extent = 16;
+    options_.max_extent = 16;
     options_.ladder = false;
   }
   GeometrySearch searcher() {

@@ -14,7 +14,7 @@ struct Planned {
     spec.name = "drawn device";
     SearchOptions options;
     options.memory_limit = limit;
-    options.most_extent = 20;
+    options.max_extent = 20;
     const std::unique_ptr<CostSource> costs = modelled_costs();
     Result<Plan> made = search(network, spec, catalogue, *costs, options, &log);
     EXPECT_TRUE(made) << (made ? "" : made.error().message);

@@ -6,8 +6,8 @@
 namespace znni::test {
 namespace {
 
-constexpr std::int64_t most_fov = 14;
-constexpr std::int64_t most_stride = 6;
+constexpr std::int64_t max_fov = 14;
+constexpr std::int64_t max_stride = 6;
 
 // Grows a net block by block; a block is undone where it makes the field of view or the stride too large.
 class Grower {
@@ -24,7 +24,7 @@ class Grower {
       const int value = value_;
       add_block();
       const Reach reach = reaches(network_).back();
-      if (covers(Vec3::cube(most_fov), reach.fov) && covers(Vec3::cube(most_stride), reach.stride)) continue;
+      if (covers(Vec3::cube(max_fov), reach.fov) && covers(Vec3::cube(max_stride), reach.stride)) continue;
       network_ = before;
       value_ = value;
     }
@@ -191,11 +191,11 @@ class Grower {
 Network random_network(Random& random) { return Grower(random).grow(); }
 
 Vec3 random_extent(const Network& network, const std::vector<PoolingMode>& modes, Random& random,
-                   std::int64_t most_out) {
+                   std::int64_t max_out) {
   Vec3 extent;
   for (int axis = 0; axis < 3; ++axis) {
     const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, 1000);
-    extent[axis] = legal.at(static_cast<std::size_t>(random.integer(0, most_out - 1)));
+    extent[axis] = legal.at(static_cast<std::size_t>(random.integer(0, max_out - 1)));
   }
   return extent;
 }

@@ -23,14 +23,14 @@ TEST(DescriptorLimit, TheSoftLimitIsRaisedToTheHardOne) {
 TEST(DescriptorLimit, ConnectionsAndRegionsLeaveDescriptorsToTheRest) {
   for (const std::int64_t descriptors : {128, 1024, 4096, 65'536}) {
     const std::int64_t taken =
-        default_connections(descriptors, std::int64_t{1} << 40) + most_shared_regions(descriptors);
+        default_connections(descriptors, std::int64_t{1} << 40) + max_shared_regions(descriptors);
     EXPECT_LE(taken, descriptors * 5 / 8) << descriptors;
   }
   EXPECT_EQ(default_connections(65'536, std::int64_t{512} << 20), 512);
   EXPECT_EQ(default_connections(65'536, std::int64_t{1} << 40), 4096);
   EXPECT_EQ(default_connections(1024, std::int64_t{8} << 30), 512);
   EXPECT_EQ(default_connections(10, std::int64_t{8} << 30), 16);
-  EXPECT_EQ(most_shared_regions(65'536), 1024);
+  EXPECT_EQ(max_shared_regions(65'536), 1024);
 }
 
 }  // namespace

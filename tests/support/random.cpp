@@ -14,10 +14,10 @@ std::int64_t environment(const char* name, std::int64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
 }
 
-Shape5 random_shape(Random& random, std::int64_t most_f, std::int64_t most_n) {
+Shape5 random_shape(Random& random, std::int64_t max_f, std::int64_t max_n) {
   const std::int64_t S = random.integer(1, 3);
-  const std::int64_t f = random.integer(1, most_f);
-  return {S, f, random.vec3(1, most_n)};
+  const std::int64_t f = random.integer(1, max_f);
+  return {S, f, random.vec3(1, max_n)};
 }
 
 CropProblem random_crop(Random& random, const Shape5& out) {
@@ -82,7 +82,7 @@ Activation random_activation(Random& random) {
   return {kind, least + alphas[static_cast<std::size_t>(random.integer(0, 3))]};
 }
 
-ConvProblem random_conv(Random& random, double most_flops) {
+ConvProblem random_conv(Random& random, double max_flops) {
   while (true) {
     ConvProblem conv;
     conv.k = random.vec3(1, 7);
@@ -98,18 +98,18 @@ ConvProblem random_conv(Random& random, double most_flops) {
     conv.f_out = random.chance(0.2) ? 16 * random.integer(1, 3) : random.integer(1, 36);
     conv.activation = random_activation(random);
     conv.residual = random.chance(0.3);
-    if (direct_flops(conv) <= most_flops && elements(conv.in) <= (1 << 19)) return conv;
+    if (direct_flops(conv) <= max_flops && elements(conv.in) <= (1 << 19)) return conv;
   }
 }
 
-ConvProblem random_strided_conv(Random& random, double most_flops) {
-  ConvProblem conv = random_conv(random, most_flops);
+ConvProblem random_strided_conv(Random& random, double max_flops) {
+  ConvProblem conv = random_conv(random, max_flops);
   while (conv.stride == Vec3::cube(1)) conv.stride = random.vec3(1, 3);
   return conv;
 }
 
-ConvProblem random_grouped_conv(Random& random, double most_flops) {
-  ConvProblem conv = random.chance(0.3) ? random_strided_conv(random, most_flops) : random_conv(random, most_flops);
+ConvProblem random_grouped_conv(Random& random, double max_flops) {
+  ConvProblem conv = random.chance(0.3) ? random_strided_conv(random, max_flops) : random_conv(random, max_flops);
   conv.groups = random.integer(2, 20);
   const std::int64_t most = random.chance(0.5) ? 1 : 3;
   conv.in.f = conv.groups * random.integer(1, most);
@@ -140,7 +140,7 @@ PoolProblem random_pool(Random& random, PoolMode mode) {
   return pool;
 }
 
-ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops) {
+ConvPoolProblem random_conv_pool(Random& random, std::int64_t max_f, double max_flops) {
   while (true) {
     ConvPoolProblem both;
     both.pool = random_pool(random, random.chance(0.8) ? PoolMode::fragments : PoolMode::plain);
@@ -149,14 +149,14 @@ ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double mos
     conv.k = random.vec3(1, 5);
     if (random.chance(0.2)) conv.dilation = random.vec3(1, 2);
     conv.f_out = both.pool.in.f;
-    conv.in = {both.pool.in.S, random.integer(1, most_f),
+    conv.in = {both.pool.in.S, random.integer(1, max_f),
                both.pool.in.n + dilated(conv.k, conv.dilation) - Vec3::cube(1)};
     conv.activation = random_activation(random);
-    if (both.pool.in.S <= 8 && direct_flops(both) <= most_flops) return both;
+    if (both.pool.in.S <= 8 && direct_flops(both) <= max_flops) return both;
   }
 }
 
-ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops) {
+ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t max_f, double max_flops) {
   while (true) {
     ConvPoolProblem both;
     PoolProblem& pool = both.pool;
@@ -171,9 +171,9 @@ ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, d
     pool.in.S = random.integer(1, 2) * voxels(pool.fragments);
     pool.in.f = both.conv.f_out = random.integer(1, 36);
     both.conv.k = random.vec3(1, 8);
-    both.conv.in = {pool.in.S, random.integer(1, most_f), pool.in.n + both.conv.k - Vec3::cube(1)};
+    both.conv.in = {pool.in.S, random.integer(1, max_f), pool.in.n + both.conv.k - Vec3::cube(1)};
     both.conv.activation = random_activation(random);
-    if (direct_flops(both) <= most_flops) return both;
+    if (direct_flops(both) <= max_flops) return both;
   }
 }
 

@@ -49,21 +49,21 @@ struct Weights {
 // Returns one dense planar tensor per input of the problem, standard normal.
 [[nodiscard]] std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random);
 
-// Returns a legal problem that takes at most about `most_flops` of the textbook algorithm. Covers S 1-3, anisotropic n,
+// Returns a legal problem that takes at most about `max_flops` of the textbook algorithm. Covers S 1-3, anisotropic n,
 // k and dilation, even k and k = 1, f and f_out that are not multiples of 16, every activation, residuals.
-[[nodiscard]] ConvProblem random_conv(Random& random, double most_flops = 4e7);
+[[nodiscard]] ConvProblem random_conv(Random& random, double max_flops = 4e7);
 // Returns such a problem with a stride of up to 3 per axis, which is not 1 on all of them. Covers rests that are not
 // read.
-[[nodiscard]] ConvProblem random_strided_conv(Random& random, double most_flops = 4e7);
+[[nodiscard]] ConvProblem random_strided_conv(Random& random, double max_flops = 4e7);
 // Returns one of 2 to 20 groups, half of them of one channel each. Some have strides.
-[[nodiscard]] ConvProblem random_grouped_conv(Random& random, double most_flops = 4e7);
+[[nodiscard]] ConvProblem random_grouped_conv(Random& random, double max_flops = 4e7);
 // Returns a pooling; covers windows that differ from the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
-// Returns a convolution of up to `most_f` channels, sometimes dilated, and a pooling of either kind behind it.
+// Returns a convolution of up to `max_f` channels, sometimes dilated, and a pooling of either kind behind it.
 // random_problem() does not draw these.
-[[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops = 4e6);
+[[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t max_f, double max_flops = 4e6);
 // Returns the same without dilation, with max pooling over windows of two voxels along y and x and one or two along z.
-[[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops = 4e6);
+[[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t max_f, double max_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
 // Returns an upsampling that moves voxels, nearest or shuffle, by up to 3 per axis, to channels that may fill blocks of

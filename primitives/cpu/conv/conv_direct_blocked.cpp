@@ -16,7 +16,7 @@ using namespace fft_tiled;
 constexpr std::string_view name = "cpu.conv.direct_blocked";
 // Maximum taps of all input channels together. With more taps, a tile's transform saves far more than direct taps of
 // blocks could.
-constexpr std::int64_t most_taps = 4096;
+constexpr std::int64_t max_taps = 4096;
 constexpr std::int64_t rows_per_task = 16;
 // Cost of finishing and writing a voxel, in taps.
 constexpr double taps_of_writing = 5.0;
@@ -83,14 +83,13 @@ class DirectBlocked final : public PreparedLayer {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->groups != 1) return refusal(name, "convolutions without groups", problem);
-  if (tap_count(*conv) > most_taps)
-    return refusal(name, "convolutions of up to 4096 taps of all input images", problem);
+  if (tap_count(*conv) > max_taps) return refusal(name, "convolutions of up to 4096 taps of all input images", problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
   const Tiling tiling{*conv, kernels->lanes, {}, 1};
   std::vector<Estimate> estimates;
   for (const Format in : {planar_format, blocked_format(spec)}) {
-    if (in == planar_format && tap_count(*conv) > most_planar_taps) continue;
+    if (in == planar_format && tap_count(*conv) > max_planar_taps) continue;
     for (const Format out : {blocked_format(spec), planar_format}) {
       if (out != planar_format || conv->f_out < kernels->lanes) estimates.push_back(estimate_of(tiling, spec, in, out));
     }

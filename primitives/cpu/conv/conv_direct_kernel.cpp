@@ -10,8 +10,8 @@ namespace {
 
 // 4 channels x 3 vectors use 12 of the 16 registers of an AVX2 machine; 3 hold inputs, 1 a weight. If a vector takes
 // two of 32 registers, they use 24; 6 hold inputs, 1 a weight.
-constexpr int most_images = 4;
-constexpr int most_vectors = 3;
+constexpr int max_images = 4;
+constexpr int max_vectors = 3;
 
 using Lanes = Eight::V;
 
@@ -38,7 +38,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
   for (int j = 0; j < images; ++j) {
     for (int v = 0; v < vectors; ++v) sums[j][v] = Eight::all(row.bias[j]);
   }
-  for_each_input_row(row, most_images, [&](const float* in, const float* kernels) {
+  for_each_input_row(row, max_images, [&](const float* in, const float* kernels) {
     const float* from = in + x;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
       Lanes values[vectors];
@@ -48,7 +48,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
         for (int v = 0; v < vectors; ++v) sums[j][v] += weight * values[v];
       }
       from += row.dilation.x;
-      kernels += most_images;
+      kernels += max_images;
     }
   });
   for (int j = 0; j < images; ++j) {
@@ -82,17 +82,17 @@ void image_tile(const DirectRow& row, std::int64_t first) {
 
 using Tile = void (*)(const DirectRow&, std::int64_t);
 
-constexpr std::array<std::array<Tile, most_vectors>, most_images> voxel_tiles = {{
+constexpr std::array<std::array<Tile, max_vectors>, max_images> voxel_tiles = {{
     {voxel_tile<1, 1>, voxel_tile<1, 2>, voxel_tile<1, 3>},
     {voxel_tile<2, 1>, voxel_tile<2, 2>, voxel_tile<2, 3>},
     {voxel_tile<3, 1>, voxel_tile<3, 2>, voxel_tile<3, 3>},
     {voxel_tile<4, 1>, voxel_tile<4, 2>, voxel_tile<4, 3>},
 }};
 
-constexpr std::int64_t most_tile_voxels = direct_lanes - 1;
+constexpr std::int64_t max_tile_voxels = direct_lanes - 1;
 
 template <bool is_strided>
-constexpr std::array<Tile, most_tile_voxels> image_tiles = {
+constexpr std::array<Tile, max_tile_voxels> image_tiles = {
     image_tile<1, is_strided>, image_tile<2, is_strided>, image_tile<3, is_strided>, image_tile<4, is_strided>,
     image_tile<5, is_strided>, image_tile<6, is_strided>, image_tile<7, is_strided>};
 
@@ -110,7 +110,7 @@ void row_by_voxels(const DirectRow& row) {
   const auto& tiles = voxel_tiles[static_cast<std::size_t>(row.images - 1)];
   for (std::int64_t x = 0; x < row.voxels;) {
     const std::int64_t vectors =
-        std::min({std::int64_t{most_vectors}, div_up(row.voxels - x, direct_lanes), row.voxels / direct_lanes});
+        std::min({std::int64_t{max_vectors}, div_up(row.voxels - x, direct_lanes), row.voxels / direct_lanes});
     const std::int64_t start = std::min(x, row.voxels - vectors * direct_lanes);
     tiles[static_cast<std::size_t>(vectors - 1)](row, start);
     x = start + vectors * direct_lanes;
@@ -122,10 +122,10 @@ void row_by_voxels(const DirectRow& row) {
 bool is_tiled_by_voxels(std::int64_t voxels, std::int64_t step) { return voxels >= direct_lanes && step == 1; }
 
 std::int64_t direct_block_images(std::int64_t voxels, std::int64_t step) {
-  return is_tiled_by_voxels(voxels, step) ? most_images : direct_lanes;
+  return is_tiled_by_voxels(voxels, step) ? max_images : direct_lanes;
 }
 
-std::int64_t direct_tile_voxels(std::int64_t voxels) { return div_up(voxels, div_up(voxels, most_tile_voxels)); }
+std::int64_t direct_tile_voxels(std::int64_t voxels) { return div_up(voxels, div_up(voxels, max_tile_voxels)); }
 
 void pack_direct_kernels(std::span<const float> kernels, std::int64_t terms, std::int64_t block,
                          std::span<float> packed) {

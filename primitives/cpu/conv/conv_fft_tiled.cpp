@@ -19,7 +19,7 @@ using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.fft_tiled";
 // Maximum number of channels; beyond it, the products of extents may not fit.
-constexpr std::int64_t most_images = 65536;
+constexpr std::int64_t max_images = 65536;
 // Workers that transform the kernels when a layer is loaded. No plan declares their scratch, so it is kept small.
 constexpr std::int64_t loading_parts = 4;
 
@@ -109,7 +109,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > most_images) {
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
     return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);

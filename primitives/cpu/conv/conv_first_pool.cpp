@@ -177,7 +177,7 @@ class FirstPool final : public PreparedLayer {
 
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
-  if (both == nullptr || both->conv.in.f > most_plane_inputs || !is_of_pairs(both->pool)) {
+  if (both == nullptr || both->conv.in.f > max_plane_inputs || !is_of_pairs(both->pool)) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
@@ -185,7 +185,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
-      both->conv.f_out > most_plane_images) {
+      both->conv.f_out > max_plane_images) {
     return refusal(name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 images", problem);
   }
   return {};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view name = "cpu.conv.pointwise";
 // With more channels, registers hold the sums better than caches do.
-constexpr std::int64_t most_images = 4;
+constexpr std::int64_t max_images = 4;
 constexpr std::size_t stretch = 2048;  // voxels
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
@@ -25,7 +25,7 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > most_images) {
+  if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > max_images) {
     return refusal(name, "convolutions of 1x1x1 between up to 4 images", problem);
   }
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);

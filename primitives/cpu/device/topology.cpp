@@ -147,11 +147,11 @@ void keep_near(std::span<std::byte> block, int node) {
   constexpr int preferred = 1;  // MPOL_PREFERRED of the kernel
   constexpr int bits = 8 * sizeof(unsigned long);
   std::array<unsigned long, 16> nodes{};
-  constexpr int most_nodes = bits * static_cast<int>(nodes.size());
-  if (node < 0 || node >= most_nodes || block.empty()) return;
+  constexpr int max_nodes = bits * static_cast<int>(nodes.size());
+  if (node < 0 || node >= max_nodes || block.empty()) return;
   nodes[static_cast<std::size_t>(node / bits)] = 1UL << node % bits;
   // The kernel uses one node fewer than the number passed to it.
-  static_cast<void>(syscall(SYS_mbind, block.data(), block.size(), preferred, nodes.data(), most_nodes + 1, 0));
+  static_cast<void>(syscall(SYS_mbind, block.data(), block.size(), preferred, nodes.data(), max_nodes + 1, 0));
 }
 
 Topology unpinned(Topology topology) {

@@ -14,7 +14,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::size_t most_floats = 1024;  // of a blended part of a row
+constexpr std::size_t max_floats = 1024;  // of a blended part of a row
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
@@ -86,13 +86,13 @@ class UpsampleAlignedLayer final : public PreparedLayer {
 
   void row(const Rows& from, std::span<float> to) const {
     const std::span<const Place> places = places_[2];
-    const std::int64_t most_voxels = static_cast<std::int64_t>(most_floats) / width_;
-    std::array<float, most_floats> blended;
+    const std::int64_t max_voxels = static_cast<std::int64_t>(max_floats) / width_;
+    std::array<float, max_floats> blended;
     float* next = to.data();
     for (std::size_t first = 0; first < places.size();) {
       const std::int64_t begin = places[first].near;
       std::size_t last = first;
-      while (last + 1 < places.size() && places[last + 1].far - begin < most_voxels) ++last;
+      while (last + 1 < places.size() && places[last + 1].far - begin < max_voxels) ++last;
       blend(from, begin * width_, (places[last].far - begin + 1) * width_, blended.data());
       for (; first <= last; ++first) next = spread(places[first], begin, blended, next);
     }

@@ -15,7 +15,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::size_t most_floats = 1024;  // of a blended part of a row
+constexpr std::size_t max_floats = 1024;  // of a blended part of a row
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
@@ -132,8 +132,8 @@ class UpsampleLinearLayer final : public PreparedLayer {
       blend(from, 0, inner_.x * width_, to);
       return;
     }
-    std::array<float, most_floats> blended;
-    const std::int64_t step = static_cast<std::int64_t>(most_floats) / width_ - 2;
+    std::array<float, max_floats> blended;
+    const std::int64_t step = static_cast<std::int64_t>(max_floats) / width_ - 2;
     for (std::int64_t first = 0; first < inner_.x; first += step) {
       const std::int64_t voxels = std::min(step, inner_.x - first);
       blend(from, first * width_, (voxels + 2) * width_, blended.data());

@@ -12,7 +12,7 @@ namespace znni::cpu::fft_tiled {
 [[nodiscard]] std::int64_t tap_count(const ConvProblem& conv);
 
 // Maximum number of taps for planar input: 16 KiB of weights for each block stay in the first-level cache.
-inline constexpr std::int64_t most_planar_taps = 256;
+inline constexpr std::int64_t max_planar_taps = 256;
 
 // Measured fraction of the peak rate.
 inline constexpr double tap_efficiency = 0.95;

@@ -11,7 +11,7 @@
 namespace znni::cpu::fft_tiled {
 namespace {
 
-constexpr std::size_t most_offers = 3;
+constexpr std::size_t max_offers = 3;
 // Output planes per tile that are tried. With more, fewer planes are transformed twice; with fewer, there are more
 // tasks to occupy the workers.
 constexpr std::int64_t wanted_planes[] = {24, 12, 6};
@@ -77,7 +77,7 @@ void add_best_planes(Tiling& t, const DeviceSpec& spec, FastestFew<Vec3>& fastes
 }  // namespace
 
 std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec) {
-  FastestFew<Vec3> fastest(most_offers);
+  FastestFew<Vec3> fastest(max_offers);
   Tiling tried = make_tiling(problem, lanes, {});
   const std::vector<std::int64_t> along_x = extents_along(problem, 2);
   for (const std::int64_t y : extents_along(problem, 1)) {

@@ -13,7 +13,7 @@
 namespace znni::cpu::fft_tiled {
 namespace {
 
-constexpr std::size_t most_offers = 3;
+constexpr std::size_t max_offers = 3;
 // Input planes per tile that are tried at most: their spectra fill vectors.
 constexpr std::int64_t wanted_planes[] = {16, 32, 48};
 // Cost of writing a voxel of one channel into the cache, in operations at the peak rate. The other two are cycles: for
@@ -23,7 +23,7 @@ constexpr double cycles_per_eight = 4.0;
 constexpr double cycles_per_row = 30.0;
 // Relative slowdown if a worker's scratch is as large as its second-level cache; measured up to twice that size.
 constexpr double slower_by_cache = 0.12;
-constexpr std::int64_t least_cache = 1 << 18;  // assumed if the machine's caches are unknown
+constexpr std::int64_t min_cache = 1 << 18;  // assumed if the machine's caches are unknown
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
@@ -138,7 +138,7 @@ std::int64_t held_row_floats(const PooledTiling& t) {
 
 std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const TileKernels& kernels,
                                          const DeviceSpec& spec) {
-  FastestFew<Vec3> fastest(most_offers);
+  FastestFew<Vec3> fastest(max_offers);
   const PooledTiling whole = pooled_tiling(both, kernels.lanes, {});
   PooledTiling tried = whole;
   const std::vector<std::int64_t> along_x = extents_along(whole, 2);
@@ -153,7 +153,7 @@ std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const Tile
     tilings.push_back(whole);
     tilings.back().conv.T = T;
   }
-  if (tap_count(both.conv) <= most_planar_taps) tilings.push_back(direct_tiling(whole));
+  if (tap_count(both.conv) <= max_planar_taps) tilings.push_back(direct_tiling(whole));
   return tilings;
 }
 
@@ -171,7 +171,7 @@ PooledScratch pooled_scratch(const PooledTiling& t, const TileKernels& kernels) 
   constexpr std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
   const std::int64_t held = planes_held(t, kernels).held;
   const std::int64_t tile =
-      t.direct ? rows_scratch(t.conv) : tile_scratch(t.conv, std::min(held, most_planes_of_block(kernels.gemm_rows)));
+      t.direct ? rows_scratch(t.conv) : tile_scratch(t.conv, std::min(held, max_planes_of_block(kernels.gemm_rows)));
   return {round_up(tile, line), round_up(held * held_plane_floats(t), line)};
 }
 
@@ -187,7 +187,7 @@ Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const 
   const double arithmetic = products + operations_of_writing * written + pooling_flops(t, counts, spec);
   const double rounds = real(div_up(counts.tile_count, spec.threads)) * spec.threads / real(counts.tile_count);
   const double held = real(float_bytes(pooled_scratch(t, kernels).floats()));
-  const double slower = 1.0 + slower_by_cache * held / real(std::max(spec.l2_bytes, least_cache));
+  const double slower = 1.0 + slower_by_cache * held / real(std::max(spec.l2_bytes, min_cache));
   const ConvPoolProblem both{t.conv.problem, t.pool};
   return modelled_time(spec, slower * rounds * arithmetic, 1.0,
                        tensor_traffic(both, planar_format, blocked_format(spec)));

@@ -115,14 +115,14 @@ void multiply_by_four(const RowBlock& block, Ahead& ahead) {
 
 // Returns the maximum number of rows of a register block of `vectors` output blocks; even.
 template <class Isa>
-constexpr int most_rows(Products products, std::int64_t vectors) {
+constexpr int max_rows(Products products, std::int64_t vectors) {
   return products == Products::three || vectors == 1 ? Isa::gemm_rows : Isa::gemm_rows / 4 * 2;
 }
 
-// Function that computes a register block of `rows` rows, an even number up to most_rows(), and `vectors` output
+// Function that computes a register block of `rows` rows, an even number up to max_rows(), and `vectors` output
 // blocks.
 using MultiplyBlock = void (*)(const RowBlock&, Ahead&);
-template <class Isa, Products products, int vectors, int rows = most_rows<Isa>(products, vectors)>
+template <class Isa, Products products, int vectors, int rows = max_rows<Isa>(products, vectors)>
 MultiplyBlock multiply_rows(std::int64_t wanted) {
   static_assert(rows % 2 == 0);
   if constexpr (rows > 2) {
@@ -183,7 +183,7 @@ void multiply_frequency(const Tiling& t, float* rows, std::int64_t count, const 
   }
   const std::int64_t groups = group_count(t.out_blocks(), Isa::gemm_vectors);
   const std::int64_t twos = (count + 1) / 2;
-  const std::int64_t most = most_rows<Isa>(products, block_group(t.out_blocks(), Isa::gemm_vectors, 0).blocks) / 2;
+  const std::int64_t most = max_rows<Isa>(products, block_group(t.out_blocks(), Isa::gemm_vectors, 0).blocks) / 2;
   const std::int64_t row_blocks = group_count(twos, most);
   const std::int64_t fetches = images * row_blocks * (three ? 3 * groups : t.out_blocks());
   Ahead ahead{reinterpret_cast<const char*>(next), 8 * plane / fetches + 1};

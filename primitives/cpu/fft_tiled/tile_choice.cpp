@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t wanted_tiles[] = {24, 64, 128};
 // Numbers of tiles tried per axis, from the fewest on: more and smaller tiles cost more arithmetic, but less memory.
 constexpr std::size_t counts_per_axis = 5;
-constexpr std::size_t most_offers = 8;
+constexpr std::size_t max_offers = 8;
 
 // Returns extents along one axis, falling. Of those that cut the output into equally many tiles it returns only the
 // shortest.
@@ -79,8 +79,8 @@ class Choices {
   // others.
   std::vector<Choice> worth_offering() {
     std::vector<Choice> kept;
-    kept.reserve(most_offers);
-    while (count_ > 0 && kept.size() < most_offers) {
+    kept.reserve(max_offers);
+    while (count_ > 0 && kept.size() < max_offers) {
       const std::size_t fastest = fastest_left();
       kept.push_back(all_[fastest]);
       drop_those_behind(fastest);

@@ -196,16 +196,16 @@ constexpr std::int64_t column_rows(std::int64_t tiles_per_batch) { return (tiles
 }
 // Maximum number of planes that are multiplied together. Scratch holds their products for one kx, their spectra and a
 // line of voxels.
-inline constexpr std::int64_t most_planes_at_once = 4;
+inline constexpr std::int64_t max_planes_at_once = 4;
 constexpr std::int64_t planes_at_once(std::int64_t gemm_rows) {
-  return gemm_rows / 2 < most_planes_at_once ? gemm_rows / 2 : most_planes_at_once;
+  return gemm_rows / 2 < max_planes_at_once ? gemm_rows / 2 : max_planes_at_once;
 }
 // Returns the maximum number of planes that a block's task multiplies together: one more, if the registers hold it.
-constexpr std::int64_t most_planes_of_block(std::int64_t gemm_rows) {
+constexpr std::int64_t max_planes_of_block(std::int64_t gemm_rows) {
   return planes_at_once(gemm_rows) + (gemm_rows > 6 ? 1 : 0);
 }
 [[nodiscard]] inline std::int64_t products_floats(const Tiling& t) { return t.T.y * t.block_step(); }
-[[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t, std::int64_t planes = most_planes_at_once) {
+[[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t, std::int64_t planes = max_planes_at_once) {
   return t.columns() * column_planes_floats(t) + planes * (products_floats(t) + plane_floats(t)) + t.T.x * t.lanes;
 }
 

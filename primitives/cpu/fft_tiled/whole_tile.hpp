@@ -188,7 +188,7 @@ void whole_tile(const TileTask& task) {
 
 template <class Isa>
 void tile_block(const BlockTask& task) {
-  constexpr std::int64_t most = most_planes_of_block(Isa::gemm_rows);
+  constexpr std::int64_t most = max_planes_of_block(Isa::gemm_rows);
   const TileTask& tile = *task.tile;
   for (std::int64_t group = 0; group < group_count(task.planes, most); ++group) {
     const BlockGroup at = block_group(task.planes, most, group);

@@ -25,8 +25,8 @@ Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n *
 
 // Returns whether one pass suffices (pool_voxels.hpp): for blocked rows and short windows.
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
-  return width > 1 && covers(Vec3::cube(most_pooled), pool.window) &&
-         std::max(pool.stride.y, pool.stride.x) <= most_pooled_stride;
+  return width > 1 && covers(Vec3::cube(max_pooled), pool.window) &&
+         std::max(pool.stride.y, pool.stride.x) <= max_pooled_stride;
 }
 
 bool in_pairs(const PoolProblem& pool, std::int64_t width) { return width > 1 && is_of_pairs(pool); }
@@ -169,7 +169,7 @@ class PoolLayer final : public PreparedLayer {
     plane.kept_x = q.x;
     plane.factor = factor_;
     plane.out_step_y = out.strides.y;
-    float* to[most_pooled_stride * most_pooled_stride];
+    float* to[max_pooled_stride * max_pooled_stride];
     plane.out = to;
     for (std::int64_t i = 0; i < q.y * q.x; ++i) {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, i / q.x, i % q.x});

@@ -15,8 +15,8 @@ struct Sum {
 };
 
 // Positions of a row that are processed at once.
-constexpr std::int64_t most_positions = 64;
-constexpr std::int64_t most_floats = (most_positions + most_pooled - 1) * 16;
+constexpr std::int64_t max_positions = 64;
+constexpr std::int64_t max_floats = (max_positions + max_pooled - 1) * 16;
 
 // Reduces `count` lines of `floats` floats to one. Meanwhile prefetches the floats at `ahead`.
 template <class Reduction, int count>
@@ -62,11 +62,11 @@ void write_positions(const float* columns, std::int64_t count, std::int64_t stri
 template <class Reduction, int parts, int window>
 void pool_positions(const PooledPlane& plane, std::int64_t first, std::int64_t positions) {
   constexpr std::int64_t width = Eight::lanes * parts;
-  alignas(64) float reduced[most_pooled][most_floats];  // ring of input rows, reduced over the window's planes
-  alignas(64) float columns[most_floats];               // the same, reduced over the window's rows
+  alignas(64) float reduced[max_pooled][max_floats];  // ring of input rows, reduced over the window's planes
+  alignas(64) float columns[max_floats];              // the same, reduced over the window's rows
   const std::int64_t floats = (positions + window - 1) * width;
   std::int64_t next = 0;  // next row to reduce
-  const float* lines[most_pooled];
+  const float* lines[max_pooled];
   for (std::int64_t y = 0; y < plane.rows; ++y) {
     const std::int64_t row = y / plane.kept_y * plane.stride_y + y % plane.kept_y;
     for (next = std::max(next, row); next < row + plane.window.y; ++next) {
@@ -74,9 +74,9 @@ void pool_positions(const PooledPlane& plane, std::int64_t first, std::int64_t p
       for (std::int64_t z = 0; z < plane.window.z; ++z) lines[z] = in + z * plane.step_z;
       // Earlier windows already read all planes except the last.
       const float* ahead = lines[plane.window.z - 1] + plane.step_y;
-      reduce_lines<Reduction>(lines, plane.window.z, floats, reduced[next % most_pooled], ahead);
+      reduce_lines<Reduction>(lines, plane.window.z, floats, reduced[next % max_pooled], ahead);
     }
-    for (std::int64_t i = 0; i < plane.window.y; ++i) lines[i] = reduced[(row + i) % most_pooled];
+    for (std::int64_t i = 0; i < plane.window.y; ++i) lines[i] = reduced[(row + i) % max_pooled];
     if (plane.window.y > 1) reduce_lines<Reduction>(lines, plane.window.y, floats, columns, columns);
     const float* from = plane.window.y > 1 ? columns : lines[0];
     float* const* out = plane.out + y % plane.kept_y * plane.kept_x;
@@ -91,7 +91,7 @@ void pool_positions(const PooledPlane& plane, std::int64_t first, std::int64_t p
 
 template <class Reduction, int parts>
 void pool_plane(const PooledPlane& plane) {
-  const std::int64_t step = most_positions / plane.stride_x * plane.stride_x;
+  const std::int64_t step = max_positions / plane.stride_x * plane.stride_x;
   for (std::int64_t first = 0; first < plane.positions; first += step) {
     const std::int64_t positions = std::min(step, plane.positions - first);
     switch (plane.window.x) {
@@ -106,7 +106,7 @@ void pool_plane(const PooledPlane& plane) {
 }  // namespace
 
 void pool_voxels(PoolKind kind, std::int64_t width, const PooledPlane& plane) {
-  ensure(covers(Vec3::cube(most_pooled), plane.window) && plane.stride_x <= most_pooled_stride &&
+  ensure(covers(Vec3::cube(max_pooled), plane.window) && plane.stride_x <= max_pooled_stride &&
              (width == 8 || width == 16),
          "short windows over blocked rows");
   if (kind == PoolKind::max) return width == 16 ? pool_plane<Largest, 2>(plane) : pool_plane<Largest, 1>(plane);

@@ -9,7 +9,7 @@
 
 namespace znni::cpu {
 
-inline constexpr std::int64_t most_pooled = 4;  // maximum voxels of a window per axis
+inline constexpr std::int64_t max_pooled = 4;  // maximum voxels of a window per axis
 
 // One plane of window positions. Row y of positions begins at row y / kept_y * stride_y + y % kept_y of the input. It
 // goes to row y / kept_y of the outputs of offset y % kept_y. Along x, position p goes to voxel p / stride_x of the
@@ -31,8 +31,8 @@ struct PooledPlane {
   bool past_caches = false;     // all rows of out are aligned to 32 bytes and are not read soon
 };
 
-// Pools one plane; a voxel has `width` lanes, 8 or 16. Strides along x are at most most_pooled_stride.
-inline constexpr std::int64_t most_pooled_stride = 16;
+// Pools one plane; a voxel has `width` lanes, 8 or 16. Strides along x are at most max_pooled_stride.
+inline constexpr std::int64_t max_pooled_stride = 16;
 void pool_voxels(PoolKind kind, std::int64_t width, const PooledPlane& plane);
 
 // Makes non-temporal stores visible to other workers.

@@ -84,10 +84,10 @@ cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, 
 }
 
 cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream,
-                             Index most_blocks) {
+                             Index max_blocks) {
   const unsigned x = blocks_for(arg.rows, edge);
   const Index y = ceil_div(arg.columns, edge);
-  return launch_kernel(transpose, dim3(x, static_cast<unsigned>(y < most_blocks ? y : most_blocks)),
+  return launch_kernel(transpose, dim3(x, static_cast<unsigned>(y < max_blocks ? y : max_blocks)),
                        dim3(edge, edge_rows), stream, arg, from, to);
 }
 

@@ -17,8 +17,8 @@ cudaError_t launch_write_tiles(const TileArg& arg, const TileEnd& end, const flo
 // Kernels into tiles; every element of arg.columns tiles is written.
 cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, float* tiles, cudaStream_t stream);
 
-// `most_blocks`: of the grid along columns; blocks of fewer take several squares one after the other.
+// `max_blocks`: of the grid along columns; blocks of fewer take several squares one after the other.
 cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream,
-                             Index most_blocks = 65535);
+                             Index max_blocks = 65535);
 
 }  // namespace znni::cuda

@@ -41,7 +41,7 @@ cudaError_t launch(const FirstPoolArg& arg, const float* in, const float* weight
 cudaError_t launch_first_pool(const FirstPoolArg& arg, Storage out_type, const float* in, const float* weights,
                               const float* bias, void* out, cudaStream_t stream) {
   const Index blocks = first_pool_blocks(arg);
-  if (blocks < 1 || blocks > most_first_pool_blocks) return cudaErrorInvalidValue;
+  if (blocks < 1 || blocks > max_first_pool_blocks) return cudaErrorInvalidValue;
   switch (out_type) {
     case Storage::f32: return launch<float>(arg, in, weights, bias, out, stream);
     case Storage::f16: return launch<Half>(arg, in, weights, bias, out, stream);

@@ -7,9 +7,9 @@
 
 namespace znni::rpc {
 
-// Control characters become spaces; at most `most_bytes` bytes, cut between characters of UTF-8 and ended by
+// Control characters become spaces; at most `max_bytes` bytes, cut between characters of UTF-8 and ended by
 // "..." where something was cut.
-[[nodiscard]] std::string one_line(std::string_view text, std::size_t most_bytes);
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t max_bytes);
 
 // 'name', cut after 80 bytes.
 [[nodiscard]] std::string in_quotes(std::string_view name);

@@ -10,9 +10,9 @@ namespace znni::rpc {
 // `look` itself gives back what it leased before it failed.
 template <class Look>
 [[nodiscard]] Result<void> find_room(const Look& look) {
-  constexpr int most_looks = 4;
+  constexpr int max_looks = 4;
   Result<void> found = look();
-  for (int more = 1; more < most_looks && !found && found.error().code == ErrorCode::over_budget; ++more) {
+  for (int more = 1; more < max_looks && !found && found.error().code == ErrorCode::over_budget; ++more) {
     found = look();
   }
   return found;

@@ -25,21 +25,21 @@ grpc::StatusCode status_code(ErrorCode code) {
 }
 
 grpc::Status to_status(const Error& error) {
-  return {status_code(error.code), one_line(error.message, most_message_bytes)};
+  return {status_code(error.code), one_line(error.message, max_message_bytes)};
 }
 
 grpc::Status to_status(const Result<void>& result) { return result ? grpc::Status::OK : to_status(result.error()); }
 
 grpc::Status already_exists(std::string_view message) {
-  return {grpc::StatusCode::ALREADY_EXISTS, one_line(message, most_message_bytes)};
+  return {grpc::StatusCode::ALREADY_EXISTS, one_line(message, max_message_bytes)};
 }
 
 grpc::Status unauthenticated(std::string_view message) {
-  return {grpc::StatusCode::UNAUTHENTICATED, one_line(message, most_message_bytes)};
+  return {grpc::StatusCode::UNAUTHENTICATED, one_line(message, max_message_bytes)};
 }
 
 grpc::Status permission_denied(std::string_view message) {
-  return {grpc::StatusCode::PERMISSION_DENIED, one_line(message, most_message_bytes)};
+  return {grpc::StatusCode::PERMISSION_DENIED, one_line(message, max_message_bytes)};
 }
 
 std::string_view name_of(grpc::StatusCode code) {

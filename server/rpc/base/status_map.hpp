@@ -12,9 +12,9 @@ namespace znni::rpc {
 
 [[nodiscard]] grpc::StatusCode status_code(ErrorCode code);
 
-// The message becomes one line of at most `most_message_bytes`: it travels in the trailers, which clients
+// The message becomes one line of at most `max_message_bytes`: it travels in the trailers, which clients
 // limit to 8 KiB.
-inline constexpr std::size_t most_message_bytes = 2000;
+inline constexpr std::size_t max_message_bytes = 2000;
 [[nodiscard]] grpc::Status to_status(const Error& error);
 [[nodiscard]] grpc::Status to_status(const Result<void>& result);
 

@@ -15,13 +15,13 @@ CallPass::~CallPass() {
 Result<CallPass> CallGate::enter(const std::string& client) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return shutting_down();
-  if (inside_ >= most_calls_) {
+  if (inside_ >= max_calls_) {
     return Error{ErrorCode::unavailable, std::to_string(inside_) + " requests are in flight, at most " +
-                                             std::to_string(most_calls_) + " are taken; try again later"};
+                                             std::to_string(max_calls_) + " are taken; try again later"};
   }
-  if (const int held = of_clients_.of(client); held >= most_of_client_) {
+  if (const int held = of_clients_.of(client); held >= max_of_client_) {
     return Error{ErrorCode::over_budget, std::to_string(held) + " requests of the client " + client +
-                                             " are in flight, at most " + std::to_string(most_of_client_) +
+                                             " are in flight, at most " + std::to_string(max_of_client_) +
                                              " of one client are taken; wait until one has ended"};
   }
   ++inside_;

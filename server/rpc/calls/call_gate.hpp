@@ -33,12 +33,12 @@ class CallPass {
 
 class CallGate {
  public:
-  // Allows `most_calls` calls, of which one client has `most_of_client` at most.
-  explicit CallGate(int most_calls, int most_of_client = std::numeric_limits<int>::max())
-      : most_calls_(most_calls), most_of_client_(most_of_client) {}
+  // Allows `max_calls` calls, of which one client has `max_of_client` at most.
+  explicit CallGate(int max_calls, int max_of_client = std::numeric_limits<int>::max())
+      : max_calls_(max_calls), max_of_client_(max_of_client) {}
 
-  // Lets a call of `client` in, who is named as SocketAddress::client() does. unavailable when `most_calls` are inside
-  // or the gate is closed; over_budget when the client has `most_of_client` inside.
+  // Lets a call of `client` in, who is named as SocketAddress::client() does. unavailable when `max_calls` are inside
+  // or the gate is closed; over_budget when the client has `max_of_client` inside.
   [[nodiscard]] Result<CallPass> enter(const std::string& client = {});
   // Lets no more calls in.
   void close();
@@ -50,8 +50,8 @@ class CallGate {
   friend class CallPass;
   void leave(const std::string& client);
 
-  const int most_calls_;
-  const int most_of_client_;
+  const int max_calls_;
+  const int max_of_client_;
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable left_;
   int inside_ = 0;

@@ -30,25 +30,25 @@ namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 128;       // that carry volumes, together
-  int most_small_calls = 48;  // that carry none
-  int most_reflections = 8;   // streams of reflection
-  int most_receives = 4;      // of ModelInfer messages, at the same time
+  int max_calls = 128;       // that carry volumes, together
+  int max_small_calls = 48;  // that carry none
+  int max_reflections = 8;   // streams of reflection
+  int max_receives = 4;      // of ModelInfer messages, at the same time
   // Of one message: so much of it may come before it is read.
   std::int64_t window_bytes = 4 << 20;
-  std::int64_t most_library_bytes = 0;  // of one message that the library passes on
-  double client_share = 0.5;            // of each of these numbers of calls, for one client
-  double stall_seconds = 120;           // a call whose client neither sends nor takes anything for so long is ended
+  std::int64_t max_library_bytes = 0;  // of one message that the library passes on
+  double client_share = 0.5;           // of each of these numbers of calls, for one client
+  double stall_seconds = 120;          // a call whose client neither sends nor takes anything for so long is ended
   // A call is ended so long after its connection brought something, if its message is read; likewise one whose client
   // does not send a volume's header, or does not take a small answer.
   double silent_seconds = 20;
-  double reflection_seconds = 60;      // a stream of reflection lasts at most
-  std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
-  std::int64_t most_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
+  double reflection_seconds = 60;     // a stream of reflection lasts at most
+  std::int64_t max_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
+  std::int64_t max_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
   std::string server_version;
   bool offer_shared_memory = false;  // of clients on this host
   bool http_shares_memory = true;    // also of those that come over HTTP
-  std::size_t most_regions = 1024;   // of shared memory, registered at the same time
+  std::size_t max_regions = 1024;    // of shared memory, registered at the same time
   bool model_control = false;        // clients may load and unload models
   bool json_log = false;             // as LogSettings tells it
 
@@ -73,11 +73,11 @@ struct FrontDoor {
         flows(std::move(flow_sink)),
         limits(door_limits),
         guard(std::move(tokens)),
-        regions(door_limits.most_regions),
-        gate(door_limits.most_calls, door_limits.share_of(door_limits.most_calls)),
-        small_gate(door_limits.most_small_calls, door_limits.share_of(door_limits.most_small_calls)),
-        reflection_gate(door_limits.most_reflections, door_limits.share_of(door_limits.most_reflections)),
-        receiving(door_limits.most_receives, door_limits.share_of(door_limits.most_receives)),
+        regions(door_limits.max_regions),
+        gate(door_limits.max_calls, door_limits.share_of(door_limits.max_calls)),
+        small_gate(door_limits.max_small_calls, door_limits.share_of(door_limits.max_small_calls)),
+        reflection_gate(door_limits.max_reflections, door_limits.share_of(door_limits.max_reflections)),
+        receiving(door_limits.max_receives, door_limits.share_of(door_limits.max_receives)),
         received(std::move(received_of)),
         clock(std::move(now)) {}
 

@@ -14,12 +14,12 @@ constexpr std::chrono::seconds longest_moment{5};
 
 }  // namespace
 
-MessageWait::MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int64_t most_bytes)
+MessageWait::MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int64_t max_bytes)
     : door_(door),
       context_(context),
       peer_(context.peer()),
-      most_bytes_(most_bytes),
-      stall_(door.limits.seconds_for(most_bytes), door.clock),
+      max_bytes_(max_bytes),
+      stall_(door.limits.seconds_for(max_bytes), door.clock),
       silence_(door.limits.silent_seconds, door.clock) {}
 
 bool MessageWait::read(const std::function<bool()>& read) {
@@ -59,7 +59,7 @@ bool MessageWait::brings_something() {
 std::optional<Error> MessageWait::gone_or_too_large() const {
   std::optional<Error> error = gone(context_);
   if (!error || error->code != ErrorCode::cancelled || !may_be_too_large()) return error;
-  return Error{ErrorCode::over_budget, "the message has more than " + std::to_string(most_bytes_) + " bytes"};
+  return Error{ErrorCode::over_budget, "the message has more than " + std::to_string(max_bytes_) + " bytes"};
 }
 
 // Returns true if the connection brought more than a message may have that the library passes on. Other calls on it
@@ -70,7 +70,7 @@ bool MessageWait::may_be_too_large() const {
   const std::optional<Received> now = received();
   const std::uint64_t last = std::max(now ? now->bytes : 0, bytes_.load());
   const std::uint64_t may_be_before = std::min(first_bytes_, static_cast<std::uint64_t>(door_.limits.window_bytes));
-  return last - first_bytes_ + may_be_before > static_cast<std::uint64_t>(door_.limits.most_library_bytes);
+  return last - first_bytes_ + may_be_before > static_cast<std::uint64_t>(door_.limits.max_library_bytes);
 }
 
 }  // namespace znni::rpc

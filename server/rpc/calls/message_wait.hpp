@@ -14,13 +14,13 @@
 
 namespace znni::rpc {
 
-// Ends the call of a client that sends too slowly for a message of `most_bytes`, or whose connection brings nothing at
+// Ends the call of a client that sends too slowly for a message of `max_bytes`, or whose connection brings nothing at
 // all for a while. Both must outlive this. One thread reads, another asks. gRPC drops a message that is too large when
 // all of it is here, and ends its call like that of a caller who went; how much the connection brought tells the two
 // apart.
 class MessageWait {
  public:
-  MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int64_t most_bytes);
+  MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int64_t max_bytes);
 
   // Runs `read`, which waits for the client; returns what it did.
   bool read(const std::function<bool()>& read);
@@ -38,7 +38,7 @@ class MessageWait {
   FrontDoor& door_;
   grpc::ServerContext& context_;
   const std::string peer_;
-  const std::int64_t most_bytes_;
+  const std::int64_t max_bytes_;
   Stall stall_;
   Stall silence_;
   std::atomic<bool> reads_ = false;       // or has read

@@ -55,7 +55,7 @@ class SmallHandler final : public grpc::internal::MethodHandler {
   grpc::Status answer(grpc::ServerContext& context, const grpc::ByteBuffer& wire, Response& response) {
     grpc::ByteBuffer bytes(wire);
     Request request;
-    const Result<void> parsed = parse(bytes, most_small_message_bytes, request);
+    const Result<void> parsed = parse(bytes, max_small_message_bytes, request);
     return parsed ? (self_.*serve_)(&context, &request, &response) : to_status(parsed.error());
   }
 

@@ -13,7 +13,7 @@ ReceiveTurns::Turn::~Turn() {
 
 Result<ReceiveTurns::Turn> ReceiveTurns::wait(const std::stop_token& stop, const std::string& client) {
   std::unique_lock lock(mutex_);
-  const auto may_have_one = [&] { return free_ > 0 && of_clients_.of(client) < most_of_client_; };
+  const auto may_have_one = [&] { return free_ > 0 && of_clients_.of(client) < max_of_client_; };
   if (!freed_.wait(lock, stop, may_have_one)) {
     return Error{ErrorCode::cancelled, "the request was stopped before it was received"};
   }

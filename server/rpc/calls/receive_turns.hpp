@@ -31,15 +31,15 @@ class ReceiveTurns {
     std::string client_;
   };
 
-  // Allows `turns` turns, of which one client has `most_of_client` at most.
-  explicit ReceiveTurns(int turns, int most_of_client = std::numeric_limits<int>::max())
-      : most_of_client_(most_of_client), free_(turns) {}
+  // Allows `turns` turns, of which one client has `max_of_client` at most.
+  explicit ReceiveTurns(int turns, int max_of_client = std::numeric_limits<int>::max())
+      : max_of_client_(max_of_client), free_(turns) {}
 
   // Waits for a turn of `client`, who is named as SocketAddress::client() does; cancelled when `stop` came first.
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, const std::string& client = {});
 
  private:
-  const int most_of_client_;
+  const int max_of_client_;
   std::mutex mutex_;  // guards all below
   std::condition_variable_any freed_;
   int free_;

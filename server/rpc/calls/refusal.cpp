@@ -3,7 +3,7 @@
 namespace znni::rpc {
 
 std::string_view refusal_of(ErrorCode code, const RefusedCall& call) {
-  const bool fits_alone = call.wanted_bytes > 0 && call.wanted_bytes <= call.most_bytes;
+  const bool fits_alone = call.wanted_bytes > 0 && call.wanted_bytes <= call.max_bytes;
   switch (code) {
     case ErrorCode::invalid_argument:
     case ErrorCode::corrupt_file: return "malformed";

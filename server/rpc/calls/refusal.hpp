@@ -23,7 +23,7 @@ struct RefusedCall {
   bool closing = false;           // the daemon takes no more
   bool served = false;            // its model was found, and serves still
   std::int64_t wanted_bytes = 0;  // of the memory of requests; 0 before that is known
-  std::int64_t most_bytes = 0;    // that all requests have
+  std::int64_t max_bytes = 0;     // that all requests have
 };
 
 // Returns one of `refusals`; "" if the call was not refused: a caller that gave up, a fault of ours.

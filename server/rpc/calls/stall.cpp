@@ -17,7 +17,7 @@ std::int64_t Stall::now_ns() const { return std::chrono::nanoseconds(now_().time
 
 bool Stall::too_long() const {
   const std::int64_t since = since_ns_;
-  return since != 0 && static_cast<double>(now_ns() - since) > most_seconds_ * 1e9;
+  return since != 0 && static_cast<double>(now_ns() - since) > max_seconds_ * 1e9;
 }
 
 }  // namespace znni::rpc

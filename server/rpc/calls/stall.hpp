@@ -25,18 +25,18 @@ class Stall {
     Stall& stall_;
   };
 
-  explicit Stall(double most_seconds, Now now = std::chrono::steady_clock::now)
-      : most_seconds_(most_seconds), now_(std::move(now)) {}
+  explicit Stall(double max_seconds, Now now = std::chrono::steady_clock::now)
+      : max_seconds_(max_seconds), now_(std::move(now)) {}
 
   // Notes that the client did something: a wait that goes on begins again.
   void begin_anew();
-  // A wait is going on, for longer than `most_seconds`.
+  // A wait is going on, for longer than `max_seconds`.
   [[nodiscard]] bool too_long() const;
 
  private:
   [[nodiscard]] std::int64_t now_ns() const;
 
-  const double most_seconds_;
+  const double max_seconds_;
   const Now now_;
   std::atomic<std::int64_t> since_ns_ = 0;  // of its clock; 0: no wait goes on
 };

@@ -13,8 +13,8 @@
 namespace znni::rpc {
 namespace {
 
-constexpr int most_at_a_time = 64;  // of one socket before the others have their turn
-constexpr int pause_ms = 20;        // where the system has no descriptor or memory for more
+constexpr int max_at_a_time = 64;  // of one socket before the others have their turn
+constexpr int pause_ms = 20;       // where the system has no descriptor or memory for more
 constexpr std::chrono::seconds between_warnings{10};
 
 OwnedDescriptor spare_descriptor() { return OwnedDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -109,7 +109,7 @@ bool ConnectionListener::wait(const std::stop_token& stop) {
 }
 
 void ConnectionListener::accept_from(const ListeningSocket& listening) {
-  for (int i = 0; i < most_at_a_time && !is_out_; ++i) {
+  for (int i = 0; i < max_at_a_time && !is_out_; ++i) {
     OwnedDescriptor connection = accepted(listening);
     if (connection) {
       take(listening, std::move(connection));
@@ -138,7 +138,7 @@ void ConnectionListener::take(const ListeningSocket& listening, OwnedDescriptor 
       return refused(refused_by_server_, "from " + client + ": " + at_most(limits_.most, "--max-connections"));
     case Admission::client_full:
       return refused(refused_by_client_, "from " + client + ": of this address " +
-                                             at_most(limits_.most_of_client, "--max-connections-per-client"));
+                                             at_most(limits_.max_of_client, "--max-connections-per-client"));
   }
 }
 

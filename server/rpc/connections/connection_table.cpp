@@ -88,7 +88,7 @@ void ConnectionTable::forget_closed() {
 Admission ConnectionTable::room_for(const std::string& client) const {
   if (static_cast<int>(connections_.size()) >= limits_.most) return Admission::server_full;
   const auto held = of_clients_.find(client);
-  const bool full = held != of_clients_.end() && held->second >= limits_.most_of_client;
+  const bool full = held != of_clients_.end() && held->second >= limits_.max_of_client;
   return full ? Admission::client_full : Admission::admitted;
 }
 

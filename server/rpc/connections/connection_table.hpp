@@ -14,8 +14,8 @@
 namespace znni::rpc {
 
 struct ConnectionLimits {
-  int most = 1024;           // open at the same time
-  int most_of_client = 512;  // of those, from one address
+  int most = 1024;          // open at the same time
+  int max_of_client = 512;  // of those, from one address
 };
 
 // A connection as the table noted it.

@@ -12,7 +12,7 @@
 namespace znni::rpc {
 namespace {
 
-constexpr int most_tries = 20;
+constexpr int max_tries = 20;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -83,7 +83,7 @@ std::vector<std::string> literal_hosts(const std::string& name) {
 
 // Free on all hosts.
 std::optional<int> common_port(const std::vector<std::string>& hosts) {
-  for (int i = 0; i < most_tries; ++i) {
+  for (int i = 0; i < max_tries; ++i) {
     const HeldPort first(hosts.front(), 0);
     const auto is_free = [&first](const std::string& host) { return HeldPort(host, first.port()).port() != 0; };
     if (first.port() != 0 && std::all_of(hosts.begin() + 1, hosts.end(), is_free)) return first.port();

@@ -20,18 +20,18 @@ using inference::ModelInferResponse;
 
 // Returns the most jobs of a request that stand in line at the same time: each takes about a kilobyte, and 8 bytes for
 // each channel, which are not leased.
-std::int64_t most_jobs(std::int64_t channels) {
+std::int64_t max_jobs(std::int64_t channels) {
   constexpr std::int64_t most = 1000;
-  constexpr std::int64_t most_channels = 128 * most;  // of all
-  return std::clamp<std::int64_t>(most_channels / channels, 1, most);
+  constexpr std::int64_t max_channels = 128 * most;  // of all
+  return std::clamp<std::int64_t>(max_channels / channels, 1, most);
 }
 
-Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t most_bytes) {
-  if (data_bytes <= most_bytes) return {};
+Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t max_bytes) {
+  if (data_bytes <= max_bytes) return {};
   return Error{
       ErrorCode::over_budget,
       "model " + in_quotes(admitted.model.name) + ": the response would have " + std::to_string(data_bytes) +
-          " bytes, at most " + std::to_string(most_bytes) +
+          " bytes, at most " + std::to_string(max_bytes) +
           " are sent in one message; use the stream znni.v1.Volumes, a smaller volume or output_datatype UINT8"};
 }
 
@@ -46,12 +46,12 @@ std::int64_t request_bytes(const InferRequest& request) {
   return bytes;
 }
 
-Result<void> check_request_size(const ModelInfo& model, std::int64_t data_bytes, std::int64_t most_bytes) {
-  if (data_bytes <= most_bytes) return {};
+Result<void> check_request_size(const ModelInfo& model, std::int64_t data_bytes, std::int64_t max_bytes) {
+  if (data_bytes <= max_bytes) return {};
   return Error{
       ErrorCode::over_budget,
       "model " + in_quotes(model.name) + ": the request has " + std::to_string(data_bytes) +
-          " bytes of voxels, at most " + std::to_string(most_bytes) +
+          " bytes of voxels, at most " + std::to_string(max_bytes) +
           " are taken in one message; use the stream znni.v1.Volumes, a smaller volume or a type of fewer bytes"};
 }
 
@@ -180,7 +180,7 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   job.input.volume = input;
   job.schedule.model = admitted.model.number;
   job.schedule.rung = admitted.outlook.rung;
-  job.schedule.most_held = admitted.outlook.most_held;
+  job.schedule.max_held = admitted.outlook.max_held;
   job.sink.type = admitted.output.type;
   job.schedule.priority = admitted.request.parameters.priority;
   job.sink.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
@@ -234,7 +234,7 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
                      VolumeOrder::image_major};
   if (Result<void> found = find_regions(terms, admitted); !found) return found;
   if (admitted.output_regions.empty()) {
-    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
+    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.max_response_bytes);
     if (!fits) return fits;
   }
   const std::int64_t bytes = transport_bytes(request, admitted);
@@ -307,7 +307,7 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   if (!model) return model.error();
   Result<InferRequest> checked = check_infer_request(request, *model);
   if (!checked) return checked.error();
-  const Result<void> fits = check_request_size(*model, request_bytes(*checked), terms.most_request_bytes);
+  const Result<void> fits = check_request_size(*model, request_bytes(*checked), terms.max_request_bytes);
   if (!fits) return fits.error();
 
   AdmittedInfer admitted;
@@ -331,7 +331,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   add_outputs(admitted, response);
   InferJobs parts(admitted, *input, response, *blocks);
   JobStatistics all;
-  const std::int64_t most = std::max(admitted.together, most_jobs(admitted.output.f));
+  const std::int64_t most = std::max(admitted.together, max_jobs(admitted.output.f));
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
     if (i == 0) jobs.front().account.in_turn = events.in_turn;

@@ -17,11 +17,11 @@
 namespace znni::rpc {
 
 struct InferTerms {
-  std::int64_t most_response_bytes = 0;    // of one message
+  std::int64_t max_response_bytes = 0;     // of one message
   const SharedRegions* regions = nullptr;  // nullptr: none are offered, or not to this client
   bool leased = true;  // false: the caller holds memory for a request and a response that are messages already
   std::int64_t* wanted_bytes = nullptr;  // may be; set before memory is leased: AdmittedInfer::held_bytes
-  std::int64_t most_request_bytes = std::numeric_limits<std::int64_t>::max();  // voxels in one message
+  std::int64_t max_request_bytes = std::numeric_limits<std::int64_t>::max();  // voxels in one message
 };
 
 // A request that was admitted: what it will need is known, and leased.

@@ -23,10 +23,10 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 }
 
 // Fails if a message is longer than voxels and what is beside them may be.
-Result<void> check_length(std::int64_t bytes, std::int64_t most_voxel_bytes) {
-  if (bytes <= add(most_voxel_bytes, most_small_message_bytes)) return {};
+Result<void> check_length(std::int64_t bytes, std::int64_t max_voxel_bytes) {
+  if (bytes <= add(max_voxel_bytes, max_small_message_bytes)) return {};
   return Error{ErrorCode::over_budget,
-               "the message has " + std::to_string(bytes) + " bytes, at most " + std::to_string(most_voxel_bytes) +
+               "the message has " + std::to_string(bytes) + " bytes, at most " + std::to_string(max_voxel_bytes) +
                    " of voxels are taken in one message; use the stream znni.v1.Volumes or a smaller volume"};
 }
 
@@ -78,9 +78,9 @@ void InferExchange::keep(Result<AdmittedInfer> admitted) {
 }
 
 Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) {
-  const std::int64_t most = door_.limits.wire.most_request_bytes;
+  const std::int64_t most = door_.limits.wire.max_request_bytes;
   Result<void> parsed = check_length(record_.bytes_in, most);
-  if (parsed) parsed = parse(wire, add(most, most_small_message_bytes), *request_);
+  if (parsed) parsed = parse(wire, add(most, max_small_message_bytes), *request_);
   wire.Clear();
   // The memory in which gRPC received the message is free again.
   trim_heap_after(record_.bytes_in);
@@ -96,7 +96,7 @@ Result<AdmittedInfer> InferExchange::check_request(bool leased) {
   const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
   const WireLimits& wire = door_.limits.wire;
   return admit_infer(*request_, door_.models,
-                     {wire.most_response_bytes, regions, leased, &wanted_bytes_, wire.most_request_bytes});
+                     {wire.max_response_bytes, regions, leased, &wanted_bytes_, wire.max_request_bytes});
 }
 
 Result<void> InferExchange::compute(inference::ModelInferResponse& response) {

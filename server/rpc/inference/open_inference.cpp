@@ -34,7 +34,7 @@ Result<bool> read_in_turn(InferStream& stream, const grpc::ServerContext& contex
 }
 
 Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
-  MessageWait wait(door, context, door.limits.wire.most_request_bytes);
+  MessageWait wait(door, context, door.limits.wire.max_request_bytes);
   const WatchedCall call = door.watch.watch([&] { return wait.why_to_end(); });
   const Result<bool> read = read_in_turn(stream, context, door, wait, call, exchange);
   if (!read) return call.reason(read.error());

@@ -11,7 +11,7 @@
 namespace znni::rpc {
 namespace {
 
-constexpr std::size_t most_name_bytes = 256;
+constexpr std::size_t max_name_bytes = 256;
 
 // Clamps a number that is too large to be signed: it is too large anyway.
 std::int64_t as_signed(std::uint64_t value) {
@@ -30,7 +30,7 @@ void describe_region(const std::string& name, const SharedRegion& region,
 }  // namespace
 
 grpc::Status register_region(const inference::SystemSharedMemoryRegisterRequest& request, SharedRegions& regions) {
-  if (request.name().empty() || request.name().size() > most_name_bytes) {
+  if (request.name().empty() || request.name().size() > max_name_bytes) {
     return to_status(
         Error{ErrorCode::invalid_argument, "name of a shared memory region: " + std::to_string(request.name().size()) +
                                                " bytes found, expected 1 to 256"});

@@ -41,7 +41,7 @@ class InferStreamCall {
 
  private:
   [[nodiscard]] std::int64_t largest_message() const {
-    return std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
+    return std::max(door_.limits.wire.max_request_bytes, door_.limits.wire.max_response_bytes);
   }
 
   // Returns why the stream ends, for example because the server ends between two requests. Asks the gate first: a

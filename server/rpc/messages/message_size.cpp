@@ -18,7 +18,7 @@ using google::protobuf::internal::WireFormatLite;
 constexpr std::int64_t message_bytes = 768;
 constexpr std::int64_t string_bytes = 96;   // likewise of a string
 constexpr std::int64_t unknown_bytes = 96;  // likewise of an unknown field
-constexpr int most_depth = 32;
+constexpr int max_depth = 32;
 
 // Returns the bytes of one value of a repeated field, as it is reserved: lists grow by doubling.
 std::int64_t scalar_bytes(const FieldDescriptor& field) {
@@ -37,7 +37,7 @@ WireFormatLite::WireType wire_type(const FieldDescriptor& field) {
 }
 
 // Returns the fewest bytes of one value on the wire.
-std::int64_t least_wire_bytes(const FieldDescriptor& field) {
+std::int64_t min_wire_bytes(const FieldDescriptor& field) {
   switch (wire_type(field)) {
     case WireFormatLite::WIRETYPE_FIXED32: return 4;
     case WireFormatLite::WIRETYPE_FIXED64: return 8;
@@ -63,7 +63,7 @@ class Walk {
   // False where the wire is no message of this type.
   bool message(const Descriptor& type, int depth) {
     bytes_ += message_bytes;
-    if (depth > most_depth) return false;
+    if (depth > max_depth) return false;
     while (!passed()) {
       const std::uint32_t tag = in_.ReadTag();
       if (tag == 0) return in_.ConsumedEntireMessage();
@@ -101,7 +101,7 @@ class Walk {
     if (known == nullptr || !known->is_packable()) {
       bytes_ += length + (known == nullptr ? unknown_bytes : string_bytes);
     } else {
-      bytes_ += length / least_wire_bytes(*known) * scalar_bytes(*known);
+      bytes_ += length / min_wire_bytes(*known) * scalar_bytes(*known);
     }
     return passed() || in_.Skip(static_cast<int>(length));
   }

@@ -55,8 +55,8 @@ std::string shortest_text(double number) {
 }
 
 // Returns the smallest volume. A window lies around one that is smaller, where the output is as large as the input.
-Vec3 least_input(const ModelInfo& model) {
-  if (!has_window(model)) return model.least_input;
+Vec3 min_input(const ModelInfo& model) {
+  if (!has_window(model)) return model.min_input;
   Vec3 least = model.window;
   for (int axis = 0; axis < 3; ++axis) {
     if (model.field_of_view[axis] == 1) least[axis] = 1;
@@ -94,7 +94,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
     properties["window_overlap"] = shortest_text(model.blend.overlap);
     properties["window_weight"] = model.blend.weight == WindowWeight::gaussian ? "gaussian" : "constant";
   }
-  properties["least_input"] = extent_text(least_input(model), model.spatial_rank);
+  properties["least_input"] = extent_text(min_input(model), model.spatial_rank);
   const bool has_period = model.period != Vec3::cube(1) && !has_window(model);
   if (has_period) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
@@ -115,9 +115,9 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["plan_memory_bytes"] = std::to_string(model.memory.total());
   properties["input_datatypes"] = "FP32,FP16,UINT8,UINT16";
   properties["output_datatypes"] = types_that_hold(model.largest_channel_number);
-  properties["max_request_bytes"] = std::to_string(limits.most_request_bytes);
-  properties["max_response_bytes"] = std::to_string(limits.most_response_bytes);
-  properties["max_chunk_bytes"] = std::to_string(limits.most_chunk_bytes);
+  properties["max_request_bytes"] = std::to_string(limits.max_request_bytes);
+  properties["max_response_bytes"] = std::to_string(limits.max_response_bytes);
+  properties["max_chunk_bytes"] = std::to_string(limits.max_chunk_bytes);
   return response;
 }
 

@@ -11,9 +11,9 @@ namespace znni::rpc {
 
 // Limits a client needs to know before it sends.
 struct WireLimits {
-  std::int64_t most_request_bytes = 0;  // voxels in one ModelInfer message
-  std::int64_t most_response_bytes = 0;
-  std::int64_t most_chunk_bytes = 0;  // voxels in one chunk of the Volumes stream
+  std::int64_t max_request_bytes = 0;  // voxels in one ModelInfer message
+  std::int64_t max_response_bytes = 0;
+  std::int64_t max_chunk_bytes = 0;  // voxels in one chunk of the Volumes stream
 };
 
 // Shapes are [-1,C,-1,-1,-1] ([-1,C,-1,-1] for 2D nets, [-1,C,-1] for 1D ones). `versions` are all versions of that

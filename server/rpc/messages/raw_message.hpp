@@ -11,7 +11,7 @@
 namespace znni::rpc {
 
 // Limit of messages without voxels in memory, and of what others hold beside their voxels.
-inline constexpr std::int64_t most_small_message_bytes = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_small_message_bytes = std::int64_t{1} << 20;
 
 // Parses `wire` and lets it go. over_budget, and nothing was allocated, where it would take more than `most` bytes;
 // invalid_argument where it is no such message.

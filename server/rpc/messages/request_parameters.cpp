@@ -14,7 +14,7 @@ using inference::InferParameter;
 
 constexpr const char* offset_key = "shared_memory_offset";
 constexpr const char* size_key = "shared_memory_byte_size";
-constexpr std::int64_t most_priority = 1'000'000;
+constexpr std::int64_t max_priority = 1'000'000;
 
 Error wrong_kind(const std::string& key, std::string_view expected) {
   return {ErrorCode::invalid_argument, "request parameter " + in_quotes(key) + ": expected " + std::string(expected)};
@@ -41,7 +41,7 @@ Result<void> take(const std::string& key, const InferParameter& parameter, Reque
   } else if (key == "priority") {
     const std::optional<std::int64_t> value = integer(parameter);
     if (!value || *value < 0) return wrong_kind(key, "an integer, at least 0");
-    out.priority = static_cast<int>(std::min<std::int64_t>(*value, most_priority));
+    out.priority = static_cast<int>(std::min<std::int64_t>(*value, max_priority));
   } else if (key == "triton_enable_empty_final_response") {
     if (!parameter.has_bool_param()) return wrong_kind(key, "a bool");
   } else if (key.starts_with("triton_")) {

@@ -23,10 +23,10 @@ bool Pace::due(Time now) {
 }
 
 SlabSender::SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks,
-                       std::int64_t most_unsent_bytes, Send send, Now now)
+                       std::int64_t max_unsent_bytes, Send send, Now now)
     : output_(output),
       blocks_(blocks),
-      most_unsent_bytes_(most_unsent_bytes),
+      max_unsent_bytes_(max_unsent_bytes),
       send_(std::move(send)),
       now_(std::move(now)),
       pace_(progress_interval),
@@ -40,7 +40,7 @@ Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t plane
   shape.n.z = planes;
   const std::int64_t bytes = volume_bytes(shape);
   largest_slab_bytes_ = std::max(largest_slab_bytes_, bytes);
-  if (!queue_.wait_for_room(most_unsent_bytes_ - bytes)) return client_gone();
+  if (!queue_.wait_for_room(max_unsent_bytes_ - bytes)) return client_gone();
   Result<std::byte*> block = blocks_.take(bytes);
   if (!block) {
     if (!queue_.wait_for_room(0)) return client_gone();
@@ -50,7 +50,7 @@ Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t plane
   return OutputSlab{first_plane, *block, shape};
 }
 
-bool SlabSender::has_room() { return queue_.has_room(most_unsent_bytes_ - largest_slab_bytes_); }
+bool SlabSender::has_room() { return queue_.has_room(max_unsent_bytes_ - largest_slab_bytes_); }
 
 Result<void> SlabSender::deliver(const OutputSlab& slab) {
   if (slab.first_plane != delivered_planes_) {
@@ -64,8 +64,8 @@ Result<void> SlabSender::deliver(const OutputSlab& slab) {
 
 bool SlabSender::send(const OutputSlab& slab) {
   const std::int64_t bytes = volume_bytes(slab.shape);
-  for (std::int64_t offset = 0; offset < bytes; offset += most_chunk_bytes) {
-    const std::int64_t length = std::min(most_chunk_bytes, bytes - offset);
+  for (std::int64_t offset = 0; offset < bytes; offset += max_chunk_bytes) {
+    const std::int64_t length = std::min(max_chunk_bytes, bytes - offset);
     v1::VolumeChunk& chunk = *chunk_.mutable_chunk();
     chunk.set_offset(offset_);
     chunk.mutable_data()->assign(reinterpret_cast<const char*>(slab.data + offset), static_cast<std::size_t>(length));

@@ -36,8 +36,8 @@ class SlabSender {
   using Now = std::function<Pace::Time()>;
 
   // `output`: the whole output, plane_major, of which the planes from `first_plane` on are sent. At most
-  // `most_unsent_bytes` of it wait for the client, beside the slabs that are computed.
-  SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t most_unsent_bytes,
+  // `max_unsent_bytes` of it wait for the client, beside the slabs that are computed.
+  SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t max_unsent_bytes,
              Send send, Now now = std::chrono::steady_clock::now);
 
   // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
@@ -64,7 +64,7 @@ class SlabSender {
 
   VolumeShape output_;
   SlabBlocks& blocks_;
-  std::int64_t most_unsent_bytes_;
+  std::int64_t max_unsent_bytes_;
   Send send_;
   Now now_;
   Pace pace_;

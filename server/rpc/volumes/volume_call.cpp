@@ -124,7 +124,7 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
   wanted_bytes_ = add(add(mul(slabs, volume_bytes(slab)), mul(least, plane)), list_bytes);
   // Reserves output before input that is read ahead, which is leased only if there is memory for it.
   if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
-  const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
+  const std::int64_t ahead = std::clamp(door_.limits.max_input_bytes / plane, least, left);
   std::int64_t input_bytes = mul(ahead, plane);
   Result<TransportLease> input_lease = door_.models.lease(add(input_bytes, list_bytes));
   if (!input_lease && ahead > least) {
@@ -160,7 +160,7 @@ Result<void> VolumeCall::greet(const Accepted& accepted) {
 Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& call) {
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   PlaneRing ring(input_.span(), accepted.head.volume, accepted.head.first_plane);
-  SlabSender sender(accepted.output, accepted.head.first_plane, blocks_, door_.limits.most_unsent_bytes,
+  SlabSender sender(accepted.output, accepted.head.first_plane, blocks_, door_.limits.max_unsent_bytes,
                     [this](const v1::VolumeResponse& response) { return send(response); });
   VolumeReceiver receiver(
       ring, mul(accepted.head.first_plane, plane), volume_bytes(accepted.head.volume),
@@ -204,7 +204,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.schedule.priority = accepted.head.priority;
   job.schedule.model = accepted.model.number;
   job.schedule.rung = accepted.outlook.rung;
-  job.schedule.most_held = accepted.outlook.most_held;
+  job.schedule.max_held = accepted.outlook.max_held;
   job.account.held_bytes = held_bytes_;
   job.sink.type = accepted.head.output_type;
   job.account.gained = [this](const JobGain& gain) { door_.note(record_, gain); };
@@ -245,7 +245,7 @@ Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_byte
 bool VolumeCall::read(v1::VolumeRequest& request) {
   grpc::ByteBuffer wire;
   if (!stream_.Read(&wire)) return false;
-  if (Result<void> parsed = parse(wire, most_chunk_bytes + most_small_message_bytes, request); !parsed) {
+  if (Result<void> parsed = parse(wire, max_chunk_bytes + max_small_message_bytes, request); !parsed) {
     no_message_ = parsed.error();
   }
   return !no_message_;

@@ -11,7 +11,7 @@
 namespace znni::rpc {
 namespace {
 
-constexpr std::uint32_t most_priority = 1'000'000;
+constexpr std::uint32_t max_priority = 1'000'000;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const Mod
     return invalid("extent " + to_string(n) + " found, expected " + (axis == 0 ? "z" : "y") + " = 1 for a " +
                    std::to_string(model.spatial_rank) + "D net");
   }
-  const auto priority = static_cast<int>(std::min<std::uint32_t>(header.priority(), most_priority));
+  const auto priority = static_cast<int>(std::min<std::uint32_t>(header.priority(), max_priority));
   const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output,  header.normalised(),
                            model.whole_input && !header.normalised(),        priority, header.first_plane()};
   if (const Result<void> legal = check_shape({1, head.volume.f, n}); !legal) {

@@ -14,9 +14,9 @@ Result<void> VolumeUpload::add(const v1::VolumeChunk& chunk) {
   if (chunk.offset() != next_) {
     return invalid("chunk offset " + std::to_string(chunk.offset()) + " found, expected " + std::to_string(next_));
   }
-  if (bytes < 1 || bytes > most_chunk_bytes) {
+  if (bytes < 1 || bytes > max_chunk_bytes) {
     return invalid("chunk of " + std::to_string(bytes) + " bytes at offset " + std::to_string(chunk.offset()) +
-                   " found, expected 1 to " + std::to_string(most_chunk_bytes));
+                   " found, expected 1 to " + std::to_string(max_chunk_bytes));
   }
   if (bytes > last_ - next_) {
     return invalid("at least " + std::to_string(received_bytes() + bytes) + " bytes found, expected " +

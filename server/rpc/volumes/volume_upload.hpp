@@ -11,7 +11,7 @@
 
 namespace znni::rpc {
 
-inline constexpr std::int64_t most_chunk_bytes = 1 << 20;
+inline constexpr std::int64_t max_chunk_bytes = 1 << 20;
 
 class VolumeUpload {
  public:

@@ -68,7 +68,7 @@ bool is_exact(const Network& network, const ModelFacts& model, std::int64_t n) {
       const Box given = read_for({{0, first, 0}, {1, last, 1}}, {1, n, 1}, model);
       const std::int64_t start = given.start.y;
       EXPECT_EQ((n - given.extent().y) % model.period.y, 0);
-      EXPECT_GE(given.extent().y, model.least_extent.y);
+      EXPECT_GE(given.extent().y, model.min_extent.y);
       const Line found = network(part_of(line, start, given.stop.y));
       is_equal = is_equal && part_of(found, first - start, last - start) == part_of(whole, first, last);
     }
@@ -93,7 +93,7 @@ TEST(Surroundings, OfConvolutionsThatPad) {
 TEST(Surroundings, OfStridesAndPadding) {
   const Network network = [](const Line& line) { return u_net(line, 1); };
   ModelFacts model = padding_by(5, 5);
-  model.period.y = model.least_extent.y = 2;
+  model.period.y = model.min_extent.y = 2;
   for (const std::int64_t n : {2, 8, 30}) EXPECT_TRUE(is_exact(network, model, n));
   model.padding_before.y = 4;
   EXPECT_FALSE(is_exact(network, model, 30));
@@ -106,7 +106,7 @@ TEST(Surroundings, OfStridesWithoutPadding) {
   ModelFacts model;
   model.field_of_view.y = 9;
   model.period.y = 2;
-  model.least_extent.y = 10;
+  model.min_extent.y = 10;
   for (const std::int64_t n : {10, 12, 30}) {
     EXPECT_TRUE(is_exact([](const Line& line) { return u_net(line, 0); }, model, n));
   }
@@ -126,7 +126,7 @@ TEST(Surroundings, OfWindowsThatOverlap) {
 
 TEST(Surroundings, OfANetworkThatDoesNeitherIsItsFieldOfView) {
   ModelFacts model;
-  model.field_of_view = model.least_extent = {3, 5, 1};
+  model.field_of_view = model.min_extent = {3, 5, 1};
   EXPECT_EQ(read_for({{2, 3, 4}, {5, 7, 9}}, {20, 20, 20}, model), (Box{{2, 3, 4}, {7, 11, 9}}));
 }
 

@@ -29,7 +29,7 @@ TEST(Connection, LearnsWhatAModelTakes) {
   EXPECT_EQ(facts->padding_before, (Vec3{1, 2, 3}));
   EXPECT_EQ(facts->padding_after, (Vec3{0, 4, 5})) << "of missing axes";
   EXPECT_EQ(facts->period, (Vec3{1, 1, 8}));
-  EXPECT_EQ(facts->least_extent, (Vec3{6, 7, 8}));
+  EXPECT_EQ(facts->min_extent, (Vec3{6, 7, 8}));
   EXPECT_EQ(facts->window_overlap, 0.25);
 }
 

@@ -45,7 +45,7 @@ znni::Result<znni::Vec3> plan_and_run(const char* file) {
   const znni::DeviceSpec spec = znni::cpu::describe_cpu(2);
   znni::SearchOptions options;
   options.memory_limit = memory;
-  options.most_extent = 96;
+  options.max_extent = 96;
   const auto costs = znni::modelled_costs();
   const znni::Result<znni::Plan> plan = znni::search(loaded->network, spec, *catalogue, *costs, options);
   if (!plan) return plan.error();

@@ -141,7 +141,7 @@ TEST(PlannerRecordedPrimitives, TakePartInASearch) {
   network.nodes = {{"conv1", drawn::convolution(3, Vec3::cube(2)), {0}}};
   SearchOptions options;
   options.memory_limit = 1 << 20;
-  options.most_extent = 20;
+  options.max_extent = 20;
   const DeviceSpec spec = machine().devices[0].spec;
   const Result<Plan> plan = search(network, spec, catalogue, *costs, options);
   ASSERT_TRUE(plan) << plan.error().message;
@@ -186,8 +186,8 @@ Result<Plan> plan_by(const Timings& timings, const Network& network) {
   options.memory_limit = std::int64_t{1} << 34;
   options.strategy = Strategy::layerwise;
   options.pins.streams = false;
-  options.most_extent = 70;
-  options.most_S = 1;
+  options.max_extent = 70;
+  options.max_S = 1;
   options.ladder = false;
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   return search(network, machine().devices[0].spec, Catalogue::make(backends).value(), *costs, options);

@@ -116,7 +116,7 @@ TEST(DivisionSearch, FindsTheBestOfAllInAnyMemory) {
       const SpaceBytes memory{0, random.integer(1 << 9, 1 << 15), random.integer(1 << 9, 1 << 15)};
       const Seconds below = random.chance(0.3) ? middle : 2 * middle;
       if (random.chance(0.3)) {
-        EXPECT_LE(search.least_seconds(), best_of(all, endless_memory, endless)->estimate.time);
+        EXPECT_LE(search.min_seconds(), best_of(all, endless_memory, endless)->estimate.time);
       }
       const Result<DividedOption> option = search.fastest(memory, below);
       const DividedOption* const expected = best_of(all, memory, below);
@@ -148,9 +148,9 @@ TEST(DivisionSearch, AsksALibraryForFewPartsAndForNoneTwice) {
   asked_for.clear();
   const Primitives inner = {&slow_conv};
   DivisionSearch search(conv, inner, gpu, {}, endless);
-  EXPECT_GT(search.least_seconds(), 0);
+  EXPECT_GT(search.min_seconds(), 0);
   EXPECT_TRUE(asked_for.empty());
-  Seconds before = search.least_seconds();
+  Seconds before = search.min_seconds();
   for (std::int64_t device = std::int64_t{1} << 26; device >= 1 << 20; device /= 2) {
     const Seconds seconds = search.fastest({0, device, device}, endless).value().estimate.time;
     EXPECT_GE(seconds, before);
@@ -160,7 +160,7 @@ TEST(DivisionSearch, AsksALibraryForFewPartsAndForNoneTwice) {
   std::sort(asked_for.begin(), asked_for.end());
   EXPECT_EQ(std::adjacent_find(asked_for.begin(), asked_for.end()), asked_for.end());
   const std::size_t asked = asked_for.size();
-  EXPECT_FALSE(search.fastest(endless_memory, search.least_seconds()));
+  EXPECT_FALSE(search.fastest(endless_memory, search.min_seconds()));
   EXPECT_EQ(asked_for.size(), asked);
 }
 

@@ -153,14 +153,14 @@ Result<std::vector<Estimate>> describe_slowly(const LayerProblem& of, const Devi
   ++described;
   return describe_formats(of, spec);
 }
-Seconds least_time(const LayerProblem&, const DeviceSpec&) { return least_of_slow; }
+Seconds min_time(const LayerProblem&, const DeviceSpec&) { return least_of_slow; }
 Result<std::vector<Estimate>> describe_quickly(const LayerProblem&, const DeviceSpec&) {
   return std::vector<Estimate>{{{}, {}, {}, 0.9, {}}};
 }
 
 // The answers are those of one that is described at once.
 TEST(FastestWays, AskALibraryOnlyWhereItMayBeTheFastest) {
-  const Primitive slow{"card.slow", 1, DeviceKind::gpu, describe_slowly, nullptr, least_time};
+  const Primitive slow{"card.slow", 1, DeviceKind::gpu, describe_slowly, nullptr, min_time};
   const Primitive open{"card.slow", 1, DeviceKind::gpu, describe_formats, nullptr};
   const Primitive quick{"card.quick", 1, DeviceKind::gpu, describe_quickly, nullptr};
   const DeviceSpec spec;
@@ -183,12 +183,12 @@ TEST(FastestWays, AskALibraryOnlyWhereItMayBeTheFastest) {
         const Catalogue with_open = catalogue_of(open);
         FastestWays ways(DeviceKind::gpu, spec, with_slow, costs, precision);
         FastestWays expected(DeviceKind::gpu, spec, with_open, costs, precision);
-        EXPECT_LE(ways.least_seconds(problem), expected.least_seconds(problem));
+        EXPECT_LE(ways.min_seconds(problem), expected.min_seconds(problem));
         EXPECT_EQ(described, recorded ? 1 : 0) << "records may say less than the formula";
         EXPECT_EQ(ways.in_formats(problem, precision), expected.in_formats(problem, precision));
         EXPECT_EQ(ways.get(problem).value(), expected.get(problem).value());
         EXPECT_EQ(described, recorded || precision == Precision::bf16 || least <= 0.9 ? 1 : 0);
-        EXPECT_EQ(ways.least_seconds(problem), expected.least_seconds(problem));
+        EXPECT_EQ(ways.min_seconds(problem), expected.min_seconds(problem));
       }
     }
   }
@@ -222,7 +222,7 @@ TEST(FastestWays, SayWhereThereIsNone) {
   const std::unique_ptr<CostSource> costs = modelled_costs();
   const DeviceSpec spec;
   FastestWays ways(DeviceKind::gpu, spec, catalogue, *costs);
-  EXPECT_TRUE(std::isinf(ways.least_seconds(problem)));
+  EXPECT_TRUE(std::isinf(ways.min_seconds(problem)));
   EXPECT_NE(ways.get(problem).error().message.find("no primitive computes conv 1x3x9x8x7"), std::string::npos);
 }
 

@@ -147,7 +147,7 @@ TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
         ConvProblem{{1, 2, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
     const LayerOptions& options = expected.get(problem, {InputUse{}});
     described = 0;
-    const Seconds least = table.least_seconds(problem, {InputUse{}});
+    const Seconds least = table.min_seconds(problem, {InputUse{}});
     EXPECT_EQ(described, 0);
     EXPECT_GT(least, 0);
     const LayerOptions& found = table.get(problem, {InputUse{}});
@@ -160,10 +160,10 @@ TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
       EXPECT_EQ(found[i].peak, options[i].peak);
       EXPECT_LE(least, found[i].cost.seconds);
     }
-    EXPECT_EQ(table.least_seconds(problem, {InputUse{}}), least);
+    EXPECT_EQ(table.min_seconds(problem, {InputUse{}}), least);
   }
-  EXPECT_EQ(table.least_seconds(sum, {InputUse{}, InputUse{}}), expected.least_seconds(sum, {InputUse{}, InputUse{}}));
-  EXPECT_TRUE(std::isinf(table.least_seconds(sum, {InputUse{}, InputUse{}}, &drawn::conv)));
+  EXPECT_EQ(table.min_seconds(sum, {InputUse{}, InputUse{}}), expected.min_seconds(sum, {InputUse{}, InputUse{}}));
+  EXPECT_TRUE(std::isinf(table.min_seconds(sum, {InputUse{}, InputUse{}}, &drawn::conv)));
 }
 
 TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {

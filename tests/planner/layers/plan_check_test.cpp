@@ -220,7 +220,7 @@ TEST(PlannerPlanCheck, PlansOfTheSearchRun) {
   const Catalogue catalogue = *Catalogue::make(backends, {}, {"cpu.broken", "cpu.forgetful"});
   SearchOptions options;
   options.memory_limit = 1 << 20;
-  options.most_extent = 40;
+  options.max_extent = 40;
   for (int i = 0; i < test::case_count(8); ++i) {
     SCOPED_TRACE("case " + std::to_string(i) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
     test::Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(i));

@@ -315,9 +315,9 @@ class Simulation {
 };
 
 // Streamed where the modes allow it, half of the time.
-GeometryChoice drawn_choice(const Network& network, Random& random, std::int64_t most_out, std::int64_t S) {
+GeometryChoice drawn_choice(const Network& network, Random& random, std::int64_t max_out, std::int64_t S) {
   const std::vector<PoolingMode> modes = test::random_modes(network, random);
-  GeometryChoice choice{test::random_extent(network, modes, random, most_out), S, modes};
+  GeometryChoice choice{test::random_extent(network, modes, random, max_out), S, modes};
   if (random.chance(0.5) || !can_stream(network, modes)) return choice;
   choice.S = 1;
   choice.streamed = true;

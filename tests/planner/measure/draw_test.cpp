@@ -23,7 +23,7 @@ class PlannerDraw : public test::DrawnSearch {
     for (const Plan& plan : plans) {
       EXPECT_EQ(check(plan, network_, catalogue_, spec_, options_.memory_limit).reason, "");
       EXPECT_EQ(plan.ladder.size(), 1U);
-      EXPECT_LE(plan.predicted.seconds, draw_.most_seconds);
+      EXPECT_LE(plan.predicted.seconds, draw_.max_seconds);
       EXPECT_EQ(std::count_if(plans.begin(), plans.end(), [&](const Plan& other) { return other == plan; }), 1);
     }
   }
@@ -64,9 +64,9 @@ TEST_F(PlannerDraw, NothingTakesLongerThanAllowed) {
   std::vector<Seconds> seconds;
   for (const Plan& plan : drawn()) seconds.push_back(plan.predicted.seconds);
   std::sort(seconds.begin(), seconds.end());
-  draw_.most_seconds = seconds[seconds.size() / 2];
+  draw_.max_seconds = seconds[seconds.size() / 2];
   expect_sound(drawn());
-  draw_.most_seconds = 1e-12;
+  draw_.max_seconds = 1e-12;
   EXPECT_TRUE(drawn().empty());
 }
 
@@ -74,10 +74,10 @@ TEST_F(PlannerDraw, NothingTakesLongerThanAllowed) {
 TEST_F(PlannerDraw, TheStepsBeforeAStreamsFirstOutputCount) {
   const double fov = static_cast<double>(reaches(network_).back().fov.z);
   draw_.count = 200;
-  draw_.most_seconds = 60;
+  draw_.max_seconds = 60;
   Seconds longest = 0;
   for (const Plan& plan : drawn()) longest = std::max(longest, plan.predicted.seconds);
-  draw_.most_seconds = longest;
+  draw_.max_seconds = longest;
   std::size_t streamed = 0;
   for (const Plan& plan : drawn()) {
     const GeometryChoice& choice = plan.ladder.front().geometry;

@@ -23,8 +23,8 @@ class PlannerMeasuredSearch : public testing::Test {
     network_.name = "net";
     network_.nodes = {{"conv", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}}, {0}}, {"soft", AcrossChannels{}, {1}}};
     search_.memory_limit = 1 << 20;
-    search_.most_extent = 8;
-    search_.most_S = 1;
+    search_.max_extent = 8;
+    search_.max_S = 1;
     measure_.memory_limit = 1 << 20;
     measure_.enough = 1e-9;
   }

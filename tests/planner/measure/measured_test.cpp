@@ -79,10 +79,10 @@ TEST_F(PlannerMeasured, OneWayAloneGetsThreeSamples) {
 
 TEST_F(PlannerMeasured, SlowWaysGetAsManySamplesAsAsked) {
   options_.drop_ratio = 0;  // every way counts as slower
-  options_.most_samples = 2;
+  options_.max_samples = 2;
   for (const std::size_t least : {1U, 2U}) {
     timings_ = {};
-    options_.least_samples = static_cast<int>(least);
+    options_.min_samples = static_cast<int>(least);
     ASSERT_TRUE(measurer().measure(softmax, {ways().front()}));
     EXPECT_EQ(timings_.records().at(0).samples.size(), least);
   }

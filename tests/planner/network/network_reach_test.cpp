@@ -37,7 +37,7 @@ TEST(PlannerNetworkReach, ThePeriodIsWhereAllStridesComeTogether) {
   EXPECT_EQ(period(network), (Vec3{2, 4, 4}));
   EXPECT_TRUE(is_strided(network));
   EXPECT_FALSE(is_dense(network));
-  EXPECT_EQ((least_extent(network) - network.frame.begin - network.frame.end) % period(network), Vec3{});
+  EXPECT_EQ((min_extent(network) - network.frame.begin - network.frame.end) % period(network), Vec3{});
 }
 
 TEST(PlannerNetworkReach, VolumesAreWholePeriods) {
@@ -52,7 +52,7 @@ TEST(PlannerNetworkReach, DensePoolingsHaveNoPeriod) {
   Network network;
   network.nodes = {{"pool", Pooling{}, {0}}, {"last", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {1}}};
   EXPECT_EQ(period(network), Vec3::cube(1));
-  EXPECT_EQ(least_extent(network), reaches(network).back().fov);
+  EXPECT_EQ(min_extent(network), reaches(network).back().fov);
   EXPECT_TRUE(check_volume(network, {17, 18, 19}));
   EXPECT_TRUE(is_dense(network));
 }

@@ -65,7 +65,7 @@ Network supervised() {
 
 TEST(PlannerOutputStride, EachOfSeveralOutputsHasItsOwn) {
   EXPECT_EQ(failure(supervised(), {1, 1, 1}), "");
-  EXPECT_EQ(least_output_stride(supervised()), Vec3::cube(1));
+  EXPECT_EQ(min_output_stride(supervised()), Vec3::cube(1));
   EXPECT_TRUE(outputs_differ_in_stride(supervised().outputs));
   EXPECT_THAT(failure(supervised(), {2, 2, 2}), HasSubstr("an output stride of 2x2x2 does not divide"));
   Network network = supervised();

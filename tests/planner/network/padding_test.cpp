@@ -324,7 +324,7 @@ TEST(PlannerPadding, LinearUpsamplingsAreValidWithoutPads) {
   EXPECT_EQ(valid->network.frame, Border{});
   EXPECT_EQ(valid->network.nodes[0].outside, Border{});
   EXPECT_EQ(lost_extent(valid->network), Vec3::cube(5));
-  EXPECT_EQ(least_extent(valid->network), Vec3::cube(6));
+  EXPECT_EQ(min_extent(valid->network), Vec3::cube(6));
 }
 
 TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForALinearUpsampling) {

@@ -82,13 +82,13 @@ TEST(PlannerCommandLine, DrawsPlansIntoADirectory) {
   const PlannerOptions few = good({"draw", "--model", "x", "--output", "plans"});
   EXPECT_EQ(few.command, Command::draw);
   EXPECT_EQ(few.draw.count, 40U);
-  EXPECT_EQ(few.draw.most_seconds, 60);
+  EXPECT_EQ(few.draw.max_seconds, 60);
   EXPECT_EQ(few.neighbours, 0U);
   const PlannerOptions more = good({"draw", "--model", "x", "--output", "plans", "--count", "7", "--neighbours", "3",
                                     "--seed", "9", "--most-seconds", "2m", "--mem", "4G"});
   EXPECT_EQ(more.draw.count, 7U);
   EXPECT_EQ(more.draw.seed, 9U);
-  EXPECT_EQ(more.draw.most_seconds, 120);
+  EXPECT_EQ(more.draw.max_seconds, 120);
   EXPECT_EQ(more.neighbours, 3U);
   EXPECT_EQ(*more.memory, std::int64_t{4} << 30);
 }
@@ -189,7 +189,7 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"draw", "--model", "x", "--output", "y", "--json"}, "--json"},
       {{"draw", "--model", "x", "--output", "y", "--machine", "m"}, "--machine"},
       {{"draw", "--model", "x", "--output", "y", "--count", "-1"}, "--count"},
-      {{"draw", "--model", "x", "--output", "y", "--most-seconds", "soon"}, "--most-seconds"},
+      {{"draw", "--model", "x", "--output", "y", "--max-seconds", "soon"}, "--max-seconds"},
       {{"show"}, "PLAN"},
       {{"show", "a", "--timings", "t"}, "--model FILE"},
       {{"show", "a", "--model", "m", "--output", "o"}, "--timings FILE"},

@@ -12,7 +12,7 @@ class PlannerCurves : public testing::Test {
  protected:
   PlannerCurves() {
     options_.memory_limit = 300000;
-    options_.most_extent = 20;
+    options_.max_extent = 20;
   }
   CurveSetting setting() { return {planned_.network, planned_.spec, planned_.catalogue, *costs_, options_}; }
   std::vector<CurveSample> in_memories(std::int64_t around) {

@@ -109,7 +109,7 @@ TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
     test::Planned planned;
     SearchOptions options;
     options.memory_limit = 300000;
-    options.most_extent = 12;
+    options.max_extent = 12;
     options.pins.modes = parse_pinned_modes(modes).value();
     options.ladder = false;
     const std::unique_ptr<CostSource> costs = modelled_costs();

@@ -80,7 +80,7 @@ TEST(PlannerReport, OfPlacesAddsUpInEveryMemory) {
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   SearchOptions options;
   options.memory_limit = test::gibibyte;
-  options.most_extent = 40;
+  options.max_extent = 40;
   options.ladder = false;  // rungs of the CPU alone would count as well
   for (const SplitStrategy strategy : {SplitStrategy::gpu, SplitStrategy::cpu_gpu}) {
     const SplitPlan plan = plan_split(network, catalogue, *costs, places, strategy, options).value();
@@ -113,7 +113,7 @@ TEST(PlannerReport, OperationsAreThoseOfOneRun) {
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   SearchOptions options;
   options.memory_limit = test::gibibyte;
-  options.most_extent = 24;
+  options.max_extent = 24;
   options.ladder = false;
   options.pins.S = 8;
   int in_groups = 0;

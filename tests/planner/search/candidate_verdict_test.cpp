@@ -30,12 +30,12 @@ TEST(PlannerCandidateVerdict, TensorsAloneTakeSomething) {
       most = std::max(most, value_bytes(geometry, value, {}));
       kept += round_up(history_bytes(geometry, value, {}), buffer_alignment);
     }
-    EXPECT_EQ(all.least_transient, most);
-    EXPECT_EQ(all.least_histories, kept);
-    EXPECT_EQ(all.least_persistent, axis == 0 ? 0 : 72);
+    EXPECT_EQ(all.min_transient, most);
+    EXPECT_EQ(all.min_histories, kept);
+    EXPECT_EQ(all.min_persistent, axis == 0 ? 0 : 72);
     const GeometryOptions without = tensors_of(geometry, 72, {0, 1, 2});
-    EXPECT_EQ(without.least_transient, value_bytes(geometry, 3, {}));
-    EXPECT_EQ(without.least_histories, round_up(history_bytes(geometry, 3, {}), buffer_alignment));
+    EXPECT_EQ(without.min_transient, value_bytes(geometry, 3, {}));
+    EXPECT_EQ(without.min_histories, round_up(history_bytes(geometry, 3, {}), buffer_alignment));
   }
 }
 
@@ -48,9 +48,9 @@ TEST(PlannerCandidateVerdict, SaysWhy) {
 
 TEST(PlannerCandidateVerdict, BytesBreakEachLimitByItself) {
   GeometryOptions options;
-  options.least_transient = 600;
-  options.least_histories = 400;
-  options.least_persistent = 24;
+  options.min_transient = 600;
+  options.min_histories = 400;
+  options.min_persistent = 24;
   const ChoiceLimits fits{1024, 24, 1000};
   EXPECT_TRUE(CandidateVerdict::of_bytes(options, fits).is_in());
   for (std::int64_t ChoiceLimits::*limit :

@@ -25,9 +25,9 @@ Network deep() {
   return network;
 }
 
-SearchOptions options_up_to(std::int64_t most_extent = 300) {
+SearchOptions options_up_to(std::int64_t max_extent = 300) {
   SearchOptions chosen;
-  chosen.most_extent = most_extent;
+  chosen.max_extent = max_extent;
   return chosen;
 }
 
@@ -36,7 +36,7 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
   for (const GeometryChoice& choice : make_candidates(network, chosen)) {
     const Result<Geometry> geometry = make_geometry(network, choice);
     ASSERT_TRUE(geometry) << geometry.error().message;
-    ASSERT_TRUE(covers(Vec3::cube(chosen.most_extent), geometry->patch_input)) << to_string(geometry->patch_input);
+    ASSERT_TRUE(covers(Vec3::cube(chosen.max_extent), geometry->patch_input)) << to_string(geometry->patch_input);
     std::string key = to_string(choice.pass_input) + " S " + std::to_string(choice.S);
     for (const PoolingMode& mode : choice.modes) key += " " + to_string(mode);
     key += " head " + std::to_string(choice.head_slab) + (choice.streamed ? " streamed" : "") + " axis " +
@@ -45,14 +45,14 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
   }
   const std::set<std::string> distinct(seen.begin(), seen.end());
   EXPECT_EQ(distinct.size(), seen.size());
-  EXPECT_LE(seen.size(), static_cast<std::size_t>(chosen.most_patches) * 4);
+  EXPECT_LE(seen.size(), static_cast<std::size_t>(chosen.max_patches) * 4);
 }
 
 TEST(PlannerCandidates, AreAsManyAsTheirBoundLetsThemBe) {
   SearchOptions few = options_up_to();
-  few.most_patches = 2000;
+  few.max_patches = 2000;
   SearchOptions many = options_up_to();
-  many.most_patches = 200'000;
+  many.max_patches = 200'000;
   const std::size_t some = make_candidates(deep(), options_up_to()).size();
   EXPECT_LT(make_candidates(deep(), few).size(), some);
   EXPECT_GT(make_candidates(deep(), many).size(), some);
@@ -82,7 +82,7 @@ TEST(PlannerCandidates, AreLegalDistinctAndBounded) {
 
 TEST(PlannerCandidates, SmallSpacesAreComplete) {
   SearchOptions chosen = options_up_to(12);
-  chosen.most_S = 1;
+  chosen.max_S = 1;
   const Network network = drawn::chain();
   std::set<Vec3> expected;
   for (std::int64_t z = 1; z <= 12; ++z) {
@@ -102,7 +102,7 @@ TEST(PlannerCandidates, SmallSpacesAreComplete) {
 
 TEST(PlannerCandidates, AreAllWhereEveryExtentIsAskedFor) {
   SearchOptions chosen = options_up_to(200);
-  chosen.most_S = 2;
+  chosen.max_S = 2;
   chosen.pins.modes.assign(3, PoolMode::fragments);
   const auto edges = static_cast<std::int64_t>(legal_extents(deep(), chosen.pins.modes, 0, 200).size());
   const auto count = [](const std::vector<GeometryChoice>& all, std::int64_t S, bool streamed) {

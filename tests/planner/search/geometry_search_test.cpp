@@ -155,7 +155,7 @@ TEST_F(PlannerGeometrySearch, SmallestOutputIsThatOfAGeometry) {
 
 TEST_F(PlannerGeometrySearch, LeastBytesIsALimitThatJustHolds) {
   GeometrySearch searcher = this->searcher();
-  const std::optional<std::int64_t> least = searcher.least_bytes(candidates_);
+  const std::optional<std::int64_t> least = searcher.min_bytes(candidates_);
   ASSERT_TRUE(least);
   RungQuery query;
   query.total = *least;
@@ -169,7 +169,7 @@ TEST_F(PlannerGeometrySearch, RefusalsNameTheNode) {
   forced[3] = &drawn::conv;
   GeometrySearch searcher(network_, spec_, catalogue_, *costs_, options_, forced);
   EXPECT_FALSE(searcher.best(candidates_, {}));
-  EXPECT_FALSE(searcher.least_bytes(candidates_));
+  EXPECT_FALSE(searcher.min_bytes(candidates_));
   EXPECT_EQ(searcher.last_refusal(), "node relu2: drawn.conv.a: not a convolution");
 }
 

@@ -11,7 +11,7 @@ namespace {
 SearchOptions options_of(const Pins& pins) {
   SearchOptions options;
   options.memory_limit = 1 << 20;
-  options.most_extent = 20;
+  options.max_extent = 20;
   options.pins = pins;
   return options;
 }
@@ -117,7 +117,7 @@ TEST(PlannerPinCheck, NetsOfFewerAxesHaveOnePlane) {
 
 TEST(PlannerPinCheck, WithoutAPinnedPatchTheFieldOfViewIsToBlame) {
   SearchOptions options = options_of({});
-  options.most_extent = 1;
+  options.max_extent = 1;
   EXPECT_NE(no_candidate(drawn::chain(), options).message.find("no legal input extent up to 1"), std::string::npos);
 }
 

@@ -13,7 +13,7 @@ using test::small_options;
 TEST(PlannerSearch, WithoutStreamsAndGroupsPlansAreLayerwise) {
   for (const std::int64_t limit : {9000, 25000, 1000000}) {
     SearchOptions options = small_options(limit);
-    options.most_extent = 12;
+    options.max_extent = 12;
     options.ladder = true;
     options.strategy = Strategy::layerwise;
     const Plan layerwise = drawn_plan(drawn::chain(), options).value();
@@ -39,7 +39,7 @@ TEST(PlannerSearch, PinsMayNameWhatIsNotLookedAt) {
 
 TEST(PlannerSearch, SmallerRungsChooseTheirOwnPatch) {
   SearchOptions options;
-  options.most_extent = 60;
+  options.max_extent = 60;
   options.memory_limit = 8 << 20;
   options.pins.patch = Vec3::cube(34);
   options.pins.modes = {PoolMode::plain};

@@ -72,7 +72,7 @@ TEST_F(PlannerSearchBound, IsLiftedUntilADoublingGainsLessThanAPercent) {
   network_ = drawn::chain_of_rank(1);
   network_.nodes = {{"conv1", drawn::convolution(1, Vec3{1, 1, 9}), {0}}};
   options_.strategy = Strategy::patches;
-  options_.most_S = 1;
+  options_.max_S = 1;
   options_.memory_limit = std::int64_t{1} << 40;
   options_.lifts_extent = true;
   const double lifted = best_rate();
@@ -81,14 +81,14 @@ TEST_F(PlannerSearchBound, IsLiftedUntilADoublingGainsLessThanAPercent) {
   double gain = 1;
   int doublings = 0;
   for (; gain >= 0.01; ++doublings) {
-    options_.most_extent *= 2;
+    options_.max_extent *= 2;
     const double next = best_rate();
     gain = next / rate - 1;
     rate = next;
   }
   EXPECT_EQ(lifted, rate) << "after " << doublings << " doublings";
   EXPECT_GT(doublings, 3);
-  options_.most_extent *= 2;
+  options_.max_extent *= 2;
   EXPECT_GT(best_rate(), rate) << "a little more would be gained";
 }
 

@@ -49,8 +49,8 @@ TEST(PlannerSearch, EqualsBruteForceOnAChain) {
 
 TEST(PlannerSearch, EqualsBruteForceOnBranches) {
   SearchOptions options = small_options(0);
-  options.most_extent = 3;
-  options.most_S = 1;
+  options.max_extent = 3;
+  options.max_S = 1;
   expect_equal_to_brute_force(drawn::branches(), options, {1000, 1600, 2200, 3000, 4500, 9000, 100000});
 }
 
@@ -64,15 +64,15 @@ TEST(PlannerSearch, EqualsBruteForceWhereBranchesReadUnlikeHistories) {
                    {"both", drawn::convolution(2, {2, 2, 2}), {0}},
                    {"sum", Add{}, {2, 3}}};
   SearchOptions options = small_options(0);
-  options.most_extent = 4;
-  options.most_S = 1;
+  options.max_extent = 4;
+  options.max_S = 1;
   expect_equal_to_brute_force(network, options, {500, 900, 1600, 2400, 4000, 100000});
 }
 
 TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
   SearchOptions options = small_options(0);
-  options.most_extent = 3;
-  options.most_S = 1;
+  options.max_extent = 3;
+  options.max_S = 1;
   expect_equal_to_brute_force(drawn::residuals(), options, {1000, 1600, 2200, 3000, 4500, 9000, 100000});
 }
 
@@ -111,7 +111,7 @@ TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
     if (!check(network)) continue;
     SCOPED_TRACE("net " + std::to_string(i) + " of seed 7");
     SearchOptions options = small_options(0);
-    options.most_extent = 3;
+    options.max_extent = 3;
     const BruteForce brute(network, options);
     for (const std::int64_t limit : {600, 1500, 4000, 100000}) {
       options.memory_limit = limit;
@@ -157,7 +157,7 @@ TEST(PlannerSearch, EqualsBruteForceUnderPins) {
     const Network network = i % 4 == 0 ? drawn::chain(3) : random_network(random);
     if (!check(network)) continue;
     SearchOptions options = small_options(i % 3 == 0 ? 4000 : 100000);
-    options.most_extent = 4;
+    options.max_extent = 4;
     options.pins = random_pins(network, random);
     SCOPED_TRACE("net " + std::to_string(i) + " of seed 11: " + to_string(options.pins));
     const BruteForce brute(network, options);
@@ -183,8 +183,8 @@ TEST(PlannerSearch, EqualsBruteForceUnderPins) {
 TEST(PlannerSearch, EqualsBruteForceWhereStreamsWinAndWhereTheyMayNot) {
   const Network network = drawn::chain(4);
   SearchOptions either = small_options(0);
-  either.most_extent = 8;
-  either.most_S = 1;
+  either.max_extent = 8;
+  either.max_S = 1;
   SearchOptions patches_alone = either;
   patches_alone.strategy = Strategy::patches;
   const BruteForce brute(network, either);

@@ -75,19 +75,19 @@ Plan golden_plan(const Network& network, SearchOptions options) {
 
 TEST(PlannerSearch, GoldenABatchWinsWhereExtentsEnd) {
   SearchOptions options = small_options(1 << 26);
-  options.most_S = 4;
-  options.most_extent = 8;
+  options.max_S = 4;
+  options.max_extent = 8;
   const Plan plan = golden_plan(drawn::chain(3), options);
   EXPECT_EQ(plan.ladder.front().geometry.S, 4);
-  options.most_S = 1;
+  options.max_S = 1;
   EXPECT_LT(golden_plan(drawn::chain(3), options).predicted.voxels_per_second, plan.predicted.voxels_per_second);
 }
 
 TEST(PlannerSearch, GoldenUnderATightLimitTheSlowerSmallerWayWins) {
   const auto chosen = [](std::int64_t limit) {
     SearchOptions options = small_options(limit);
-    options.most_S = 1;
-    options.most_extent = 40;
+    options.max_S = 1;
+    options.max_extent = 40;
     Network network;
     network.name = "one";
     network.nodes = {{"conv1", drawn::convolution(1, Vec3::cube(9)), {0}}};
@@ -113,8 +113,8 @@ TEST(PlannerSearch, GoldenColumnsTakeTurnsWhereMemoryIsShortAndAnotherDeliversAs
   int prompt = 0;
   for (const std::int64_t limit : {100000, 200000, 400000, 800000}) {
     SearchOptions options = small_options(limit);
-    options.most_extent = 60;
-    options.most_S = 1;
+    options.max_extent = 60;
+    options.max_S = 1;
     options.ladder = true;
     const Result<Plan> plan = drawn_plan(network, options);
     ASSERT_TRUE(plan);
@@ -160,7 +160,7 @@ TEST(PlannerSearch, RowsStayLongWhereVoxelsNeedNoNeighbours) {
   Network network;
   network.nodes = {{"conv", drawn::convolution(1, Vec3::cube(1)), {0}}};
   SearchOptions options = small_options(1 << 26);
-  options.most_extent = 64;
+  options.max_extent = 64;
   options.ladder = true;
   const Plan plan = golden_plan(network, options);
   EXPECT_EQ(plan.ladder.at(1).geometry.pass_input, (Vec3{4, 32, 64}));

@@ -16,7 +16,7 @@ TEST(PlannerSearchLog, HasEveryEstimateAndEveryRefusalOfEveryNode) {
   const DeviceSpec spec;
   const std::unique_ptr<CostSource> costs = modelled_costs();
   SearchOptions options;
-  options.most_extent = 12;
+  options.max_extent = 12;
   GeometrySearch searcher(network, spec, catalogue, *costs, options,
                           std::vector<const Primitive*>(network.nodes.size(), nullptr));
   const std::optional<FoundRung> found = searcher.best(make_candidates(network, options), {});

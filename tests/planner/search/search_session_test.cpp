@@ -28,8 +28,8 @@ class CountedCosts final : public CostSource {
 class PlannerSearchSession : public testing::Test {
  protected:
   PlannerSearchSession() {
-    options_.most_S = 2;
-    options_.most_extent = 8;
+    options_.max_S = 2;
+    options_.max_extent = 8;
     options_.head_slab = 1;
   }
   SearchSession session(const Network& network) { return {network, spec_, catalogue_, costs_, options_}; }

@@ -17,7 +17,7 @@ using test::small_options;
 TEST(PlannerSearch, AnyNumberOfThreadsMakesTheSamePlan) {
   for (const Network& network : {drawn::chain(), drawn::branches()}) {
     SearchOptions options = small_options(20000);
-    options.most_extent = 12;
+    options.max_extent = 12;
     options.ladder = true;
     const Result<Plan> alone = drawn_plan(network, options);
     ASSERT_TRUE(alone) << alone.error().message;
@@ -30,7 +30,7 @@ TEST(PlannerSearch, AnyNumberOfThreadsMakesTheSamePlan) {
 
 TEST(PlannerSearch, MoreMemoryIsNeverSlowerAndNeverExceeded) {
   SearchOptions options;
-  options.most_extent = 14;
+  options.max_extent = 14;
   double before = 0;
   for (std::int64_t limit = 4096; limit < (1 << 22); limit = limit * 5 / 4) {
     options.memory_limit = limit;
@@ -48,7 +48,7 @@ TEST(PlannerSearch, MoreMemoryIsNeverSlowerAndNeverExceeded) {
 
 TEST(PlannerSearch, IsDeterministicAndALogChangesNothing) {
   SearchOptions options;
-  options.most_extent = 16;
+  options.max_extent = 16;
   options.memory_limit = 1 << 20;
   SearchLog log;
   const Result<Plan> first = drawn_plan(drawn::chain(), options);
@@ -78,7 +78,7 @@ TEST(PlannerSearch, NamesTheSmallestBudgetThatWouldDo) {
 
 TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
   SearchOptions options;
-  options.most_extent = 60;
+  options.max_extent = 60;
   options.memory_limit = 8 << 20;
   const Network network = drawn::chain();
   const Result<Plan> plan = drawn_plan(network, options);

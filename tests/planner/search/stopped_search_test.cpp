@@ -15,7 +15,7 @@ using test::drawn_plan;
 TEST(PlannerSearch, StopsWithTheBestSoFar) {
   SearchOptions options;
   options.memory_limit = 1 << 30;
-  options.most_extent = 40;
+  options.max_extent = 40;
   int polls = 0;
   options.stop = [&] { return ++polls > 20000; };
   EXPECT_TRUE(drawn_plan(drawn::chain(), options));
@@ -50,21 +50,21 @@ TEST(PlannerSearch, DescribesOneLayerBetweenTwoQuestionsAndNoneAfterAStop) {
   const std::unique_ptr<CostSource> costs = modelled_costs();
   SearchOptions options;
   options.memory_limit = 1 << 24;
-  options.most_extent = 48;
+  options.max_extent = 48;
   int asked = 0;
   int at_stop = 0;
-  int most_between = 0;
+  int max_between = 0;
   for (int most = 1; most < 20'000; most += 1 + most / 3) {
     SCOPED_TRACE("stopped at question " + std::to_string(most));
     asked = 0;
     at_stop = described;
     options.stop = [&] {
-      most_between = std::max(most_between, described - at_stop);
+      max_between = std::max(max_between, described - at_stop);
       at_stop = described;
       return ++asked >= most;
     };
     const Result<Plan> plan = search(deep_chain(30), DeviceSpec{}, catalogue, *costs, options);
-    EXPECT_LE(std::max(most_between, described - at_stop), 2);
+    EXPECT_LE(std::max(max_between, described - at_stop), 2);
     EXPECT_TRUE(plan || plan.error().code == ErrorCode::cancelled);
   }
 }

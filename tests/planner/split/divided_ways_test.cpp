@@ -45,7 +45,7 @@ TEST_F(DividedWaysTest, NothingIsFasterThanTheLeast) {
       known_.clear();
       DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, known_);
       EXPECT_GT(ways.copy_seconds(node), 0);
-      const Seconds least = ways.least_seconds(node);
+      const Seconds least = ways.min_seconds(node);
       EXPECT_GE(least, ways.copy_seconds(node));
       EXPECT_LE(least, ways.fastest(node, {much, much, much}).value().seconds) << node << " at " << rate;
       EXPECT_FALSE(ways.fastest(node, {much, much, much}, least) && node != 1);
@@ -70,33 +70,33 @@ TEST_F(DividedWaysTest, PartsAreReorderedWhereThatIsFaster) {
     EXPECT_EQ(step.out, planar_f32);
     EXPECT_EQ(precision_of(step), precision);
     EXPECT_LT(step.seconds, before);
-    EXPECT_LE(ways.least_seconds(0), step.seconds);
+    EXPECT_LE(ways.min_seconds(0), step.seconds);
     before = step.seconds;
   }
 }
 
 // What is known serves those who ask for less, and for the same; others ask the divisions again.
 TEST_F(DividedWaysTest, LeastTimesAreWorkedOutOnce) {
-  const Seconds least = ways_.least_seconds(0);
+  const Seconds least = ways_.min_seconds(0);
   const ConvProblem& conv = std::get<ConvProblem>(geometry_.problems[0]);
   ASSERT_EQ(known_.size(), 1U);
   EXPECT_EQ(known_.at(conv).seconds, least);
-  const auto least_below = [&](Seconds below) {
-    return DividedWays(geometry_, catalogue_, gpu_spec_, cpu_, known_, below).least_seconds(0);
+  const auto min_below = [&](Seconds below) {
+    return DividedWays(geometry_, catalogue_, gpu_spec_, cpu_, known_, below).min_seconds(0);
   };
-  EXPECT_EQ(least_below(2 * least), least);
-  EXPECT_EQ(least_below(least), std::numeric_limits<Seconds>::infinity());
+  EXPECT_EQ(min_below(2 * least), least);
+  EXPECT_EQ(min_below(least), std::numeric_limits<Seconds>::infinity());
   known_.clear();
-  EXPECT_EQ(least_below(least), std::numeric_limits<Seconds>::infinity());
-  EXPECT_EQ(least_below(least / 2), std::numeric_limits<Seconds>::infinity());
+  EXPECT_EQ(min_below(least), std::numeric_limits<Seconds>::infinity());
+  EXPECT_EQ(min_below(least / 2), std::numeric_limits<Seconds>::infinity());
   EXPECT_EQ(known_.at(conv).below, least) << "nothing was asked again";
-  EXPECT_EQ(least_below(2 * least), least);
+  EXPECT_EQ(min_below(2 * least), least);
 }
 
 TEST_F(DividedWaysTest, StoppedSearchesTeachNothing) {
   const auto stop = [] { return true; };
   DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, known_, much, Precision::fp32, stop);
-  static_cast<void>(ways.least_seconds(0));
+  static_cast<void>(ways.min_seconds(0));
   EXPECT_TRUE(known_.empty());
 }
 

@@ -89,8 +89,8 @@ TEST(GpuTails, TakeAtLeastWhatTheyAreSaidTo) {
         const Rung rung = bench.rung(until, way, tail);
         const Result<RungSegments> parts = take_apart(bench.network, rung, bench.catalogue, bench.specs);
         ASSERT_TRUE(parts) << parts.error().message;
-        const std::int64_t of_tensors = tails.least_bytes(until, way);
-        const std::int64_t of_layers = tails.least_bytes(until, way, tail.bytes);
+        const std::int64_t of_tensors = tails.min_bytes(until, way);
+        const std::int64_t of_layers = tails.min_bytes(until, way, tail.bytes);
         EXPECT_LE(of_tensors, of_layers);
         EXPECT_LE(of_layers, pipeline_bytes(*parts).device);
         known_closer += of_tensors < of_layers ? 1 : 0;

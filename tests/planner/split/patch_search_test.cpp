@@ -17,8 +17,8 @@ using test::gibibyte;
 class PlannerPatchSearch : public testing::Test {
  protected:
   PlannerPatchSearch() {
-    options_.most_extent = 24;
-    options_.most_S = 2;
+    options_.max_extent = 24;
+    options_.max_S = 2;
     options_.head_slab = 0;
     for (const GeometryChoice& choice : make_candidates(network_, options_)) {
       const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
@@ -101,7 +101,7 @@ TEST_F(PlannerPatchSearch, LooksAtAsManyThroughHostRamAsAreAskedFor) {
   ASSERT_GT(candidates_.size(), 300U);
   std::size_t before = 0;
   for (const std::int64_t most : {1, 64, 100'000}) {
-    options_.most_through_host_ram = most;
+    options_.max_through_host_ram = most;
     options_.logged_share = 0;  // nothing is cut
     PatchSearch search(network_, catalogue_, *costs_, places_.specs, {false, true, {}}, options_);
     SearchLog log;

@@ -19,8 +19,8 @@ DeviceSpec machine_of(int sockets) {
 SearchOptions options_of(std::int64_t limit) {
   SearchOptions options;
   options.memory_limit = limit;
-  options.most_S = 1;
-  options.most_extent = 6;
+  options.max_S = 1;
+  options.max_extent = 6;
   return options;
 }
 

@@ -17,7 +17,7 @@ class PlannerSplitPlan : public testing::Test {
   PlannerSplitPlan() {
     know(drawn::chain(3));
     options_.memory_limit = gibibyte;
-    options_.most_extent = 40;
+    options_.max_extent = 40;
   }
   // By records.
   void know(Network network) {
@@ -144,7 +144,7 @@ TEST_F(PlannerSplitPlan, NetsOfFewerAxesHaveCubesToo) {
 TEST_F(PlannerSplitPlan, NetsOfFewerAxesRunThroughHostRamToo) {
   for (const int rank : {1, 2}) {
     know(drawn::chain_of_rank(rank));
-    options_.most_extent = 400;
+    options_.max_extent = 400;
     ASSERT_GT(make_candidates(network_, options_).size(), 256U);
     int only_so = 0;
     for (std::int64_t device = 16; device <= 1024; device *= 2) {
@@ -202,8 +202,8 @@ TEST_F(PlannerSplitPlan, ATightCardLeavesNoRoomForSmallerRungs) {
 TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
   const MachinePlaces places = places_of(test::recorded_machine()).value();
   const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
-  options_.most_extent = 24;
-  options_.most_S = 2;
+  options_.max_extent = 24;
+  options_.max_S = 2;
   options_.head_slab = 0;
   options_.ladder = false;
   const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
@@ -252,13 +252,13 @@ bool satisfies(const Pins& pins, const Geometry& geometry) {
 TEST_F(PlannerSplitPlan, IsTheBestOfAllThatSatisfyThePins) {
   const MachinePlaces places = places_of(test::recorded_machine()).value();
   const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
-  options_.most_extent = 8;
-  options_.most_S = 2;
+  options_.max_extent = 8;
+  options_.max_S = 2;
   options_.head_slab = 0;
   options_.ladder = false;
   const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
   SearchOptions free = options_;
-  free.most_S = 4;
+  free.max_S = 4;
   const std::vector<GeometryChoice> candidates = make_candidates(network_, free);
   ASSERT_LT(candidates.size(), 1024U) << "all are looked at with layers through host RAM where theta is pinned";
   int planned = 0;
@@ -271,7 +271,7 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllThatSatisfyThePins) {
     SplitSearch search(network_, catalogue_, *costs, places.specs, limits);
     double best = 0;
     for (GeometryChoice choice : candidates) {
-      if (choice.S != 1 && (choice.S > options_.most_S || options_.pins.S)) continue;
+      if (choice.S != 1 && (choice.S > options_.max_S || options_.pins.S)) continue;
       if (options_.pins.S && (!choice.streamed || *options_.pins.S == 1)) choice.S = *options_.pins.S;
       if (options_.pins.S && choice.S != *options_.pins.S) continue;
       const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
@@ -368,7 +368,7 @@ TEST(PlannerSplitPlanGolden, ThetaLiesInsideARunOfConvolutions) {
   const Catalogue catalogue = Catalogue::make(backends).value();
   SearchOptions options;
   options.memory_limit = gibibyte;
-  options.most_extent = 40;
+  options.max_extent = 40;
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   const SplitPlan made = plan_split(network, catalogue, *costs, places_of(test::recorded_machine()).value(),
                                     SplitStrategy::cpu_gpu, options)

@@ -14,8 +14,8 @@ using test::gibibyte;
 class PlannerSplitSession : public testing::Test {
  protected:
   PlannerSplitSession() {
-    options_.most_extent = 16;
-    options_.most_S = 2;
+    options_.max_extent = 16;
+    options_.max_S = 2;
   }
   SplitSession session(SplitStrategy strategy) {
     return {network_, catalogue_, *costs_, places_.specs, strategy, options_};

@@ -100,11 +100,11 @@ TEST(CudaConvCudnn, SaysTheLeastThatItTakes) {
       const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, conv, spec);
       const auto fastest = std::min_element(estimates.begin(), estimates.end(),
                                             [](const Estimate& a, const Estimate& b) { return a.time < b.time; });
-      EXPECT_GE(conv_cudnn.least_time(conv, spec), fastest->time / 3) << "k = " << k;
+      EXPECT_GE(conv_cudnn.min_time(conv, spec), fastest->time / 3) << "k = " << k;
     }
   }
-  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, strict)));
-  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(eighty(30, 3), a_cpu())));
+  EXPECT_TRUE(std::isinf(conv_cudnn.min_time(AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, strict)));
+  EXPECT_TRUE(std::isinf(conv_cudnn.min_time(eighty(30, 3), a_cpu())));
 }
 
 TEST(CudaConvCudnn, MoreThanTwoToThe31ElementsOfABatchAreTaken) {

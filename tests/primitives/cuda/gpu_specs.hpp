@@ -36,7 +36,7 @@ inline void expect_refusal(const Primitive& primitive, const LayerProblem& probl
     ADD_FAILURE() << estimates.error().message;
     return {};
   }
-  const Seconds least = primitive.least_time == nullptr ? 0 : primitive.least_time(problem, spec);
+  const Seconds least = primitive.min_time == nullptr ? 0 : primitive.min_time(problem, spec);
   for (const Estimate& estimate : *estimates) {
     EXPECT_GT(estimate.time, 0.0);
     EXPECT_GE(estimate.time, least) << to_string(estimate.variant);

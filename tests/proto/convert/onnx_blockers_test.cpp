@@ -223,12 +223,12 @@ TEST(OnnxBlockers, ForeignOperatorsHaveTheirDomain) {
 
 TEST(OnnxBlockers, KindsAreBoundedAndCountsGoOn) {
   OnnxModel model;
-  constexpr int kinds = static_cast<int>(most_listed_blockers) + 5;
+  constexpr int kinds = static_cast<int>(max_listed_blockers) + 5;
   for (int i = 0; i < 2 * kinds; ++i) {
     model.node(numbered("Op", i % kinds), {i == 0 ? "in" : numbered("n", i - 1)}, {numbered("n", i)});
   }
   const Blockers blockers = model.output(numbered("n", 2 * kinds - 1)).blockers();
-  EXPECT_EQ(blockers.kinds.size(), most_listed_blockers);
+  EXPECT_EQ(blockers.kinds.size(), max_listed_blockers);
   EXPECT_EQ(blockers.kinds[0].count, 2);
   EXPECT_EQ(blockers.count, 2 * kinds);
   EXPECT_EQ(blockers.unlisted, 10);

@@ -187,7 +187,7 @@ TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
   const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
   ASSERT_TRUE(graph);
   OnnxBuilder images(*graph, 3, 1, 100);
-  images.append(*graph->nodes[0], Concat{}, {0}, most_onnx_images + 1);
+  images.append(*graph->nodes[0], Concat{}, {0}, max_onnx_images + 1);
   EXPECT_THAT(images.check_limits().error().message, HasSubstr("writes 1048577 images; at most 1048576"));
   OnnxBuilder parameters(*graph, 3, 1, 100);
   parameters.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, std::vector<float>(101), {}});

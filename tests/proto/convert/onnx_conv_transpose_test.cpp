@@ -123,7 +123,7 @@ TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
     ASSERT_FALSE(testing::Test::HasFailure());
     const Network& network = loaded.network;
     const Vec3 volume =
-        least_extent(network) + period(network) * random.vec3(1, 2) - network.frame.begin - network.frame.end;
+        min_extent(network) + period(network) * random.vec3(1, 2) - network.frame.begin - network.frame.end;
     // The frame of zeros in voxels of the convolution's output.
     const Vec3 n = framed(network, volume) / bottle.stride;
     const Vec3 before = network.frame.begin / bottle.stride;

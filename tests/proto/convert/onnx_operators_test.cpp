@@ -22,7 +22,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
   for (const OnnxOperator& row : rows) {
     names.insert(row.name);
     EXPECT_NE(row.convert, nullptr);
-    EXPECT_LE(row.least_inputs, row.most_inputs);
+    EXPECT_LE(row.min_inputs, row.max_inputs);
   }
   EXPECT_EQ(names, (std::set<std::string_view>{"Add",
                                                "ArgMax",
@@ -137,8 +137,8 @@ TEST(OnnxOperators, NumbersOfInputs) {
     if (row.name == "Concat" || row.name == "Constant" || row.name == "Loop" || row.name == "Max" || row.name == "Min")
       continue;
     OnnxModel model;
-    model.node(row.name, test::Names(static_cast<std::size_t>(row.most_inputs) + 1, "in"), {"a"});
-    EXPECT_THAT(model.output("a").refusal(), HasSubstr("inputs; " + std::to_string(row.least_inputs))) << row.name;
+    model.node(row.name, test::Names(static_cast<std::size_t>(row.max_inputs) + 1, "in"), {"a"});
+    EXPECT_THAT(model.output("a").refusal(), HasSubstr("inputs; " + std::to_string(row.min_inputs))) << row.name;
   }
 }
 

@@ -257,7 +257,7 @@ TEST(OnnxReader, NodesOfOneNameAreNumbered) {
 TEST(OnnxReader, BlockersAreNoneIfAndOnlyIfAModelIsRead) {
   std::vector<OnnxModel> models = {test::rich_model()};
   for (const OnnxOperator& row : onnx_operators()) {
-    for (const int inputs : {row.least_inputs, std::min(row.most_inputs, 5)}) {
+    for (const int inputs : {row.min_inputs, std::min(row.max_inputs, 5)}) {
       OnnxModel model;
       model.node("Relu", {"in"}, {"r"});
       model.node(row.name, test::Names(static_cast<std::size_t>(inputs), "r"), {"out"});

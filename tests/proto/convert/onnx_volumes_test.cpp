@@ -51,7 +51,7 @@ OnnxModel padded_unet() {
 TEST(OnnxVolumes, ResizesToTheExtentsOfSkippedBranches) {
   const Network network = padded_unet().read().network;
   EXPECT_EQ(period(network), Vec3::cube(4));
-  EXPECT_EQ(least_extent(network) - network.frame.begin - network.frame.end, Vec3::cube(4));
+  EXPECT_EQ(min_extent(network) - network.frame.begin - network.frame.end, Vec3::cube(4));
   int factors = 0;
   for (const Node& node : network.nodes) {
     const auto* up = std::get_if<Upsample>(&node.operation);
@@ -123,7 +123,7 @@ OnnxModel valid_unet() {
 TEST(OnnxVolumes, CropsToTheMiddleOfSkippedBranches) {
   const Network network = valid_unet().read().network;
   EXPECT_EQ(period(network), Vec3::cube(2));
-  EXPECT_EQ(least_extent(network), (Vec3{8, 2, 2}));
+  EXPECT_EQ(min_extent(network), (Vec3{8, 2, 2}));
   const std::vector<std::string> lines = describe(network);
   EXPECT_THAT(lines, testing::Contains(HasSubstr("crop 1, begin 2x0x0, end 2x0x0 <- /a")));
 }
@@ -158,7 +158,7 @@ TEST(OnnxVolumes, AxesMayHaveRemaindersOfTheirOwn) {
   add_middle(cut, "first", "d", "e");
   test::set_integer(cut.node("Concat", {"e", "d"}, {"out"}), "axis", 1);
   const Network network = cut.output("out").read().network;
-  EXPECT_EQ(least_extent(network), (Vec3{3, 2, 2}));
+  EXPECT_EQ(min_extent(network), (Vec3{3, 2, 2}));
 }
 
 // A bound that is right for large volumes only would be wrong for the smallest.
@@ -193,7 +193,7 @@ TEST(OnnxVolumes, VolumesThatLeaveAValueEmptyDoNotCount) {
   model.node("Add", {"a", "b"}, {"c"});
   test::set_integers(model.conv("c", "out", 1, 1, {3, 1, 1}), "pads", {2, 0, 0, 2, 0, 0});
   const Network network = model.output("out").read().network;
-  EXPECT_EQ(least_extent(network) - network.frame.begin - network.frame.end, Vec3::cube(1));
+  EXPECT_EQ(min_extent(network) - network.frame.begin - network.frame.end, Vec3::cube(1));
   EXPECT_THAT(describe(network), testing::Contains(HasSubstr("/c: add 1 <- /a, /b")));
 }
 

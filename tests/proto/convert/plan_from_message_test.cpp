@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-text::Plan least_plan() {
+text::Plan min_plan() {
   text::Plan plan;
   plan.mutable_key()->add_node("conv1");
   text::Plan::Rung* rung = plan.add_rung();
@@ -24,7 +24,7 @@ text::Plan least_plan() {
 }
 
 TEST(PlanFromMessage, DefaultsAreTheDomains) {
-  const Result<Plan> plan = plan_from_message(least_plan());
+  const Result<Plan> plan = plan_from_message(min_plan());
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->ladder[0].geometry, (GeometryChoice{Vec3::cube(8), 1, {}}));
   EXPECT_EQ(plan->predicted, Prediction{});
@@ -34,7 +34,7 @@ TEST(PlanFromMessage, DefaultsAreTheDomains) {
 
 // Returns the error of a plan with one change.
 std::string refusal_after(const std::function<void(text::Plan&)>& change) {
-  text::Plan message = least_plan();
+  text::Plan message = min_plan();
   change(message);
   const Result<Plan> plan = plan_from_message(message);
   return plan ? "" : plan.error().message;

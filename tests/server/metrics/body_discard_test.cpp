@@ -28,11 +28,11 @@ TEST(BodyDiscard, ReadsAllThatComes) {
 
 TEST(BodyDiscard, FewGoOnAtTheSameTime) {
   BodyDiscard discard;
-  std::latch inside(BodyDiscard::most_at_a_time);
+  std::latch inside(BodyDiscard::max_at_a_time);
   std::latch ended(1);
   {
     std::vector<std::jthread> slow;
-    for (int i = 0; i < BodyDiscard::most_at_a_time; ++i) {
+    for (int i = 0; i < BodyDiscard::max_at_a_time; ++i) {
       slow.emplace_back([&] {
         EXPECT_TRUE(discard.discard(request_that([&](const TakeBytes&) {
           inside.count_down();

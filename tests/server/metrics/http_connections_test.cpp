@@ -37,7 +37,7 @@ class Held {
   std::unique_ptr<HttpPlace> place_;
 };
 
-HttpLimits limits(int most, int most_of_client) { return {most, most_of_client, milliseconds(1), milliseconds(1)}; }
+HttpLimits limits(int most, int max_of_client) { return {most, max_of_client, milliseconds(1), milliseconds(1)}; }
 
 TEST(HttpConnections, TheOldestOfAClientMakesRoomForItsNext) {
   HttpConnections table(limits(10, 2));

@@ -231,7 +231,7 @@ TEST_F(PlanSourceTest, PatchesOfANetOfOneAxisMayBeLongerThanTheBoundOfTheSearch)
   const Result<Plan> found = find_or_make_plan(entry_, line, memory, context(""), {});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_GT(found->predicted.voxels_per_second, searched(line, memory).predicted.voxels_per_second);
-  EXPECT_GT(found->ladder.front().geometry.pass_input.x, SearchOptions().most_extent);
+  EXPECT_GT(found->ladder.front().geometry.pass_input.x, SearchOptions().max_extent);
   EXPECT_THAT(log_, HasSubstr("voxels an axis were looked at, not only of 1024: a longer one is faster"));
 }
 

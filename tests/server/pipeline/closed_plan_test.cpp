@@ -49,7 +49,7 @@ GeometryChoice closed_choice(const Network& network, Vec3 volume, Random& random
 
 // A legal volume that is no larger.
 Vec3 smaller_volume(const Network& network, Vec3 volume, Random& random) {
-  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   const Vec3 step = period(network);
   for (int axis = 0; axis < 3; ++axis) {
     volume[axis] -= step[axis] * random.integer(0, (volume[axis] - least[axis]) / step[axis]);
@@ -136,7 +136,7 @@ TEST(ClosedPlans, SearchedOnesEqualTheDefinition) {
     const Vec3 n = test::random_extent(valid.network, random);
     SearchOptions options;
     options.memory_limit = std::int64_t{1} << random.integer(21, 27);
-    options.most_extent = 120;
+    options.max_extent = 120;
     options.volume = framed(valid.network, n);
     const Result<Plan> plan = search(valid.network, device->spec(), catalogue, *costs, options);
     if (!plan) {

@@ -36,7 +36,7 @@ class CpuPlan : public testing::Test {
     SearchOptions options;
     options.memory_limit = memory;
     options.strategy = strategy;
-    options.most_extent = 40;
+    options.max_extent = 40;
     const std::unique_ptr<CostSource> costs = modelled_costs();
     return search(network, device_->spec(), catalogue_, *costs, options);
   }
@@ -248,7 +248,7 @@ TEST_F(CpuPlan, DrawnPlansEqualTheDenseWindow) {
     const Network network = test::random_network(random, 16);
     SearchOptions options;
     options.memory_limit = std::int64_t{1} << 27;
-    options.most_extent = 40;
+    options.max_extent = 40;
     const std::unique_ptr<CostSource> costs = modelled_costs();
     const Result<std::vector<Plan>> plans =
         draw_plans(network, device_->spec(), catalogue_, *costs, options, {.count = 4, .seed = seed});

@@ -121,16 +121,16 @@ void expect_gained(const JobOutcome& outcome) {
 }  // namespace
 
 JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation, ElementType type,
-                   VolumeOrder order, std::int64_t most_held) {
+                   VolumeOrder order, std::int64_t max_held) {
   JobOutcome outcome;
-  const Result<JobOutlook> outlook = engine.outlook(volume.shape, type, most_held);
+  const Result<JobOutlook> outlook = engine.outlook(volume.shape, type, max_held);
   if (!outlook) {
     outcome.statistics = outlook.error();
     return outcome;
   }
   VolumeJob job = recorded_job(volume, outlook->output, type, order, outcome);
   job.input.normalisation = normalisation;
-  job.schedule.most_held = most_held;
+  job.schedule.max_held = max_held;
   outcome.statistics = engine.run(job, {});
   expect_slabs_as_said(outcome, *outlook);
   expect_gained(outcome);
@@ -148,7 +148,7 @@ void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& o
   job.input.volume.data = nullptr;
   job.input.source = &ring;
   job.schedule.rung = outlook.rung;
-  job.schedule.most_held = outlook.most_held;
+  job.schedule.max_held = outlook.max_held;
   outcome.statistics = engine.run(job, {});
   expect_gained(outcome);
 }
@@ -190,9 +190,9 @@ double relative_error(const std::vector<float>& found, const oracle::Values& exa
 }
 
 void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation,
-                  std::int64_t most_held) {
+                  std::int64_t max_held) {
   const JobOutcome outcome =
-      run_job(*made.engine, volume.view(), normalisation, ElementType::f32, VolumeOrder::image_major, most_held);
+      run_job(*made.engine, volume.view(), normalisation, ElementType::f32, VolumeOrder::image_major, max_held);
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
   const oracle::Values exact =
       dense_oracle(made.network, made.weights, volume.shape.n, volume_values(volume.view(), normalisation));

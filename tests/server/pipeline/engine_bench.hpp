@@ -45,7 +45,7 @@ struct JobOutcome {
 
 [[nodiscard]] JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation = {},
                                  ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
-                                 std::int64_t most_held = saturated);
+                                 std::int64_t max_held = saturated);
 
 // A job of float32 as its outlook says: its volume comes through a ring that holds no more planes than that.
 void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome);
@@ -61,6 +61,6 @@ void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook);
 
 // A job on the volume gives the dense sliding window.
 void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {},
-                  std::int64_t most_held = saturated);
+                  std::int64_t max_held = saturated);
 
 }  // namespace znni::test

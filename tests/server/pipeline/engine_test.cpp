@@ -312,8 +312,8 @@ TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   EXPECT_EQ(fast.rung, 0U);
   const std::int64_t held =
       fast.input_planes * 400 * 400 * 4 + (fast.patch.z - 7) * 2 * 393 * 393 * 4 + fast.list_bytes;
-  const auto rung = [&](std::int64_t most_held, ElementType output = ElementType::f32) {
-    return made.engine->outlook(volume, output, most_held)->rung;
+  const auto rung = [&](std::int64_t max_held, ElementType output = ElementType::f32) {
+    return made.engine->outlook(volume, output, max_held)->rung;
   };
   EXPECT_EQ(rung(held), 0U);
   EXPECT_EQ(rung(held - 1), 1U);

@@ -44,13 +44,13 @@ TEST_F(BandedStream, HoldsNoMoreThanItMayWithTheOneThatGoesOn) {
   const auto engine = open({stream_}, 1, gpu);
   ASSERT_TRUE(engine) << engine.error().message;
   std::int64_t fullest = 0;
-  for (std::int64_t most_held = 120000; most_held < 370000; most_held += 3001) {
-    SCOPED_TRACE(most_held);
-    const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, most_held);
+  for (std::int64_t max_held = 120000; max_held < 370000; max_held += 3001) {
+    SCOPED_TRACE(max_held);
+    const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, max_held);
     EXPECT_EQ(outlook.rung, 0U);
-    EXPECT_LE(held(outlook), most_held);
-    fullest = std::max(fullest, 100 * held(outlook) / most_held);
-    EXPECT_TRUE((*engine)->cut(volume_.shape, ElementType::f32, most_held));
+    EXPECT_LE(held(outlook), max_held);
+    fullest = std::max(fullest, 100 * held(outlook) / max_held);
+    EXPECT_TRUE((*engine)->cut(volume_.shape, ElementType::f32, max_held));
   }
   EXPECT_GE(fullest, 90);
 }
@@ -59,15 +59,15 @@ TEST_F(BandedStream, HoldsNoMoreThanItMayWithTheOneThatGoesOn) {
 TEST_F(BandedStream, GoesOnAsAStreamWhereverItFails) {
   const oracle::Values exact =
       test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {}));
-  for (const std::int64_t most_held : {210000, 240000, 270000}) {
+  for (const std::int64_t max_held : {210000, 240000, 270000}) {
     for (const std::int64_t piece : {std::int64_t{1}, random_.integer(20, 200)}) {
-      SCOPED_TRACE(std::to_string(most_held) + " held, piece " + std::to_string(piece));
+      SCOPED_TRACE(std::to_string(max_held) + " held, piece " + std::to_string(piece));
       test::HostSim gpu;
       const auto engine = open({stream_, patches_}, 100, gpu);
       ASSERT_TRUE(engine) << engine.error().message;
-      const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, most_held);
+      const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, max_held);
       EXPECT_EQ(outlook.rung, 0U);
-      EXPECT_LE(held(outlook), most_held);
+      EXPECT_LE(held(outlook), max_held);
       gpu.fail_work(piece);
       for (const char* which : {"the job that loses the GPU", "one that was told of both and comes later"}) {
         SCOPED_TRACE(which);

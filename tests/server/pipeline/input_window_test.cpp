@@ -106,10 +106,10 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
     const std::int64_t S = planes > 0 ? 1 : random.integer(1, 4);
     const Geometry geometry = geometry_of(k, random.integer(1, 6), planes, S, axis);
     const Vec3 volume = Vec3::cube(k) + random.vec3(0, 20);
-    const std::int64_t most_planes = random.chance(0.5) ? saturated : random.integer(1, 20);
-    const PatchGrid grid = make_patch_grid(volume, geometry, Vec3::cube(k), most_planes);
+    const std::int64_t max_planes = random.chance(0.5) ? saturated : random.integer(1, 20);
+    const PatchGrid grid = make_patch_grid(volume, geometry, Vec3::cube(k), max_planes);
     const Ranges found = wanted_by(grid, geometry, volume);
-    const std::int64_t most = input_planes(volume, geometry, Vec3::cube(k), most_planes);
+    const std::int64_t most = input_planes(volume, geometry, Vec3::cube(k), max_planes);
     for (std::size_t patch = 0; patch < grid.patches.size(); ++patch) {
       const PlaneRange& wanted = found[patch / static_cast<std::size_t>(geometry.choice.S)];
       const std::int64_t start = grid.patches[patch].start[axis];
@@ -120,7 +120,7 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
     for (std::size_t n = 1; n < found.size(); ++n) {
       EXPECT_TRUE(found[n].first >= found[n - 1].first && found[n].last >= found[n - 1].last);
     }
-    const std::int64_t ahead = input_planes_ahead(volume, geometry, Vec3::cube(k), most_planes);
+    const std::int64_t ahead = input_planes_ahead(volume, geometry, Vec3::cube(k), max_planes);
     for (const PlaneRange& wanted : wanted_ahead(grid, geometry, volume)) {
       EXPECT_LE(wanted.last - wanted.first, ahead);
     }

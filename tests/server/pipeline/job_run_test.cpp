@@ -41,12 +41,12 @@ TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
     const std::optional<GeometryChoice> choice = drawn_choice(network, random);
     if (!choice) continue;
     const RandomVolume volume = test::random_volume(network.f_in, Vec3::cube(30), ElementType::f32, random);
-    const std::int64_t most_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
+    const std::int64_t max_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     std::vector<float> first;
     for (const int sockets : {1, 2, 3}) {
       const EngineBench made = open_on(sockets, network, *choice);
       const JobOutcome outcome =
-          test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+          test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
       ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
       if (first.empty()) first = test::output_values(outcome);
       EXPECT_EQ(test::output_values(outcome), first) << sockets << " sockets";
@@ -205,14 +205,14 @@ TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
     if (!choice) continue;
     const EngineBench made = open_on(static_cast<int>(random.integer(2, 4)), network, *choice);
     const RandomVolume volume = test::random_volume(network.f_in, {40, 21, 20}, ElementType::f32, random);
-    const std::int64_t most_held = random.integer(1, 40000);
-    const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, most_held);
+    const std::int64_t max_held = random.integer(1, 40000);
+    const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, max_held);
     CountingSource source(volume.view());
     JobOutcome outcome;
     VolumeJob job =
         test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
     job.input.source = &source;
-    job.schedule.most_held = most_held;
+    job.schedule.max_held = max_held;
     ASSERT_TRUE(made.engine->run(job, {}));
     EXPECT_LE(source.most, outlook.input_planes);
   }

@@ -105,7 +105,7 @@ std::string case_words(std::uint64_t seed, const Network& network) {
 SearchOptions options_of(std::int64_t memory) {
   SearchOptions options;
   options.memory_limit = memory;
-  options.most_extent = 48;
+  options.max_extent = 48;
   return options;
 }
 

@@ -36,8 +36,8 @@ class OutlooksTest : public testing::Test {
     network.is_bound = is_bound_;
     return {std::move(network), std::move(facts), sockets};
   }
-  [[nodiscard]] static Work work(Vec3 n, std::int64_t most_held = saturated) {
-    return {{1, n, ElementType::f32, VolumeOrder::image_major}, ElementType::f32, most_held};
+  [[nodiscard]] static Work work(Vec3 n, std::int64_t max_held = saturated) {
+    return {{1, n, ElementType::f32, VolumeOrder::image_major}, ElementType::f32, max_held};
   }
   [[nodiscard]] std::vector<std::size_t> all() const {
     std::vector<std::size_t> now(rungs_.size());

@@ -222,7 +222,7 @@ std::string in_words(const Network& network) {
 }
 
 Vec3 random_extent(const Network& network, Random& random) {
-  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   const Vec3 step = period(network);
   // Of a network without strides any extent is right.
   return least + step * (step == Vec3::cube(1) ? random.vec3(0, 14) : random.vec3(0, 3));
@@ -230,11 +230,11 @@ Vec3 random_extent(const Network& network, Random& random) {
 
 double error_of(Engine& engine, const PaddedNetwork& padded, Vec3 n, Random& random) {
   // Little room for output that waits makes bands of a stream's columns.
-  const std::int64_t most_held = random.chance(0.4) ? random.integer(1, 20000) : saturated;
+  const std::int64_t max_held = random.chance(0.4) ? random.integer(1, 20000) : saturated;
   const RandomVolume volume = random_volume(padded.network.f_in, n, ElementType::f32, random);
   const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
   const JobOutcome outcome =
-      run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, most_held);
+      run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, max_held);
   if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
   const Values exact = padded_oracle(padded, n, volume_values(volume.view(), shifted));
   return relative_error(output_values(outcome), exact);

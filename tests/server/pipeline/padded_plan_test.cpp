@@ -45,7 +45,7 @@ TEST_F(PaddedPlan, SearchedPlansEqualTheDefinition) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
     SearchOptions options;
     options.memory_limit = std::int64_t{1} << random.integer(20, 26);
-    options.most_extent = 40;
+    options.max_extent = 40;
     const std::unique_ptr<CostSource> costs = modelled_costs();
     const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs, options);
     if (!plan) {

@@ -83,7 +83,7 @@ struct Bench {
     const std::vector<float> found = output_values(outcome);
     ASSERT_EQ(found.size(), exact.size());
     for (std::size_t i = 0; i < exact.size(); ++i) {
-      ASSERT_LE(std::abs(static_cast<double>(found[i]) - exact[i]), most_off[i]) << "output " << i;
+      ASSERT_LE(std::abs(static_cast<double>(found[i]) - exact[i]), max_off[i]) << "output " << i;
     }
     count(rung, found, seen);
   }
@@ -117,7 +117,7 @@ struct Bench {
   RandomVolume volume = random_volume(network.f_in, fov + random.vec3(0, 9), ElementType::f32, random);
   oracle::Values voxels = volume_values(volume.view(), {});
   oracle::Values exact = dense_oracle(network, weights, volume.shape.n, voxels);
-  oracle::Values most_off = bounds(network, weights, volume.shape.n, voxels, precision);
+  oracle::Values max_off = bounds(network, weights, volume.shape.n, voxels, precision);
 };
 
 // Every cut of a net, each with one way for its tail that may be coarser than float32.

@@ -104,10 +104,10 @@ Network grow(Random& random) {
 
 }  // namespace
 
-Network random_network(Random& random, std::int64_t most_fov) {
+Network random_network(Random& random, std::int64_t max_fov) {
   for (;;) {
     Network network = grow(random);
-    if (covers(Vec3::cube(most_fov), reaches(network).back().fov)) return network;
+    if (covers(Vec3::cube(max_fov), reaches(network).back().fov)) return network;
   }
 }
 

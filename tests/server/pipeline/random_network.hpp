@@ -8,8 +8,8 @@ namespace znni::test {
 
 // 1 to 3 poolings of window and stride 1 to 3 (some with another window), convolutions around them, and with
 // a chance each a residual addition, a cropped branch beside a convolution, a concatenation and other element-wise
-// nodes. The field of view stays at most `most_fov` per axis.
-[[nodiscard]] Network random_network(Random& random, std::int64_t most_fov = 20);
+// nodes. The field of view stays at most `max_fov` per axis.
+[[nodiscard]] Network random_network(Random& random, std::int64_t max_fov = 20);
 
 // conv k -> pool 2 -> conv k -> ..., `poolings` times, ending in a convolution; for tests by hand.
 [[nodiscard]] Network simple_network(int poolings, Vec3 k = Vec3::cube(3), std::int64_t f = 3);

@@ -48,9 +48,9 @@ struct Bench {
     const Shape5 output{1, images(network).back(), volume.shape.n - fov + Vec3::cube(1)};
     return test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
   }
-  std::vector<float> run(Pipeline& pipeline, const RandomVolume& volume, std::int64_t most_planes = saturated) const {
+  std::vector<float> run(Pipeline& pipeline, const RandomVolume& volume, std::int64_t max_planes = saturated) const {
     JobOutcome outcome;
-    const Result<PipelineStatistics> ran = pipeline.run(job(volume, outcome), {}, most_planes);
+    const Result<PipelineStatistics> ran = pipeline.run(job(volume, outcome), {}, max_planes);
     EXPECT_TRUE(ran) << ran.error().message;
     return ran ? test::output_values(outcome) : std::vector<float>();
   }
@@ -91,8 +91,8 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
       if (random.chance(0.5)) pairs += test::join_pairs(bench.network, rung);
       const auto pipeline = bench.open(rung);
       ASSERT_TRUE(pipeline) << pipeline.error().message;
-      const std::int64_t most_planes = random.chance(0.5) ? saturated : random.integer(1, 12);
-      EXPECT_LE(test::relative_error(bench.run(**pipeline, volume, most_planes), exact), 1e-5);
+      const std::int64_t max_planes = random.chance(0.5) ? saturated : random.integer(1, 12);
+      EXPECT_LE(test::relative_error(bench.run(**pipeline, volume, max_planes), exact), 1e-5);
       ++cuts;
     }
   }
@@ -294,9 +294,9 @@ class WatchedVolume final : public PlaneSource {
 // step.
 TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
   const auto pipeline = bench_.open(bench_.split(stream(8), 1, 1));
-  for (const std::int64_t most_planes : {std::int64_t{12}, saturated}) {
-    SCOPED_TRACE(std::to_string(most_planes) + " planes wait");
-    const std::vector<float> wanted = bench_.run(**pipeline, volume_, most_planes);
+  for (const std::int64_t max_planes : {std::int64_t{12}, saturated}) {
+    SCOPED_TRACE(std::to_string(max_planes) + " planes wait");
+    const std::vector<float> wanted = bench_.run(**pipeline, volume_, max_planes);
     JobOutcome outcome;
     VolumeJob job = bench_.job(volume_, outcome);
     WatchedVolume source(volume_.view());
@@ -319,13 +319,13 @@ TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
       steps = 0;
       ++(interval.within_stream ? within : between);
       if (!interval.within_stream) {
-        EXPECT_EQ(bench_.run(**pipeline, volume_, most_planes), wanted);
+        EXPECT_EQ(bench_.run(**pipeline, volume_, max_planes), wanted);
       }
       return {};
     };
-    ASSERT_TRUE((*pipeline)->run(job, {}, most_planes));
+    ASSERT_TRUE((*pipeline)->run(job, {}, max_planes));
     EXPECT_EQ(test::output_values(outcome), wanted);
-    EXPECT_GT(within, most_planes == saturated ? between : 0);
+    EXPECT_GT(within, max_planes == saturated ? between : 0);
     EXPECT_GT(between, 0);
   }
 }
@@ -352,11 +352,11 @@ TEST_F(SplitStreamOf, AVolumeThatIsNeverInMemoryAsAWhole) {
   for (const int axis : {0, 1, 2}) {
     const auto pipeline = bench_.open(bench_.split(stream(8, 1, axis), 1, 1));
     ASSERT_TRUE(pipeline) << pipeline.error().message;
-    for (const std::int64_t most_planes : {std::int64_t{3}, std::int64_t{12}, saturated}) {
-      SCOPED_TRACE("axis " + std::to_string(axis) + ", " + std::to_string(most_planes) + " planes wait");
-      const std::vector<float> wanted = bench_.run(**pipeline, volume_, most_planes);
+    for (const std::int64_t max_planes : {std::int64_t{3}, std::int64_t{12}, saturated}) {
+      SCOPED_TRACE("axis " + std::to_string(axis) + ", " + std::to_string(max_planes) + " planes wait");
+      const std::vector<float> wanted = bench_.run(**pipeline, volume_, max_planes);
       const Vec3 n = volume_.shape.n;
-      const std::int64_t planes = input_planes_ahead(n, (*pipeline)->geometry(), bench_.fov, most_planes);
+      const std::int64_t planes = input_planes_ahead(n, (*pipeline)->geometry(), bench_.fov, max_planes);
       std::vector<std::byte> memory(static_cast<std::size_t>(planes * n.y * n.x * 4));
       PlaneRing ring(memory, volume_.shape);
       const std::jthread writer([&](const std::stop_token& stop) { EXPECT_TRUE(ring.write(volume_.bytes, stop)); });
@@ -364,7 +364,7 @@ TEST_F(SplitStreamOf, AVolumeThatIsNeverInMemoryAsAWhole) {
       VolumeJob job = bench_.job(volume_, outcome);
       job.input.volume.data = nullptr;
       job.input.source = &ring;
-      const Result<PipelineStatistics> ran = (*pipeline)->run(job, {}, most_planes);
+      const Result<PipelineStatistics> ran = (*pipeline)->run(job, {}, max_planes);
       ASSERT_TRUE(ran) << ran.error().message;
       EXPECT_EQ(test::output_values(outcome), wanted);
     }

@@ -120,19 +120,19 @@ TEST(StageLine, ThreeItemsAreUnderWayAtOnce) {
 TEST(StageLine, NoFourthItemIsStartedAndNoThirdOutputWritten) {
   std::vector<std::int64_t> finished;
   std::atomic<std::int64_t> done = 0;
-  std::atomic<std::int64_t> most_under_way = 0;
-  std::atomic<std::int64_t> most_outputs = 0;
+  std::atomic<std::int64_t> max_under_way = 0;
+  std::atomic<std::int64_t> max_outputs = 0;
   StageLine line = line_of(0, finished);
   line.head = [&](Handoff& to, const std::stop_token& stop) {
     for (std::int64_t item = 0; item < 50; ++item) {
       if (Result<void> room = to.wait_for_room(stop); !room) return room;
-      most_under_way = std::max(most_under_way.load(), item + 1 - done);
+      max_under_way = std::max(max_under_way.load(), item + 1 - done);
       to.deliver(item);
     }
     return Result<void>();
   };
   line.tail = [&](std::int64_t item, const std::stop_token&) {
-    most_outputs = std::max(most_outputs.load(), item + 1 - done);
+    max_outputs = std::max(max_outputs.load(), item + 1 - done);
     return Result<void>();
   };
   line.finish = [&](std::int64_t) {
@@ -142,8 +142,8 @@ TEST(StageLine, NoFourthItemIsStartedAndNoThirdOutputWritten) {
   };
   ASSERT_TRUE(run_stage_line(line, {}));
   EXPECT_EQ(done, 50);
-  EXPECT_LE(most_under_way, 3);
-  EXPECT_LE(most_outputs, 2);
+  EXPECT_LE(max_under_way, 3);
+  EXPECT_LE(max_outputs, 2);
 }
 
 TEST(StageLine, AHeadThatFailsEndsTheLineBehindItsItems) {

@@ -38,10 +38,10 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + test::text_of(*choice));
     in_turns += make_geometry(network, *choice)->turns > 1 ? 1 : 0;
     const EngineBench made = test::open_bench(network, {*choice});
-    const std::int64_t most_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
+    const std::int64_t max_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     const Vec3 more = {random.integer(0, 30), random.integer(0, 12), 3};
     const Vec3 n = made.engine->field_of_view() + exchanged(more, choice->axis);
-    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F}, most_held);
+    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F}, max_held);
   }
   // Few cases may have none.
   EXPECT_GE(streams, test::case_count(60) / 60 * 13);
@@ -131,12 +131,12 @@ TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputM
               ElementsAre("slab 0+11", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0", "done 5/10 0",
                           "done 6/10 0", "done 7/10 0", "done 8/10 0", "done 9/10 0", "deliver 0+11", "done 10/10 11"));
   EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{18, 9, 9}));
-  const std::int64_t most_held = test::held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
-  const JobOutcome bands = test::run_holding(made, volume, most_held);
-  const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, most_held);
+  const std::int64_t max_held = test::held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
+  const JobOutcome bands = test::run_holding(made, volume, max_held);
+  const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, max_held);
   EXPECT_EQ(outlook.patch, (Vec3{5 + 7, 9, 9}));
   EXPECT_EQ(outlook.patches, 2 * 3 + (2 + 3) + (1 + 2));  // one of the two columns goes on
-  EXPECT_EQ(outlook.most_held, most_held);
+  EXPECT_EQ(outlook.max_held, max_held);
   EXPECT_EQ(bands.statistics->patches, outlook.patches);
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+5", "slab 5+5", "slab 10+1", "deliver 10+1"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
@@ -216,10 +216,10 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
          {test::stream_of(network, 4, 0), along_y, test::turns_of(network, 4, 0), patches}) {
       SCOPED_TRACE(test::text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
-      const std::int64_t most_held =
+      const std::int64_t max_held =
           made.engine->outlook(volume.shape)->patch.z < n.z ? saturated : test::held_for(5, made, volume.shape);
-      const std::vector<float> wanted = test::output_values(test::run_holding(made, volume, most_held));
-      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape, ElementType::f32, most_held);
+      const std::vector<float> wanted = test::output_values(test::run_holding(made, volume, max_held));
+      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape, ElementType::f32, max_held);
       EXPECT_LE(outlook->input_planes, n.z / 2);
       std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * n.y * n.x * 4));
       PlaneRing ring(memory, volume.shape);
@@ -228,7 +228,7 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
       VolumeJob job = test::recorded_job({nullptr, volume.shape}, outlook->output, ElementType::f32,
                                          VolumeOrder::image_major, outcome);
       job.input.source = &ring;
-      job.schedule.most_held = most_held;
+      job.schedule.max_held = max_held;
       ASSERT_TRUE(made.engine->run(job, {}));
       EXPECT_EQ(test::output_values(outcome), wanted);
     }
@@ -294,7 +294,7 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
     JobOutcome outcome;
     VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                        VolumeOrder::image_major, outcome);
-    if (bands) job.schedule.most_held = test::held_for(5, made, volume.shape);
+    if (bands) job.schedule.max_held = test::held_for(5, made, volume.shape);
     int others = 0;
     job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
       if (interval.within_stream) return {};

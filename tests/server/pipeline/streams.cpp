@@ -30,20 +30,20 @@ GeometryChoice turns_of(const Network& network, std::int64_t planes, std::int64_
 }
 
 std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume) {
-  std::int64_t most_held = 0;
+  std::int64_t max_held = 0;
   std::int64_t band = 0;
-  for (; band < planes; most_held += 16) {
-    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, most_held);
+  for (; band < planes; max_held += 16) {
+    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, max_held);
     band = outlook.patch.z - 7;
     const std::int64_t in = outlook.input_planes * volume.n.y * volume.n.x * 4;
     const std::int64_t out = outlook.output.f * band * outlook.output.n.y * outlook.output.n.x * 4;
-    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= most_held) << band << " planes";
+    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= max_held) << band << " planes";
   }
-  return most_held - 16;
+  return max_held - 16;
 }
 
-JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t most_held) {
-  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t max_held) {
+  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
 }
 
 }  // namespace znni::test

@@ -20,6 +20,6 @@ namespace znni::test {
 // Of a field of view of 8: the least that a job may hold for its output to wait in bands of so many planes.
 [[nodiscard]] std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume);
 // Of float32, read and written.
-[[nodiscard]] JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t most_held);
+[[nodiscard]] JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t max_held);
 
 }  // namespace znni::test

@@ -51,7 +51,7 @@ class StridedPlan : public testing::Test {
       SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
       SearchOptions options;
       options.memory_limit = std::int64_t{1} << random.integer(21, 27);
-      options.most_extent = 80;
+      options.max_extent = 80;
       const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs_, options);
       if (!plan) {
         EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;

@@ -176,7 +176,7 @@ struct InParts {
   std::vector<float> output;
   std::int64_t patches = 0;
 };
-InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part, std::int64_t most_held) {
+InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part, std::int64_t max_held) {
   const Shape5 output = made.engine->outlook(volume.shape)->output;
   InParts all{std::vector<float>(static_cast<std::size_t>(output.f * voxels(output.n))), 0};
   const Vec3 more = made.engine->field_of_view() - Vec3::cube(1);
@@ -185,7 +185,7 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
       const Vec3 n = min(part, output.n - start);
       const RandomVolume input = part_of(volume, start, n + more);
       const JobOutcome outcome =
-          test::run_job(*made.engine, input.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+          test::run_job(*made.engine, input.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
       EXPECT_TRUE(outcome.statistics);
       all.patches += outcome.statistics->patches;
       const std::vector<float> values = test::output_values(outcome);
@@ -208,12 +208,12 @@ TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
     const EngineBench made = thin_bench(in_turns);
     Random random(3);
     const RandomVolume volume = test::random_volume(1, {40, 13, 15}, ElementType::f32, random);
-    const std::int64_t most_held = 16000;
-    const VolumeCut cut = *made.engine->cut(volume.shape, ElementType::f32, most_held);
+    const std::int64_t max_held = 16000;
+    const VolumeCut cut = *made.engine->cut(volume.shape, ElementType::f32, max_held);
     ASSERT_GT(cut.parts, 1);
     const JobOutcome whole =
-        test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
-    const InParts parts = run_parts(made, volume, cut.part, most_held);
+        test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, max_held);
+    const InParts parts = run_parts(made, volume, cut.part, max_held);
     EXPECT_LT(3 * parts.patches, 2 * whole.statistics->patches);
     EXPECT_EQ(parts.output, test::output_values(whole));
     const JobOutlook at_once = *made.engine->outlook(volume.shape);

@@ -64,11 +64,11 @@ TEST(BodySize, AHeaderLengthBeyondTheBodyIsRefused) {
 }
 
 TEST(BodySize, BodiesAreBounded) {
-  const std::int64_t largest = most + most_beside_voxels(most);
+  const std::int64_t largest = most + max_beside_voxels(most);
   EXPECT_TRUE(read_body_size(request_with({{"Content-Length", std::to_string(largest)}}), most));
   expect_refused({{"Content-Length", std::to_string(largest + 1)}}, ErrorCode::over_budget,
                  "a body of " + std::to_string(largest + 1) + " bytes found, at most " + std::to_string(largest));
-  const std::string header = std::to_string(most_beside_voxels(most) + 1);
+  const std::string header = std::to_string(max_beside_voxels(most) + 1);
   expect_refused({{"Content-Length", std::to_string(largest)}, {"Inference-Header-Content-Length", header}},
                  ErrorCode::over_budget, "JSON before binary data of " + header);
 }
@@ -77,12 +77,12 @@ TEST(BodySize, BodiesAreBounded) {
 TEST(BodySize, FitsIntoItsTurnWithAllThatItBecomes) {
   constexpr std::int64_t mib = std::int64_t{1} << 20;
   for (const std::int64_t voxels : {mib / 8, mib / 2, mib, 3 * mib, 4 * mib, 128 * mib}) {
-    const std::int64_t body = voxels + most_beside_voxels(voxels);
+    const std::int64_t body = voxels + max_beside_voxels(voxels);
     const std::int64_t other_text = body - voxels / 2;
     EXPECT_LE(body + voxels + other_text, copies_while_received * voxels) << voxels;
   }
-  EXPECT_EQ(most_beside_voxels(1), 16 << 10);
-  EXPECT_EQ(most_beside_voxels(128 * mib), mib);
+  EXPECT_EQ(max_beside_voxels(1), 16 << 10);
+  EXPECT_EQ(max_beside_voxels(128 * mib), mib);
 }
 
 TEST(BodySize, WhatMayUnpackToAnythingIsRefused) {

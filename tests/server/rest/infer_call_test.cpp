@@ -214,7 +214,7 @@ TEST_F(InferCallTest, TokensAreAskedForBeforeTheBody) {
 
 TEST_F(InferCallTest, ATurnIsHeldWhileABodyIsReceived) {
   rpc::ListenOptions given = options();
-  given.most_receives = 1;
+  given.max_receives = 1;
   serve(given);
   const std::string wire = on_the_wire(binary_request(480), voxels());
   TcpClient slow(http_->port());
@@ -228,7 +228,7 @@ TEST_F(InferCallTest, ATurnIsHeldWhileABodyIsReceived) {
 
 TEST_F(InferCallTest, AClientThatStallsIsAnsweredAndItsTurnFree) {
   rpc::ListenOptions given = options();
-  given.most_receives = 1;
+  given.max_receives = 1;
   given.silent_seconds = 0.01;
   serve(given);
   const std::string wire = on_the_wire(binary_request(480), voxels());
@@ -254,10 +254,10 @@ TEST_F(InferCallTest, AClientThatGoesStopsItsJob) {
 TEST_F(InferCallTest, AClientHasHalfOfTheThreads) {
   models_.hold(FakeModelServer::Hold::queue);
   std::list<TcpClient> clients;
-  for (int i = 0; i < most_waiting_requests / 2; ++i) {
+  for (int i = 0; i < max_waiting_requests / 2; ++i) {
     clients.emplace_back(http_->port()).send(on_the_wire(binary_request(480), voxels()));
   }
-  models_.wait_for_jobs(most_waiting_requests / 2);
+  models_.wait_for_jobs(max_waiting_requests / 2);
   expect_error(infer_twice(), 429, "8 requests of the client 127.0.0.1 are in flight, at most 8");
   EXPECT_EQ(record_of(0).refusal, "client_calls");
   models_.hold(FakeModelServer::Hold::nothing);
@@ -269,10 +269,10 @@ TEST_F(InferCallTest, AsManyAsHaveThreadsAreInsideAndPagesAreAnsweredBesideThem)
   serve(one_client);
   models_.hold(FakeModelServer::Hold::queue);
   std::list<TcpClient> clients;
-  for (int i = 0; i < most_waiting_requests; ++i) {
+  for (int i = 0; i < max_waiting_requests; ++i) {
     clients.emplace_back(http_->port()).send(on_the_wire(binary_request(480), voxels()));
   }
-  models_.wait_for_jobs(most_waiting_requests);
+  models_.wait_for_jobs(max_waiting_requests);
   expect_error(infer_twice(), 503, "16 requests are in flight");
   EXPECT_EQ(record_of(0).refusal, "calls");
   EXPECT_EQ(get("/livez")->body, "ok\n");
@@ -286,7 +286,7 @@ TEST_F(InferCallTest, AsManyAsHaveThreadsAreInsideAndPagesAreAnsweredBesideThem)
 
 TEST_F(InferCallTest, AClosedServerRefusesAndAStoppedOneEndsCalls) {
   rpc::ListenOptions given = options();
-  given.most_receives = 1;
+  given.max_receives = 1;
   serve(given);
   models_.hold(FakeModelServer::Hold::patches);
   const TcpClient computing(http_->port());

@@ -11,21 +11,21 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t most_voxel_bytes = 1 << 20;
+constexpr std::int64_t max_voxel_bytes = 1 << 20;
 
 std::string message_with(const std::string& input, const std::string& more = "") {
   return R"({"inputs":[{"name":"raw",)" + input + "}]" + more + "}";
 }
 
 InferMessage make(const std::string& json, const std::string& binary = "") {
-  Result<InferMessage> message = make_infer_message({json, binary}, most_voxel_bytes);
+  Result<InferMessage> message = make_infer_message({json, binary}, max_voxel_bytes);
   EXPECT_TRUE(message) << (message ? "" : message.error().message);
   return message ? *std::move(message) : InferMessage{std::make_unique<inference::ModelInferRequest>()};
 }
 
 void expect_message_refused(const std::string& json, const std::string& binary, ErrorCode code,
                             const std::string& part) {
-  const Result<InferMessage> message = make_infer_message({json, binary}, most_voxel_bytes);
+  const Result<InferMessage> message = make_infer_message({json, binary}, max_voxel_bytes);
   ASSERT_FALSE(message) << json;
   EXPECT_EQ(message.error().code, code) << json;
   EXPECT_THAT(message.error().message, HasSubstr(part)) << json;
@@ -51,7 +51,7 @@ TEST(InferMessage, BinaryVoxelsAreMovedAsTheyAre) {
   const char* const place = voxels.data();
   Result<InferMessage> message = make_infer_message(
       {message_with(R"("datatype":"FP16","shape":[500],"parameters":{"binary_data_size":1000})"), std::move(voxels)},
-      most_voxel_bytes);
+      max_voxel_bytes);
   ASSERT_TRUE(message) << message.error().message;
   EXPECT_EQ(message->request->raw_input_contents(0).data(), place) << "without a copy";
 }

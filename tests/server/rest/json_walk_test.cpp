@@ -68,8 +68,8 @@ TEST(JsonWalk, DeepNestingIsRefused) {
     return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
   };
   Log log;
-  EXPECT_TRUE(walk_json(nested(most_json_depth), log));
-  EXPECT_THAT(refusal_of(nested(most_json_depth + 1)).message, HasSubstr("nested deeper than 32"));
+  EXPECT_TRUE(walk_json(nested(max_json_depth), log));
+  EXPECT_THAT(refusal_of(nested(max_json_depth + 1)).message, HasSubstr("nested deeper than 32"));
   EXPECT_THAT(refusal_of(std::string(1 << 20, '[')).message, HasSubstr("nested deeper than 32"));
   EXPECT_THAT(refusal_of(std::string(1 << 20, '{')).message, HasSubstr("syntax error"));
 }
@@ -77,17 +77,17 @@ TEST(JsonWalk, DeepNestingIsRefused) {
 // Bounds texts and numbers: the parser keeps the bytes of a value, twice.
 TEST(JsonWalk, AValueWithoutEndIsRefused) {
   Log log;
-  EXPECT_TRUE(walk_json("\"" + std::string(most_value_bytes - 10, 'x') + "\"", log));
+  EXPECT_TRUE(walk_json("\"" + std::string(max_value_bytes - 10, 'x') + "\"", log));
   for (const char begin : {'"', '1', ' '}) {
     const Error error =
-        refusal_of("[0," + std::string(1, begin) + std::string(most_value_bytes, begin == '"' ? 'x' : begin));
+        refusal_of("[0," + std::string(1, begin) + std::string(max_value_bytes, begin == '"' ? 'x' : begin));
     EXPECT_THAT(error.message, HasSubstr("a value of more than 65536 bytes at byte 3 ")) << begin;
   }
 }
 
 TEST(JsonWalk, ManyValuesAreNotALongOne) {
   std::string json = "[0";
-  while (json.size() < 3 * most_value_bytes) json += ", 0";
+  while (json.size() < 3 * max_value_bytes) json += ", 0";
   Log log;
   EXPECT_TRUE(walk_json(json + "]", log));
 }

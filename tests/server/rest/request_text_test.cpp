@@ -137,12 +137,12 @@ TEST(RequestText, ListsAreBounded) {
     for (int i = 1; i < count; ++i) text += "," + one;
     return text;
   };
-  EXPECT_EQ(read(R"({"inputs":[)" + list("{}", most_listed) + "]}").message.inputs_size(), most_listed);
-  expect_text_refused(R"({"inputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
-  expect_text_refused(R"({"outputs":[)" + list("{}", most_listed + 1) + "]}", "more than 64 found in one list");
-  expect_text_refused(in_input(R"("shape":[)" + list("1", most_listed + 1) + "]"), "more than 64 found in one list");
+  EXPECT_EQ(read(R"({"inputs":[)" + list("{}", max_listed) + "]}").message.inputs_size(), max_listed);
+  expect_text_refused(R"({"inputs":[)" + list("{}", max_listed + 1) + "]}", "more than 64 found in one list");
+  expect_text_refused(R"({"outputs":[)" + list("{}", max_listed + 1) + "]}", "more than 64 found in one list");
+  expect_text_refused(in_input(R"("shape":[)" + list("1", max_listed + 1) + "]"), "more than 64 found in one list");
   std::string parameters = R"("p":1)";
-  for (int i = 0; i < most_listed; ++i) parameters += ",\"" + std::to_string(i) + "\":1";
+  for (int i = 0; i < max_listed; ++i) parameters += ",\"" + std::to_string(i) + "\":1";
   expect_text_refused(R"({"parameters":{)" + parameters + "}}", "more than 64 found in one list");
 }
 

@@ -156,7 +156,7 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.patch = min(model->patch, input.n);
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.slab_planes = std::min(outlook.patch.z - model->field_of_view.z + 1, outlook.output.n.z);
-  outlook.slab_planes = std::min<std::int64_t>(outlook.slab_planes, most_slab_planes);
+  outlook.slab_planes = std::min<std::int64_t>(outlook.slab_planes, max_slab_planes);
   if (bytes_per_slab_plane > 0) {
     const std::int64_t room = (budget_->limit - leased()) / bytes_per_slab_plane;
     outlook.slab_planes = std::clamp<std::int64_t>(room, 1, outlook.slab_planes);

@@ -67,7 +67,7 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
   std::atomic<std::int64_t> slabs = 1;   // of others, at a time
-  std::atomic<std::int64_t> most_slab_planes = saturated;
+  std::atomic<std::int64_t> max_slab_planes = saturated;
   std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
   std::atomic<std::int64_t> list_bytes = 0;            // of the lists of patches
   Hook<const std::stop_token&> cut_begins;

@@ -42,7 +42,7 @@ class Loopback : public testing::Test {
   [[nodiscard]] static ListenOptions options() {
     ListenOptions options;
     options.port = 0;
-    options.most_message_bytes = 4 << 20;
+    options.max_message_bytes = 4 << 20;
     return options;
   }
 

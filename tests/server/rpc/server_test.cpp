@@ -69,7 +69,7 @@ TEST_F(ServerTest, HealthFollowsReadiness) {
 TEST_F(ServerTest, AClientMaySendAsMuchUnreadAsOneOfManyWindowsHolds) {
   const auto window = [this](std::int64_t buffered) {
     ListenOptions given = options();
-    given.most_buffered_bytes = buffered;
+    given.max_buffered_bytes = buffered;
     start(given);
     const TcpClient client(server_->port());
     client.send(http2_begin());

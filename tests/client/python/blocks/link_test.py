@@ -16,12 +16,12 @@ def ends(link):
     return found
 
 
-def naive(rate, most_each, transfers):
+def naive(rate, max_each, transfers):
     """Returns when each of the transfers (begin, bytes) ends: between two changes each gets its part."""
     left, now, found = [size for _, size in transfers], 0.0, {}
     while len(found) < len(transfers):
         active = [at for at, (begin, _) in enumerate(transfers) if begin <= now and at not in found]
-        each = min(most_each, rate / max(1, len(active)))
+        each = min(max_each, rate / max(1, len(active)))
         waits = [begin - now for begin, _ in transfers if begin > now] + [left[at] / each for at in active]
         step = min(waits)
         for at in active:
@@ -65,16 +65,16 @@ class LinkTest(unittest.TestCase):
     def test_random_transfers(self):
         drawn = random.Random(3)
         for _ in range(50):
-            rate, most_each = drawn.uniform(1, 10), drawn.choice([math.inf, drawn.uniform(0.5, 5)])
+            rate, max_each = drawn.uniform(1, 10), drawn.choice([math.inf, drawn.uniform(0.5, 5)])
             transfers = sorted((drawn.uniform(0, 20), drawn.uniform(1, 50)) for _ in range(12))
-            link, found = Link(rate, most_each), {}
+            link, found = Link(rate, max_each), {}
             for number, (begin, size) in enumerate(transfers):
                 while link.next_end() < begin:
                     when = link.next_end()
                     found[link.end_next(when)] = when
                 link.begin(begin, number, size)
             found.update((number, when) for when, number in ends(link))
-            expected = naive(rate, most_each, transfers)
+            expected = naive(rate, max_each, transfers)
             for number, when in expected.items():
                 self.assertAlmostEqual(found[number], when, places=6)
 

@@ -31,10 +31,10 @@ std::int64_t input_row(const PooledPlane& plane, std::int64_t y) {
 // Returns a plane, sometimes with more positions than are processed at once.
 PooledPlane random_plane(test::Random& random, std::int64_t width) {
   PooledPlane plane;
-  plane.window = random.vec3(1, most_pooled);
+  plane.window = random.vec3(1, max_pooled);
   plane.rows = random.integer(1, 9);
   plane.positions = random.chance(0.3) ? random.integer(60, 140) : random.integer(1, 12);
-  plane.stride_x = random.integer(1, random.chance(0.1) ? most_pooled_stride : 3);
+  plane.stride_x = random.integer(1, random.chance(0.1) ? max_pooled_stride : 3);
   plane.kept_x = random.integer(1, plane.stride_x);
   plane.stride_y = random.integer(1, 5);
   plane.kept_y = random.integer(1, plane.stride_y);

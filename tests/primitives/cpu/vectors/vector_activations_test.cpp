@@ -16,7 +16,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr double least_normal = 0x1p-126;
+constexpr double min_normal = 0x1p-126;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
@@ -58,8 +58,8 @@ class VectorActivations : public testing::Test {
       const double wanted = exact(static_cast<double>(arguments[i]));
       if (std::isnan(arguments[i])) {
         ASSERT_TRUE(std::isnan(results[i]));
-      } else if (may_vanish && std::abs(wanted) < least_normal) {
-        ASSERT_LE(std::abs(results[i]), 1.001 * least_normal) << arguments[i];
+      } else if (may_vanish && std::abs(wanted) < min_normal) {
+        ASSERT_LE(std::abs(results[i]), 1.001 * min_normal) << arguments[i];
       } else {
         worst = std::max(worst, units_off(results[i], wanted));
         ASSERT_LE(units_off(results[i], wanted), units) << arguments[i] << ": " << results[i];
@@ -122,7 +122,7 @@ TYPED_TEST(VectorActivations, ProductsAreAsExactAsTheyAreSaidToBe) {
       const double x = arguments[i];
       const double exact = gated.exact(x);
       const double bound = std::min(6 * 0x1p-24 * std::abs(x), gated.units(x) * 0x1p-23 * std::abs(exact));
-      ASSERT_LE(std::abs(results[i] - exact), bound + 1.001 * std::abs(x) * least_normal + 0x1p-149)
+      ASSERT_LE(std::abs(results[i] - exact), bound + 1.001 * std::abs(x) * min_normal + 0x1p-149)
           << to_string(gated.kind) << " of " << x << ": " << results[i];
     }
   }

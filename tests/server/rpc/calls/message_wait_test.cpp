@@ -44,16 +44,16 @@ TEST_F(MessageWaitTest, CallsWithoutAMessageEndSoon) {
 // allowed.
 class HeardTest : public OpenInferenceTest, public testing::WithParamInterface<bool> {
  protected:
-  static constexpr std::chrono::seconds most_silence{20};
+  static constexpr std::chrono::seconds max_silence{20};
 
   void SetUp() override {
     ListenOptions given = options();
-    given.silent_seconds = most_silence.count();
+    given.silent_seconds = max_silence.count();
     given.stall_seconds = 1e6;
     given.clock = clock_.now();
     given.received = [this](const std::string& peer, const std::optional<Received>&) -> std::optional<Received> {
       EXPECT_EQ(peer, "ipv4:" + client_->name());
-      clock_.advance(most_silence * 9 / 10);
+      clock_.advance(max_silence * 9 / 10);
       if (is_silent_) return Received{bytes_, true};
       ++asked_;
       return GetParam() ? Received{++bytes_, true} : Received{bytes_, false};

@@ -62,7 +62,7 @@ TEST_F(RawServiceTest, SmallMethodsTakeSmallMessages) {
   std::string unknown;
   for (int i = 0; i < 100; ++i) unknown += "\x7a" + std::string(1, '\0');
   EXPECT_TRUE(send_live(unknown).ok()) << "a newer client's";
-  while (unknown.size() < most_small_message_bytes / 10) unknown += unknown;
+  while (unknown.size() < max_small_message_bytes / 10) unknown += unknown;
   const grpc::Status status = send_live(unknown);
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("would take more than 1.00 MiB of memory"));

@@ -18,7 +18,7 @@ class ReflectionBoundsTest : public OpenInferenceTest {
   bool has_place() { return server_->front_door().reflection_gate.enter("127.0.0.1").has_value(); }
   int share() {
     const FrontDoorLimits& limits = server_->front_door().limits;
-    return limits.share_of(limits.most_reflections);
+    return limits.share_of(limits.max_reflections);
   }
 };
 

@@ -40,7 +40,7 @@ TEST_F(SmallCallTest, AClientThatTakesNoAnswersKeepsItsShareAlone) {
   patient.silent_seconds = 3600;
   start(patient);
   const FrontDoorLimits& limits = server_->front_door().limits;
-  const int share = limits.share_of(limits.most_small_calls);
+  const int share = limits.share_of(limits.max_small_calls);
   const TcpClient attacker(server_->port());
   attacker.send(http2_begin(http2_no_window()) + calls_with_empty_messages(200, metadata));
   // Asks for places only then: those that it takes to count them would be missing to calls that come.

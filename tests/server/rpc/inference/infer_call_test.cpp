@@ -20,8 +20,8 @@ constexpr std::int64_t plenty = std::int64_t{1} << 30;
 
 class InferCall : public testing::Test {
  protected:
-  Result<void> infer(const ModelInferRequest& request, std::int64_t most_response_bytes = plenty) {
-    Result<AdmittedInfer> admitted = admit_infer(request, server_, {most_response_bytes, regions_, true});
+  Result<void> infer(const ModelInferRequest& request, std::int64_t max_response_bytes = plenty) {
+    Result<AdmittedInfer> admitted = admit_infer(request, server_, {max_response_bytes, regions_, true});
     if (!admitted) return admitted.error();
     leased_ = server_.leased();
     const InferEvents events = {[this](bool in_turn) { started_ = in_turn; },
@@ -307,7 +307,7 @@ TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
     if (others) return;
     others.emplace(Error{});
     others = leave(slab);
-    server_.most_slab_planes = 2;
+    server_.max_slab_planes = 2;
   };
   const Result<void> done = infer(request_);
   ASSERT_TRUE(done) << done.error().message;
@@ -332,7 +332,7 @@ TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
 
 // A volume of two rows has two slabs open in a batch.
 TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
-  server_.most_slab_planes = 2;
+  server_.max_slab_planes = 2;
   for (const std::int64_t slabs : {1, 3, 4}) {
     const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
     const Result<TransportLease> others = leave(slabs * slab);

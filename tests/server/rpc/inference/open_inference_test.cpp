@@ -140,7 +140,7 @@ TEST_F(OpenInferenceTest, ARequestOverTheLimitIsRefusedByTheLibrary) {
 
 TEST_F(OpenInferenceTest, TheLimitOfARequestHoldsToTheByte) {
   ListenOptions small_messages = options();
-  small_messages.most_message_bytes = 480;
+  small_messages.max_message_bytes = 480;
   connect(small_messages);
   EXPECT_TRUE(infer(twice_request()).ok()) << "of 480 bytes";
   const grpc::Status status = infer(twice_request({6, 5, 5}));

@@ -133,7 +133,7 @@ TEST_F(OpenInferenceWaitingTest, TheTimeoutDoesNotCountOnceComputing) {
 TEST_F(OpenInferenceWaitingTest, ProbesAnswerWhileVolumesWait) {
   constexpr int most = 64;
   ListenOptions one_client = options();
-  one_client.most_calls = most;
+  one_client.max_calls = most;
   one_client.client_share = 1;
   connect(one_client);
   models_.hold(Hold::patches);
@@ -152,7 +152,7 @@ TEST_F(OpenInferenceWaitingTest, ProbesAnswerWhileVolumesWait) {
 
 TEST_F(OpenInferenceWaitingTest, AClientHasItsShareAndLeavesTheOthersTheirs) {
   ListenOptions few = options();
-  few.most_calls = 4;
+  few.max_calls = 4;
   connect(few);
   models_.hold(Hold::patches);
   std::vector<std::unique_ptr<HeldCall>> calls;
@@ -171,7 +171,7 @@ class OneReceiveTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
     ListenOptions one = options();
-    one.most_receives = 1;
+    one.max_receives = 1;
     connect(one);
   }
 };
@@ -197,7 +197,7 @@ class SilentCallerTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
     ListenOptions timed = options();
-    timed.most_receives = 1;
+    timed.max_receives = 1;
     timed.clock = clock_.now();
     timed.received = [this](const std::string&, const std::optional<Received>&) -> std::optional<Received> {
       is_waited_for_ = true;
@@ -246,7 +246,7 @@ class LeavingCallerTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
     ListenOptions small_windows = options();
-    small_windows.most_buffered_bytes = 64 << 20;
+    small_windows.max_buffered_bytes = 64 << 20;
     small_windows.received = [this](const std::string&, const std::optional<Received>& of_system) {
       ++asked_;
       return of_system;
@@ -306,7 +306,7 @@ TEST_F(LeavingCallerTest, IsNotTakenForTheMessagesBeforeItsOwn) {
 // What came before its message is more than a message may have, and less than a window.
 TEST_F(LeavingCallerTest, IsNotTakenForALargeMessageWhereMessagesAreSmall) {
   ListenOptions small_messages = options();
-  small_messages.most_message_bytes = 1000;
+  small_messages.max_message_bytes = 1000;
   small_messages.received = [this](const std::string&, const std::optional<Received>& of_system) {
     ++asked_;
     return of_system;

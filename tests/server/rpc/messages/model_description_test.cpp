@@ -127,7 +127,7 @@ TEST(ModelDescription, AModelThatNormalisesSaysHowItsWindowsLie) {
   ModelInfo model = twice_model();
   model.window = {32, 64, 96};
   model.field_of_view = {1, 3, 1};
-  model.least_input = {4, 6, 4};
+  model.min_input = {4, 6, 4};
   model.period = Vec3::cube(4);
   model.is_dense = false;
   const auto metadata = describe_metadata(model, {}, {});

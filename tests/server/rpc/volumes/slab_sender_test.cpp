@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 
 class SlabSenderTest : public testing::Test {
  protected:
-  SlabSender sender(const VolumeShape& output, std::int64_t most_unsent_bytes = 1 << 30, std::int64_t first_plane = 0) {
+  SlabSender sender(const VolumeShape& output, std::int64_t max_unsent_bytes = 1 << 30, std::int64_t first_plane = 0) {
     first_offset_ = first_plane * plane_bytes(output);
     const auto send = [this](const v1::VolumeResponse& response) { return receive(response); };
-    return SlabSender(output, first_plane, blocks_, most_unsent_bytes, send, [this] { return now_; });
+    return SlabSender(output, first_plane, blocks_, max_unsent_bytes, send, [this] { return now_; });
   }
   bool receive(const v1::VolumeResponse& response) {
     client_reads_.wait(false);
@@ -30,7 +30,7 @@ class SlabSenderTest : public testing::Test {
       return true;
     }
     EXPECT_EQ(response.chunk().offset(), first_offset_ + static_cast<std::int64_t>(received_.size()));
-    EXPECT_LE(static_cast<std::int64_t>(response.chunk().data().size()), most_chunk_bytes);
+    EXPECT_LE(static_cast<std::int64_t>(response.chunk().data().size()), max_chunk_bytes);
     received_ += response.chunk().data();
     ++chunks_;
     return true;

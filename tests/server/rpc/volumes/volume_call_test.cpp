@@ -70,8 +70,8 @@ class FlowingVolumeTest : public VolumeCallTest {
  protected:
   void SetUp() override {
     ListenOptions narrow = options();
-    narrow.most_input_bytes = 1;
-    narrow.most_unsent_bytes = 1;
+    narrow.max_input_bytes = 1;
+    narrow.max_unsent_bytes = 1;
     start(narrow);
     stub_ = v1::Volumes::NewStub(channel_);
   }
@@ -92,7 +92,7 @@ TEST_F(FlowingVolumeTest, OutputComesWhileInputIsMissing) {
   EXPECT_LT(models_.leased(), 20 * plane_) << "of 400 planes few are held";
   const CallFlow under_way = flow();
   EXPECT_EQ(under_way.bytes_in, 20 * plane_);
-  EXPECT_GE(under_way.bytes_out + most_chunk_bytes, std::ssize(client.received));
+  EXPECT_GE(under_way.bytes_out + max_chunk_bytes, std::ssize(client.received));
   EXPECT_GE(under_way.patches, 5) << "of 2 planes each";
   EXPECT_EQ(under_way.voxels, under_way.patches * 2 * 62 * 62);
   EXPECT_EQ(under_way.model, "twice");
@@ -329,7 +329,7 @@ TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) 
   v1::VolumeResponse response;
   EXPECT_TRUE(other.stream->Read(&response));
   EXPECT_TRUE(response.has_accepted());
-  models_.most_slab_planes = 2;
+  models_.max_slab_planes = 2;
   taken.count_down();
   ASSERT_TRUE(client.stream->Read(&response)) << client.stream->Finish().error_message();
   EXPECT_TRUE(response.has_accepted());

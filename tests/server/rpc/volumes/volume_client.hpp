@@ -40,8 +40,8 @@ struct VolumeClient {
   explicit VolumeClient(v1::Volumes::Stub& stub) : stream(stub.Infer(&context)) {}
 
   void send(const std::string& bytes) {
-    for (std::size_t at = 0; at < bytes.size(); at += most_chunk_bytes) {
-      if (!stream->Write(chunk(static_cast<std::int64_t>(at), bytes.substr(at, most_chunk_bytes)))) return;
+    for (std::size_t at = 0; at < bytes.size(); at += max_chunk_bytes) {
+      if (!stream->Write(chunk(static_cast<std::int64_t>(at), bytes.substr(at, max_chunk_bytes)))) return;
     }
     stream->WritesDone();
   }

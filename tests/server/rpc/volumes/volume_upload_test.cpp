@@ -70,19 +70,19 @@ TEST_F(VolumeUploadTest, TooMuchIsRefused) {
 
 TEST_F(VolumeUploadTest, ChunksHaveALimit) {
   expect_refused(chunk(0, ""), "chunk of 0 bytes at offset 0 found, expected 1 to 1048576");
-  expect_refused(chunk(0, std::string(most_chunk_bytes + 1, 'x')),
+  expect_refused(chunk(0, std::string(max_chunk_bytes + 1, 'x')),
                  "chunk of 1048577 bytes at offset 0 found, expected 1 to 1048576");
 }
 
 TEST(VolumeUpload, AChunkOfExactlyTheLimitIsTaken) {
   std::size_t taken = 0;
-  VolumeUpload upload(0, most_chunk_bytes, [&taken](std::span<const std::byte> bytes) {
+  VolumeUpload upload(0, max_chunk_bytes, [&taken](std::span<const std::byte> bytes) {
     taken += bytes.size();
     return Result<void>();
   });
-  const Result<void> added = upload.add(chunk(0, std::string(most_chunk_bytes, 'x')));
+  const Result<void> added = upload.add(chunk(0, std::string(max_chunk_bytes, 'x')));
   ASSERT_TRUE(added) << added.error().message;
-  EXPECT_EQ(taken, static_cast<std::size_t>(most_chunk_bytes));
+  EXPECT_EQ(taken, static_cast<std::size_t>(max_chunk_bytes));
   EXPECT_TRUE(upload.finish());
 }
 
