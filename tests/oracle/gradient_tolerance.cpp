@@ -1,0 +1,87 @@
+#include "tests/oracle/gradient_tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace znni::oracle {
+namespace {
+
+constexpr double eps = 0x1p-24;
+
+double largest(const Values& values) {
+  double most = 0.0;
+  for (const double value : values) most = std::max(most, std::abs(value));
+  return most;
+}
+
+// Returns the largest norm of a channel, over all inputs of the batch.
+double largest_norm(const Values& values, const Shape5& shape) {
+  const auto f = static_cast<std::size_t>(shape.f);
+  const auto count = static_cast<std::size_t>(voxels(shape.n));
+  std::vector<double> squares(f, 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) squares[i / count % f] += values[i] * values[i];
+  return std::sqrt(*std::max_element(squares.begin(), squares.end()));
+}
+
+// Returns the largest sum of absolute kernel values over the input channels.
+double transposed_norm(const ConvProblem& conv, std::span<const float> kernels) {
+  const std::int64_t taps = voxels(conv.k);
+  const std::int64_t f = conv.in.f / conv.groups;
+  std::vector<double> sums(static_cast<std::size_t>(conv.in.f), 0.0);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(kernels.size()); ++i) {
+    const std::int64_t j = i / taps / f;
+    const std::int64_t image = j / (conv.f_out / conv.groups) * f + i / taps % f;
+    sums[static_cast<std::size_t>(image)] += std::abs(kernels[static_cast<std::size_t>(i)]);
+  }
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+GradientTolerance bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights,
+                        const Values& output) {
+  const auto terms = static_cast<double>(conv.f_out / conv.groups * voxels(conv.k));
+  const double spread = 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
+  const Shape5 out = output_shape(conv);
+  const double norm = largest_norm(output, out);
+  const double sums = eps * (4.0 + spread) * norm;
+  return {eps * (4.0 + std::sqrt(terms) / 4.0 + spread) * largest(output) * transposed_norm(conv, weights.kernels),
+          sums * largest_norm(inputs[0], conv.in), sums * std::sqrt(static_cast<double>(out.S * voxels(out.n)))};
+}
+
+// Of a max pooling a voxel sums as many gradients as windows hold it; of an average they weigh 1 together.
+GradientTolerance bound(const PoolProblem& pool, std::span<const Values>, const LayerWeights&, const Values& output) {
+  const auto windows = static_cast<double>(voxels(pool.window));
+  const double sums = pool.kind == PoolKind::max ? windows : 1.0;
+  return {eps * (2.0 + windows) * sums * largest(output), 0.0, 0.0};
+}
+
+// A slope is at most 1.5, or alpha; it and the saved value are rounded.
+GradientTolerance bound(const ActivationProblem& problem, std::span<const Values>, const LayerWeights&,
+                        const Values& output) {
+  if (problem.activation.kind == ActivationKind::none) return {};
+  return {4.0 * eps * std::max(1.5, std::abs(static_cast<double>(problem.activation.alpha))) * largest(output), 0.0,
+          0.0};
+}
+
+// Of a softmax f products are summed, of its logarithm f gradients, whose sum may be f times the largest.
+GradientTolerance bound(const AcrossChannelsProblem& problem, std::span<const Values> inputs, const LayerWeights&,
+                        const Values& output) {
+  const auto f = static_cast<double>(problem.in.f);
+  const bool is_log = problem.kind == AcrossKind::log_softmax;
+  const double power = is_log ? f * (4.0 + f + 2.0 * largest(inputs[0])) : 0.0;
+  return {eps * (8.0 + 2.0 * f + power) * largest(output), 0.0, 0.0};
+}
+
+// What is moved is not rounded.
+template <class Problem>
+GradientTolerance bound(const Problem&, std::span<const Values>, const LayerWeights&, const Values&) {
+  return {};
+}
+
+}  // namespace
+
+GradientTolerance gradient_tolerance(const LayerProblem& problem, std::span<const Values> inputs,
+                                     const LayerWeights& weights, const Values& output) {
+  return std::visit([&](const auto& one) { return bound(one, inputs, weights, output); }, problem);
+}
+
+}  // namespace znni::oracle
