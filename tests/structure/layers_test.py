@@ -15,7 +15,7 @@ ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
 # Those of the CPU's back end, likewise.
-CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv")
+CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv", "grad")
 # Those of gRPC, likewise.
 RPC = (*STORE, "server/jobs/", "proto/")
 RPC_ROOMS = ("base", "connections", "messages", "calls", "inference", "volumes")

@@ -1,0 +1,104 @@
+#include "primitives/core/gradient.hpp"
+
+#include "primitives/core/refusals.hpp"
+
+namespace znni {
+namespace {
+
+bool has_gradient(const LayerProblem& layer) {
+  if (const auto* across = std::get_if<AcrossChannelsProblem>(&layer)) {
+    return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
+  }
+  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PoolProblem>(layer) ||
+         std::holds_alternative<ActivationProblem>(layer) || std::holds_alternative<AddProblem>(layer) ||
+         std::holds_alternative<ConcatProblem>(layer) || std::holds_alternative<CropProblem>(layer);
+}
+
+// Returns the activation that a layer of another kind applies to its sum.
+Activation fused_activation(const LayerProblem& layer) {
+  if (const auto* conv = std::get_if<ConvProblem>(&layer)) return conv->activation;
+  if (const auto* sum = std::get_if<AddProblem>(&layer)) return sum->activation;
+  return {};
+}
+
+// Returns the value from which an activation's slope follows.
+SavedValue saved_value(Activation activation) {
+  switch (activation.kind) {
+    case ActivationKind::none: return SavedValue::none;
+    case ActivationKind::relu:
+    case ActivationKind::sigmoid:
+    case ActivationKind::tanh:
+    case ActivationKind::capped_relu:
+    case ActivationKind::softplus: return SavedValue::output;
+    case ActivationKind::leaky_relu:
+    case ActivationKind::elu: return activation.alpha < 0.0F ? SavedValue::input : SavedValue::output;
+    case ActivationKind::silu:
+    case ActivationKind::hard_swish:
+    case ActivationKind::mish:
+    case ActivationKind::gelu:
+    case ActivationKind::gelu_tanh: return SavedValue::input;
+  }
+  return SavedValue::input;
+}
+
+}  // namespace
+
+SavedValue saved_value(const GradientProblem& problem) {
+  if (problem.of == GradientOf::weights) return SavedValue::input;
+  if (const auto* pool = std::get_if<PoolProblem>(&problem.layer)) {
+    return pool->kind == PoolKind::max ? SavedValue::input : SavedValue::none;
+  }
+  if (const auto* own = std::get_if<ActivationProblem>(&problem.layer)) return saved_value(own->activation);
+  return std::holds_alternative<AcrossChannelsProblem>(problem.layer) ? SavedValue::output : SavedValue::none;
+}
+
+Shape5 gradient_shape(const GradientProblem& problem) {
+  if (problem.of == GradientOf::input) return input_shape(problem.layer, problem.input);
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  return {conv.f_out, conv.in.f / conv.groups, conv.k};
+}
+
+Shape5 saved_shape(const GradientProblem& problem) {
+  return saved_value(problem) == SavedValue::input ? input_shape(problem.layer, 0) : output_shape(problem.layer);
+}
+
+Result<void> check(const GradientProblem& problem) {
+  if (Result<void> sound = check(problem.layer); !sound) return sound;
+  if (!has_gradient(problem.layer)) return refused("no gradient is known of: " + to_string(problem.layer));
+  if (fused_activation(problem.layer).kind != ActivationKind::none) {
+    return refused("the gradient of an activation is a problem of its own; take it off: " + to_string(problem.layer));
+  }
+  if (problem.input < 0 || problem.input >= input_count(problem.layer)) {
+    return unfit("input " + std::to_string(problem.input) + " of " + std::to_string(input_count(problem.layer)) +
+                 " was named: " + to_string(problem.layer));
+  }
+  const bool has_weights = std::holds_alternative<ConvProblem>(problem.layer) && problem.input == 0;
+  if (problem.of == GradientOf::weights && !has_weights) {
+    return unfit("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
+  }
+  return {};
+}
+
+std::string to_string(const GradientProblem& problem) {
+  const std::string of = problem.of == GradientOf::weights ? "the weights" : input_name(problem.input);
+  return "gradient of " + of + ": " + to_string(problem.layer);
+}
+
+MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format out) {
+  MemoryPlan plan;
+  const auto declare = [&](std::string_view name, std::int64_t bytes) {
+    plan.push_back({std::string(name), MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+  };
+  declare(output_gradient_name, tensor_bytes(output_shape(problem.layer), in));
+  if (saved_value(problem) != SavedValue::none) declare(saved_value_name, tensor_bytes(saved_shape(problem), in));
+  const Shape5 shape = gradient_shape(problem);
+  const std::int64_t bias = problem.of == GradientOf::weights ? tensor_bytes({1, shape.S, Vec3::cube(1)}, {}) : 0;
+  declare(gradient_name, add(tensor_bytes(shape, out), bias));
+  return plan;
+}
+
+Error refusal(std::string_view primitive, std::string_view computes, const GradientProblem& problem) {
+  return refused(std::string(primitive) + " computes " + std::string(computes) + ", not: " + to_string(problem));
+}
+
+}  // namespace znni

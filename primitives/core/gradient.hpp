@@ -1,0 +1,96 @@
+// Gradients of layers, for training: what a network's loss would change by, per element of a layer's input, kernels or
+// bias, given the same per element of its output. They are problems and primitives of their own. No plan, search or
+// server looks at them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+enum class GradientOf { input, weights };
+
+// The gradient of one input of a layer, or of its kernels and bias. A gradient is a tensor: that of an input has the
+// input's shape; that of kernels has S = f_out, f = f / groups and n = k, in the order of LayerWeights::kernels. A
+// convolution or an addition has no activation here, because the gradient of an activation is a problem of its own.
+struct GradientProblem {
+  LayerProblem layer;
+  GradientOf of = GradientOf::input;
+  int input = 0;  // number of the input; 0 for weights
+
+  auto operator<=>(const GradientProblem&) const = default;
+};
+
+// The tensor of the forward run that a gradient reads beside the gradient of the output.
+enum class SavedValue { none, input, output };
+
+// Returns which value the gradient reads. It is the layer's output where that suffices, since the next layer reads it
+// too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is the
+// input for the weights of a convolution, for a max pooling and for other activations. Requires check(problem).
+[[nodiscard]] SavedValue saved_value(const GradientProblem& problem);
+
+// Returns the shape of the gradient. Requires check(problem).
+[[nodiscard]] Shape5 gradient_shape(const GradientProblem& problem);
+// Returns the shape of the saved value; that of the output if there is none.
+[[nodiscard]] Shape5 saved_shape(const GradientProblem& problem);
+
+// Fails if the layer is impossible, has no gradient here, or has an activation besides; or if it has no such input or
+// no weights. Convolutions, poolings, activations, additions, concatenations, crops and (log-)softmax have gradients.
+[[nodiscard]] Result<void> check(const GradientProblem& problem);
+
+// Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...".
+[[nodiscard]] std::string to_string(const GradientProblem& problem);
+
+// The tensors of one run. Views have the formats of the estimate: `in` for the first two, `out` for the gradient.
+struct GradientViews {
+  TensorView output;      // gradient of the layer's output; padding channels of a blocked one are zeros
+  TensorView saved;       // saved_value(); not used if there is none
+  TensorView gradient;    // written; every element
+  std::span<float> bias;  // written for the weights of a convolution: [f_out]; else empty
+};
+
+// Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs.
+inline constexpr std::string_view output_gradient_name = "input 0";
+inline constexpr std::string_view saved_value_name = "input 1";
+inline constexpr std::string_view gradient_name = output_name;
+
+// Declares the tensors of a run by the names above, alive in the only stage. The gradients of kernels and bias are one
+// buffer, the bias behind the kernels.
+[[nodiscard]] MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format out);
+
+// A gradient that is ready to run. Not thread safe: one run() at a time.
+class PreparedGradient {
+ public:
+  virtual ~PreparedGradient() = default;
+
+  // Computes the gradient. The kernels are those that the caller's memory holds now: they change in every step of a
+  // training. The rules of PreparedLayer::run() hold. The same tensors give bit-equal gradients with any number of
+  // workers.
+  virtual Result<void> run(const GradientViews& views, Arena& arena) = 0;
+};
+
+// A row of a back end's table of gradients. To add one: one source file, one line in the list GRADIENTS of the folder's
+// CMakeLists.txt, one test.
+struct GradientPrimitive {
+  std::string_view name;  // "cpu.grad.direct"
+  int version = 1;        // must be raised when its speed, memory or rounding changes
+  DeviceKind device = DeviceKind::cpu;
+
+  // Returns all legal ways to compute the gradient, or one refusal with the reason. `problem` has passed check(). The
+  // estimates have the formats of GradientViews and declare its tensors and the scratch.
+  Result<std::vector<Estimate>> (*describe)(const GradientProblem& problem, const DeviceSpec& spec);
+
+  // Builds `chosen`, which describe() returned for the same problem and device. `weights` belong to the caller and must
+  // outlive the result.
+  Result<std::unique_ptr<PreparedGradient>> (*prepare)(const GradientProblem& problem, const Estimate& chosen,
+                                                       const LayerWeights& weights, Arena& persistent, Device& device);
+};
+
+// Returns an error like "cpu.grad.pool computes gradients of poolings, not: gradient of input 0: conv 1x80x...".
+[[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const GradientProblem& problem);
+
+}  // namespace znni

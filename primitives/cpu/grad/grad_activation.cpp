@@ -1,0 +1,112 @@
+// cpu.grad.activation: the gradient of the output times the activation's slope, element by element. The slope follows
+// from the saved value, which is the activation's output where that suffices (saved_value()).
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/runs.hpp"
+#include "primitives/cpu/grad/gradients.hpp"
+
+namespace znni::cpu {
+namespace {
+
+// Cycles of scalar code for a slope with exponentials.
+constexpr double lengthy_cycles = 60.0;
+
+// Returns the slope of an activation that needs exponentials, by its input; of softplus by its output.
+double lengthy_slope(ActivationKind kind, double value) {
+  const double sigmoid = 1.0 / (1.0 + std::exp(-value));
+  switch (kind) {
+    case ActivationKind::softplus: return -std::expm1(-value);
+    case ActivationKind::silu: return sigmoid * (1.0 + value * (1.0 - sigmoid));
+    case ActivationKind::mish: {
+      const double factor = std::tanh(value > 0.0 ? value + std::log1p(std::exp(-value)) : std::log1p(std::exp(value)));
+      return factor + value * (1.0 - factor * factor) * sigmoid;
+    }
+    case ActivationKind::gelu: {
+      const double density = std::exp(-0.5 * value * value) / std::sqrt(2.0 * std::numbers::pi);
+      return 0.5 * std::erfc(-value * std::sqrt(0.5)) + value * density;
+    }
+    case ActivationKind::gelu_tanh: {
+      const double scale = std::sqrt(2.0 / std::numbers::pi);
+      const double factor = std::tanh(scale * (value + 0.044715 * value * value * value));
+      const double inner = scale * (1.0 + 3.0 * 0.044715 * value * value);
+      return 0.5 * (1.0 + factor) + 0.5 * value * (1.0 - factor * factor) * inner;
+    }
+    default: return 1.0;
+  }
+}
+
+// Computes to[i] = output[i] * slope(saved[i]).
+template <class Slope>
+void scale(std::span<const float> output, std::span<const float> saved, std::span<float> to, const Slope& slope) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = output[i] * slope(saved[i]);
+}
+
+void scale_by_slope(Activation activation, std::span<const float> output, std::span<const float> saved,
+                    std::span<float> to) {
+  const float alpha = activation.alpha;
+  switch (activation.kind) {
+    case ActivationKind::none: std::copy(output.begin(), output.end(), to.begin()); return;
+    case ActivationKind::relu: return scale(output, saved, to, [](float y) { return y > 0.0F ? 1.0F : 0.0F; });
+    case ActivationKind::leaky_relu: return scale(output, saved, to, [=](float y) { return y > 0.0F ? 1.0F : alpha; });
+    case ActivationKind::elu:
+      if (alpha < 0.0F) {
+        return scale(output, saved, to, [=](float x) { return x > 0.0F ? 1.0F : alpha * std::exp(x); });
+      }
+      return scale(output, saved, to, [=](float y) { return y > 0.0F ? 1.0F : y + alpha; });
+    case ActivationKind::sigmoid: return scale(output, saved, to, [](float y) { return y * (1.0F - y); });
+    case ActivationKind::tanh: return scale(output, saved, to, [](float y) { return 1.0F - y * y; });
+    case ActivationKind::capped_relu:
+      return scale(output, saved, to, [=](float y) { return y > 0.0F && y < alpha ? 1.0F : 0.0F; });
+    case ActivationKind::hard_swish:
+      return scale(output, saved, to, [](float x) { return x <= -3.0F ? 0.0F : x >= 3.0F ? 1.0F : x / 3.0F + 0.5F; });
+    default:
+      return scale(output, saved, to,
+                   [&](float value) { return static_cast<float>(lengthy_slope(activation.kind, value)); });
+  }
+}
+
+bool needs_exponentials(ActivationKind kind) {
+  return kind == ActivationKind::softplus || (kind >= ActivationKind::silu && kind != ActivationKind::hard_swish);
+}
+
+Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+  const auto* own = std::get_if<ActivationProblem>(&problem.layer);
+  if (own == nullptr) return refusal("cpu.grad.activation", "gradients of activations", problem);
+  const bool lengthy = needs_exponentials(own->activation.kind);
+  const double flops = lengthy ? scalar_flops(lengthy_cycles, spec) : vector_flops(3.0, spec);
+  return streaming_gradients(problem, spec, float_formats(spec), flops);
+}
+
+class ActivationGradient final : public PreparedGradient {
+ public:
+  ActivationGradient(Activation activation, Executor& executor) : activation_(activation), executor_(executor) {}
+
+  Result<void> run(const GradientViews& views, Arena&) override {
+    const TensorView& saved = activation_.kind == ActivationKind::none ? views.output : views.saved;
+    const TensorView read[] = {views.output, saved};
+    for_each_run(executor_, views.gradient, read, blocks_of(views.gradient), [&](const Run& run, int) {
+      scale_by_slope(activation_, run_of(views.output, run), run_of(saved, run), run_of(views.gradient, run));
+    });
+    return {};
+  }
+
+ private:
+  Activation activation_;
+  Executor& executor_;
+};
+
+Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&, const LayerWeights&,
+                                                  Arena&, Device& device) {
+  const Activation activation = std::get<ActivationProblem>(problem.layer).activation;
+  return std::unique_ptr<PreparedGradient>(std::make_unique<ActivationGradient>(activation, device.executor()));
+}
+
+}  // namespace
+
+extern constinit const GradientPrimitive grad_activation{"cpu.grad.activation", 1, DeviceKind::cpu, &describe,
+                                                         &prepare};
+
+}  // namespace znni::cpu

@@ -1,0 +1,162 @@
+// cpu.grad.pointwise: gradients of convolutions whose kernels are one voxel, planar, without scratch: matrix products
+// with a voxel per column. Registers hold 4 channels by 4 for the kernels' gradient, and 4 channels by 16 voxels for
+// the input's. Blocks and rows have one owner each, so sums run in a fixed order.
+#include <algorithm>
+#include <array>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/runs.hpp"
+#include "primitives/cpu/grad/gradients.hpp"
+#include "primitives/cpu/grad/row_products.hpp"
+
+namespace znni::cpu {
+namespace {
+
+constexpr std::string_view name = "cpu.grad.pointwise";
+constexpr std::int64_t block = 4;  // channels
+constexpr std::int64_t wide = 2 * Eight::lanes;
+// Share of the device's rate; channels are read again for every block.
+constexpr double efficiency = 0.35;
+
+Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem.layer);
+  if (conv == nullptr || problem.input != 0 || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
+    return refusal(name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
+  }
+  Estimate estimate;
+  estimate.memory = gradient_buffers(problem, planar_format, planar_format);
+  estimate.time =
+      modelled_time(spec, direct_flops(*conv), efficiency, gradient_traffic(problem, planar_format, planar_format));
+  return std::vector<Estimate>{std::move(estimate)};
+}
+
+// The rows of the channels of a block; rows beyond the last channel stand for the last one.
+using Rows = std::array<float*, block>;
+
+Rows rows_at(const TensorView& view, std::int64_t s, std::int64_t first, Vec3 start) {
+  Rows rows;
+  for (std::int64_t i = 0; i < block; ++i) {
+    rows[static_cast<std::size_t>(i)] = &view.at(s, std::min(first + i, view.shape.f - 1), start);
+  }
+  return rows;
+}
+
+class InputGradient final : public PreparedGradient {
+ public:
+  InputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
+      : conv_(conv), kernels_(kernels), executor_(executor) {}
+
+  Result<void> run(const GradientViews& views, Arena&) override {
+    const TensorView read[] = {views.output};
+    for_each_run(executor_, views.gradient, read, 1, [&](const Run& run, int) {
+      for (std::int64_t x = 0; x < run.floats; x += wide) {
+        for (std::int64_t i = 0; i < conv_.in.f; i += block) compute(views, run, i, x);
+      }
+    });
+    return {};
+  }
+
+ private:
+  // Computes up to 16 voxels of a block of channels, from voxel x of the run on.
+  void compute(const GradientViews& views, const Run& run, std::int64_t first, std::int64_t x) const {
+    const std::int64_t count = std::min(wide, run.floats - x);
+    Eight::V sums[block][2] = {};
+    for (std::int64_t j = 0; j < conv_.f_out; ++j) {
+      const float* from = &views.output.at(run.s, j, run.start) + x;
+      float rest[wide] = {};
+      if (count < wide) from = std::copy_n(from, count, rest) - count;
+      const Eight::V low = Eight::load(from);
+      const Eight::V high = Eight::load(from + Eight::lanes);
+      for (std::int64_t i = 0; i < block; ++i) {
+        const Eight::V weight =
+            Eight::all(kernels_[static_cast<std::size_t>(j * conv_.in.f + std::min(first + i, conv_.in.f - 1))]);
+        sums[i][0] += weight * low;
+        sums[i][1] += weight * high;
+      }
+    }
+    for (std::int64_t i = 0; i < std::min(block, conv_.in.f - first); ++i) {
+      float made[wide];
+      Eight::store(made, sums[i][0]);
+      Eight::store(made + Eight::lanes, sums[i][1]);
+      std::copy_n(made, count, &views.gradient.at(run.s, first + i, run.start) + x);
+    }
+  }
+
+  ConvProblem conv_;
+  std::span<const float> kernels_;
+  Executor& executor_;
+};
+
+class WeightsGradient final : public PreparedGradient {
+ public:
+  WeightsGradient(const ConvProblem& conv, Executor& executor) : conv_(conv), executor_(executor) {}
+
+  Result<void> run(const GradientViews& views, Arena&) override {
+    const std::int64_t columns = div_up(conv_.in.f, block);
+    const std::int64_t blocks = div_up(conv_.f_out, block) * columns;
+    executor_.parallel_for(blocks + conv_.f_out, [&](std::int64_t index, int) {
+      if (index < blocks) return compute(views, index / columns * block, index % columns * block);
+      const std::int64_t j = index - blocks;
+      views.bias[static_cast<std::size_t>(j)] = static_cast<float>(sum_of_channel(views.output, j));
+    });
+    return {};
+  }
+
+ private:
+  using Sums = double[block][block];
+
+  // Computes the gradients between output channels from j on and input channels from i on.
+  void compute(const GradientViews& views, std::int64_t j, std::int64_t i) const {
+    Sums sums = {};
+    const Vec3 n = conv_.in.n;
+    const bool planes = has_dense_planes(views.output) && has_dense_planes(views.saved);
+    const std::int64_t rows = planes ? 1 : n.y;  // of a plane
+    for (std::int64_t row = 0; row < conv_.in.S * n.z * rows; ++row) {
+      const std::int64_t s = row / rows / n.z;
+      const Vec3 start{row / rows % n.z, row % rows, 0};
+      add_row(rows_at(views.output, s, j, start), rows_at(views.saved, s, i, start), planes ? n.y * n.x : n.x, sums);
+    }
+    for (std::int64_t b = 0; b < std::min(block, conv_.f_out - j); ++b) {
+      for (std::int64_t a = 0; a < std::min(block, conv_.in.f - i); ++a) {
+        views.gradient.at(j + b, i + a, {}) = static_cast<float>(sums[b][a]);
+      }
+    }
+  }
+
+  // Adds the products of `count` neighbouring voxels.
+  static void add_row(const Rows& g, const Rows& x, std::int64_t count, Sums& sums) {
+    Eight::V vectors[block][block] = {};
+    const std::int64_t whole = count / Eight::lanes * Eight::lanes;
+    for (std::int64_t v = 0; v < whole; v += Eight::lanes) {
+#pragma GCC unroll 4
+      for (std::size_t a = 0; a < block; ++a) {
+        const Eight::V read = Eight::load(x[a] + v);
+#pragma GCC unroll 4
+        for (std::size_t b = 0; b < block; ++b) vectors[b][a] += Eight::load(g[b] + v) * read;
+      }
+    }
+    for (std::size_t b = 0; b < block; ++b) {
+      for (std::size_t a = 0; a < block; ++a) {
+        sums[b][a] += sum_of_lanes(vectors[b][a]);
+        for (std::int64_t v = whole; v < count; ++v) sums[b][a] += g[b][v] * x[a][v];
+      }
+    }
+  }
+
+  ConvProblem conv_;
+  Executor& executor_;
+};
+
+Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&,
+                                                  const LayerWeights& weights, Arena&, Device& device) {
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  using Made = std::unique_ptr<PreparedGradient>;
+  if (problem.of == GradientOf::weights) return Made(std::make_unique<WeightsGradient>(conv, device.executor()));
+  return Made(std::make_unique<InputGradient>(conv, weights.kernels, device.executor()));
+}
+
+}  // namespace
+
+extern constinit const GradientPrimitive grad_pointwise{name, 1, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

@@ -1,0 +1,29 @@
+// Products of rows of voxels, by vectors, in an order that depends on their length alone.
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/core/tensor.hpp"
+#include "primitives/cpu/vectors/eight.hpp"
+
+namespace znni::cpu {
+
+// Returns the sum of a[i] * b[stride * i]; partial sums are float32.
+[[nodiscard]] float row_product(const float* a, const float* b, std::int64_t count, std::int64_t stride);
+
+// Computes to[stride * i] += weight * from[i].
+void add_scaled_row(const float* from, std::int64_t count, float weight, float* to, std::int64_t stride);
+
+// Returns the sum of channel j of all inputs of a view.
+[[nodiscard]] double sum_of_channel(const TensorView& view, std::int64_t j);
+
+// Returns the sum of a vector's lanes, in float64.
+[[nodiscard]] inline double sum_of_lanes(Eight::V value) {
+  float lanes[Eight::lanes];
+  Eight::store(lanes, value);
+  double sum = 0.0;
+  for (const float lane : lanes) sum += lane;
+  return sum;
+}
+
+}  // namespace znni::cpu

@@ -1,0 +1,90 @@
+#include "primitives/core/gradient.hpp"
+
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+constexpr Shape5 shape{2, 4, {5, 6, 7}};
+
+ConvProblem conv_of() { return {shape, 6, {1, 2, 3}, {1, 1, 1}, {1, 1, 1}, {}, true, {}, 2}; }
+
+std::string refusal_of(const GradientProblem& problem) {
+  const Result<void> sound = check(problem);
+  return sound ? "" : sound.error().message;
+}
+
+TEST(GradientProblem, TheGradientOfKernelsIsATensorOfThem) {
+  EXPECT_EQ(gradient_shape({conv_of(), GradientOf::weights}), (Shape5{6, 2, {1, 2, 3}}));
+  EXPECT_EQ(gradient_shape({conv_of()}), shape);
+  EXPECT_EQ(gradient_shape({conv_of(), GradientOf::input, 1}), output_shape(conv_of()));
+  EXPECT_EQ(gradient_shape({ConcatProblem{{shape, {2, 9, {5, 6, 7}}}}, GradientOf::input, 1}).f, 9);
+}
+
+TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
+  const auto of = [](ActivationKind kind, float alpha = 1.0F) {
+    return saved_value({ActivationProblem{shape, {kind, alpha}}});
+  };
+  EXPECT_EQ(of(ActivationKind::none), SavedValue::none);
+  EXPECT_EQ(of(ActivationKind::relu), SavedValue::output);
+  EXPECT_EQ(of(ActivationKind::leaky_relu), SavedValue::output);
+  EXPECT_EQ(of(ActivationKind::leaky_relu, -0.1F), SavedValue::input);
+  EXPECT_EQ(of(ActivationKind::softplus), SavedValue::output);
+  EXPECT_EQ(of(ActivationKind::gelu), SavedValue::input);
+  EXPECT_EQ(saved_value({AcrossChannelsProblem{shape}}), SavedValue::output);
+  EXPECT_EQ(saved_value({PoolProblem{.in = shape}}), SavedValue::input);
+  EXPECT_EQ(saved_value({PoolProblem{.in = shape, .kind = PoolKind::average}}), SavedValue::none);
+  EXPECT_EQ(saved_value({conv_of()}), SavedValue::none);
+  EXPECT_EQ(saved_value({conv_of(), GradientOf::weights}), SavedValue::input);
+}
+
+TEST(GradientProblem, SavedValuesHaveTheirShape) {
+  const PoolProblem pool{.in = shape};
+  EXPECT_EQ(saved_shape({pool}), shape);
+  EXPECT_EQ(saved_shape({AcrossChannelsProblem{shape}}), shape);
+  EXPECT_EQ(saved_shape({conv_of(), GradientOf::weights}), shape);
+  EXPECT_EQ(saved_shape({conv_of()}), output_shape(conv_of()));
+}
+
+TEST(GradientProblem, ChecksSayWhatIsWrong) {
+  EXPECT_EQ(refusal_of({conv_of(), GradientOf::weights}), "");
+  EXPECT_EQ(refusal_of({conv_of(), GradientOf::input, 1}), "");
+  EXPECT_NE(refusal_of({conv_of(), GradientOf::input, 2}).find("input 2 of 2 was named"), std::string::npos);
+  EXPECT_NE(refusal_of({conv_of(), GradientOf::input, -1}).find("input -1"), std::string::npos);
+  EXPECT_NE(refusal_of({conv_of(), GradientOf::weights, 1}).find("has no weights"), std::string::npos);
+  EXPECT_NE(refusal_of({PoolProblem{.in = shape}, GradientOf::weights}).find("has no weights"), std::string::npos);
+  EXPECT_NE(refusal_of({GlobalPoolProblem{shape}}).find("no gradient is known of"), std::string::npos);
+  EXPECT_NE(refusal_of({AcrossChannelsProblem{shape, AcrossKind::arg_max}}).find("no gradient"), std::string::npos);
+  ConvProblem active = conv_of();
+  active.activation.kind = ActivationKind::relu;
+  EXPECT_NE(refusal_of({active}).find("a problem of its own"), std::string::npos);
+  EXPECT_NE(refusal_of({AddProblem{shape, 2, {ActivationKind::relu}}}).find("of its own"), std::string::npos);
+  active.groups = 3;
+  EXPECT_NE(refusal_of({active}), "");
+}
+
+TEST(GradientProblem, IsNamedInFull) {
+  EXPECT_EQ(to_string(GradientProblem{AddProblem{shape, 2, {}}, GradientOf::input, 1}),
+            "gradient of input 1: " + to_string(LayerProblem(AddProblem{shape, 2, {}})));
+  EXPECT_EQ(to_string(GradientProblem{conv_of(), GradientOf::weights}),
+            "gradient of the weights: " + to_string(LayerProblem(conv_of())));
+  EXPECT_EQ(refusal("cpu.grad.pool", "gradients of poolings", GradientProblem{AddProblem{shape, 2, {}}}).message,
+            "cpu.grad.pool computes gradients of poolings, not: gradient of input 0: " +
+                to_string(LayerProblem(AddProblem{shape, 2, {}})));
+}
+
+TEST(GradientBuffers, AreTheTensorsOfARun) {
+  const Format blocked{ElementType::f32, Layout::blocked8};
+  const MemoryPlan plan = gradient_buffers({conv_of(), GradientOf::weights}, blocked, {});
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[0].name, output_gradient_name);
+  EXPECT_EQ(plan[0].bytes, tensor_bytes(output_shape(conv_of()), blocked));
+  EXPECT_EQ(plan[1].name, saved_value_name);
+  EXPECT_EQ(plan[1].bytes, tensor_bytes(shape, blocked));
+  EXPECT_EQ(plan[2].name, gradient_name);
+  EXPECT_EQ(plan[2].bytes, 4 * (6 * 2 * 6 + 6));  // kernels, then the bias
+  EXPECT_EQ(gradient_buffers({conv_of()}, {}, {}).size(), 2U);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/gradient_check.hpp"
+
+namespace znni::cpu {
+extern const GradientPrimitive grad_pool;
+
+namespace {
+
+TEST(GradPool, MatchesTheOracleOnPlainPoolings) {
+  test::check_random_gradients(
+      grad_pool, 12, [](test::Random& random) { return GradientProblem{test::random_pool(random, PoolMode::plain)}; });
+}
+
+TEST(GradPool, MatchesTheOracleOnFragments) {
+  test::check_random_gradients(grad_pool, 12, [](test::Random& random) {
+    return GradientProblem{test::random_pool(random, PoolMode::fragments)};
+  });
+}
+
+// Equal values are the rule behind a relu: all but one of a window's zeros stay without gradient.
+TEST(GradPool, TheFirstOfEqualMaximaHasTheGradient) {
+  const PoolProblem pool{
+      .in = {1, 1, {1, 1, 5}}, .window = {1, 1, 2}, .stride = {1, 1, 2}, .mode = PoolMode::fragments};
+  const GradientProblem problem{pool};
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  const Result<std::vector<Estimate>> estimates = grad_pool.describe(problem, device->spec());
+  test::GradientData data;
+  data.saved = {1, 1, 1, 0, 0};
+  data.output = {1, 10, 100, 1000};
+  for (const Estimate& estimate : *estimates) {
+    const std::vector<float> found =
+        test::run_gradient(grad_pool, problem, estimate, data, *device, test::Placing::separate).gradient;
+    EXPECT_EQ(found, (std::vector<float>{1, 100, 10, 1000, 0})) << to_string(estimate.in);
+  }
+}
+
+// Rows of more than 256 voxels take several chunks.
+TEST(GradPool, LongRows) {
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  test::check_gradient(grad_pool, {PoolProblem{.in = {1, 1, {2, 2, 1301}}}}, *device, 1);
+}
+
+// The layer's input is not needed any more when the gradient is written: they may share memory.
+TEST(GradPool, TheInputIsReadBeforeTheGradientIsWritten) {
+  const GradientProblem problem{PoolProblem{.in = {1, 8, Vec3::cube(32)}}};
+  const Result<std::vector<Estimate>> estimates = grad_pool.describe(problem, describe_cpu(1));
+  const MemoryPlan& plan = estimates->front().memory;
+  std::int64_t sum = 0;
+  for (const Buffer& buffer : plan) sum += buffer.bytes;
+  EXPECT_EQ(peak(plan), sum - tensor_bytes(gradient_shape(problem), {}));
+}
+
+TEST(GradPool, RefusesWhatItDoesNotCompute) {
+  test::expect_gradient_refusal(grad_pool, {AddProblem{{1, 2, {3, 3, 3}}, 2, {}}},
+                                "gradients of poolings with up to 256");
+  test::expect_gradient_refusal(grad_pool, {PoolProblem{.in = {1, 1, Vec3::cube(9)}, .window = Vec3::cube(7)}},
+                                "256 voxels per window");
+}
+
+}  // namespace
+}  // namespace znni::cpu

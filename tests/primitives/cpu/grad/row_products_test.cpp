@@ -1,0 +1,50 @@
+#include "primitives/cpu/grad/row_products.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace znni::cpu {
+namespace {
+
+TEST(RowProducts, SumProductsOfAnyLength) {
+  for (const std::int64_t count : {1, 7, 8, 16, 17, 40, 61}) {
+    std::vector<float> a(static_cast<std::size_t>(3 * count));
+    std::iota(a.begin(), a.end(), 1.0F);
+    for (const std::int64_t stride : {1, 2, 3}) {
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        sum += static_cast<double>(a[static_cast<std::size_t>(i)]) * a[static_cast<std::size_t>(i * stride)];
+      }
+      EXPECT_FLOAT_EQ(row_product(a.data(), a.data(), count, stride), static_cast<float>(sum))
+          << count << ' ' << stride;
+    }
+  }
+}
+
+TEST(RowProducts, AddAtTheStride) {
+  const std::vector<float> from = {1, 2, 3};
+  std::vector<float> to(6, 10.0F);
+  add_scaled_row(from.data(), 3, 2.0F, to.data(), 2);
+  EXPECT_EQ(to, (std::vector<float>{12, 10, 14, 10, 16, 10}));
+  add_scaled_row(from.data(), 3, -1.0F, to.data(), 1);
+  EXPECT_EQ(to, (std::vector<float>{11, 8, 11, 10, 16, 10}));
+}
+
+TEST(RowProducts, SumAChannelOfAllInputs) {
+  std::vector<float> values(2 * 3 * 4);
+  std::iota(values.begin(), values.end(), 0.0F);
+  TensorView view = dense_view(values.data(), {2, 3, {1, 2, 2}});
+  EXPECT_EQ(sum_of_channel(view, 1), 4 + 5 + 6 + 7 + 16 + 17 + 18 + 19);
+  view.shape.n.x = 1;  // a window
+  EXPECT_EQ(sum_of_channel(view, 1), 4 + 6 + 16 + 18);
+}
+
+TEST(RowProducts, SumLanes) {
+  const float lanes[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(sum_of_lanes(Eight::load(lanes)), 36.0);
+}
+
+}  // namespace
+}  // namespace znni::cpu
