@@ -19,6 +19,10 @@ COVERED_ELSEWHERE = {
     "client/cli/main.cpp": "tests/e2e",
     "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
     "primitives/core/copy_past_caches_x86.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
+    **{
+        f"primitives/cpu/grad/weights_{isa}.cpp": "tests/primitives/cpu/grad/grad_fft_tiled_test.cpp"
+        for isa in ("aarch64", "avx2", "avx512", "portable", "x86")
+    },
     "primitives/cpu/device/start_check_x86.cpp": "tests/deploy",
     "client/python/setup.py": "tests/client/python/install.py",
     "client/python/znni/__init__.py": "tests/client/python",

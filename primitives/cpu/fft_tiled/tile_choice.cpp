@@ -17,23 +17,6 @@ constexpr std::int64_t wanted_tiles[] = {24, 64, 128};
 constexpr std::size_t counts_per_axis = 5;
 constexpr std::size_t max_offers = 8;
 
-// Returns extents along one axis, falling. Of those that cut the output into equally many tiles it returns only the
-// shortest.
-std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
-  if (axis == 0 && problem.k.z == 1) return {1};
-  std::vector<std::int64_t> extents;
-  const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
-  std::int64_t tiles = saturated;
-  for (const std::int64_t extent : tile_extents()) {
-    if (extent < problem.k[axis]) continue;
-    const std::int64_t here = div_up(out, extent - problem.k[axis] + 1);
-    if (here < tiles) extents.insert(extents.begin(), extent);
-    tiles = std::min(tiles, here);
-  }
-  extents.resize(std::min(extents.size(), counts_per_axis));
-  return extents;
-}
-
 // Lets `wanted` stacks share each pass over the kernel spectra, or all stacks if there are fewer.
 void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int64_t tiles_z) {
   const std::int64_t stacks = std::clamp<std::int64_t>(wanted, 1, all);
@@ -149,6 +132,21 @@ void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& s
 }
 
 }  // namespace
+
+std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
+  if (axis == 0 && problem.k.z == 1) return {1};
+  std::vector<std::int64_t> extents;
+  const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
+  std::int64_t tiles = saturated;
+  for (const std::int64_t extent : tile_extents()) {
+    if (extent < problem.k[axis]) continue;
+    const std::int64_t here = div_up(out, extent - problem.k[axis] + 1);
+    if (here < tiles) extents.insert(extents.begin(), extent);
+    tiles = std::min(tiles, here);
+  }
+  extents.resize(std::min(extents.size(), counts_per_axis));
+  return extents;
+}
 
 std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
   Choices choices;

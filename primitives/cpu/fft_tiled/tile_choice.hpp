@@ -9,6 +9,10 @@
 
 namespace znni::cpu::fft_tiled {
 
+// Returns extents of tiles along one axis, falling, a few. Of those that cut the output into equally many tiles it
+// returns only the shortest.
+[[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis);
+
 // Returns the plans by rising time; none if no tile is large enough for the kernel.
 [[nodiscard]] std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels,
                                                const DeviceSpec& spec);

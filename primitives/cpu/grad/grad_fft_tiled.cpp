@@ -1,0 +1,239 @@
+// cpu.grad.fft_tiled: gradients of convolutions by spectra of overlap-save tiles. That of the kernels:
+// weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with k - 1 zeros around it and
+// the kernels turned and their channels exchanged; cpu.conv.fft_tiled computes it. Kernels are transformed in every
+// run, since they change in every step of a training.
+#include <algorithm>
+#include <utility>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+#include "primitives/cpu/grad/borders.hpp"
+#include "primitives/cpu/grad/gradients.hpp"
+#include "primitives/cpu/grad/row_products.hpp"
+#include "primitives/cpu/grad/weights_plans.hpp"
+
+namespace znni::cpu {
+
+extern const Primitive conv_fft_tiled;
+
+namespace {
+
+using namespace fft_tiled;
+
+constexpr std::string_view name = "cpu.grad.fft_tiled";
+constexpr std::string_view bordered_name = "bordered gradient";
+constexpr std::string_view turned_name = "turned kernels";
+// Maximum number of channels; beyond it, the products of extents may not fit.
+constexpr std::int64_t max_images = 65536;
+
+// Returns the convolution whose output is the gradient of the input.
+ConvProblem turned_problem(const ConvProblem& conv) {
+  ConvProblem turned;
+  turned.in = output_shape(conv);
+  turned.in.n = turned.in.n + conv.k + conv.k - Vec3::cube(2);
+  turned.f_out = conv.in.f;
+  turned.k = conv.k;
+  return turned;
+}
+
+std::vector<Estimate> describe_weights(const GradientProblem& problem, const TileKernels& tiles,
+                                       const WeightsKernels& kernels, const DeviceSpec& spec) {
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  std::vector<Estimate> estimates;
+  for (const Tiling& tiling : weights_tilings(conv, tiles, spec)) {
+    for (const Format in : float_formats(spec)) {
+      if (in == planar_format && std::max(conv.in.f, conv.f_out) >= tiling.lanes) continue;
+      Estimate estimate{variant_of(tiling), in, planar_format, weights_seconds(tiling, spec), {}};
+      estimate.memory = weights_memory(tiling, kernels, spec.threads, in);
+      estimates.push_back(std::move(estimate));
+    }
+  }
+  return estimates;
+}
+
+// Returns the inner convolution's estimates that transform the kernels in every run.
+std::vector<Estimate> inner_estimates(const ConvProblem& turned, const TileKernels& kernels, const DeviceSpec& spec) {
+  std::vector<Estimate> estimates;
+  for (TilePlan plan : tile_plans(turned, kernels, spec)) {
+    plan.keep_spectra = false;
+    const bool seen = std::any_of(estimates.begin(), estimates.end(),
+                                  [&](const Estimate& other) { return other.variant == variant_of(plan); });
+    if (seen) continue;
+    for (const auto& [in, out] : tile_formats(turned, spec)) {
+      estimates.push_back(estimate_of(plan, kernels, spec, in, out));
+    }
+  }
+  return estimates;
+}
+
+std::vector<Estimate> describe_input(const GradientProblem& problem, const TileKernels& kernels,
+                                     const DeviceSpec& spec) {
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  const ConvProblem turned = turned_problem(conv);
+  std::vector<Estimate> estimates;
+  for (Estimate& inner : inner_estimates(turned, kernels, spec)) {
+    Estimate estimate{inner.variant, inner.in, inner.out, 0, gradient_buffers(problem, inner.in, inner.out)};
+    const std::int64_t bytes = tensor_bytes(turned.in, inner.in);
+    estimate.time = inner.time + modelled_time(spec, 0.0, 1.0, 2.0 * static_cast<double>(bytes));
+    estimate.spread = inner.spread;
+    for (Buffer& buffer : inner.memory) {
+      if (buffer.name != input_name(0) && buffer.name != output_name) estimate.memory.push_back(std::move(buffer));
+    }
+    estimate.memory.push_back({std::string(bordered_name), MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+    const std::int64_t weights = float_bytes(mul(mul(conv.f_out, conv.in.f), voxels(conv.k)));
+    estimate.memory.push_back({std::string(turned_name), MemorySpace::host, weights, Lifetime::plan()});
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem.layer);
+  if (conv == nullptr || problem.input != 0 || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
+    return refusal(name, "gradients of convolutions without dilation, stride or groups", problem);
+  }
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
+    return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 images", problem);
+  }
+  const TileKernels* tiles = tile_kernels(spec.simd_floats);
+  const WeightsKernels* kernels = weights_kernels(spec.simd_floats);
+  if (tiles == nullptr || kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  return problem.of == GradientOf::weights ? describe_weights(problem, *tiles, *kernels, spec)
+                                           : describe_input(problem, *tiles, spec);
+}
+
+class InputGradient final : public PreparedGradient {
+ public:
+  InputGradient(const ConvProblem& conv, std::span<const float> kernels, std::span<float> turned,
+                std::unique_ptr<PreparedLayer> inner, Executor& executor)
+      : conv_(conv), kernels_(kernels), turned_(turned), inner_(std::move(inner)), executor_(executor) {}
+
+  Result<void> run(const GradientViews& views, Arena& arena) override {
+    executor_.parallel_for(conv_.in.f, [&](std::int64_t i, int) { turn_kernels(i); });
+    const TensorView bordered =
+        dense_view(arena.grant_as<float>(bordered_name).data(), turned_problem(conv_).in, views.output.format);
+    copy_bordered(views.output, 0, conv_.k - Vec3::cube(1), bordered, executor_);
+    return inner_->run({&bordered, 1}, views.gradient, arena);
+  }
+
+ private:
+  // Writes the kernels from every output channel to input channel i, their taps in reverse order.
+  void turn_kernels(std::int64_t i) const {
+    const std::int64_t taps = voxels(conv_.k);
+    for (std::int64_t j = 0; j < conv_.f_out; ++j) {
+      const auto from = kernels_.begin() + (j * conv_.in.f + i) * taps;
+      std::reverse_copy(from, from + taps, turned_.begin() + (i * conv_.f_out + j) * taps);
+    }
+  }
+
+  ConvProblem conv_;
+  std::span<const float> kernels_;
+  std::span<float> turned_;
+  std::unique_ptr<PreparedLayer> inner_;
+  Executor& executor_;
+};
+
+class WeightsGradient final : public PreparedGradient {
+ public:
+  WeightsGradient(const Tiling& tiling, const TileKernels& tiles, const WeightsKernels& kernels, Executor& executor)
+      : tiling_(tiling), of_output_(tiling_of_output(tiling)), tiles_(tiles), kernels_(kernels), executor_(executor) {}
+
+  Result<void> run(const GradientViews& views, Arena& arena) override {
+    input_ = arena.grant_as<float>(input_spectra_name).data();
+    output_ = arena.grant_as<float>(gradient_spectra_name).data();
+    sums_ = arena.grant_as<float>(weights_sums_name).data();
+    scratch_ = arena.grant_as<float>(gradient_scratch_name).data();
+    for (std::int64_t batch = 0; batch < tiling_.batches(); ++batch) {
+      transform_input(views.saved, batch);
+      transform_output(views.output, batch);
+      executor_.parallel_for(tiling_.columns(), [&](std::int64_t index, int worker) {
+        const std::int64_t at = index * tiling_.column_step();
+        kernels_.column({&tiling_, tiling_.stacks_of(batch), index, batch > 0, input_ + at, output_ + at,
+                         sums_ + index * weights_column_floats(tiling_), scratch_of(worker)});
+      });
+    }
+    const std::int64_t f = tiling_.problem.in.f;
+    executor_.parallel_for(f + tiling_.problem.f_out, [&](std::int64_t index, int worker) {
+      if (index < f) return kernels_.inverse({&tiling_, sums_, index, &views.gradient, scratch_of(worker)});
+      const std::int64_t j = index - f;
+      views.bias[static_cast<std::size_t>(j)] = static_cast<float>(sum_of_channel(views.output, j));
+    });
+    return {};
+  }
+
+ private:
+  float* scratch_of(int worker) const { return scratch_ + worker * weights_worker_floats(tiling_, kernels_); }
+
+  void transform_input(const TensorView& in, std::int64_t batch) const {
+    const std::int64_t stacks = tiling_.stacks_of(batch);
+    const std::int64_t at_once = stacks_at_once(tiling_.in_blocks());
+    const std::int64_t groups = div_up(stacks, at_once);
+    executor_.parallel_for(groups * tiling_.planes(), [&](std::int64_t index, int worker) {
+      const std::int64_t place = index % groups * at_once;
+      const std::int64_t z = index / groups;
+      float* const plane = input_ + z * tiling_.plane_step() + place * tiling_.stack_step();
+      tiles_.forward({&tiling_, &in, batch * tiling_.stacks_per_batch + place, std::min(at_once, stacks - place), z,
+                      plane, scratch_of(worker)});
+    });
+  }
+
+  // Transforms the output's gradient. A stack's tensor ends behind its own m voxels, so that zeros follow.
+  void transform_output(const TensorView& out, std::int64_t batch) const {
+    const std::int64_t stacks = tiling_.stacks_of(batch);
+    const std::int64_t planes = tiling_.tiles().z * tiling_.m().z;
+    executor_.parallel_for(stacks * planes, [&](std::int64_t index, int worker) {
+      const std::int64_t first = batch * tiling_.stacks_per_batch + index % stacks;
+      const Stack stack = stack_at(tiling_, first);
+      TensorView window = out;
+      window.shape.n.y = std::min(out.shape.n.y, stack.y + tiling_.m().y);
+      window.shape.n.x = std::min(out.shape.n.x, stack.x + tiling_.m().x);
+      const std::int64_t z = index / stacks;
+      float* const plane = output_ + z * tiling_.plane_step() + index % stacks * tiling_.stack_step();
+      tiles_.forward({&of_output_, &window, first, 1, z, plane, scratch_of(worker)});
+    });
+  }
+
+  Tiling tiling_;
+  Tiling of_output_;
+  const TileKernels& tiles_;
+  const WeightsKernels& kernels_;
+  Executor& executor_;
+  float* input_ = nullptr;
+  float* output_ = nullptr;
+  float* sums_ = nullptr;
+  float* scratch_ = nullptr;
+};
+
+Result<std::unique_ptr<PreparedGradient>> prepare_input(const ConvProblem& conv, const Estimate& chosen,
+                                                        const LayerWeights& weights, Arena& persistent,
+                                                        Device& device) {
+  const TileKernels& kernels = *tile_kernels(device.spec().simd_floats);
+  const ConvProblem turned = turned_problem(conv);
+  const TilePlan plan = tile_plan(turned, kernels, chosen.variant);
+  const std::span<float> own = persistent.grant_as<float>(turned_name);
+  const Estimate inner = estimate_of(plan, kernels, device.spec(), chosen.in, chosen.out);
+  Result<std::unique_ptr<PreparedLayer>> layer =
+      conv_fft_tiled.prepare(turned, inner, {own, {}, {}, {}}, persistent, device);
+  if (!layer) return layer.error();
+  return std::unique_ptr<PreparedGradient>(
+      std::make_unique<InputGradient>(conv, weights.kernels, own, *std::move(layer), device.executor()));
+}
+
+Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
+                                                  const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  const TileKernels* tiles = tile_kernels(device.spec().simd_floats);
+  const WeightsKernels* kernels = weights_kernels(device.spec().simd_floats);
+  ensure(tiles != nullptr && kernels != nullptr, "describe() refuses vectors that are not built");
+  if (problem.of == GradientOf::input) return prepare_input(conv, chosen, weights, persistent, device);
+  const Tiling tiling = weights_tiling(conv, *tiles, chosen.variant);
+  return std::unique_ptr<PreparedGradient>(
+      std::make_unique<WeightsGradient>(tiling, *tiles, *kernels, device.executor()));
+}
+
+}  // namespace
+
+extern const GradientPrimitive grad_fft_tiled;
+constinit const GradientPrimitive grad_fft_tiled{name, 1, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

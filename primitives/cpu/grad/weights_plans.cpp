@@ -1,0 +1,99 @@
+#include "primitives/cpu/grad/weights_plans.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/fft_tiled/fastest_few.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+// Fractions of the peak rate.
+constexpr double product_efficiency = 0.6;
+constexpr double transform_efficiency = 0.2;
+constexpr Seconds seconds_of_starting = 1e-4;
+// Tiles of a small batch: enough that a frequency's sums are seldom loaded and stored.
+constexpr std::int64_t few_tiles = 32;
+// Of a batch; more would need more memory than there is.
+constexpr std::int64_t max_tiles = 65536;
+constexpr std::size_t offers_of_each = 2;
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+double transform_flops(std::int64_t extent) { return extent <= 1 ? 0.0 : 4.0 * real(extent) * std::log2(real(extent)); }
+
+}  // namespace
+
+std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
+  FastestFew<Tiling> whole(offers_of_each);
+  FastestFew<Tiling> batches(offers_of_each);
+  for (const std::int64_t z : extents_along(conv, 0)) {
+    for (const std::int64_t y : extents_along(conv, 1)) {
+      for (const std::int64_t x : extents_along(conv, 2)) {
+        Tiling tiling{conv, kernels.lanes, {z, y, x}, 1};
+        const std::int64_t few = div_up(few_tiles, tiling.tiles().z);
+        const bool all = mul(tiling.stacks(), tiling.tiles().z) <= max_tiles;
+        tiling.stacks_per_batch = tiling.stacks();
+        if (all) whole.add(weights_seconds(tiling, spec), tiling);
+        if (all && few >= tiling.stacks()) continue;
+        tiling.stacks_per_batch = std::min(few, tiling.stacks());
+        batches.add(weights_seconds(tiling, spec), tiling);
+      }
+    }
+  }
+  std::vector<Tiling> found = whole.choices();
+  for (const Tiling& tiling : batches.choices()) found.push_back(tiling);
+  return found;
+}
+
+Variant variant_of(const Tiling& tiling) {
+  return {{"tile_z", tiling.T.z}, {"tile_y", tiling.T.y}, {"tile_x", tiling.T.x}, {"stacks", tiling.stacks_per_batch}};
+}
+
+Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant) {
+  const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
+  return {conv, kernels.lanes, T, setting(variant, "stacks", 1)};
+}
+
+std::int64_t weights_worker_floats(const Tiling& tiling, const WeightsKernels& kernels) {
+  const std::int64_t floats = std::max({forward_scratch(tiling), forward_scratch(tiling_of_output(tiling)),
+                                        weights_column_scratch(tiling, kernels), weights_inverse_scratch(tiling)});
+  return round_up(floats, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
+}
+
+MemoryPlan weights_memory(const Tiling& tiling, const WeightsKernels& kernels, int workers, Format in) {
+  MemoryPlan memory = gradient_buffers({tiling.problem, GradientOf::weights}, in, planar_format);
+  const auto declare = [&](std::string_view name, std::int64_t floats) {
+    memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), Lifetime::stages(0, 0)});
+  };
+  declare(input_spectra_name, mul(tiling.columns(), tiling.column_step()));
+  declare(gradient_spectra_name, mul(tiling.columns(), tiling.column_step()));
+  declare(weights_sums_name, mul(tiling.columns(), weights_column_floats(tiling)));
+  declare(gradient_scratch_name, mul(workers, weights_worker_floats(tiling, kernels)));
+  return memory;
+}
+
+// Planes of input and gradient are transformed, then columns of each tile. Sums are transformed back along z for each
+// batch, and along y and x once.
+Seconds weights_seconds(const Tiling& t, const DeviceSpec& spec) {
+  const double in = real(t.in_blocks() * t.lanes);
+  const double out = real(t.out_blocks() * t.lanes);
+  const double columns = real(t.columns());
+  const double stacks = real(t.stacks());
+  const double tiles = stacks * real(t.tiles().z);
+  const double pairs = real(t.problem.in.f) * out;
+  const double plane = 0.5 * real(t.T.y) * transform_flops(t.T.x) + columns / real(t.T.y) * transform_flops(t.T.y);
+  const double line = columns * transform_flops(t.T.z);
+  const double transforms = stacks * plane * (in * real(t.planes()) + out * real(t.n_out().z)) +
+                            tiles * line * (in + out) + pairs * real(t.batches()) * line +
+                            pairs * real(t.problem.k.z) * plane;
+  const double products = 8.0 * tiles * columns * real(t.T.z) * pairs;
+  const double bytes = 16.0 * columns * stacks * (in + out) * real(t.planes()) +
+                       16.0 * real(t.batches()) * columns * real(t.problem.k.z) * pairs;
+  return seconds_of_starting + transforms / (transform_efficiency * spec.flops_per_second) +
+         products / (product_efficiency * spec.flops_per_second) + 0.3 * bytes / spec.bytes_per_second;
+}
+
+}  // namespace znni::cpu::fft_tiled

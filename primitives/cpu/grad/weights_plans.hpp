@@ -1,0 +1,35 @@
+// Ways to compute the kernels' gradient by tiled spectra: tiles, memory, modelled time. The best tile is another than
+// that of the convolution, because kernels are transformed once for all tiles in both.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "primitives/core/gradient.hpp"
+#include "primitives/cpu/grad/weights_tiles.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+inline constexpr std::string_view input_spectra_name = "input spectra";
+inline constexpr std::string_view gradient_spectra_name = "gradient spectra";
+inline constexpr std::string_view weights_sums_name = "sums of kernels";
+inline constexpr std::string_view gradient_scratch_name = "worker scratch";
+
+// Returns the tilings worth offering, by rising modelled time: with all stacks in one batch, and with few in each,
+// which need less memory. None if no tile is large enough for the kernel.
+[[nodiscard]] std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels,
+                                                  const DeviceSpec& spec);
+
+// Convert a tiling to settings and back.
+[[nodiscard]] Variant variant_of(const Tiling& tiling);
+[[nodiscard]] Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant);
+
+// Returns the floats that one worker needs for any of its tasks, in whole cache lines.
+[[nodiscard]] std::int64_t weights_worker_floats(const Tiling& tiling, const WeightsKernels& kernels);
+
+// Declares all buffers in one stage. Tensors that are read have the format `in`.
+[[nodiscard]] MemoryPlan weights_memory(const Tiling& tiling, const WeightsKernels& kernels, int workers, Format in);
+
+[[nodiscard]] Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec);
+
+}  // namespace znni::cpu::fft_tiled

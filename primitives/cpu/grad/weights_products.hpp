@@ -1,0 +1,181 @@
+// The functions of weights_tiles.hpp for one instruction set. The file that is compiled for it includes this one.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/column.hpp"
+#include "primitives/cpu/grad/weights_tiles.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// Input channels of a register block: both parts of the sums, the gradients and two values are held in registers.
+template <class Isa>
+inline constexpr int weights_rows = Isa::gemm_vectors > 2 ? 4 : 2;
+
+// Transforms the planes of the output's gradient -> [kz][tile][block]. Each tile has its own m planes, zero beyond.
+template <class Isa>
+void transform_gradient(const WeightsColumnTask& task, float* rows, float* line) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  for (std::int64_t i = t.m().z * pair; i < t.T.z * pair; i += Isa::lanes) Isa::store(line + i, typename Isa::V{});
+  for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
+    for (std::int64_t stack = 0; stack < task.stacks; ++stack, rows += t.stack_step()) {
+      const float* planes = task.output + tile * t.m().z * t.plane_step() + stack * t.stack_step();
+      for (std::int64_t b = 0; b < t.out_blocks() * pair; b += pair) {
+        for (std::int64_t z = 0; z < t.m().z; ++z) {
+          Isa::store(line + z * pair, Isa::load(planes + z * t.plane_step() + b));
+          Isa::store(line + z * pair + Isa::lanes, Isa::load(planes + z * t.plane_step() + b + Isa::lanes));
+        }
+        along_z(line, line + Isa::lanes, pair, rows + b, rows + b + Isa::lanes, column_rows(t) * t.stack_step());
+      }
+    }
+  }
+}
+
+// Computes to[i][block] = sum over tiles of x[tile][i] conj(g[tile][block]) for a register block.
+template <class Isa, int rows, int vectors>
+void multiply_weights(const float* x, const float* g, std::int64_t step, std::int64_t tiles, float* to,
+                      std::int64_t row_step) {
+  using V = typename Isa::V;
+  V re[rows][vectors] = {};
+  V im[rows][vectors] = {};
+  for (std::int64_t tile = 0; tile < tiles; ++tile, x += step, g += step) {
+    V g_re[vectors];
+    V g_im[vectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      g_re[v] = Isa::load(g + v * 2 * Isa::lanes);
+      g_im[v] = Isa::load(g + (v * 2 + 1) * Isa::lanes);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; ++r) {
+      const V x_re = Isa::all(x[r]);
+      const V x_im = Isa::all(x[r + Isa::lanes]);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
+        re[r][v] += x_re * g_re[v];
+        im[r][v] += x_im * g_re[v];
+        re[r][v] += x_im * g_im[v];
+        im[r][v] = im[r][v] - x_re * g_im[v];
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      Isa::store(to + r * row_step + v * 2 * Isa::lanes, re[r][v]);
+      Isa::store(to + r * row_step + (v * 2 + 1) * Isa::lanes, im[r][v]);
+    }
+  }
+}
+
+// Selects the function for a group of output blocks.
+using MultiplyWeights = void (*)(const float*, const float*, std::int64_t, std::int64_t, float*, std::int64_t);
+template <class Isa, int vectors = Isa::gemm_vectors>
+MultiplyWeights weights_function(std::int64_t wanted) {
+  if constexpr (vectors > 1) {
+    if (wanted < vectors) return weights_function<Isa, vectors - 1>(wanted);
+  }
+  return &multiply_weights<Isa, weights_rows<Isa>, vectors>;
+}
+
+// Multiplies all channels of one frequency.
+template <class Isa>
+void multiply_weights_frequency(const Tiling& t, const float* x, const float* g, std::int64_t tiles, float* to) {
+  const std::int64_t pair = t.block_step();
+  const std::int64_t row_step = t.out_blocks() * pair;
+  for (std::int64_t i = 0; i < t.problem.in.f; i += weights_rows<Isa>) {
+    const float* const rows = x + i / Isa::lanes * pair + i % Isa::lanes;
+    for (std::int64_t index = 0; index < group_count(t.out_blocks(), Isa::gemm_vectors); ++index) {
+      const BlockGroup group = block_group(t.out_blocks(), Isa::gemm_vectors, index);
+      weights_function<Isa>(group.blocks)(rows, g + group.first * pair, t.stack_step(), tiles,
+                                          to + i * row_step + group.first * pair, row_step);
+    }
+  }
+}
+
+// Transforms the sums of all frequencies back along z and adds the kernel's planes to those of earlier batches.
+template <class Isa>
+void add_planes(const WeightsColumnTask& task, const float* frequencies, std::int64_t frequency_step, float* line) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  const std::int64_t pairs = t.problem.in.f * t.out_blocks();
+  const float scale = static_cast<float>(column_weight(t, task.column)) / static_cast<float>(t.T.z * t.T.y * t.T.x);
+  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  for (std::int64_t i = 0; i < pairs * pair; i += pair) {
+    along_z(frequencies + i + Isa::lanes, frequencies + i, frequency_step, line + Isa::lanes, line, pair);
+    for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
+      for (std::int64_t part = 0; part < pair; part += Isa::lanes) {
+        float* const to = task.sums + z * pairs * pair + i + part;
+        const typename Isa::V value = scale * Isa::load(line + z * pair + part);
+        Isa::store(to, task.adds ? Isa::load(to) + value : value);
+      }
+    }
+  }
+}
+
+template <class Isa>
+void weights_column(const WeightsColumnTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t tile_step = column_rows(t) * t.stack_step();
+  const std::int64_t images = (t.problem.in.f + weights_rows<Isa> - 1) / weights_rows<Isa> * weights_rows<Isa>;
+  const std::int64_t frequency_step = images * t.out_blocks() * t.block_step();
+  float* const x = task.scratch;
+  float* const g = x + t.T.z * tile_step;
+  float* const frequencies = g + t.T.z * tile_step;
+  float* const line = frequencies + t.T.z * frequency_step;
+  transform_tiles<Isa, true>(ColumnTask{&t, task.stacks, task.input, nullptr, nullptr, Products::four}, x);
+  transform_gradient<Isa>(task, g, line);
+  for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+    multiply_weights_frequency<Isa>(t, x + kz * tile_step, g + kz * tile_step, task.stacks * t.tiles().z,
+                                    frequencies + kz * frequency_step);
+  }
+  add_planes<Isa>(task, frequencies, frequency_step, line);
+}
+
+// Transforms one plane of taps of one block back along y and x.
+template <class Isa>
+void weights_plane(const WeightsInverseTask& task, std::int64_t z, std::int64_t block) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t half = t.T.x / 2;
+  const std::int64_t step = t.problem.k.z * t.problem.in.f * t.out_blocks() * t.block_step();
+  const float* const sums = task.sums + ((z * t.problem.in.f + task.image) * t.out_blocks() + block) * t.block_step();
+  const Codelet real = c2r_codelet<Isa, false>(t.T.y);
+  const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
+  for (std::int64_t kx = 0; kx <= half; ++kx) {
+    const float* const from = sums + t.first_column(kx) * step;
+    float* const to = task.scratch + kx * t.block_step();
+    if (kx == 0 || kx == half) {
+      real(from, from + Isa::lanes, step, to, nullptr, row_floats(t));
+    } else {
+      complex(from + Isa::lanes, from, step, to + Isa::lanes, to, row_floats(t));
+    }
+  }
+  const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
+  float* const line = task.scratch + plane_floats(t);
+  const TensorView& kernels = *task.kernels;
+  const std::int64_t left = t.problem.f_out - block * Isa::lanes;
+  for (std::int64_t y = 0; y < t.problem.k.y; ++y) {
+    const float* const row = task.scratch + y * row_floats(t);
+    along_x(row, row + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
+    for (std::int64_t j = 0; j < Isa::lanes && j < left; ++j) {
+      float* const to = kernels.data + (block * Isa::lanes + j) * kernels.strides.S + task.image * kernels.strides.f +
+                        z * kernels.strides.z + y * kernels.strides.y;
+      for (std::int64_t x = 0; x < t.problem.k.x; ++x) to[x * kernels.strides.x] = line[x * Isa::lanes + j];
+    }
+  }
+}
+
+template <class Isa>
+void weights_inverse(const WeightsInverseTask& task) {
+  for (std::int64_t z = 0; z < task.tiling->problem.k.z; ++z) {
+    for (std::int64_t block = 0; block < task.tiling->out_blocks(); ++block) weights_plane<Isa>(task, z, block);
+  }
+}
+
+template <class Isa>
+constexpr WeightsKernels make_weights_kernels() {
+  return {weights_rows<Isa>, &weights_column<Isa>, &weights_inverse<Isa>};
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,66 @@
+// Parts of the kernels' gradient by tiled spectra that depend on the instruction set, as tables of functions. With X
+// the spectra of the input's tiles and G those of the output's gradient, each on its m voxels and zero beyond, the
+// gradient is the inverse of the sum over tiles of X conj(G), on the kernel's extent. Nothing wraps around, because
+// (m - 1) + (k - 1) = T - 1. Spectra of tiles lie as in fft_tiled/tiling.hpp. The sums are transformed back along z
+// while they are in the worker's cache, so that k.z planes of them are kept instead of T.z. They lie
+// [column][z][input channel][output block][re | im][lane].
+#pragma once
+
+#include <algorithm>
+
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// Returns the tiling by which the output's gradient is transformed: that of the convolution, its channels exchanged.
+[[nodiscard]] inline Tiling tiling_of_output(Tiling t) {
+  std::swap(t.problem.in.f, t.problem.f_out);
+  return t;
+}
+
+// One column of a batch: the products of its frequencies, added to the sums.
+struct WeightsColumnTask {
+  const Tiling* tiling = nullptr;  // of the convolution
+  std::int64_t stacks = 0;         // of this batch
+  std::int64_t column = 0;         // number of the column
+  bool adds = false;               // false in the first batch, which overwrites the sums
+  float* input = nullptr;          // spectra of the column, all planes; only read
+  const float* output = nullptr;
+  float* sums = nullptr;     // of the column: weights_column_floats()
+  float* scratch = nullptr;  // weights_column_scratch() floats
+};
+
+// The kernels from one input channel: sums -> taps.
+struct WeightsInverseTask {
+  const Tiling* tiling = nullptr;
+  const float* sums = nullptr;  // of all columns
+  std::int64_t image = 0;
+  const TensorView* kernels = nullptr;  // planar, S = f_out, f = f, n = k
+  float* scratch = nullptr;             // weights_inverse_scratch() floats
+};
+
+struct WeightsKernels {
+  std::int64_t rows = 4;  // input channels of a register block
+  void (*column)(const WeightsColumnTask&) = nullptr;
+  void (*inverse)(const WeightsInverseTask&) = nullptr;
+};
+
+// Returns the table for registers of `simd_floats` floats; nullptr if this build has none.
+[[nodiscard]] const WeightsKernels* weights_kernels(int simd_floats);
+
+// Sizes in floats; those that grow with f f_out saturate.
+[[nodiscard]] inline std::int64_t weights_column_floats(const Tiling& t) {
+  return mul(t.problem.k.z * t.problem.in.f, t.out_blocks() * t.block_step());
+}
+// Returns the input channels of a frequency's sums: whole register blocks, within the blocks of channels.
+[[nodiscard]] inline std::int64_t padded_images(const Tiling& t, const WeightsKernels& kernels) {
+  return round_up(t.problem.in.f, kernels.rows);
+}
+[[nodiscard]] inline std::int64_t weights_column_scratch(const Tiling& t, const WeightsKernels& kernels) {
+  const std::int64_t tiles = mul(2 * t.T.z * column_rows(t), t.stack_step());
+  const std::int64_t sums = mul(mul(t.T.z, padded_images(t, kernels)), t.out_blocks() * t.block_step());
+  return add(add(tiles, sums), t.T.z * t.block_step());
+}
+[[nodiscard]] inline std::int64_t weights_inverse_scratch(const Tiling& t) { return plane_floats(t) + t.T.x * t.lanes; }
+
+}  // namespace znni::cpu::fft_tiled
