@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/grad/borders.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
@@ -153,16 +154,28 @@ class WeightsGradient final : public PreparedGradient {
       });
     }
     const std::int64_t f = tiling_.problem.in.f;
-    executor_.parallel_for(f + tiling_.problem.f_out, [&](std::int64_t index, int worker) {
-      if (index < f) return kernels_.inverse({&tiling_, sums_, index, &views.gradient, scratch_of(worker)});
-      const std::int64_t j = index - f;
-      views.bias[static_cast<std::size_t>(j)] = static_cast<float>(sum_of_channel(views.output, j));
+    executor_.parallel_for(f + blocks_of(views.output), [&](std::int64_t index, int worker) {
+      if (index >= f) return sum_bias(views, index - f);
+      kernels_.inverse({&tiling_, sums_, index, &views.gradient, scratch_of(worker)});
     });
     return {};
   }
 
  private:
   float* scratch_of(int worker) const { return scratch_ + worker * weights_worker_floats(tiling_, kernels_); }
+
+  // Computes the bias's gradient of one block of channels; in planar views a block is one channel.
+  static void sum_bias(const GradientViews& views, std::int64_t block) {
+    const std::int64_t width = block_width(views.output.format.layout);
+    const auto bias = views.bias.subspan(static_cast<std::size_t>(block * width));
+    float sums[16];
+    if (width > 1) {
+      sum_block(views.output, block, sums);
+    } else {
+      sums[0] = static_cast<float>(sum_of_channel(views.output, block));
+    }
+    std::copy_n(sums, std::min(static_cast<std::size_t>(width), bias.size()), bias.begin());
+  }
 
   void transform_input(const TensorView& in, std::int64_t batch) const {
     const std::int64_t stacks = tiling_.stacks_of(batch);
