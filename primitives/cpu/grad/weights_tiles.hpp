@@ -6,7 +6,7 @@
 // [column][z][input channel][output block][re | im][lane].
 #pragma once
 
-#include <algorithm>
+#include <utility>
 
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
 
