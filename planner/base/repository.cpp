@@ -71,10 +71,6 @@ Result<fs::path> state_directory() {
   return Error{ErrorCode::not_found, "no state directory: neither XDG_STATE_HOME nor HOME is set"};
 }
 
-fs::path plan_path(const fs::path& plans, const ModelVersion& model) {
-  return plans / model.model / (model.version + ".plan.pbtxt");
-}
-
 Result<void> make_parents(const fs::path& file) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);

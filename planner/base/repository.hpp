@@ -1,5 +1,5 @@
-// Paths of models and plans: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx if there are no versions,
-// which is version 1; and <plans>/<model>/<version>.plan.pbtxt.
+// Paths of models: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx if there are no versions, which is
+// version 1; and where what is kept lies.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +24,6 @@ struct ModelVersion {
 
 // $XDG_STATE_HOME/znni, else ~/.local/state/znni; not_found when neither variable is set.
 [[nodiscard]] Result<std::filesystem::path> state_directory();
-
-// <plans>/<model>/<version>.plan.pbtxt.
-[[nodiscard]] std::filesystem::path plan_path(const std::filesystem::path& plans, const ModelVersion& model);
 
 // Creates the directories a file lies in.
 [[nodiscard]] Result<void> make_parents(const std::filesystem::path& file);

@@ -4,6 +4,7 @@
 #include "planner/base/repository.hpp"
 #include "planner/base/text_table.hpp"
 #include "planner/layers/prediction.hpp"
+#include "planner/plan/kept_plans.hpp"
 #include "planner/plan/summary.hpp"
 #include "planner/program/check_command.hpp"
 #include "planner/program/curve_command.hpp"
@@ -78,13 +79,27 @@ Result<LoadedNetwork> read_version(const ModelVersion& version) {
   return whole ? std::move(whole) : whole.error().within(version.config.string());
 }
 
-Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
+// Warns of a plan that the daemon reads before those that are kept by network, machine and memory.
+void warn_of_named_plan(const std::filesystem::path& plans, const ModelVersion& version) {
+  const std::filesystem::path named = named_plan_file(plans, version.model, version.version);
+  std::error_code ignored;
+  if (!std::filesystem::exists(named, ignored)) return;
+  warn(named.string() + " is there, too, and znnid reads it first: remove it unless you put it there");
+}
+
+// Plans a model and keeps the plan where the daemon looks for it; prints one line.
+Result<void> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
   const Result<LoadedNetwork> loaded = read_version(version);
   if (!loaded) return loaded.error();
-  Result<Plan> plan = make_plan(loaded->network, session, nullptr);
+  const Result<Plan> plan = make_plan(loaded->network, session, nullptr);
   if (!plan) return plan.error().within(version.file.string());
-  if (Result<void> saved = save(plan_path(plans, version), *plan); !saved) return saved.error();
-  return plan;
+  const std::filesystem::path file = kept_plan_file(plans, loaded->network, session.spec, session.memory_limit);
+  if (Result<void> saved = save(file, *plan); !saved) return saved;
+  std::printf("%s version %s: %s, %s -> %s\n", version.model.c_str(), version.version.c_str(),
+              predicted_rate_text(*plan).c_str(), bytes_text(plan->memory.total()).c_str(), file.c_str());
+  std::fflush(stdout);
+  warn_of_named_plan(plans, version);
+  return {};
 }
 
 // Plans every model, also after one that failed; returns the worst exit code.
@@ -100,15 +115,8 @@ int plan_repository(Session& session) {
   int worst = 0;
   for (const ModelVersion& version : *models) {
     if (interrupted()) return exit_code(ErrorCode::cancelled);
-    const Result<Plan> plan = plan_version(version, plans, session);
-    if (!plan) {
-      worst = std::max(worst, fail(plan.error()));
-      continue;
-    }
-    std::printf("%s version %s: %s, %s -> %s\n", version.model.c_str(), version.version.c_str(),
-                predicted_rate_text(*plan).c_str(), bytes_text(plan->memory.total()).c_str(),
-                plan_path(plans, version).c_str());
-    std::fflush(stdout);
+    const Result<void> planned = plan_version(version, plans, session);
+    if (!planned) worst = std::max(worst, fail(planned.error()));
   }
   return worst;
 }

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "planner/base/fingerprint.hpp"
 #include "planner/base/text_table.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "server/models/fingerprint.hpp"
 
 namespace znni {
 namespace {

@@ -1,25 +1,40 @@
 #include "server/models/plan_source.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "planner/plan/kept_plans.hpp"
 #include "planner/search/search_bound.hpp"
 #include "planner/split/socket_search.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "server/models/kept_plans.hpp"
 
 namespace znni {
 namespace {
 
 namespace fs = std::filesystem;
 
+// The path of a possible plan. If a plan for other memory does not run, the log has no warning: it was never meant for
+// this memory.
+struct PlanFile {
+  fs::path path;
+  bool is_for_other_memory = false;
+  bool is_kept = false;  // by network, machine and memory
+};
+
+bool is_measured(const Plan& plan) { return plan.predicted.basis == Basis::measured; }
+
+bool is_for_much_less(const Plan& plan, std::int64_t memory) { return plan.key.memory_limit < memory / 2; }
+
 // Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
-// hardly find a better one. A search here knows no GPU.
-bool worth_keeping(const Plan& plan, std::int64_t memory) {
-  return needs_gpu(plan) || plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
+// hardly find a better one. A search here knows no GPU. One that was measured for another daemon's memory is not meant
+// for this one.
+bool worth_keeping(const Plan& plan, const PlanFile& where, std::int64_t memory) {
+  const bool is_chosen = is_measured(plan) && !where.is_for_other_memory;
+  return needs_gpu(plan) || is_chosen || !is_for_much_less(plan, memory);
 }
 
 // Succeeds if `plan` runs here; else the error says why not. The answer of check() is in `fit`.
@@ -34,14 +49,6 @@ Result<void> check_here(const Plan& plan, const Network& network, std::int64_t m
   if (fit.fit == PlanFit::does_not_run) return Error{ErrorCode::unsupported, fit.reason};
   return {};
 }
-
-// The path of a possible plan. If a plan for other memory does not run, the log has no warning: it was never meant for
-// this memory.
-struct PlanFile {
-  fs::path path;
-  bool is_for_other_memory = false;
-  bool is_kept = false;  // by a daemon
-};
 
 // The plan in `file`, if it runs; the log says why not, or what else is worth knowing. An error where it wants a GPU
 // and does not run.
@@ -63,7 +70,7 @@ Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& ne
     if (needs_gpu(*plan)) return runs.error().within("plan " + file.string());
     return pass_over(runs.error().message);
   }
-  if (!worth_keeping(*plan, memory)) {
+  if (!worth_keeping(*plan, where, memory)) {
     return pass_over("it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) +
                      " may be used now");
   }
@@ -137,17 +144,31 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   return plan;
 }
 
+// Returns whether the plan of a file was measured for about as much memory, as `planner --patience measure` leaves it.
+bool comes_first(const PlanFile& file, std::int64_t memory) {
+  const Result<Plan> plan = read_plan(file.path.string());
+  return plan && is_measured(*plan) && !is_for_much_less(*plan, memory);
+}
+
+// Returns the plan files that lie by network, machine and memory: measured ones, that for this memory, the others.
+std::vector<PlanFile> kept_files(const fs::path& root, const Network& network, std::int64_t memory,
+                                 const DeviceSpec& spec) {
+  std::vector<PlanFile> files = {{kept_plan_file(root, network, spec, memory), false, true}};
+  for (const fs::path& other : other_plan_files(root, network, spec, memory)) files.push_back({other, true, true});
+  std::stable_partition(files.begin(), files.end(),
+                        [memory](const PlanFile& file) { return comes_first(file, memory); });
+  return files;
+}
+
 // Returns plan files in the order in which they are tried; `roots`: the plan directory, and the folder that replaces
 // it.
 std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                  const PlanContext& context, std::span<const fs::path> roots) {
   std::vector<PlanFile> files = {{entry.plan_file}};
   for (const fs::path& root : roots) {
-    files.push_back({named_plan_file(root, entry)});
-    files.push_back({kept_plan_file(root, network, context.spec, memory), false, true});
-    for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) {
-      files.push_back({other, true, true});
-    }
+    files.push_back({named_plan_file(root, entry.name, entry.version)});
+    const std::vector<PlanFile> kept = kept_files(root, network, memory, context.spec);
+    files.insert(files.end(), kept.begin(), kept.end());
   }
   return files;
 }

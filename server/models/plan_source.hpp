@@ -1,8 +1,9 @@
 // Finds the plan of a model, or makes one: beside the model, else in the plan directory, else among the temporary
 // files, else by a search, whose result is left in the plan directory for the next start, or among the temporary files
-// where the plan directory cannot be written. In each of the two one that lies by the model's name comes first: made by
-// `planner` for that repository, or by an older daemon. Those that are made here lie by network, machine and memory
-// (kept_plans.hpp); one for other memory that runs in this is as good as one that lies by a name.
+// where the plan directory cannot be written. In each of the two one that lies by the model's name comes first: put
+// there by hand, or by an older planner or daemon. Those that are made here, and by `planner` for a repository, lie by
+// network, machine and memory (planner/plan/kept_plans.hpp). Of these a measured one comes first; one for other memory
+// that runs in this is as good as one that lies by a name.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "server/models/fingerprint.hpp"
+#include "planner/base/fingerprint.hpp"
 #include "server/rpc/base/client_text.hpp"
 #include "server/rpc/messages/datatypes.hpp"
 

@@ -84,10 +84,6 @@ TEST(PlannerRepository, StateDirectoryFollowsTheEnvironment) {
   }
 }
 
-TEST(PlannerRepository, PlansHaveTheirPlaces) {
-  EXPECT_EQ(plan_path("/plans", {"net", "3", "/models/net/3/model.onnx", {}}), fs::path("/plans/net/3.plan.pbtxt"));
-}
-
 TEST(PlannerRepository, MakesTheDirectoriesOfAFile) {
   const test::TemporaryDirectory directory;
   ASSERT_TRUE(make_parents(directory.path() / "a" / "b" / "file"));

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 import program_case
+from small_onnx import chain
 
 SPINNING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")  # how long threads inside libraries spin
 LOADER = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
@@ -178,6 +179,46 @@ class Plans(program_case.ProgramCase):
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
         self.refused(2, "--mem", "1G", "--model-repository", self.folder / "nowhere")
+
+    def repository(self, name, *operators):
+        """A repository whose one model is called "net"."""
+        folder = self.folder / name / "net" / "1"
+        folder.mkdir(parents=True)
+        (folder / "model.onnx").write_bytes(chain(*operators))
+        return folder.parents[1]
+
+    def test_repositories_with_one_name_for_two_models_keep_a_plan_each(self):
+        plans = self.folder / "plans"
+        for name, operators in (("one", ("Relu",)), ("other", ("Relu", "Sigmoid"))):
+            for memory in ("512M", "1G"):
+                text = self.good(
+                    "--mem",
+                    memory,
+                    "--model-repository",
+                    self.repository(f"{name}{memory}", *operators),
+                    "--plan-dir",
+                    plans,
+                )
+                self.assertRegex(text, r"^net version 1: .* -> .*/plans/[0-9a-f]{32}/[0-9]+\.plan\.pbtxt\n$")
+        files = [file.relative_to(plans) for file in plans.rglob("*.plan.pbtxt")]
+        self.assertEqual(
+            sorted(file.name for file in files), 2 * ["1073741824.plan.pbtxt"] + 2 * ["536870912.plan.pbtxt"]
+        )
+        self.assertEqual(len({file.parent for file in files}), 2)
+
+    def test_a_plan_that_lies_by_the_name_of_its_model_is_left_and_named(self):
+        named = self.folder / "plans" / "net" / "1.plan.pbtxt"
+        named.parent.mkdir(parents=True)
+        named.write_text("by hand")
+        done = self.run_planner(
+            "--mem", "1G", "--model-repository", self.repository("models", "Relu"), "--plan-dir", self.folder / "plans"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            done.stderr,
+            f"planner: {named} is there, too, and znnid reads it first: remove it unless you put it there\n",
+        )
+        self.assertEqual(named.read_text(), "by hand")
 
     def test_lists_primitives(self):
         text = self.good("primitives")

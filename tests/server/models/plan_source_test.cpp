@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/plan/kept_plans.hpp"
 #include "planner/search/search.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "server/models/kept_plans.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/support/temporary.hpp"
@@ -126,6 +126,31 @@ TEST_F(PlanSourceTest, APlanForOtherMemoryThatRunsIsUsedAndTheLogSaysSo) {
   EXPECT_THAT(log_, HasSubstr(" is used; it was made for 1.00 MiB, 1.50 MiB may be used"));
   EXPECT_EQ(find(plans(), 3 * plenty_of_bytes)->key.memory_limit, 3 * plenty_of_bytes)
       << "twice as much is worth a search";
+}
+
+// As `planner --patience measure` writes them, where the daemon has made a plan of its own before.
+TEST_F(PlanSourceTest, AMeasuredPlanForAboutAsMuchMemoryComesFirst) {
+  ASSERT_TRUE(find(plans()));
+  const auto measured = [this](std::int64_t memory) {
+    Plan plan = searched(network_, memory);
+    plan.predicted.basis = Basis::measured;
+    EXPECT_TRUE(write_plan(kept_plan_file(plans(), network_, spec_, memory).string(), plan));
+    return plan;
+  };
+  measured(plenty_of_bytes / 8);
+  EXPECT_EQ(find(plans())->predicted.basis, Basis::model) << "an eighth is meant for another daemon";
+  const Plan first = measured(plenty_of_bytes / 4 * 3);
+  EXPECT_EQ(*find(plans()), first);
+  EXPECT_THAT(log_, HasSubstr(" is used; it was made for 768.00 KiB, 1.00 MiB may be used"));
+}
+
+TEST_F(PlanSourceTest, APlanMeasuredForMuchLessMemoryIsLeftToItsOwnDaemon) {
+  Plan small = searched(network_, plenty_of_bytes / 8);
+  small.predicted.basis = Basis::measured;
+  const std::filesystem::path file = kept_plan_file(plans(), network_, spec_, plenty_of_bytes / 8);
+  directory_.write(std::filesystem::relative(file, directory_.path()), plan_text(small));
+  EXPECT_EQ(find(plans())->key.memory_limit, plenty_of_bytes);
+  EXPECT_THAT(log_, HasSubstr("is not used: it was made for 128.00 KiB, 1.00 MiB may be used now"));
 }
 
 TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {

@@ -1,11 +1,11 @@
-#include "server/models/kept_plans.hpp"
+#include "planner/plan/kept_plans.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "tests/server/pipeline/random_network.hpp"
+#include "tests/planner/drawn_primitives.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace znni {
@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::MatchesRegex;
 
-class KeptPlans : public testing::Test {
+class PlannerKeptPlans : public testing::Test {
  protected:
-  KeptPlans() {
+  PlannerKeptPlans() {
     device_.name = "two cores";
     device_.threads = 2;
   }
@@ -25,11 +25,11 @@ class KeptPlans : public testing::Test {
   void write(const fs::path& file) const { temporary_.write(file.lexically_relative(temporary_.path()), ""); }
 
   const test::TemporaryDirectory temporary_;
-  const Network network_ = test::simple_network(1);
+  const Network network_ = drawn::chain();
   DeviceSpec device_;
 };
 
-TEST_F(KeptPlans, LieByNetworkMachineAndMemory) {
+TEST_F(PlannerKeptPlans, LieByNetworkMachineAndMemory) {
   EXPECT_THAT(file(1 << 20).lexically_relative(temporary_.path()).string(),
               MatchesRegex("[0-9a-f]{32}/1048576.plan.pbtxt"));
   EXPECT_EQ(file(1 << 20), file(1 << 20));
@@ -42,13 +42,13 @@ TEST_F(KeptPlans, LieByNetworkMachineAndMemory) {
   const std::set<fs::path> files = {kept_plan_file(temporary_.path(), bound, device_, 1 << 20),
                                     file(1 << 20),
                                     file(1 << 21),
-                                    kept_plan_file(temporary_.path(), test::simple_network(2), device_, 1 << 20),
+                                    kept_plan_file(temporary_.path(), drawn::chain(3), device_, 1 << 20),
                                     kept_plan_file(temporary_.path(), network_, renamed, 1 << 20),
                                     kept_plan_file(temporary_.path(), network_, larger, 1 << 20)};
   EXPECT_EQ(files.size(), 6U);
 }
 
-TEST_F(KeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
+TEST_F(PlannerKeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre());
   for (const std::int64_t memory : {9, 100, 1000, 50}) write(file(memory));
   write(file(7).parent_path() / "7.plan.pbtxt.new");
@@ -56,7 +56,7 @@ TEST_F(KeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(1000), file(50), file(9)));
 }
 
-TEST_F(KeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
+TEST_F(PlannerKeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
   const auto now = fs::file_time_type::clock::now();
   for (const std::int64_t memory : {1, 2, 3, 4}) write(file(memory));
   write(file(1).parent_path() / "net.plan.pbtxt");
@@ -71,7 +71,7 @@ TEST_F(KeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
   EXPECT_FALSE(fs::exists(file(1)));
 }
 
-TEST_F(KeptPlans, ThoseUsedLastAreKept) {
+TEST_F(PlannerKeptPlans, ThoseUsedLastAreKept) {
   const auto now = fs::file_time_type::clock::now();
   for (std::int64_t memory = 1; memory <= 18; ++memory) {
     write(file(memory));
@@ -81,11 +81,8 @@ TEST_F(KeptPlans, ThoseUsedLastAreKept) {
   EXPECT_THAT(prune_plans(temporary_.path() / "none" / "1.plan.pbtxt", now), ElementsAre());
 }
 
-TEST_F(KeptPlans, ThoseOfThePlannerLieByTheNameOfTheirModel) {
-  ModelEntry entry;
-  entry.name = "net";
-  entry.version = "3";
-  EXPECT_EQ(named_plan_file("/plans", entry), fs::path("/plans/net/3.plan.pbtxt"));
+TEST_F(PlannerKeptPlans, ThosePutThereByHandLieByTheNameOfTheirModel) {
+  EXPECT_EQ(named_plan_file("/plans", "net", "3"), fs::path("/plans/net/3.plan.pbtxt"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/models/fingerprint.hpp"
+#include "planner/base/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,12 +14,12 @@ std::string print_of(const std::vector<std::string>& texts) {
   return print.text();
 }
 
-TEST(Fingerprint, TheSameThingsHaveTheSame) {
+TEST(PlannerFingerprint, TheSameThingsHaveTheSame) {
   EXPECT_EQ(print_of({"weights", "plan"}), print_of({"weights", "plan"}));
   EXPECT_EQ(print_of({}).size(), 32U);
 }
 
-TEST(Fingerprint, OrderBoundariesZerosAndEveryBitCount) {
+TEST(PlannerFingerprint, OrderBoundariesZerosAndEveryBitCount) {
   std::set<std::string> prints = {print_of({}),
                                   print_of({""}),
                                   print_of({"ab"}),

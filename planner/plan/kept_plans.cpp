@@ -1,13 +1,12 @@
-#include "server/models/kept_plans.hpp"
+#include "planner/plan/kept_plans.hpp"
 
 #include <charconv>
 #include <functional>
 #include <map>
-#include <string>
 #include <string_view>
 #include <system_error>
 
-#include "server/models/fingerprint.hpp"
+#include "planner/base/fingerprint.hpp"
 
 namespace znni {
 namespace {
@@ -79,8 +78,8 @@ std::vector<fs::path> prune_plans(const fs::path& file, fs::file_time_type now) 
   return gone;
 }
 
-fs::path named_plan_file(const fs::path& root, const ModelEntry& entry) {
-  return root / entry.name / (entry.version + std::string(ending));
+fs::path named_plan_file(const fs::path& root, const std::string& model, const std::string& version) {
+  return root / model / (version + std::string(ending));
 }
 
 }  // namespace znni

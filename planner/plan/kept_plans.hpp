@@ -1,5 +1,5 @@
-// The plans that the daemon makes are kept by what they are for. A model's name tells nothing of that, and another
-// daemon of the same user may use the same name.
+// The plans that `znnid` and `planner --model-repository` make are kept by what they are for. A model's name tells
+// nothing of that, and another daemon of the same user may use the same name.
 //
 //   <root>/<network and machine>/<bytes of memory>.plan.pbtxt
 #pragma once
@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "planner/network/network.hpp"
 #include "primitives/core/device.hpp"
-#include "server/models/model_repository.hpp"
 
 namespace znni {
 
@@ -38,7 +38,8 @@ std::vector<std::filesystem::path> prune_plans(
     const std::filesystem::path& file,
     std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());
 
-// <root>/<model>/<version>.plan.pbtxt: where `planner --model-repository` writes, and daemons up to 0.1 did.
-[[nodiscard]] std::filesystem::path named_plan_file(const std::filesystem::path& root, const ModelEntry& entry);
+// Returns <root>/<model>/<version>.plan.pbtxt. Older planners and daemons wrote there, and a user may put a plan there.
+[[nodiscard]] std::filesystem::path named_plan_file(const std::filesystem::path& root, const std::string& model,
+                                                    const std::string& version);
 
 }  // namespace znni

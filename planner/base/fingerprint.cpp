@@ -1,4 +1,4 @@
-#include "server/models/fingerprint.hpp"
+#include "planner/base/fingerprint.hpp"
 
 #include <algorithm>
 #include <array>
