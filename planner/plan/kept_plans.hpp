@@ -1,7 +1,9 @@
 // The plans that `znnid` and `planner --model-repository` make are kept by what they are for. A model's name tells
-// nothing of that, and another daemon of the same user may use the same name.
+// nothing of that, and another daemon of the same user may use the same name. The ending says who made a plan: the
+// daemon removes its own, never the planner's.
 //
-//   <root>/<network and machine>/<bytes of memory>.plan.pbtxt
+//   <root>/<network and machine>/<bytes of memory>.plan.pbtxt      by `znnid`
+//   <root>/<network and machine>/<bytes of memory>.planner.pbtxt   by `planner --model-repository`
 #pragma once
 
 #include <chrono>
@@ -16,15 +18,36 @@
 
 namespace znni {
 
-// Returns the file of a plan. Its folder is named by 32 hexadecimal digits, a fingerprint of the network's nodes
-// without weights, its window, the device's name and its threads.
+// Returns the file of a plan of the daemon. Its folder is named by 32 hexadecimal digits, a fingerprint of the
+// network's nodes without weights, its window, the device's name and its threads.
 [[nodiscard]] std::filesystem::path kept_plan_file(const std::filesystem::path& root, const Network& network,
                                                    const DeviceSpec& device, std::int64_t memory);
 
-// Returns the plan files of this network and device for other memory, the largest memory first.
+// Returns the file of a plan of the planner, in the same folder.
+[[nodiscard]] std::filesystem::path planner_plan_file(const std::filesystem::path& root, const Network& network,
+                                                      const DeviceSpec& device, std::int64_t memory);
+
+// Returns the daemon's plan files of this network and device for other memory, the largest memory first.
 [[nodiscard]] std::vector<std::filesystem::path> other_plan_files(const std::filesystem::path& root,
                                                                   const Network& network, const DeviceSpec& device,
                                                                   std::int64_t memory);
+
+// The planner's plan files of a network and device, as a model that may take `memory` bytes looks at them.
+struct PlannerPlanFiles {
+  // Those for memory / 2 to 2 * memory bytes: first those within `memory`, the most bytes first, which fit as they are;
+  // then those for more, the least bytes first.
+  std::vector<std::filesystem::path> near;
+  std::vector<std::filesystem::path> far;  // those for other numbers of bytes, the most first
+};
+
+// Returns the planner's plan files. Fails with the system's reason if their folder is there and cannot be listed.
+[[nodiscard]] Result<PlannerPlanFiles> planner_plan_files(const std::filesystem::path& root, const Network& network,
+                                                          const DeviceSpec& device, std::int64_t memory);
+
+// Returns the planner's plan files of other networks or devices, in order of their names.
+[[nodiscard]] std::vector<std::filesystem::path> planner_plans_elsewhere(const std::filesystem::path& root,
+                                                                         const Network& network,
+                                                                         const DeviceSpec& device);
 
 // Notes that the kept plan `file` is used now. Where that cannot be written, nothing happens.
 void note_use(const std::filesystem::path& file);
@@ -32,13 +55,13 @@ void note_use(const std::filesystem::path& file);
 inline constexpr std::size_t max_kept_plans = 16;
 inline constexpr std::chrono::hours longest_unused{24 * 30};
 
-// Removes plans from the folder of the kept plan `file`, which stays: all but the max_kept_plans that were used last,
-// and those that were not used for longest_unused before `now`. Returns those that are gone.
+// Removes plans of the daemon from the folder of the kept plan `file`, which stays: all but the max_kept_plans that
+// were used last, and those that were not used for longest_unused before `now`. Returns those that are gone.
 std::vector<std::filesystem::path> prune_plans(
     const std::filesystem::path& file,
     std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());
 
-// Returns <root>/<model>/<version>.plan.pbtxt. Older planners and daemons wrote there, and a user may put a plan there.
+// Returns <root>/<model>/<version>.plan.pbtxt, where older planners and daemons wrote.
 [[nodiscard]] std::filesystem::path named_plan_file(const std::filesystem::path& root, const std::string& model,
                                                     const std::string& version);
 

@@ -79,26 +79,66 @@ Result<LoadedNetwork> read_version(const ModelVersion& version) {
   return whole ? std::move(whole) : whole.error().within(version.config.string());
 }
 
-// Warns of a plan that the daemon reads before those that are kept by network, machine and memory.
-void warn_of_named_plan(const std::filesystem::path& plans, const ModelVersion& version) {
-  const std::filesystem::path named = named_plan_file(plans, version.model, version.version);
+// Returns in what a plan was asked for in another way than one for the same network, machine and memory; "" if in
+// nothing.
+std::string other_wishes(const Plan& before, const Plan& now) {
+  std::string text;
+  const auto add = [&text](bool differs, const char* what) {
+    if (differs) text += (text.empty() ? "" : ", ") + std::string(what);
+  };
+  add(before.key.search_space != now.key.search_space, "primitives");
+  add(before.key.volume != now.key.volume, "volume");
+  add(before.key.pins != now.key.pins, "pins");
+  add(before.key.strategy != now.key.strategy, "strategy");
+  add(before.key.precision != now.key.precision, "precision");
+  const bool was_measured = before.predicted.basis == Basis::measured;
+  add(was_measured && now.predicted.basis != Basis::measured, "measured times");
+  return text;
+}
+
+// Warns if the file holds a plan that was asked for in another way: by the user for a model of another repository, too.
+void warn_of_replaced(const std::filesystem::path& file, const Plan& now) {
+  const Result<Plan> before = read_plan(file.string());
+  const std::string wishes = before ? other_wishes(*before, now) : "";
+  if (!wishes.empty()) warn(file.string() + ": replaces a plan of other " + wishes);
+}
+
+// Warns of plans that may keep the daemon from taking the new one, `file`.
+void warn_of_others(const std::filesystem::path& plans, const ModelVersion& version, const Network& network,
+                    const Session& session) {
   std::error_code ignored;
-  if (!std::filesystem::exists(named, ignored)) return;
-  warn(named.string() + " is there, too, and znnid reads it first: remove it unless you put it there");
+  const std::filesystem::path beside = version.file.parent_path() / "plan.pbtxt";
+  if (std::filesystem::exists(beside, ignored)) {
+    warn(beside.string() + " lies beside the model, and znnid takes it first: remove it to have the new plan used");
+  }
+  const std::filesystem::path named = named_plan_file(plans, version.model, version.version);
+  if (std::filesystem::exists(named, ignored)) {
+    warn(named.string() + " is of an older version, and znnid takes the new plan first: remove it");
+  }
+  const auto listed = planner_plan_files(plans, network, session.spec, session.memory_limit);
+  if (!listed) return warn(listed.error().message);
+  for (const auto& files : {listed->near, listed->far}) {
+    for (const std::filesystem::path& other : files) {
+      if (other == planner_plan_file(plans, network, session.spec, session.memory_limit)) continue;
+      warn(other.string() + " is there, too; znnid takes the one for the most memory within what a model may take");
+    }
+  }
 }
 
 // Plans a model and keeps the plan where the daemon looks for it; prints one line.
 Result<void> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
   const Result<LoadedNetwork> loaded = read_version(version);
   if (!loaded) return loaded.error();
+  const std::filesystem::path file = planner_plan_file(plans, loaded->network, session.spec, session.memory_limit);
+  if (Result<void> writable = check_writable(file); !writable) return writable;
   const Result<Plan> plan = make_plan(loaded->network, session, nullptr);
   if (!plan) return plan.error().within(version.file.string());
-  const std::filesystem::path file = kept_plan_file(plans, loaded->network, session.spec, session.memory_limit);
+  warn_of_replaced(file, *plan);
   if (Result<void> saved = save(file, *plan); !saved) return saved;
   std::printf("%s version %s: %s, %s -> %s\n", version.model.c_str(), version.version.c_str(),
               predicted_rate_text(*plan).c_str(), bytes_text(plan->memory.total()).c_str(), file.c_str());
   std::fflush(stdout);
-  warn_of_named_plan(plans, version);
+  warn_of_others(plans, version, loaded->network, session);
   return {};
 }
 

@@ -1,6 +1,5 @@
 #include "server/models/plan_source.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,24 +16,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path of a possible plan. If a plan for other memory does not run, the log has no warning: it was never meant for
-// this memory.
+enum class PlanKind { beside, named, planners, own, own_for_other_memory };
+
+// The path of a possible plan. If one of our own for other memory does not run, the log has no warning: it was never
+// meant for this memory.
 struct PlanFile {
   fs::path path;
-  bool is_for_other_memory = false;
-  bool is_kept = false;  // by network, machine and memory
+  PlanKind kind = PlanKind::beside;
 };
 
-bool is_measured(const Plan& plan) { return plan.predicted.basis == Basis::measured; }
-
-bool is_for_much_less(const Plan& plan, std::int64_t memory) { return plan.key.memory_limit < memory / 2; }
+bool is_own(PlanKind kind) { return kind == PlanKind::own || kind == PlanKind::own_for_other_memory; }
 
 // Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
-// hardly find a better one. A search here knows no GPU. One that was measured for another daemon's memory is not meant
-// for this one.
-bool worth_keeping(const Plan& plan, const PlanFile& where, std::int64_t memory) {
-  const bool is_chosen = is_measured(plan) && !where.is_for_other_memory;
-  return needs_gpu(plan) || is_chosen || !is_for_much_less(plan, memory);
+// hardly find a better one. A search here knows no GPU. The planner's plans are chosen by their memory before.
+bool worth_keeping(const Plan& plan, PlanKind kind, std::int64_t memory) {
+  return kind == PlanKind::planners || needs_gpu(plan) || plan.predicted.basis == Basis::measured ||
+         plan.key.memory_limit >= memory / 2;
+}
+
+// Says how a plan of the planner is made that runs here.
+std::string plan_again(std::int64_t memory, const PlanContext& context) {
+  return "; planner --model-repository with --plan-dir " + context.plan_directory.string() + " --mem " +
+         std::to_string(memory) + " --threads " + std::to_string(context.spec.threads) + " makes one that is";
+}
+
+std::string memory_note(const Plan& plan, std::int64_t memory) {
+  return "it was made for " + bytes_text(plan.key.memory_limit) + ", " + bytes_text(memory) + " may be used";
 }
 
 // Succeeds if `plan` runs here; else the error says why not. The answer of check() is in `fit`.
@@ -50,37 +57,103 @@ Result<void> check_here(const Plan& plan, const Network& network, std::int64_t m
   return {};
 }
 
-// The plan in `file`, if it runs; the log says why not, or what else is worth knowing. An error where it wants a GPU
-// and does not run.
+// Logs that a plan is not used, and why.
+void pass_over(const PlanFile& where, const std::string& why, std::int64_t memory, const PlanContext& context) {
+  const char* const level = where.kind == PlanKind::own_for_other_memory ? "info" : "warning";
+  const std::string mend = where.kind == PlanKind::planners ? plan_again(memory, context) : "";
+  log_to(context.log, level, "plan " + where.path.string() + " is not used: " + why + mend);
+}
+
+// Logs that a plan is used, with what else is worth knowing, among which is `reason` of its check.
+void tell_use(const PlanFile& where, const Plan& plan, const std::string& reason, std::int64_t memory,
+              const PlanContext& context) {
+  std::string line = "plan " + where.path.string() + " is used" + (reason.empty() ? "" : ": " + reason);
+  const bool may_differ = where.kind == PlanKind::planners || where.kind == PlanKind::own_for_other_memory;
+  if (may_differ && plan.key.memory_limit != memory) line += "; " + memory_note(plan, memory);
+  if (where.kind == PlanKind::named) {
+    line +=
+        "; the next version reads no plans by a model's name: put it beside the model, as plan.pbtxt, or make "
+        "another with planner --model-repository";
+  }
+  log_to(context.log, where.kind == PlanKind::named ? "warning" : "info", line);
+}
+
+// Returns the plan in a file, if it runs; the log says why not, or what else is worth knowing. Fails if the plan wants
+// a GPU and does not run.
 Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& network, std::int64_t memory,
                                         const PlanContext& context) {
-  const fs::path& file = where.path;
   std::error_code ignored;
   std::optional<Plan> none;
-  if (file.empty() || !fs::exists(file, ignored)) return none;
-  const auto pass_over = [&](const std::string& why) {
-    const char* const level = where.is_for_other_memory ? "info" : "warning";
-    log_to(context.log, level, "plan " + file.string() + " is not used: " + why);
+  if (where.path.empty() || !fs::exists(fs::symlink_status(where.path, ignored))) return none;
+  Result<Plan> plan = read_plan(where.path.string());
+  if (!plan) {
+    pass_over(where, plan.error().message, memory, context);
     return none;
-  };
-  Result<Plan> plan = read_plan(file.string());
-  if (!plan) return pass_over(plan.error().message);
+  }
   PlanCheck fit;
   if (const Result<void> runs = check_here(*plan, network, memory, context, fit); !runs) {
-    if (needs_gpu(*plan)) return runs.error().within("plan " + file.string());
-    return pass_over(runs.error().message);
+    if (needs_gpu(*plan)) return runs.error().within("plan " + where.path.string());
+    pass_over(where, runs.error().message, memory, context);
+    return none;
   }
-  if (!worth_keeping(*plan, where, memory)) {
-    return pass_over("it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) +
-                     " may be used now");
+  if (!worth_keeping(*plan, where.kind, memory)) {
+    pass_over(where, memory_note(*plan, memory) + " now", memory, context);
+    return none;
   }
-  std::string note = fit.reason.empty() ? "" : ": " + fit.reason;
-  if (where.is_for_other_memory) {
-    note += "; it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) + " may be used";
-  }
-  log_to(context.log, "info", "plan " + file.string() + " is used" + note);
-  if (where.is_kept) note_use(file);
+  tell_use(where, *plan, fit.reason, memory, context);
+  if (is_own(where.kind)) note_use(where.path);
   return std::optional<Plan>(*std::move(plan));
+}
+
+// Returns the first of `files` that can be used, if any can; fails as usable_plan() does.
+Result<std::optional<Plan>> first_usable(std::span<const PlanFile> files, const Network& network, std::int64_t memory,
+                                         const PlanContext& context) {
+  for (const PlanFile& file : files) {
+    Result<std::optional<Plan>> plan = usable_plan(file, network, memory, context);
+    if (!plan || *plan) return plan;
+  }
+  return std::optional<Plan>();
+}
+
+// Logs which plans of the planner were made for this network on another machine, in one line.
+void tell_of_other_machines(const Network& network, std::int64_t memory, const PlanContext& context) {
+  const std::vector<std::string> nodes = describe(network);
+  std::string first;
+  int others = -1;
+  for (const fs::path& file : planner_plans_elsewhere(context.plan_directory, network, context.spec)) {
+    const Result<Plan> plan = read_plan(file.string());
+    const bool is_ours = plan && plan->key.nodes == nodes;
+    if (!is_ours || plan->key.device == context.spec.name) continue;
+    if (first.empty()) first = file.string() + " is not used: it was made for " + plan->key.device;
+    ++others;
+  }
+  if (first.empty()) return;
+  const std::string more = others == 0 ? "" : " (and " + std::to_string(others) + " more for other machines)";
+  log_to(context.log, "warning",
+         "plan " + first + more + "; this is " + context.spec.name + plan_again(memory, context));
+}
+
+// Returns a plan of the planner that runs here, if there is one. The log names each that is passed over; of those for
+// far less or far more memory and for other machines only if no other is used.
+Result<std::optional<Plan>> find_planners(const Network& network, std::int64_t memory, const PlanContext& context) {
+  if (context.plan_directory.empty()) return std::optional<Plan>();
+  const Result<PlannerPlanFiles> listed = planner_plan_files(context.plan_directory, network, context.spec, memory);
+  if (!listed) {
+    log_to(context.log, "warning",
+           "plans are not used: " + listed.error().message + "; let the user of this daemon read that folder");
+    return std::optional<Plan>();
+  }
+  std::vector<PlanFile> files;
+  for (const fs::path& file : listed->near) files.push_back({file, PlanKind::planners});
+  Result<std::optional<Plan>> plan = first_usable(files, network, memory, context);
+  if (!plan || *plan) return plan;
+  for (const fs::path& file : listed->far) {
+    pass_over({file, PlanKind::planners},
+              "it is for less than half or more than twice of the " + bytes_text(memory) + " that may be used", memory,
+              context);
+  }
+  if (files.empty() && listed->far.empty()) tell_of_other_machines(network, memory, context);
+  return plan;
 }
 
 Result<void> save(const Plan& plan, const fs::path& file) {
@@ -144,54 +217,60 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   return plan;
 }
 
-// Returns whether the plan of a file was measured for about as much memory, as `planner --patience measure` leaves it.
-bool comes_first(const PlanFile& file, std::int64_t memory) {
-  const Result<Plan> plan = read_plan(file.path.string());
-  return plan && is_measured(*plan) && !is_for_much_less(*plan, memory);
-}
-
-// Returns the plan files that lie by network, machine and memory: measured ones, that for this memory, the others.
-std::vector<PlanFile> kept_files(const fs::path& root, const Network& network, std::int64_t memory,
-                                 const DeviceSpec& spec) {
-  std::vector<PlanFile> files = {{kept_plan_file(root, network, spec, memory), false, true}};
-  for (const fs::path& other : other_plan_files(root, network, spec, memory)) files.push_back({other, true, true});
-  std::stable_partition(files.begin(), files.end(),
-                        [memory](const PlanFile& file) { return comes_first(file, memory); });
-  return files;
-}
-
-// Returns plan files in the order in which they are tried; `roots`: the plan directory, and the folder that replaces
-// it.
+// Returns plan files that are not the planner's in the order in which they are tried; `roots`: the plan directory, and
+// the folder that replaces it.
 std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                  const PlanContext& context, std::span<const fs::path> roots) {
-  std::vector<PlanFile> files = {{entry.plan_file}};
+  std::vector<PlanFile> files;
   for (const fs::path& root : roots) {
-    files.push_back({named_plan_file(root, entry.name, entry.version)});
-    const std::vector<PlanFile> kept = kept_files(root, network, memory, context.spec);
-    files.insert(files.end(), kept.begin(), kept.end());
+    files.push_back({named_plan_file(root, entry.name, entry.version), PlanKind::named});
+    files.push_back({kept_plan_file(root, network, context.spec, memory), PlanKind::own});
+    for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) {
+      files.push_back({other, PlanKind::own_for_other_memory});
+    }
   }
   return files;
 }
 
-// The plan directory, where there is one; and what is in its place, where that cannot be written.
-std::vector<fs::path> plan_roots(const PlanContext& context) {
+// Returns the plan directory, if there is one; and what is in its place, if the folder of the network's plans cannot be
+// written in it.
+std::vector<fs::path> plan_roots(const Network& network, const PlanContext& context) {
   if (context.plan_directory.empty()) return {};
   std::vector<fs::path> roots = {context.plan_directory};
-  const fs::path spare = can_write(roots.front()) ? fs::path() : spare_plan_directory(context.temporary);
+  const fs::path folder = kept_plan_file(roots.front(), network, context.spec, 1).parent_path();
+  const fs::path spare = can_write(folder) ? fs::path() : spare_plan_directory(context.temporary);
   if (!spare.empty()) roots.push_back(spare);
   return roots;
+}
+
+// Warns of a plan by the model's name that is there beside the planner's plan, which is used.
+void tell_of_named(const ModelEntry& entry, const PlanContext& context) {
+  const fs::path named = named_plan_file(context.plan_directory, entry.name, entry.version);
+  std::error_code ignored;
+  if (!fs::exists(named, ignored)) return;
+  log_to(context.log, "warning",
+         "plan " + named.string() + " is not read, because the planner's plan comes first: remove one of them");
+}
+
+// Returns the plan of a file, if there is one that runs here; fails as usable_plan() does.
+Result<std::optional<Plan>> find_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
+                                      const PlanContext& context, std::span<const fs::path> roots) {
+  Result<std::optional<Plan>> plan = usable_plan({entry.plan_file}, network, memory, context);
+  if (!plan || *plan) return plan;
+  plan = find_planners(network, memory, context);
+  if (plan && *plan) tell_of_named(entry, context);
+  if (!plan || *plan) return plan;
+  return first_usable(plan_files(entry, network, memory, context, roots), network, memory, context);
 }
 
 }  // namespace
 
 Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                const PlanContext& context, const std::stop_token& stop) {
-  const std::vector<fs::path> roots = plan_roots(context);
-  for (const PlanFile& file : plan_files(entry, network, memory, context, roots)) {
-    Result<std::optional<Plan>> plan = usable_plan(file, network, memory, context);
-    if (!plan) return plan.error();
-    if (*plan) return **std::move(plan);
-  }
+  const std::vector<fs::path> roots = plan_roots(network, context);
+  Result<std::optional<Plan>> found = find_plan(entry, network, memory, context, roots);
+  if (!found) return found.error();
+  if (*found) return **std::move(found);
   Result<Plan> plan = make_plan(network, memory, context, stop);
   std::vector<fs::path> files;
   for (const fs::path& root : roots) files.push_back(kept_plan_file(root, network, context.spec, memory));

@@ -1,9 +1,9 @@
-// Finds the plan of a model, or makes one: beside the model, else in the plan directory, else among the temporary
-// files, else by a search, whose result is left in the plan directory for the next start, or among the temporary files
-// where the plan directory cannot be written. In each of the two one that lies by the model's name comes first: put
-// there by hand, or by an older planner or daemon. Those that are made here, and by `planner` for a repository, lie by
-// network, machine and memory (planner/plan/kept_plans.hpp). Of these a measured one comes first; one for other memory
-// that runs in this is as good as one that lies by a name.
+// Finds the plan of a model, or makes one. It looks beside the model first, then for plans that `planner` left in the
+// plan directory for this network and machine (planner/plan/kept_plans.hpp): those that were made for half to twice of
+// the memory. The others it reads from the plan directory and, where that cannot be written, from a folder among the
+// temporary files: a plan by the model's name, of an older planner or daemon; then the daemon's own for this memory,
+// and for other memory. Else it searches, and leaves the plan in the plan directory for the next start, or among the
+// temporary files.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,10 @@ struct PlanContext {
   LoadingProgress* progress = nullptr;                             // of the model that is planned; nullptr: not told
 };
 
-// A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
-// and the log says why; but if it places segments on a GPU, that is the error: a search would find CPU plans only,
-// which the user did not ask for. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
+// Returns a plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
+// and the log says why, for the planner's also what to do; but if it places segments on a GPU, that is the error: a
+// search would find CPU plans only, which the user did not ask for. over_budget, with numbers, when no plan fits;
+// `cancelled` when `stop` came first.
 [[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                              const PlanContext& context, const std::stop_token& stop);
 

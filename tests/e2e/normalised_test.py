@@ -429,7 +429,7 @@ class WindowTest(unittest.TestCase):
         ran = self.plan_all()
         self.assertEqual(ran.returncode, 0, ran.stderr)
         with Daemon(self.models, mem="512M", plans=self.folder / "plans") as daemon:
-            daemon.logged(f"/{512 << 20}.plan.pbtxt is used")
+            daemon.logged(f"/{512 << 20}.planner.pbtxt is used")
 
     def test_the_check_names_the_window(self):
         declared = save(declaring(normalised(), WINDOW), self.models, "declared") / "model.onnx"

@@ -22,6 +22,9 @@ class PlannerKeptPlans : public testing::Test {
     device_.threads = 2;
   }
   fs::path file(std::int64_t memory) const { return kept_plan_file(temporary_.path(), network_, device_, memory); }
+  fs::path planners(std::int64_t memory) const {
+    return planner_plan_file(temporary_.path(), network_, device_, memory);
+  }
   void write(const fs::path& file) const { temporary_.write(file.lexically_relative(temporary_.path()), ""); }
 
   const test::TemporaryDirectory temporary_;
@@ -56,10 +59,43 @@ TEST_F(PlannerKeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(1000), file(50), file(9)));
 }
 
+TEST_F(PlannerKeptPlans, ThoseOfThePlannerLieBesideTheDaemonsUnderANameThatSaysSo) {
+  EXPECT_EQ(planners(100), file(100).parent_path() / "100.planner.pbtxt");
+  for (const std::int64_t memory : {49, 50, 100, 101, 200, 201, 60}) write(planners(memory));
+  write(file(70));
+  write(file(7).parent_path() / "net.planner.pbtxt");
+  write(file(7).parent_path() / "80.planner.pbtxt.x1y2z3");
+  const Result<PlannerPlanFiles> found = planner_plan_files(temporary_.path(), network_, device_, 100);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->near, ElementsAre(planners(100), planners(60), planners(50), planners(101), planners(200)));
+  EXPECT_THAT(found->far, ElementsAre(planners(201), planners(49)));
+  EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(70)));
+}
+
+TEST_F(PlannerKeptPlans, AFolderThatCannotBeListedIsNotOneWithoutPlans) {
+  EXPECT_TRUE(planner_plan_files(temporary_.path(), network_, device_, 100)) << "there is none";
+  fs::create_directory_symlink(file(1).parent_path(), file(1).parent_path());
+  const Result<PlannerPlanFiles> found = planner_plan_files(temporary_.path(), network_, device_, 100);
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, testing::StartsWith(file(1).parent_path().string() + ": "));
+}
+
+TEST_F(PlannerKeptPlans, ThoseOfThePlannerForOtherNetworksAndMachinesAreFound) {
+  DeviceSpec larger = device_;
+  larger.threads = 3;
+  const fs::path elsewhere = planner_plan_file(temporary_.path(), network_, larger, 100);
+  for (const fs::path& each : {planners(100), file(100), elsewhere}) write(each);
+  write(kept_plan_file(temporary_.path(), network_, larger, 100));
+  write(temporary_.path() / "100.planner.pbtxt");
+  EXPECT_THAT(planner_plans_elsewhere(temporary_.path(), network_, device_), ElementsAre(elsewhere));
+  EXPECT_THAT(planner_plans_elsewhere(temporary_.path() / "none", network_, device_), ElementsAre());
+}
+
 TEST_F(PlannerKeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
   const auto now = fs::file_time_type::clock::now();
   for (const std::int64_t memory : {1, 2, 3, 4}) write(file(memory));
   write(file(1).parent_path() / "net.plan.pbtxt");
+  write(planners(1));
   for (const fs::directory_entry& each : fs::directory_iterator(file(1).parent_path())) {
     fs::last_write_time(each, now - longest_unused - std::chrono::hours(1));
   }
@@ -68,6 +104,7 @@ TEST_F(PlannerKeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
   EXPECT_TRUE(fs::exists(file(2))) << "used since";
   EXPECT_TRUE(fs::exists(file(4))) << "that of now";
   EXPECT_TRUE(fs::exists(file(1).parent_path() / "net.plan.pbtxt")) << "none of ours";
+  EXPECT_TRUE(fs::exists(planners(1))) << "the planner's";
   EXPECT_FALSE(fs::exists(file(1)));
 }
 
@@ -81,7 +118,7 @@ TEST_F(PlannerKeptPlans, ThoseUsedLastAreKept) {
   EXPECT_THAT(prune_plans(temporary_.path() / "none" / "1.plan.pbtxt", now), ElementsAre());
 }
 
-TEST_F(PlannerKeptPlans, ThosePutThereByHandLieByTheNameOfTheirModel) {
+TEST_F(PlannerKeptPlans, ThoseOfOlderVersionsLieByTheNameOfTheirModel) {
   EXPECT_EQ(named_plan_file("/plans", "net", "3"), fs::path("/plans/net/3.plan.pbtxt"));
 }
 

@@ -187,38 +187,53 @@ class Plans(program_case.ProgramCase):
         (folder / "model.onnx").write_bytes(chain(*operators))
         return folder.parents[1]
 
+    def plan_all(self, repository, *arguments):
+        """Plans a repository into plans/ and returns the run."""
+        done = self.run_planner(
+            "--model-repository", repository, "--plan-dir", self.folder / "plans", "--threads", 1, *arguments
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
     def test_repositories_with_one_name_for_two_models_keep_a_plan_each(self):
-        plans = self.folder / "plans"
         for name, operators in (("one", ("Relu",)), ("other", ("Relu", "Sigmoid"))):
-            for memory in ("512M", "1G"):
-                text = self.good(
-                    "--mem",
-                    memory,
-                    "--model-repository",
-                    self.repository(f"{name}{memory}", *operators),
-                    "--plan-dir",
-                    plans,
-                )
-                self.assertRegex(text, r"^net version 1: .* -> .*/plans/[0-9a-f]{32}/[0-9]+\.plan\.pbtxt\n$")
-        files = [file.relative_to(plans) for file in plans.rglob("*.plan.pbtxt")]
+            repository = self.repository(name, *operators)
+            for memory in ("1G", "512M"):
+                done = self.plan_all(repository, "--mem", memory)
+                self.assertRegex(done.stdout, r"^net version 1: .* -> .*/plans/[0-9a-f]{32}/[0-9]+\.planner\.pbtxt\n$")
+        files = [file.relative_to(self.folder / "plans") for file in self.folder.rglob("plans/*/*")]
         self.assertEqual(
-            sorted(file.name for file in files), 2 * ["1073741824.plan.pbtxt"] + 2 * ["536870912.plan.pbtxt"]
+            sorted(file.name for file in files), 2 * ["1073741824.planner.pbtxt"] + 2 * ["536870912.planner.pbtxt"]
         )
         self.assertEqual(len({file.parent for file in files}), 2)
 
-    def test_a_plan_that_lies_by_the_name_of_its_model_is_left_and_named(self):
-        named = self.folder / "plans" / "net" / "1.plan.pbtxt"
+    def test_a_second_plan_of_a_repository_replaces_the_first_and_says_how_they_differ(self):
+        repository = self.repository("models", "Relu")
+        first = self.plan_all(repository, "--mem", "1G")
+        self.assertEqual(first.stderr, "")
+        self.assertEqual(self.plan_all(repository, "--mem", "1G").stderr, "")
+        done = self.plan_all(repository, "--mem", "1G", "--volume", "40,40,40", "--disable", "cpu.conv.fft_*")
+        file = first.stdout.rstrip("\n").split(" -> ")[1]
+        self.assertEqual(done.stderr, f"planner: {file}: replaces a plan of other primitives, volume\n")
+        self.assertIn("40x40x40", self.good("show", file))
+
+    def test_plans_that_come_before_the_new_one_are_named(self):
+        repository, plans = self.repository("models", "Relu"), self.folder / "plans"
+        named, beside = plans / "net" / "1.plan.pbtxt", repository / "net" / "1" / "plan.pbtxt"
+        larger = self.plan_all(repository, "--mem", "2G").stdout.rstrip("\n").split(" -> ")[1]
         named.parent.mkdir(parents=True)
-        named.write_text("by hand")
-        done = self.run_planner(
-            "--mem", "1G", "--model-repository", self.repository("models", "Relu"), "--plan-dir", self.folder / "plans"
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        for file in (named, beside):
+            file.write_text("by hand")
+        done = self.plan_all(repository, "--mem", "1G")
         self.assertEqual(
-            done.stderr,
-            f"planner: {named} is there, too, and znnid reads it first: remove it unless you put it there\n",
+            done.stderr.splitlines(),
+            [
+                f"planner: {beside} lies beside the model, and znnid takes it first: remove it to have the new plan used",
+                f"planner: {named} is of an older version, and znnid takes the new plan first: remove it",
+                f"planner: {larger} is there, too; znnid takes the one for the most memory within what a model may take",
+            ],
         )
-        self.assertEqual(named.read_text(), "by hand")
+        self.assertEqual((named.read_text(), beside.read_text()), ("by hand", "by hand"))
 
     def test_lists_primitives(self):
         text = self.good("primitives")

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "planner/plan/kept_plans.hpp"
 #include "planner/search/search.hpp"
 #include "proto/convert/plan_text.hpp"
@@ -13,6 +15,7 @@
 namespace znni {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -44,6 +47,18 @@ class PlanSourceTest : public testing::Test {
     options.memory_limit = memory;
     return search(network, spec_, catalogue_, *costs_(spec_), options).value();
   }
+  std::string planners(std::int64_t memory) const {
+    return planner_plan_file(plans(), network_, spec_, memory).string();
+  }
+  // Leaves a plan as `planner --model-repository` does.
+  Plan planned(std::int64_t memory, const std::string& pins = "") {
+    Plan plan = searched(network_, std::min(memory, plenty_of_bytes));
+    plan.key.memory_limit = memory;
+    plan.key.pins = pins;
+    directory_.write(std::filesystem::relative(planners(memory), directory_.path()), plan_text(plan));
+    return plan;
+  }
+  std::string threads() const { return std::to_string(spec_.threads); }
   std::string plans() const { return (directory_.path() / "plans").string(); }
 
   const test::TemporaryDirectory directory_;
@@ -128,29 +143,109 @@ TEST_F(PlanSourceTest, APlanForOtherMemoryThatRunsIsUsedAndTheLogSaysSo) {
       << "twice as much is worth a search";
 }
 
-// As `planner --patience measure` writes them, where the daemon has made a plan of its own before.
-TEST_F(PlanSourceTest, AMeasuredPlanForAboutAsMuchMemoryComesFirst) {
+// As a daemon finds it that has made a plan of its own before, and whose share is not as round as --mem of the planner.
+TEST_F(PlanSourceTest, ThePlannersPlanComesBeforeTheDaemonsOwn) {
   ASSERT_TRUE(find(plans()));
-  const auto measured = [this](std::int64_t memory) {
-    Plan plan = searched(network_, memory);
-    plan.predicted.basis = Basis::measured;
-    EXPECT_TRUE(write_plan(kept_plan_file(plans(), network_, spec_, memory).string(), plan));
-    return plan;
-  };
-  measured(plenty_of_bytes / 8);
-  EXPECT_EQ(find(plans())->predicted.basis, Basis::model) << "an eighth is meant for another daemon";
-  const Plan first = measured(plenty_of_bytes / 4 * 3);
+  const Plan first = planned(plenty_of_bytes / 4 * 3, "first");
   EXPECT_EQ(*find(plans()), first);
-  EXPECT_THAT(log_, HasSubstr(" is used; it was made for 768.00 KiB, 1.00 MiB may be used"));
+  EXPECT_THAT(log_, HasSubstr("info: plan " + planners(plenty_of_bytes / 4 * 3) +
+                              " is used; it was made for 768.00 KiB, 1.00 MiB may be used"));
+  const Plan second = planned(plenty_of_bytes / 4 * 3, "second");
+  EXPECT_EQ(*find(plans()), second) << "a second run of the planner has its effect";
+  EXPECT_THAT(log_, Not(HasSubstr("warning")));
 }
 
-TEST_F(PlanSourceTest, APlanMeasuredForMuchLessMemoryIsLeftToItsOwnDaemon) {
-  Plan small = searched(network_, plenty_of_bytes / 8);
-  small.predicted.basis = Basis::measured;
-  const std::filesystem::path file = kept_plan_file(plans(), network_, spec_, plenty_of_bytes / 8);
-  directory_.write(std::filesystem::relative(file, directory_.path()), plan_text(small));
+TEST_F(PlanSourceTest, OfThePlannersPlansThatForTheMostMemoryWithinTheModelsIsUsed) {
+  for (const std::int64_t eighths : {3, 4, 6, 9, 16, 17}) planned(plenty_of_bytes / 8 * eighths);
+  for (const std::int64_t eighths : {6, 4, 9, 16}) {
+    EXPECT_EQ(find(plans())->key.memory_limit, plenty_of_bytes / 8 * eighths);
+    EXPECT_THAT(log_, Not(HasSubstr("warning"))) << "others were not asked for";
+    std::filesystem::remove(planners(plenty_of_bytes / 8 * eighths));
+  }
   EXPECT_EQ(find(plans())->key.memory_limit, plenty_of_bytes);
-  EXPECT_THAT(log_, HasSubstr("is not used: it was made for 128.00 KiB, 1.00 MiB may be used now"));
+  for (const std::int64_t eighths : {3, 17}) {
+    EXPECT_THAT(log_, HasSubstr("warning: plan " + planners(plenty_of_bytes / 8 * eighths) +
+                                " is not used: it is for less than half or more than twice of the 1.00 MiB that may "
+                                "be used; planner --model-repository with --plan-dir " +
+                                plans() + " --mem 1048576 --threads " + threads() + " makes one that is"));
+  }
+}
+
+TEST_F(PlanSourceTest, APlanOfThePlannerThatDoesNotRunIsNamedAndTheNextOneIsUsed) {
+  const std::int64_t needed = searched(network_).memory.total();
+  const std::int64_t memory = needed - 1;
+  const std::string large = planners(plenty_of_bytes);
+  planned(plenty_of_bytes);
+  ASSERT_LE(plenty_of_bytes, 2 * memory);
+  directory_.write(std::filesystem::relative(planners(memory), directory_.path()), "rung {");
+  const Result<Plan> own = find(plans(), memory);
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_LE(own->memory.total(), memory);
+  const std::string mend = "; planner --model-repository with --plan-dir " + plans() + " --mem " +
+                           std::to_string(memory) + " --threads " + threads() + " makes one that is\n";
+  EXPECT_THAT(log_, ContainsRegex("warning: plan " + planners(memory) + " is not used: [^\n]*" + mend));
+  EXPECT_THAT(log_, ContainsRegex("warning: plan " + large + " is not used: needs [^\n]*" + mend));
+  EXPECT_THAT(log_, HasSubstr("info: plan written to "));
+  planned(memory / 2 + 1);
+  EXPECT_EQ(find(plans(), memory)->key.memory_limit, memory / 2 + 1);
+  EXPECT_THAT(log_, HasSubstr("warning: plan " + planners(memory) + " is not used: "));
+}
+
+TEST_F(PlanSourceTest, APlanOfThePlannerForAnotherMachineIsNamed) {
+  DeviceSpec larger = spec_;
+  larger.name = "another, 3 threads";
+  larger.threads = 3;
+  Plan plan = searched(network_);
+  plan.key.device = larger.name;
+  const std::string file = planner_plan_file(plans(), network_, larger, plenty_of_bytes).string();
+  for (const std::int64_t memory : {plenty_of_bytes, 2 * plenty_of_bytes}) {
+    const auto path = planner_plan_file(plans(), network_, larger, memory);
+    directory_.write(std::filesystem::relative(path, directory_.path()), plan_text(plan));
+  }
+  plan.key.nodes.pop_back();
+  directory_.write("plans/other/1.planner.pbtxt", plan_text(plan));
+  directory_.write("plans/broken/1.planner.pbtxt", "rung {");
+  ASSERT_TRUE(find(plans()));
+  EXPECT_THAT(log_, HasSubstr("warning: plan " + file +
+                              " is not used: it was made for another, 3 threads (and 1 more for "
+                              "other machines); this is " +
+                              spec_.name + "; planner --model-repository with "));
+  EXPECT_THAT(log_, HasSubstr("info: plan written to "));
+  planned(plenty_of_bytes);
+  ASSERT_TRUE(find(plans()));
+  EXPECT_THAT(log_, Not(HasSubstr("another"))) << "there is one for this machine";
+}
+
+TEST_F(PlanSourceTest, ThePlannersPlansAreNeverRemoved) {
+  const std::string old = planners(plenty_of_bytes / 8);
+  planned(plenty_of_bytes / 8);
+  std::filesystem::last_write_time(old, std::filesystem::file_time_type::clock::now() - 2 * longest_unused);
+  ASSERT_TRUE(find(plans()));
+  EXPECT_THAT(log_, HasSubstr("plan written"));
+  EXPECT_TRUE(std::filesystem::exists(old));
+}
+
+TEST_F(PlanSourceTest, PlansThatCannotBeListedAreNamedAndTheModelIsPlanned) {
+  const std::filesystem::path folder = std::filesystem::path(planners(1)).parent_path();
+  std::filesystem::create_directories(folder.parent_path());
+  std::filesystem::create_directory_symlink(folder, folder);
+  std::filesystem::create_directory(directory_.path() / "temporary");
+  ASSERT_TRUE(find(plans()));
+  EXPECT_THAT(log_, HasSubstr("warning: plans are not used: " + folder.string() + ": "));
+  EXPECT_THAT(log_, HasSubstr("; let the user of this daemon read that folder"));
+}
+
+// As where root ran the planner, and the daemon is another user.
+TEST_F(PlanSourceTest, APlanWhoseOwnFolderCannotBeWrittenGoesToTemporaryFiles) {
+  const std::filesystem::path folder = std::filesystem::path(planners(1)).parent_path();
+  directory_.write(std::filesystem::relative(folder, directory_.path()), "a file, not a folder");
+  std::filesystem::create_directory(directory_.path() / "temporary");
+  const Result<Plan> made = find(plans());
+  ASSERT_TRUE(made);
+  EXPECT_THAT(log_, HasSubstr("warning: plan written to " + (directory_.path() / "temporary").string()));
+  EXPECT_EQ(*find(plans()), *made);
+  EXPECT_THAT(log_, HasSubstr("/1048576.plan.pbtxt is used"));
+  EXPECT_THAT(log_, Not(HasSubstr("planning")));
 }
 
 TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
@@ -158,7 +253,8 @@ TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
   named.predicted.basis = Basis::measured;
   const std::filesystem::path file = directory_.write("plans/net/3.plan.pbtxt", plan_text(named));
   EXPECT_EQ(*find(plans()), named);
-  EXPECT_THAT(log_, HasSubstr("info: plan " + file.string() + " is used"));
+  EXPECT_THAT(log_, HasSubstr("warning: plan " + file.string() +
+                              " is used; the next version reads no plans by a model's name: put it beside the model"));
   const std::string other = plan_text(searched(test::simple_network(2)));
   directory_.write("plans/net/3.plan.pbtxt", other);
   ASSERT_TRUE(find(plans()));
@@ -167,10 +263,19 @@ TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
   EXPECT_EQ(test::read_text(file), other);
 }
 
+TEST_F(PlanSourceTest, ThePlannersPlanComesBeforeOneByTheNameOfTheModelWhichIsNamed) {
+  const std::filesystem::path file = directory_.write("plans/net/3.plan.pbtxt", plan_text(searched(network_)));
+  const Plan of_the_planner = planned(plenty_of_bytes, "planner");
+  EXPECT_EQ(*find(plans()), of_the_planner);
+  EXPECT_THAT(log_,
+              HasSubstr("warning: plan " + file.string() + " is not read, because the planner's plan comes first"));
+}
+
 TEST_F(PlanSourceTest, ThePlanBesideTheModelComesFirst) {
   Plan beside = searched(network_, plenty_of_bytes / 2);
   directory_.write("net/3/plan.pbtxt", plan_text(beside));
   ASSERT_TRUE(write_plan(directory_.write("plans/net/3.plan.pbtxt", "").string(), searched(network_)));
+  planned(plenty_of_bytes);
   const Result<Plan> found = find(plans());
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, beside);
