@@ -3,7 +3,7 @@
 #include <bit>
 #include <variant>
 
-#include "planner/base/overloaded.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {

@@ -4,13 +4,13 @@
 #include <string>
 #include <tuple>
 
-#include "planner/base/overloaded.hpp"
 #include "planner/geometry/head.hpp"
 #include "planner/geometry/passes.hpp"
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {

@@ -6,12 +6,12 @@
 #include <set>
 #include <string_view>
 
-#include "planner/base/overloaded.hpp"
 #include "planner/network/named_tensors.hpp"
 #include "planner/network/network_reach.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {

@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <string_view>
 
-#include "planner/base/overloaded.hpp"
 #include "planner/network/network.hpp"
 #include "primitives/core/index.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {

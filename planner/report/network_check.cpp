@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "planner/base/overloaded.hpp"
 #include "planner/base/text_table.hpp"
 #include "planner/network/named_tensors.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/report/json.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {

@@ -4,16 +4,10 @@
 #include <array>
 #include <cmath>
 
+#include "primitives/core/overloaded.hpp"
+
 namespace znni {
 namespace {
-
-// Combines one function per kind of problem; std::visit chooses.
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;  // compilers before clang 17 do not deduce it themselves
 
 constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
 

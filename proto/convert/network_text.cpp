@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "planner/base/overloaded.hpp"
 #include "planner/network/padding.hpp"
+#include "primitives/core/overloaded.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/extents.hpp"
 #include "proto/convert/node_names.hpp"

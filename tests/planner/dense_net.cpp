@@ -8,7 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "planner/base/overloaded.hpp"
+#include "primitives/core/overloaded.hpp"
 
 namespace znni::test {
 namespace {

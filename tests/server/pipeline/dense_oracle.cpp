@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "planner/base/overloaded.hpp"
 #include "primitives/core/fragments.hpp"
+#include "primitives/core/overloaded.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni::test {

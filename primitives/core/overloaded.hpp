@@ -8,6 +8,6 @@ struct Overloaded : Functions... {
   using Functions::operator()...;
 };
 template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
+Overloaded(Functions...) -> Overloaded<Functions...>;  // compilers before clang 17 do not deduce it themselves
 
 }  // namespace znni
