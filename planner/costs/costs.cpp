@@ -32,11 +32,7 @@ std::string way_text(const Variant& variant, Format in, Format out) {
   return to_string(variant) + "|" + to_string(in) + "|" + to_string(out);
 }
 
-double window_voxels(const LayerProblem& problem) {
-  if (const ConvProblem* conv = convolution_of(problem)) return static_cast<double>(voxels(conv->k));
-  if (const auto* pool = std::get_if<PoolProblem>(&problem)) return static_cast<double>(voxels(pool->window));
-  return 1;
-}
+double window_voxels(const LayerProblem& problem) { return static_cast<double>(voxels(window_of(problem))); }
 
 bool is_of(const TimingRecord& record, const DeviceSpec& spec) {
   return record.device == spec.name && record.threads == spec.threads && robust_mean(record.samples) > 0;

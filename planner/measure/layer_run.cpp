@@ -51,9 +51,7 @@ LayerParameters random_parameters(const LayerProblem& problem) {
     parameters.kernels = normals(conv->f_out * fan_in, std::sqrt(2.0F / static_cast<float>(fan_in)), 1);
     parameters.bias = normals(conv->f_out, 0.1F, 2);
   }
-  const bool per_image =
-      std::holds_alternative<ScaleShiftProblem>(problem) || std::holds_alternative<NormProblem>(problem);
-  if (per_image) {
+  if (has_scale(problem)) {
     const std::int64_t f = input_shape(problem, 0).f;
     parameters.scale = normals(f, 1.0F, 3);
     parameters.shift = normals(f, 0.1F, 4);

@@ -1,5 +1,6 @@
 // Problems: the work of one layer, as values. A problem does not say how it is computed; primitives
-// (primitives/core/primitive.hpp) decide that. The functions at the end give the extents of outputs.
+// (primitives/core/primitive.hpp) decide that. What holds for each kind of them is in a file of its own
+// (primitives/core/problems); the functions at the end ask there.
 #pragma once
 
 #include <cstdint>
@@ -224,6 +225,12 @@ struct LayerWeights {
 
 // Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.
 [[nodiscard]] const ConvProblem* convolution_of(const LayerProblem& problem);
+
+// Returns whether the problem uses a scale and a shift for each channel.
+[[nodiscard]] bool has_scale(const LayerProblem& problem);
+// Returns the extent of the window of which the problem makes each voxel of its output: of a pooled convolution the
+// kernel's, 1 if it has none.
+[[nodiscard]] Vec3 window_of(const LayerProblem& problem);
 
 // Returns the number of tensors that the problem reads.
 [[nodiscard]] int input_count(const LayerProblem& problem);

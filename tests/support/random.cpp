@@ -57,9 +57,7 @@ Weights random_weights(const LayerProblem& problem, Random& random) {
     weights.kernels = random.normals(conv->f_out * terms, std::sqrt(2.0F / static_cast<float>(terms)));
     if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
   }
-  const bool per_image =
-      std::holds_alternative<ScaleShiftProblem>(problem) || std::holds_alternative<NormProblem>(problem);
-  if (per_image) {
+  if (has_scale(problem)) {
     weights.scale = random.normals(input_shape(problem, 0).f);
     weights.shift = random.normals(input_shape(problem, 0).f);
   }

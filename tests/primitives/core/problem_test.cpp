@@ -244,6 +244,18 @@ TEST(ConvPoolProblem, IsAConvolutionAndThePoolingOfItsOutput) {
   EXPECT_NE(refusal_of(both), "");
 }
 
+TEST(OtherProblems, SomeScaleChannelsAndSomeReadWindows) {
+  const Shape5 shape{1, 2, {4, 4, 4}};
+  EXPECT_TRUE(has_scale(ScaleShiftProblem{shape}));
+  EXPECT_TRUE(has_scale(NormProblem{shape}));
+  EXPECT_FALSE(has_scale(AddProblem{shape, 2, {}}));
+  const ConvProblem conv = conv_of({5, 5, 5}, {2, 1, 3});
+  EXPECT_EQ(window_of(conv), (Vec3{2, 1, 3}));
+  EXPECT_EQ(window_of(ConvPoolProblem{conv, {output_shape(conv)}}), (Vec3{2, 1, 3}));
+  EXPECT_EQ(window_of(PoolProblem{shape, {1, 2, 2}}), (Vec3{1, 2, 2}));
+  EXPECT_EQ(window_of(CropProblem{shape, {1, 0, 0}, {}}), Vec3::cube(1));
+}
+
 TEST(DirectFlops, IsTheTextbookNumber) {
   EXPECT_DOUBLE_EQ(direct_flops(conv_of({5, 5, 5}, {2, 2, 2})), 2.0 * 3 * 64 * 2 * 8);
 }

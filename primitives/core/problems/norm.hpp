@@ -1,0 +1,48 @@
+// Rules of instance and group normalisations.
+#pragma once
+
+#include "primitives/core/problems/bounds.hpp"
+#include "primitives/core/problems/hash.hpp"
+#include "primitives/core/problems/rules.hpp"
+
+namespace znni {
+
+template <>
+struct ProblemRules<NormProblem> : RulesOfOneInput<NormProblem> {
+  static bool has_scale(const NormProblem&) { return true; }
+
+  static Result<void> check(const NormProblem& norm) {
+    if (Result<void> sound = check_shape(norm.in); !sound) return sound;
+    if (norm.groups < 1 || norm.in.f % norm.groups != 0) {
+      return invalid_problem("f = " + std::to_string(norm.in.f) +
+                             " is not a multiple of groups = " + std::to_string(norm.groups));
+    }
+    return check_epsilon(norm.epsilon);
+  }
+
+  // A sum and a sum of squares, then a product and a sum.
+  static double flops(const NormProblem& norm) { return 5.0 * static_cast<double>(elements(norm.in)); }
+
+  static std::string text(const NormProblem& norm) {
+    return "norm " + to_string(norm.in) + ", groups " + std::to_string(norm.groups) + activation_text(norm.activation);
+  }
+
+  static std::optional<NormProblem> parse(TextPieces pieces) {
+    if (!pieces.take("norm ")) return std::nullopt;
+    const std::optional<Shape5> in = pieces.shape();
+    if (!in || !pieces.take(", groups ")) return std::nullopt;
+    const std::optional<std::int64_t> groups = pieces.number<std::int64_t>();
+    if (!groups) return std::nullopt;
+    const std::optional<Activation> fused = pieces.activation();
+    if (!fused || !pieces.is_empty()) return std::nullopt;
+    NormProblem norm{*in, *groups};
+    norm.activation = *fused;
+    return norm;
+  }
+
+  static std::size_t hash(const NormProblem& p) {
+    return hashed(hashed(hashed(hashed(0, p.in), p.groups), p.epsilon), p.activation);
+  }
+};
+
+}  // namespace znni

@@ -1,0 +1,109 @@
+// Rules of poolings.
+#pragma once
+
+#include "primitives/core/problems/bounds.hpp"
+#include "primitives/core/problems/hash.hpp"
+#include "primitives/core/problems/rules.hpp"
+
+namespace znni {
+
+template <>
+struct ProblemRules<PoolProblem> : RulesOfOneInput<PoolProblem> {
+  static Vec3 window(const PoolProblem& pool) { return pool.window; }
+
+  static Shape5 output(const PoolProblem& pool) {
+    const Vec3 offsets = pooled_offsets(pool);
+    return {mul(pool.in.S, voxels(offsets)), pool.in.f,
+            (pool.in.n - pool.window - offsets + Vec3::cube(1)) / pool.stride + Vec3::cube(1)};
+  }
+
+  static Result<void> check(const PoolProblem& pool) {
+    if (Result<void> sound = check_shape(pool.in); !sound) return sound;
+    for (const auto& [name, value] : {std::pair{"window", pool.window}, std::pair{"stride", pool.stride},
+                                      std::pair{"fragments", pool.fragments}, std::pair{"groups", pool.groups}}) {
+      if (Result<void> positive = check_positive(name, value); !positive) return positive;
+    }
+    if (Result<void> divide = check_groups(pool); !divide) return divide;
+    const Vec3 span = pool.window + pooled_offsets(pool) - Vec3::cube(1);
+    if (Result<void> covers_window = check_covers(pool.in.n, span); !covers_window) return covers_window;
+    if (pool.in.S % voxels(pool.fragments) != 0) {
+      return invalid_problem("S = " + std::to_string(pool.in.S) + " is not a multiple of the fragments " +
+                             to_string(pool.fragments));
+    }
+    if (pool.mode == PoolMode::plain) return {};
+    if (Result<void> divisible = check_divisible(pool); !divisible) return divisible;
+    return check_shape(output(pool));
+  }
+
+  static double flops(const PoolProblem& pool) {
+    return static_cast<double>(elements(output(pool))) * static_cast<double>(voxels(pool.window));
+  }
+
+  static std::string text(const PoolProblem& pool) {
+    std::string text;
+    text.reserve(96);
+    text += pool.kind == PoolKind::max ? "max pool " : "average pool ";
+    text.append(to_string(pool.in)).append(", window ").append(to_string(pool.window));
+    text.append(", stride ").append(to_string(pool.stride));
+    if (pool.mode == PoolMode::plain) return text += ", plain";
+    text.append(", fragments of ").append(to_string(pool.fragments));
+    return pool.groups == Vec3::cube(1) ? text : text.append(" in groups ").append(to_string(pool.groups));
+  }
+
+  static std::optional<PoolProblem> parse(TextPieces pieces) {
+    const bool is_max = pieces.take("max pool ");
+    if (!is_max && !pieces.take("average pool ")) return std::nullopt;
+    const std::optional<Shape5> in = pieces.shape();
+    if (!in || !pieces.take(", window ")) return std::nullopt;
+    const std::optional<Vec3> window = pieces.extent();
+    if (!window || !pieces.take(", stride ")) return std::nullopt;
+    const std::optional<Vec3> stride = pieces.extent();
+    if (!stride) return std::nullopt;
+    PoolProblem pool{*in, *window, *stride, is_max ? PoolKind::max : PoolKind::average};
+    if (!pieces.take(", plain") && !take_fragments(pieces, pool)) return std::nullopt;
+    return pieces.is_empty() ? std::optional(pool) : std::nullopt;
+  }
+
+  static std::size_t hash(const PoolProblem& p) {
+    const std::size_t shapes =
+        hashed(hashed(hashed(hashed(hashed(0, p.in), p.window), p.stride), p.fragments), p.groups);
+    return hashed(hashed(shapes, static_cast<std::int64_t>(p.kind)), static_cast<std::int64_t>(p.mode));
+  }
+
+ private:
+  static Result<void> check_groups(const PoolProblem& pool) {
+    for (int axis = 0; axis < 3; ++axis) {
+      if (pool.stride[axis] % pool.groups[axis] == 0) continue;
+      return invalid_problem(axis_text("stride", axis) + " = " + std::to_string(pool.stride[axis]) +
+                             " is not divisible by " + axis_text("groups", axis) + " = " +
+                             std::to_string(pool.groups[axis]));
+    }
+    return {};
+  }
+
+  // Fails unless every fragment has the same extent (MPF). Axes that are made in groups are exempt.
+  static Result<void> check_divisible(const PoolProblem& pool) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t offsets = pool.in.n[axis] - pool.window[axis] + 1;
+      if (offsets % pool.stride[axis] == 0 || pool.groups[axis] > 1) continue;
+      return invalid_problem(axis_text("n", axis) + " - " + axis_text("window", axis) +
+                             " + 1 = " + std::to_string(offsets) + " is not divisible by " + axis_text("stride", axis) +
+                             " = " + std::to_string(pool.stride[axis]));
+    }
+    return {};
+  }
+
+  static bool take_fragments(TextPieces& pieces, PoolProblem& pool) {
+    if (!pieces.take(", fragments of ")) return false;
+    const std::optional<Vec3> fragments = pieces.extent();
+    if (!fragments) return false;
+    pool.mode = PoolMode::fragments;
+    pool.fragments = *fragments;
+    if (!pieces.take(" in groups ")) return true;
+    const std::optional<Vec3> groups = pieces.extent();
+    pool.groups = groups.value_or(Vec3::cube(1));
+    return groups.has_value();
+  }
+};
+
+}  // namespace znni
