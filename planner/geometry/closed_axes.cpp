@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -13,19 +14,10 @@ Border along(const Border& border, Vec3 axes) { return {border.begin * axes, bor
 
 // Returns what a node leaves out of its first input where it does not compute `cut` of its own value.
 Border cut_of_input(const Operation& operation, const Border& cut, Vec3 axes) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return {cut.begin * conv->stride, cut.end * conv->stride};
-  }
-  if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    return pool->strided ? Border{cut.begin * pool->stride, cut.end * pool->stride} : cut;
-  }
-  if (const auto* up = std::get_if<Upsample>(&operation)) {
-    return {cut.begin / up->factor, cut.end / up->factor};
-  }
-  if (const auto* crop = std::get_if<Crop>(&operation)) {
-    return {cut.begin + crop->begin * axes, cut.end + crop->end * axes};
-  }
-  return cut;
+  const Reading reading = reading_of(operation);
+  const Vec3 step = step_of(reading);
+  return {cut.begin * step / reading.factor + reading.idle.begin * axes,
+          cut.end * step / reading.factor + reading.idle.end * axes};
 }
 
 Border read_first(const Network& network, const ClosedAxes& closed, std::size_t node, Vec3 axes) {
@@ -42,14 +34,12 @@ Result<void> check_operation(const Node& node, int axis) {
   const auto* pool = std::get_if<Pooling>(&node.operation);
   if (pool != nullptr && !pool->strided && pool->stride[axis] != 1)
     return not_closed(axis, "node " + node.name + " is dense");
-  const auto* up = std::get_if<Upsample>(&node.operation);
+  const Vec3 factor = reading_of(node.operation).factor;
   const Border& beyond = node.beyond;
-  if (up == nullptr || (beyond.begin[axis] % up->factor[axis] == 0 && beyond.end[axis] % up->factor[axis] == 0)) {
-    return {};
-  }
+  if (beyond.begin[axis] % factor[axis] == 0 && beyond.end[axis] % factor[axis] == 0) return {};
   return not_closed(axis, "node " + node.name + " reaches " + to_string(beyond.begin) + " and " +
                               to_string(beyond.end) + " voxels beyond the volume, not by whole voxels of its input, " +
-                              to_string(up->factor));
+                              to_string(factor));
 }
 
 // Fails if a value has a margin, and what is cut off there is not padding.

@@ -8,6 +8,7 @@
 #include "planner/geometry/passes.hpp"
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
+#include "planner/network/operation_problem.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/overloaded.hpp"
@@ -61,43 +62,9 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
 // takes away at its begin are not among them; `closed`: nor what it takes away along such axes.
 LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before,
                           bool streamed, Vec3 closed) {
-  const Shape5 in = inputs.front();
-  const int count = static_cast<int>(inputs.size());
-  return std::visit(
-      Overloaded{[&](const Convolution& c) -> LayerProblem {
-                   return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2, {}, c.groups};
-                 },
-                 [&](const Pooling& p) -> LayerProblem {
-                   return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
-                 },
-                 [&](const Activate& a) -> LayerProblem {
-                   return ActivationProblem{in, a.activation};
-                 },
-                 [&](const AcrossChannels& a) -> LayerProblem {
-                   return AcrossChannelsProblem{in, a.kind, a.epsilon};
-                 },
-                 [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
-                 [&](const Norm& n) -> LayerProblem {
-                   return NormProblem{in, n.groups, n.epsilon, n.activation};
-                 },
-                 [&](const GlobalPool& p) -> LayerProblem {
-                   return GlobalPoolProblem{in, p.kind};
-                 },
-                 [&](const Add& a) -> LayerProblem {
-                   return AddProblem{in, count, a.activation};
-                 },
-                 [&](const Multiply&) -> LayerProblem {
-                   return MultiplyProblem{in, inputs.back().f};
-                 },
-                 [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
-                 [&](const Upsample& u) -> LayerProblem {
-                   return UpsampleProblem{in, u.factor, u.kind};
-                 },
-                 [&](const Crop& c) -> LayerProblem {
-                   const Vec3 open = Vec3::cube(1) - closed;
-                   return CropProblem{in, Vec3{streamed ? 0 : c.begin.z, c.begin.y, c.begin.x} * open, c.end * open};
-                 }},
-      node.operation);
+  const Vec3 open = Vec3::cube(1) - closed;
+  const Vec3 begins = {streamed ? 0 : open.z, open.y, open.x};
+  return problem_of(node.operation, {inputs, mode.mode, mode.groups, before, begins, open});
 }
 
 Result<void> check_conv_aligned(const ConvProblem& conv) {
@@ -107,22 +74,30 @@ Result<void> check_conv_aligned(const ConvProblem& conv) {
                  to_string(conv.stride));
 }
 
-// A pooling must waste no voxel: what a window of the patch reads is then known from its output alone. A held input
-// serves all offsets of the stride. So must a convolution of a stride.
-Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
-  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return check_conv_aligned(*conv);
-  const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr) return {};
-  const Vec3 offsets = mode.holds() ? pool->stride : pooled_offsets(*pool);
+// A held input serves all offsets of the stride.
+Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode) {
+  const Vec3 offsets = mode.holds() ? pool.stride : pooled_offsets(pool);
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t rest = pool->in.n[axis] - pool->window[axis] - offsets[axis] + 1;
-    if (rest % pool->stride[axis] == 0) continue;
+    const std::int64_t rest = pool.in.n[axis] - pool.window[axis] - offsets[axis] + 1;
+    if (rest % pool.stride[axis] == 0) continue;
     const auto name = [&](const char* what) { return std::string(what) + "." + axis_names[index(axis)]; };
     const std::string others = offsets[axis] == 1 ? "" : " - " + std::to_string(offsets[axis] - 1) + " more offsets";
     return invalid(name("n") + " - " + name("window") + others + " = " + std::to_string(rest) +
-                   " is not divisible by " + name("stride") + " = " + std::to_string(pool->stride[axis]));
+                   " is not divisible by " + name("stride") + " = " + std::to_string(pool.stride[axis]));
   }
   return {};
+}
+
+// What strides must waste no voxel: what a window of the patch reads is then known from its output alone.
+Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
+  return std::visit(
+      Overloaded{[](const ConvProblem& conv) { return check_conv_aligned(conv); },
+                 [&](const PoolProblem& pool) { return check_pool_aligned(pool, mode); },
+                 // No node is a convolution and its pooling at once.
+                 [](const OneOf<ConvPoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
+                                AddProblem, ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem, NormProblem,
+                                MultiplyProblem, GlobalPoolProblem> auto&) { return Result<void>(); }},
+      problem);
 }
 
 Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/geometry/head.hpp"
+#include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
 
@@ -30,16 +31,9 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
 
 // Planes of its first input that a node reads before the new ones; below 0, new ones that it passes over.
 std::int64_t planes_before(const Node& node) {
-  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
-    return dilated(conv->k, conv->dilation).z - conv->stride.z;
-  }
-  if (const auto* pooling = std::get_if<Pooling>(&node.operation)) {
-    return pooling->window.z - (pooling->strided ? pooling->stride.z : 1);
-  }
-  if (const auto* up = std::get_if<Upsample>(&node.operation)) return upsampling_window(up->kind, up->factor).z - 1;
-  // Only what it takes away behind: the planes before have gone by.
-  if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
-  return 0;
+  const Reading reading = reading_of(node.operation);
+  // Those that it passes over at the begin of its window have gone by.
+  return reading.window.z - reading.idle.begin.z - step_of(reading).z;
 }
 
 // The first node that repeats planes at the border of which no reader keeps any, or -1: a plane and its copies may come

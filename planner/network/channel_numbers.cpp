@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "planner/network/operation_traits.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -13,11 +14,6 @@ bool is_arg_max(const Node& node) {
   return across != nullptr && makes_one_channel(across->kind);
 }
 
-bool passes_values_on(const Operation& operation) {
-  return std::holds_alternative<Crop>(operation) || std::holds_alternative<Concat>(operation) ||
-         std::holds_alternative<Upsample>(operation);
-}
-
 }  // namespace
 
 std::int64_t largest_channel_number(const Network& network) {
@@ -26,7 +22,7 @@ std::int64_t largest_channel_number(const Network& network) {
   for (const Node& node : network.nodes) {
     const int input = node.inputs.front();
     std::int64_t own = is_arg_max(node) ? channels[index(input)] - 1 : 0;
-    if (passes_values_on(node.operation)) {
+    if (traits_of(node.operation).passes_numbers_on) {
       for (const int each : node.inputs) own = std::max(own, largest[index(each)]);
     }
     largest.push_back(own);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <variant>
 
+#include "planner/network/network_weights.hpp"
+#include "planner/network/operations/all.hpp"
+
 namespace znni {
 
 std::string_view axis_name(int axis) { return std::string_view("zyx").substr(static_cast<std::size_t>(axis), 1); }
@@ -11,6 +14,10 @@ namespace {
 
 Border exchanged_border(const Border& border, int axis) {
   return {exchanged(border.begin, axis), exchanged(border.end, axis)};
+}
+
+void exchange(Operation& operation, int axis) {
+  std::visit([&]<class Own>(Own& own) { OperationRules<Own>::exchange(own, axis); }, operation);
 }
 
 }  // namespace
@@ -22,20 +29,7 @@ Network exchanged(Network network, int axis) {
   for (Node& node : network.nodes) {
     node.outside = exchanged_border(node.outside, axis);
     node.beyond = exchanged_border(node.beyond, axis);
-    if (auto* const conv = std::get_if<Convolution>(&node.operation)) {
-      conv->k = exchanged(conv->k, axis);
-      conv->dilation = exchanged(conv->dilation, axis);
-      conv->stride = exchanged(conv->stride, axis);
-    }
-    if (auto* const pooling = std::get_if<Pooling>(&node.operation)) {
-      pooling->window = exchanged(pooling->window, axis);
-      pooling->stride = exchanged(pooling->stride, axis);
-    }
-    if (auto* const up = std::get_if<Upsample>(&node.operation)) up->factor = exchanged(up->factor, axis);
-    if (auto* const crop = std::get_if<Crop>(&node.operation)) {
-      crop->begin = exchanged(crop->begin, axis);
-      crop->end = exchanged(crop->end, axis);
-    }
+    exchange(node.operation, axis);
   }
   return network;
 }
@@ -51,10 +45,8 @@ std::int64_t kernel_bytes(const Network& network) {
   const std::vector<std::int64_t> f = images(network);
   std::int64_t floats = 0;
   for (const Node& node : network.nodes) {
-    const auto* const conv = std::get_if<Convolution>(&node.operation);
-    if (conv == nullptr) continue;
-    const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())] / conv->groups;
-    floats = add(floats, mul(mul(f_in, conv->f_out), voxels(conv->k)));
+    const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())];
+    floats = add(floats, weight_sizes(node.operation, f_in).kernels);
   }
   return mul(floats, element_bytes(ElementType::f32));
 }

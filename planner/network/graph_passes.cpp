@@ -7,6 +7,7 @@
 #include "planner/network/graph_branches.hpp"
 #include "planner/network/graph_edits.hpp"
 #include "planner/network/graph_sums.hpp"
+#include "planner/network/operation_traits.hpp"
 
 namespace znni {
 namespace {
@@ -177,9 +178,9 @@ void repeat_per_phase(NodeWeights& weights, std::int64_t times) {
 // Returns whether the operation does the same before an upsampling as behind it: element by element before voxels are
 // moved, and a scale and shift before voxels are interpolated, too, since the weights add up to 1.
 bool goes_before(const Operation& operation, const Upsample& up) {
-  if (std::holds_alternative<ScaleShift>(operation)) return true;
+  const Origin origin = traits_of(operation).origin;
   const bool interpolates = up.kind == UpsampleKind::linear || up.kind == UpsampleKind::aligned;
-  return std::holds_alternative<Activate>(operation) && !interpolates;
+  return origin == Origin::affine || (origin == Origin::element && !interpolates);
 }
 
 // Moves the repeated border to the value that a linear upsampling reads now, away from the one that it read before.
@@ -218,14 +219,6 @@ bool move_before_upsample(LoadedNetwork& loaded, int node) {
   std::swap(own, loaded.weights[index(static_cast<int>(producer - nodes.data()))]);
   if (shuffles) repeat_per_phase(loaded.weights[index(static_cast<int>(producer - nodes.data()))], phases);
   return true;
-}
-
-// Where the operation keeps an activation fused into it; nullptr for those that have none.
-Activation* fused_activation(Operation& operation) {
-  if (auto* conv = std::get_if<Convolution>(&operation)) return &conv->activation;
-  if (auto* sum = std::get_if<Add>(&operation)) return &sum->activation;
-  if (auto* norm = std::get_if<Norm>(&operation)) return &norm->activation;
-  return nullptr;
 }
 
 bool fuse_activation(LoadedNetwork& loaded, int node) {

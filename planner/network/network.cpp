@@ -1,98 +1,30 @@
 #include "planner/network/network.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <set>
 #include <string_view>
 
 #include "planner/network/named_tensors.hpp"
 #include "planner/network/network_reach.hpp"
+#include "planner/network/network_weights.hpp"
+#include "planner/network/operation_check.hpp"
+#include "planner/network/operations/all.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
-#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {
 
-constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
-// Far beyond any net of use; keeps all arithmetic on extents from overflowing.
-constexpr std::int64_t max_reach = std::int64_t{1} << 20;
 constexpr std::int64_t max_stride = std::int64_t{1} << 12;
-constexpr std::int64_t max_images = std::int64_t{1} << 24;
 constexpr std::int64_t max_parameters = std::int64_t{1} << 58;
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 // Images of node `node`, given those of the values before it.
 std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
-  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->f_out;
-  if (const auto* up = std::get_if<Upsample>(&node.operation); up != nullptr && up->kind == UpsampleKind::shuffle) {
-    return images[index(node.inputs.front())] / voxels(up->factor);
-  }
-  const auto* across = std::get_if<AcrossChannels>(&node.operation);
-  if (across != nullptr && makes_one_channel(across->kind)) return 1;
-  const bool concatenates = std::holds_alternative<Concat>(node.operation);
-  std::int64_t sum = 0;
-  for (const int input : node.inputs) sum = add(sum, images[index(input)]);
-  return concatenates ? sum : images[index(node.inputs.front())];
-}
-
-std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return add(mul(mul(f / conv->groups, conv->f_out), voxels(conv->k)), conv->f_out);
-  }
-  const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
-  return per_image ? mul(2, f) : 0;
-}
-
-// At least `least` along each axis, and no more along those that the rank lacks.
-Result<void> check_within(std::string_view name, Vec3 value, std::int64_t least, int spatial_rank) {
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t most = axis < 3 - spatial_rank ? least : max_reach;
-    if (value[axis] >= least && value[axis] <= most) continue;
-    return invalid(std::string(name) + "." + axis_names[index(axis)] + " = " + std::to_string(value[axis]) +
-                   " is not in [" + std::to_string(least) + ", " + std::to_string(most) + "]");
-  }
-  return {};
-}
-
-Result<void> check_positive(std::string_view name, Vec3 value, int spatial_rank) {
-  return check_within(name, value, 1, spatial_rank);
-}
-
-Result<void> check_activation(Activation activation) {
-  if (!std::isfinite(activation.alpha)) return invalid("alpha of the activation is not finite");
-  return {};
-}
-
-Result<void> check_convolution(const Convolution& conv, int spatial_rank) {
-  if (conv.f_out < 1 || conv.f_out > max_images) {
-    return invalid("f_out = " + std::to_string(conv.f_out) + " is not in [1, 2^24]");
-  }
-  if (conv.groups < 1) return invalid("groups = " + std::to_string(conv.groups) + " is below 1");
-  if (Result<void> sound = check_positive("k", conv.k, spatial_rank); !sound) return sound;
-  if (Result<void> sound = check_positive("dilation", conv.dilation, 3); !sound) return sound;
-  if (Result<void> sound = check_positive("stride", conv.stride, spatial_rank); !sound) return sound;
-  return check_activation(conv.activation);
-}
-
-Result<void> check_pooling(const Pooling& pool, int spatial_rank) {
-  if (Result<void> sound = check_positive("window", pool.window, spatial_rank); !sound) return sound;
-  return check_positive("stride", pool.stride, spatial_rank);
-}
-
-Result<void> check_crop(const Crop& crop, int spatial_rank) {
-  if (Result<void> sound = check_within("begin", crop.begin, 0, spatial_rank); !sound) return sound;
-  return check_within("end", crop.end, 0, spatial_rank);
-}
-
-Result<void> check_border(std::string_view name, const Border& border, int spatial_rank) {
-  if (Result<void> sound = check_within(std::string(name) + ".begin", border.begin, 0, spatial_rank); !sound) {
-    return sound;
-  }
-  return check_within(std::string(name) + ".end", border.end, 0, spatial_rank);
+  return by_rules(node.operation,
+                  [&](const auto& rules, const auto& own) { return rules.images(own, node.inputs, images); });
 }
 
 // Voxels that a node leaves out of the volume count below 0.
@@ -101,42 +33,8 @@ Result<void> check_beyond(const Border& beyond, int spatial_rank) {
   return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
 }
 
-Result<void> check_epsilon(float epsilon) {
-  return std::isfinite(epsilon) && epsilon > 0 ? Result<void>() : invalid("epsilon is not above 0");
-}
-
-Result<void> check_norm(const Norm& norm) {
-  if (norm.groups < 1) return invalid("groups = " + std::to_string(norm.groups) + " is below 1");
-  if (Result<void> sound = check_epsilon(norm.epsilon); !sound) return sound;
-  return check_activation(norm.activation);
-}
-
-Result<void> check_operation(const Operation& operation, int spatial_rank) {
-  return std::visit(
-      Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
-                 [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
-                 [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
-                 [&](const Upsample& up) { return check_positive("factor", up.factor, spatial_rank); },
-                 [](const Activate& activate) { return check_activation(activate.activation); },
-                 [](const Add& sum) { return check_activation(sum.activation); },
-                 [](const AcrossChannels& across) { return check_epsilon(across.epsilon); },
-                 [](const Norm& norm) { return check_norm(norm); }, [](const auto&) { return Result<void>(); }},
-      operation);
-}
-
 Result<void> check_inputs(const Node& node, int value) {
-  const bool multiplies = std::holds_alternative<Multiply>(node.operation);
-  const bool joins = std::holds_alternative<Add>(node.operation) || std::holds_alternative<Concat>(node.operation);
-  const bool convolves = std::holds_alternative<Convolution>(node.operation);
-  const std::size_t count = node.inputs.size();
-  const bool suits = joins ? count >= 2 : multiplies ? count == 2 : count == 1 || (convolves && count == 2);
-  if (!suits) {
-    return invalid("has " + std::to_string(count) + " inputs; it needs " +
-                   (joins        ? "2 or more"
-                    : multiplies ? "2"
-                    : convolves  ? "1, or 2 where a residual is added"
-                                 : "1"));
-  }
+  if (Result<void> sound = check_input_count(node.operation, node.inputs.size()); !sound) return sound;
   for (const int input : node.inputs) {
     if (input >= 0 && input < value) continue;
     return invalid("reads value " + std::to_string(input) + "; it may read [0, " + std::to_string(value) + ")");
@@ -148,10 +46,6 @@ std::string value_name(const Network& network, int value) {
   return value == 0 ? network.input_name : network.nodes[index(value - 1)].name;
 }
 
-std::string reach_text(const Reach& reach) {
-  return "field of view " + to_string(reach.fov) + ", stride " + to_string(reach.stride);
-}
-
 // What holds while the values are walked in order.
 struct Walk {
   std::vector<Reach> reach = {Reach{}};
@@ -159,72 +53,12 @@ struct Walk {
   std::int64_t parameters = 0;
 };
 
-// What a convolution adds to its sums must lie where they lie.
-Result<void> check_residual(const Network& network, const Node& node, const Convolution& conv, const Walk& walk) {
-  const int residual = node.inputs.back();
-  const Reach own = reach_after(node.operation, walk.reach[index(node.inputs.front())]);
-  const Reach& other = walk.reach[index(residual)];
-  if (own != other) {
-    return invalid("branches do not meet: its sums have " + reach_text(own) + ", " + value_name(network, residual) +
-                   " has " + reach_text(other));
+Result<void> check_meeting(const Network& network, const Node& node, const Walk& walk) {
+  std::vector<InputValue> inputs;
+  for (const int input : node.inputs) {
+    inputs.push_back({value_name(network, input), walk.reach[index(input)], walk.images[index(input)]});
   }
-  const std::int64_t f = walk.images[index(residual)];
-  if (f == conv.f_out) return {};
-  return invalid("adds " + std::to_string(f) + " images of " + value_name(network, residual) + " to " +
-                 std::to_string(conv.f_out) + " of its own");
-}
-
-Result<void> check_conv_groups(const Convolution& conv, std::int64_t f) {
-  if (f % conv.groups == 0 && conv.f_out % conv.groups == 0) return {};
-  return invalid("groups = " + std::to_string(conv.groups) + " does not divide the " + std::to_string(f) +
-                 " images of its input and the " + std::to_string(conv.f_out) + " of its own");
-}
-
-Result<void> check_join(const Network& network, const Node& node, const Walk& walk) {
-  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
-    const std::int64_t f = walk.images[index(node.inputs.front())];
-    if (Result<void> sound = check_conv_groups(*conv, f); !sound) return sound;
-    return node.inputs.size() == 1 ? Result<void>() : check_residual(network, node, *conv, walk);
-  }
-  const int first = node.inputs.front();
-  for (const int other : node.inputs) {
-    const Reach& a = walk.reach[index(first)];
-    const Reach& b = walk.reach[index(other)];
-    if (a != b) {
-      return invalid("branches do not meet: " + value_name(network, first) + " has " + reach_text(a) + ", " +
-                     value_name(network, other) + " has " + reach_text(b));
-    }
-    const std::int64_t f = walk.images[index(first)];
-    const std::int64_t f_other = walk.images[index(other)];
-    if (std::holds_alternative<Multiply>(node.operation) && f != f_other && f_other != 1) {
-      return invalid("multiplies " + std::to_string(f) + " images of " + value_name(network, first) + " by " +
-                     std::to_string(f_other) + " of " + value_name(network, other) + "; as many, or 1, are right");
-    }
-    if (std::holds_alternative<Add>(node.operation) && f != f_other) {
-      return invalid("adds " + std::to_string(f) + " images of " + value_name(network, first) + " to " +
-                     std::to_string(f_other) + " of " + value_name(network, other));
-    }
-  }
-  return {};
-}
-
-// An upsampling must give back strides that nodes before it have taken, and a shuffle whole groups of channels.
-Result<void> check_upsample(const Upsample& up, const Walk& walk, int input) {
-  const Reach& reach = walk.reach[index(input)];
-  if (reach.stride % up.factor != Vec3{}) {
-    return invalid("upsamples by " + to_string(up.factor) + ", but its input has a stride of " +
-                   to_string(reach.stride) + ": an output finer than the input is not supported");
-  }
-  const std::int64_t f = walk.images[index(input)];
-  if (up.kind != UpsampleKind::shuffle || f % voxels(up.factor) == 0) return {};
-  return invalid("shuffles " + std::to_string(f) + " images to " + std::to_string(voxels(up.factor)) +
-                 " voxels each, which does not divide");
-}
-
-Result<void> check_groups(const Norm& norm, std::int64_t f) {
-  if (f % norm.groups == 0) return {};
-  return invalid("normalises " + std::to_string(f) + " images in " + std::to_string(norm.groups) +
-                 " groups, which does not divide");
+  return check_meeting(node.operation, inputs);
 }
 
 Result<void> check_limits(const Walk& walk) {
@@ -249,15 +83,9 @@ Result<void> check_alone(const Node& node, int value, int spatial_rank) {
 Result<void> check_node(const Network& network, int number, Walk& walk) {
   const Node& node = network.nodes[index(number)];
   if (Result<void> sound = check_alone(node, number + 1, network.spatial_rank); !sound) return sound;
-  if (Result<void> sound = check_join(network, node, walk); !sound) return sound;
-  if (const auto* up = std::get_if<Upsample>(&node.operation)) {
-    if (Result<void> sound = check_upsample(*up, walk, node.inputs.front()); !sound) return sound;
-  }
+  if (Result<void> sound = check_meeting(network, node, walk); !sound) return sound;
   const std::int64_t f = walk.images[index(node.inputs.front())];
-  if (const auto* norm = std::get_if<Norm>(&node.operation)) {
-    if (Result<void> sound = check_groups(*norm, f); !sound) return sound;
-  }
-  walk.parameters = add(walk.parameters, parameter_count(node.operation, f));
+  walk.parameters = add(walk.parameters, parameter_count(weight_sizes(node.operation, f)));
   walk.reach.push_back(reach_after(node.operation, walk.reach[index(node.inputs.front())]));
   walk.images.push_back(images_after(node, walk.images));
   return check_limits(walk);
@@ -391,7 +219,9 @@ std::vector<int> pooling_nodes(const Network& network) {
 std::int64_t weight_bytes(const Network& network) {
   const std::vector<std::int64_t> f = images(network);
   std::int64_t sum = 0;
-  for (const Node& node : network.nodes) sum = add(sum, parameter_count(node.operation, f[index(node.inputs.front())]));
+  for (const Node& node : network.nodes) {
+    sum = add(sum, parameter_count(weight_sizes(node.operation, f[index(node.inputs.front())])));
+  }
   return mul(sum, static_cast<std::int64_t>(sizeof(float)));
 }
 

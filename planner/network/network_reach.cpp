@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "planner/network/operation_traits.hpp"
+#include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -17,12 +19,6 @@ Reach widened(Reach in, Vec3 window, Vec3 stride) {
   for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
   in.stride = in.stride * stride;
   return in;
-}
-
-Vec3 own_stride(const Operation& operation) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) return conv->stride;
-  if (const auto* pool = std::get_if<Pooling>(&operation); pool != nullptr && pool->strided) return pool->stride;
-  return Vec3::cube(1);
 }
 
 // Returns whether an input of extent `n` along `axis` leaves no rest in any value, and none empty.
@@ -47,19 +43,10 @@ std::optional<std::int64_t> min_along(const Network& network, const std::vector<
 }  // namespace
 
 Reach reach_after(const Operation& operation, Reach in) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return widened(in, dilated(conv->k, conv->dilation), conv->stride);
-  }
-  if (const auto* pool = std::get_if<Pooling>(&operation)) return widened(in, pool->window, pool->stride);
-  if (const auto* crop = std::get_if<Crop>(&operation)) {
-    return widened(in, crop->begin + crop->end + Vec3::cube(1), Vec3::cube(1));
-  }
-  if (const auto* up = std::get_if<Upsample>(&operation)) {
-    const Vec3 finer = in.stride / up->factor;
-    in = widened(in, upsampling_window(up->kind, up->factor), Vec3::cube(1));
-    return {in.fov - in.stride + finer, finer};
-  }
-  return in;
+  const Reading reading = reading_of(operation);
+  in = widened(in, reading.window, reading.stride);
+  const Vec3 finer = in.stride / reading.factor;
+  return {in.fov - in.stride + finer, finer};
 }
 
 std::vector<Reach> reaches(const Network& network) {
@@ -77,11 +64,8 @@ Vec3 lost_extent(const Network& network) {
 }
 
 bool is_strided(const Network& network) {
-  return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
-    const auto* pool = std::get_if<Pooling>(&node.operation);
-    return own_stride(node.operation) != Vec3::cube(1) || std::holds_alternative<Upsample>(node.operation) ||
-           (pool != nullptr && pool->strided);
-  });
+  return std::any_of(network.nodes.begin(), network.nodes.end(),
+                     [](const Node& node) { return reading_of(node.operation).is_resized; });
 }
 
 Vec3 padded_axes(const Network& network) {
@@ -90,11 +74,7 @@ Vec3 padded_axes(const Network& network) {
   return min(most, Vec3::cube(1));
 }
 
-bool reads_all_voxels(const Operation& operation) {
-  const auto* up = std::get_if<Upsample>(&operation);
-  const bool aligns = up != nullptr && up->kind == UpsampleKind::aligned;
-  return aligns || std::holds_alternative<Norm>(operation) || std::holds_alternative<GlobalPool>(operation);
-}
+bool reads_all_voxels(const Operation& operation) { return !traits_of(operation).over_all.does.empty(); }
 
 bool is_tile_bound(const Network& network) {
   return std::any_of(network.nodes.begin(), network.nodes.end(),

@@ -1,29 +1,14 @@
+#include "planner/network/network_weights.hpp"
+
 #include <array>
 #include <cmath>
 #include <random>
 #include <utility>
 
-#include "planner/network/network.hpp"
+#include "planner/network/operations/all.hpp"
 
 namespace znni {
 namespace {
-
-// Sizes the four vectors of a node must have.
-struct WeightSizes {
-  std::int64_t kernels = 0;
-  std::int64_t bias = 0;
-  std::int64_t scale = 0;
-  std::int64_t shift = 0;
-};
-
-WeightSizes weight_sizes(const Operation& operation, std::int64_t f) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    return {mul(mul(f / conv->groups, conv->f_out), voxels(conv->k)), conv->f_out, 0, 0};
-  }
-  const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
-  if (per_image) return {0, 0, f, f};
-  return {};
-}
 
 Result<void> check_size(const std::string& name, const char* what, const std::vector<float>& values,
                         std::int64_t wanted, bool may_be_empty = false) {
@@ -65,6 +50,14 @@ class Normal {
 };
 
 }  // namespace
+
+WeightSizes weight_sizes(const Operation& operation, std::int64_t f) {
+  return by_rules(operation, [&](const auto& rules, const auto& own) { return rules.weights(own, f); });
+}
+
+std::int64_t parameter_count(const WeightSizes& sizes) {
+  return add(add(sizes.kernels, sizes.bias), add(sizes.scale, sizes.shift));
+}
 
 Result<void> check_weights(const Network& network, const NetworkWeights& weights) {
   if (weights.size() != network.nodes.size()) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "planner/network/operation_traits.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -16,12 +17,6 @@ struct Part {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
-
-// Returns whether equal voxels stay equal.
-bool keeps_equals(const Operation& operation) {
-  return std::holds_alternative<Crop>(operation) || std::holds_alternative<Activate>(operation) ||
-         std::holds_alternative<AcrossChannels>(operation) || std::holds_alternative<ScaleShift>(operation);
-}
 
 // Returns the part of the one input of a Concat that all of `joined` comes from; of value 0 if it comes from several.
 Part before_concat(const Node& concat, const std::vector<std::int64_t>& images, Part joined) {
@@ -42,10 +37,10 @@ Vec3 last_repetition(const Network& network, const std::vector<std::int64_t>& im
     if (up != nullptr) return up->kind == UpsampleKind::nearest ? up->factor : Vec3::cube(1);
     if (std::holds_alternative<Concat>(node.operation)) {
       part = before_concat(node, images, part);
-    } else if (!keeps_equals(node.operation)) {
-      break;
     } else {
-      const bool mixes = std::holds_alternative<AcrossChannels>(node.operation);
+      const Origin origin = traits_of(node.operation).origin;
+      if (origin == Origin::other) break;  // equal voxels need not stay equal
+      const bool mixes = origin == Origin::voxel;
       const int input = node.inputs.front();
       part = {input, mixes ? 0 : part.begin, mixes ? images[index(input)] : part.end};
     }

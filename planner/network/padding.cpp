@@ -10,7 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "planner/network/operation_traits.hpp"
 #include "planner/network/output_stride.hpp"
+#include "planner/network/reading.hpp"
 #include "planner/network/value_windows.hpp"
 
 namespace znni {
@@ -25,25 +27,15 @@ bool has_pads(const std::vector<Border>& pads) {
 bool has_own_strides(const Network& network, bool padded) {
   const bool bound = is_tile_bound(network);
   return std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) {
-    const auto* pool = std::get_if<Pooling>(&node.operation);
-    const auto* conv = std::get_if<Convolution>(&node.operation);
-    const bool strides = conv != nullptr && conv->stride != Vec3::cube(1);
-    const bool pools = pool != nullptr && (padded || bound) && pool->stride != Vec3::cube(1);
-    return strides || pools || std::holds_alternative<Upsample>(node.operation);
+    const Reading reading = reading_of(node.operation);
+    if (!std::holds_alternative<Pooling>(node.operation)) return reading.is_resized;
+    return (padded || bound) && reading.stride != Vec3::cube(1);
   });
 }
 
-bool interpolates(const Operation& operation) {
-  const auto* up = std::get_if<Upsample>(&operation);
-  return up != nullptr && up->kind == UpsampleKind::linear;
-}
-
-// Returns what the operation takes its padding for.
+// Returns what the operation takes its padding for; zero if it cannot pad.
 OutsideKind padding_kind(const Operation& operation) {
-  const auto* pool = std::get_if<Pooling>(&operation);
-  if (pool != nullptr && pool->kind == PoolKind::max) return OutsideKind::lowest;
-  const bool repeats = interpolates(operation) || std::holds_alternative<Crop>(operation);
-  return repeats ? OutsideKind::edge : OutsideKind::zero;
+  return traits_of(operation).pads_with.value_or(OutsideKind::zero);
 }
 
 // Returns `name`, or with the first number behind it that is free, and takes it.
@@ -231,14 +223,13 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
       if (!sound) return sound;
       continue;
     }
-    const bool may = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Pooling>(operation);
     const auto* pool = std::get_if<Pooling>(&operation);
     const bool whole = pool != nullptr && !covers(pool->window - Vec3::cube(1), max(pads[i].begin, pads[i].end));
     if (whole) {
       return Error{ErrorCode::unsupported,
                    "node " + network.nodes[i].name + " pads by as much as its window, " + to_string(pool->window)};
     }
-    if (may) continue;
+    if (traits_of(operation).pads_with) continue;
     return Error{ErrorCode::unsupported,
                  "node " + network.nodes[i].name + " pads; convolutions, poolings, crops and linear upsamplings may"};
   }

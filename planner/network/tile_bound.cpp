@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/network/channel_numbers.hpp"
+#include "planner/network/operation_traits.hpp"
 
 namespace znni {
 namespace {
@@ -20,19 +21,7 @@ const Node& first_bound(const Network& network) {
   return *found;
 }
 
-// What a node does with all voxels, in the words of "would ... them" and of "... all voxels of its window".
-struct Deed {
-  std::string_view would;
-  std::string_view does;
-};
-
-Deed deed_of(const Node& node) {
-  if (std::holds_alternative<Norm>(node.operation)) return {"normalise", "normalises over"};
-  if (std::holds_alternative<Upsample>(node.operation)) return {"align corners of", "aligns the corners of"};
-  return {"pool", "pools"};
-}
-
-std::string done_by(const Node& node) { return std::string(deed_of(node).does) + " all voxels"; }
+std::string done_by(const Node& node) { return std::string(traits_of(node.operation).over_all.does) + " all voxels"; }
 
 Result<void> check_poolings(const Network& network) {
   for (const int node : pooling_nodes(network)) {
@@ -96,7 +85,7 @@ Result<void> check_normalised(const Network& network, Vec3 closed) {
       const std::int64_t begin = node.beyond.begin[axis];
       const std::int64_t end = node.beyond.end[axis];
       if (std::min(begin, end) >= 0 && (closed[axis] == 1 || std::max(begin, end) == 0)) continue;
-      return invalid("node " + node.name + " would " + std::string(deed_of(node).would) + " " +
+      return invalid("node " + node.name + " would " + std::string(traits_of(node.operation).over_all.would) + " " +
                      to_string(node.beyond.begin) + " and " + to_string(node.beyond.end) +
                      " voxels beyond the volume, along " + std::string(1, "zyx"[axis]));
     }

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "planner/network/operation_traits.hpp"
+#include "planner/network/reading.hpp"
+
 namespace znni {
 namespace {
 
@@ -17,51 +20,33 @@ Error unsupported(std::string message) { return {ErrorCode::unsupported, std::mo
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
-// Tells how a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding;
-// of an upsampling, `factor` voxels are made of each window.
-struct Reading {
-  Vec3 window = Vec3::cube(1);
-  Vec3 stride = Vec3::cube(1);
-  Vec3 factor = Vec3::cube(1);
+// How a node reads the volume's voxels of its first input.
+struct PaddedReading : Reading {
   Border around;  // voxels of padding; negative where a Crop takes some away
 };
 
-Reading reading_of(const Operation& operation, const Border& pads) {
-  Reading reading;
-  reading.around = pads;
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    reading.window = dilated(conv->k, conv->dilation);
-    reading.stride = conv->stride;
-  }
-  if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    reading.window = pool->window;
-    reading.stride = pool->stride;
-  }
-  if (const auto* crop = std::get_if<Crop>(&operation)) {
-    // One that pads has all of its window, so that a voxel at the border comes with those that repeat it.
-    if (pads != Border{}) reading.window = crop->begin + crop->end + Vec3::cube(1);
-    if (pads == Border{}) reading.around = {Vec3{} - crop->begin, Vec3{} - crop->end};
-  }
-  if (const auto* up = std::get_if<Upsample>(&operation)) {
-    reading.window = upsampling_window(up->kind, up->factor);
-    reading.factor = up->factor;
-  }
-  return reading;
+PaddedReading padded_reading(const Operation& operation, const Border& pads) {
+  PaddedReading padded{reading_of(operation), pads};
+  // One that pads has all of its window, so that a voxel at the border comes with those that repeat it.
+  if (pads != Border{}) return padded;
+  padded.window = padded.window - padded.idle.begin - padded.idle.end;
+  padded.around = {Vec3{} - padded.idle.begin, Vec3{} - padded.idle.end};
+  return padded;
 }
 
 // Returns the extent of what the node writes, rounded down as ONNX does.
-std::int64_t extent_after(const Reading& reading, int axis, std::int64_t n) {
+std::int64_t extent_after(const PaddedReading& reading, int axis, std::int64_t n) {
   const std::int64_t rest = n + reading.around.begin[axis] + reading.around.end[axis] - reading.window[axis];
   return (floor_div(rest, reading.stride[axis]) + 1) * reading.factor[axis];
 }
 
-bool leaves_rest(const Reading& reading, int axis, std::int64_t n) {
+bool leaves_rest(const PaddedReading& reading, int axis, std::int64_t n) {
   const std::int64_t rest = n + reading.around.begin[axis] + reading.around.end[axis] - reading.window[axis];
   return rest % reading.stride[axis] != 0;
 }
 
 // Returns what it has to read so that voxels [begin, end) can be written.
-ValueWindow demand(const Reading& reading, const ValueWindow& written) {
+ValueWindow demand(const PaddedReading& reading, const ValueWindow& written) {
   ValueWindow read;
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t first = floor_div(written.begin[axis], reading.factor[axis]);
@@ -73,7 +58,7 @@ ValueWindow demand(const Reading& reading, const ValueWindow& written) {
 }
 
 // An upsampling writes whole voxels of its input.
-ValueWindow written_for(const Reading& reading, ValueWindow asked) {
+ValueWindow written_for(const PaddedReading& reading, ValueWindow asked) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t factor = reading.factor[axis];
     asked.begin[axis] = floor_div(asked.begin[axis], factor) * factor;
@@ -88,9 +73,9 @@ class Finder {
  public:
   Finder(const Network& network, const std::vector<Border>& pads) : network_(network) {
     for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-      readings_.push_back(reading_of(network.nodes[i].operation, pads[i]));
+      readings_.push_back(padded_reading(network.nodes[i].operation, pads[i]));
       const Operation& operation = network.nodes[i].operation;
-      const bool repeats = std::holds_alternative<Upsample>(operation) || std::holds_alternative<Crop>(operation);
+      const bool repeats = traits_of(operation).pads_with == OutsideKind::edge;
       pads_ = pads_ || (pads[i] != Border{} && !repeats);
     }
   }
@@ -148,7 +133,7 @@ class Finder {
   Result<void> add_stride(std::size_t number) {
     const Node& node = network_.nodes[number];
     const Vec3 in = strides_[index(node.inputs.front())];
-    const Reading& reading = readings_[number];
+    const PaddedReading& reading = readings_[number];
     const Vec3 coarse = in * reading.stride;
     if (coarse % reading.factor != Vec3{}) {
       return unsupported("upsamples by " + to_string(reading.factor) + ", but its input has a stride of " +
@@ -211,8 +196,8 @@ class Finder {
   }
 
   const Network& network_;
-  std::vector<Reading> readings_;  // per node
-  std::vector<Vec3> strides_;      // per value
+  std::vector<PaddedReading> readings_;  // per node
+  std::vector<Vec3> strides_;            // per value
   Vec3 period_ = Vec3::cube(1);
   bool pads_ = false;  // with zeros or -infinity
 };
@@ -225,7 +210,7 @@ ValueWindow ValueWindows::read_by(const Network& network, const std::vector<Bord
                                   int input) const {
   const ValueWindow& written = values[index(number) + 1];
   if (input > 0) return written;
-  return demand(reading_of(network.nodes[index(number)].operation, pads[index(number)]), written);
+  return demand(padded_reading(network.nodes[index(number)].operation, pads[index(number)]), written);
 }
 
 Result<Vec3> find_output_stride(const Network& network, const std::vector<Border>& pads) {

@@ -1,11 +1,11 @@
 #include "planner/report/explain.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "planner/base/text_table.hpp"
 #include "planner/network/exchange.hpp"
+#include "planner/network/operation_traits.hpp"
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/summary.hpp"
 
@@ -143,21 +143,6 @@ std::string nodes_table(const PlanReport& report, const SearchLog& log) {
          text_table(rows);
 }
 
-std::string_view kind_of(AcrossKind kind) {
-  if (makes_one_channel(kind)) return "arg_max";
-  return kind == AcrossKind::norm ? "channel_norm" : "softmax";
-}
-
-// Second word of the names of primitives for this operation: "conv" of cpu.conv.direct.
-std::string_view kind_of(const Operation& operation) {
-  if (const auto* across = std::get_if<AcrossChannels>(&operation)) return kind_of(across->kind);
-  constexpr std::array<std::string_view, std::variant_size_v<Operation>> kinds = {
-      "conv",   "pool", "activation", "softmax", "scale_shift", "add",
-      "concat", "crop", "upsample",   "norm",    "multiply",    "global_pool"};
-  static_assert(!kinds.back().empty());
-  return kinds[operation.index()];
-}
-
 bool is_of_kind(std::string_view primitive, std::string_view kind) {
   primitive.remove_prefix(std::min(primitive.find('.') + 1, primitive.size()));
   return primitive.substr(0, primitive.find('.')) == kind;
@@ -168,7 +153,7 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
   std::map<std::pair<std::string, std::string>, std::string> nodes;
   for (const Refusal& refusal : log.refusals) {
     const Operation& operation = network.nodes[static_cast<std::size_t>(refusal.node)].operation;
-    if (!is_of_kind(refusal.primitive, kind_of(operation))) continue;
+    if (!is_of_kind(refusal.primitive, traits_of(operation).kind)) continue;
     std::string& names = nodes[{refusal.primitive, refusal.reason}];
     names += (names.empty() ? "" : " ") + network.nodes[static_cast<std::size_t>(refusal.node)].name;
   }

@@ -4,41 +4,17 @@
 
 #include "planner/base/text_table.hpp"
 #include "planner/network/named_tensors.hpp"
+#include "planner/network/operation_traits.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/report/json.hpp"
-#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {
 
-const char* across_text(AcrossKind kind) {
-  switch (kind) {
-    case AcrossKind::softmax: return "softmax";
-    case AcrossKind::log_softmax: return "log softmax";
-    case AcrossKind::arg_max:
-    case AcrossKind::arg_max_last: return "largest channel";
-    case AcrossKind::norm: break;
-  }
-  return "layer normalisation";
-}
-
-std::string kind_of(const Operation& operation) {
-  return std::visit(
-      Overloaded{[](const Convolution&) { return "convolution"; },
-                 [](const Pooling& pool) { return pool.kind == PoolKind::max ? "max pooling" : "average pooling"; },
-                 [](const Activate&) { return "activation"; },
-                 [](const AcrossChannels& across) { return across_text(across.kind); },
-                 [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
-                 [](const Multiply&) { return "multiplication"; }, [](const Concat&) { return "concatenation"; },
-                 [](const Crop&) { return "crop"; }, [](const Upsample&) { return "upsampling"; },
-                 [](const Norm&) { return "normalisation"; }, [](const GlobalPool&) { return "global pooling"; }},
-      operation);
-}
-
 std::vector<std::pair<std::string, std::int64_t>> layers_of(const Network& network) {
   std::vector<std::pair<std::string, std::int64_t>> layers;
   for (const Node& node : network.nodes) {
-    const std::string kind = kind_of(node.operation);
+    const std::string kind(traits_of(node.operation).noun);
     const auto known = std::find_if(layers.begin(), layers.end(), [&](const auto& each) { return each.first == kind; });
     if (known == layers.end()) {
       layers.emplace_back(kind, 1);

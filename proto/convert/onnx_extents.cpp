@@ -2,36 +2,13 @@
 
 #include <limits>
 
+#include "planner/network/reading.hpp"
+
 namespace znni {
 namespace {
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t largest_extent = std::int64_t{1} << 40;  // far beyond any volume
-
-// Voxels that a node takes from its input's extent, and how many it makes of those that are left.
-struct Change {
-  Vec3 lost;
-  Vec3 stride = Vec3::cube(1);
-  Vec3 factor = Vec3::cube(1);
-};
-
-Change change_of(const Operation& operation) {
-  Change change;
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    change.lost = dilated(conv->k, conv->dilation) - Vec3::cube(1);
-    change.stride = conv->stride;
-  }
-  if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    change.lost = pool->window - Vec3::cube(1);
-    change.stride = pool->stride;
-  }
-  if (const auto* crop = std::get_if<Crop>(&operation)) change.lost = crop->begin + crop->end;
-  if (const auto* up = std::get_if<Upsample>(&operation)) {
-    change.lost = upsampling_window(up->kind, up->factor) - Vec3::cube(1);
-    change.factor = up->factor;
-  }
-  return change;
-}
 
 // Applies a checked operation of 64 bits to the number and to each of its steps.
 template <class Apply>
@@ -55,16 +32,16 @@ bool divides_steps(std::int64_t divisor, const VolumeNumber& a) {
 }  // namespace
 
 ExtentAfter extents_after(const Operation& operation, const Border& pads, const VolumeExtents& in) {
-  const Change change = change_of(operation);
+  const Reading reading = reading_of(operation);
   ExtentAfter after;
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t n = in.least[axis] + pads.begin[axis] + pads.end[axis];
-    const std::int64_t stride = change.stride[axis];
-    const bool known = in.least[axis] > 0 && n > change.lost[axis] && in.step[axis] % stride == 0;
+    const std::int64_t stride = reading.stride[axis];
+    const bool known = in.least[axis] > 0 && n >= reading.window[axis] && in.step[axis] % stride == 0;
     if (!known) continue;
-    const std::int64_t last = n - change.lost[axis] - 1;
-    const std::int64_t least = mul(last / stride + 1, change.factor[axis]);
-    const std::int64_t step = mul(in.step[axis] / stride, change.factor[axis]);
+    const std::int64_t last = n - reading.window[axis];
+    const std::int64_t least = mul(last / stride + 1, reading.factor[axis]);
+    const std::int64_t step = mul(in.step[axis] / stride, reading.factor[axis]);
     after.rest[axis] = last % stride;
     if (least > largest_extent || step > largest_extent) continue;
     after.extents.least[axis] = least;

@@ -1,0 +1,35 @@
+// Rules of concatenations of images.
+#pragma once
+
+#include "planner/network/operations/bounds.hpp"
+#include "planner/network/operations/rules.hpp"
+
+namespace znni {
+
+template <>
+struct OperationRules<Concat> : RulesOfOneVoxel<Concat> {
+  static constexpr InputCounts inputs = two_or_more;
+
+  static OperationTraits traits(const Concat&) {
+    return {"concat", "concatenation", Origin::other, true, std::nullopt, {}};
+  }
+
+  static Result<void> check_meeting(const Concat&, std::span<const InputValue> inputs) {
+    for (const InputValue& other : inputs) {
+      if (Result<void> meet = check_reaches_meet(inputs.front(), other); !meet) return meet;
+    }
+    return {};
+  }
+
+  static std::int64_t images(const Concat&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
+    std::int64_t sum = 0;
+    for (const int input : read) sum = add(sum, images[index(input)]);
+    return sum;
+  }
+
+  static ConcatProblem problem(const Concat&, const NodeInputs& in) { return {in.shapes}; }
+
+  static std::string text(const Concat&, std::int64_t, bool) { return "concat"; }
+};
+
+}  // namespace znni

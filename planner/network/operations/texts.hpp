@@ -1,0 +1,13 @@
+// What the texts of several operations have in common.
+#pragma once
+
+#include <string>
+
+#include "primitives/core/problems/text_pieces.hpp"
+
+namespace znni {
+
+// Returns ", epsilon 0.001" or the like; empty for the usual one.
+[[nodiscard]] std::string epsilon_text(float epsilon);
+
+}  // namespace znni

@@ -1,0 +1,57 @@
+// Rules of upsamplings.
+#pragma once
+
+#include "planner/network/exchange.hpp"
+#include "planner/network/operations/bounds.hpp"
+#include "planner/network/operations/rules.hpp"
+
+namespace znni {
+
+template <>
+struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
+  static OperationTraits traits(const Upsample& up) {
+    OperationTraits own{"upsample", "upsampling", Origin::other, true, OutsideKind::zero, {}};
+    if (up.kind == UpsampleKind::linear) own.pads_with = OutsideKind::edge;
+    if (up.kind == UpsampleKind::aligned) own.over_all = {"align corners of", "aligns the corners of"};
+    return own;
+  }
+
+  static Reading reading(const Upsample& up) {
+    return {upsampling_window(up.kind, up.factor), Vec3::cube(1), up.factor, {}, true};
+  }
+
+  static Result<void> check(const Upsample& up, int spatial_rank) {
+    return check_positive("factor", up.factor, spatial_rank);
+  }
+
+  // It must give back strides that nodes before it have taken, and a shuffle whole groups of channels.
+  static Result<void> check_meeting(const Upsample& up, std::span<const InputValue> inputs) {
+    const InputValue& in = inputs.front();
+    if (in.reach.stride % up.factor != Vec3{}) {
+      return invalid_operation("upsamples by " + to_string(up.factor) + ", but its input has a stride of " +
+                               to_string(in.reach.stride) + ": an output finer than the input is not supported");
+    }
+    if (up.kind != UpsampleKind::shuffle || in.images % voxels(up.factor) == 0) return {};
+    return invalid_operation("shuffles " + std::to_string(in.images) + " images to " +
+                             std::to_string(voxels(up.factor)) + " voxels each, which does not divide");
+  }
+
+  static std::int64_t images(const Upsample& up, const std::vector<int>& read,
+                             const std::vector<std::int64_t>& images) {
+    const std::int64_t f = images[index(read.front())];
+    return up.kind == UpsampleKind::shuffle ? f / voxels(up.factor) : f;
+  }
+
+  static void exchange(Upsample& up, int axis) { up.factor = exchanged(up.factor, axis); }
+
+  static UpsampleProblem problem(const Upsample& up, const NodeInputs& in) {
+    return {in.shapes.front(), up.factor, up.kind};
+  }
+
+  static std::string text(const Upsample& up, std::int64_t f, bool) {
+    return "upsample " + std::to_string(f) + ", " + std::string(to_string(up.kind)) + ", factor " +
+           to_string(up.factor);
+  }
+};
+
+}  // namespace znni
