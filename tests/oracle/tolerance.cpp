@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "primitives/core/overloaded.hpp"
+
 namespace znni::oracle {
 namespace {
 
@@ -160,18 +162,30 @@ double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; 
 
 // Returns the largest value in a layer before its activation.
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
-  if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
-  if (std::holds_alternative<MultiplyProblem>(problem)) return inputs[0] * inputs[1];
-  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest_of(weights.scale) : 1.0;
-  return largest_of(weights.shift) + scale * sum_of(inputs);
+  return std::visit(
+      Overloaded{[&](const ConvProblem& conv) { return most_of(conv, inputs, weights); },
+                 [&](const ConvPoolProblem& both) { return most_of(both.conv, inputs, weights); },
+                 [&](const MultiplyProblem&) { return inputs[0] * inputs[1]; },
+                 [&](const ScaleShiftProblem&) {
+                   return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
+                 },
+                 [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem, ConcatProblem,
+                                 ReorderProblem, CropProblem, UpsampleProblem, NormProblem, GlobalPoolProblem> auto&) {
+                   return largest_of(weights.shift) + sum_of(inputs);
+                 }},
+      problem);
 }
 
 double slope_of(const LayerProblem& problem) {
-  if (const ConvProblem* conv = convolution_of(problem)) return slope_of(conv->activation);
-  if (const auto* sum = std::get_if<AddProblem>(&problem)) return slope_of(sum->activation);
-  if (const auto* own = std::get_if<ActivationProblem>(&problem)) return slope_of(own->activation);
-  if (const auto* norm = std::get_if<NormProblem>(&problem)) return slope_of(norm->activation);
-  return 1.0;
+  return std::visit(
+      Overloaded{
+          [](const OneOf<ConvProblem, ActivationProblem, AddProblem, NormProblem> auto& own) {
+            return slope_of(own.activation);
+          },
+          [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
+          [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
+                         CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem> auto&) { return 1.0; }},
+      problem);
 }
 
 }  // namespace
@@ -203,25 +217,40 @@ double carried_across(const AcrossChannelsProblem& problem, double error) {
   return (2.0 + std::sqrt(static_cast<double>(problem.in.f))) / std::sqrt(static_cast<double>(problem.epsilon)) * error;
 }
 
+using Errors = std::span<const double>;
+
+double largest_error(Errors errors) { return *std::max_element(errors.begin(), errors.end()); }
+
+double carried_by(const ConvProblem& conv, Errors errors, const LayerWeights& weights) {
+  const double residual = conv.residual ? errors[1] : 0.0;
+  return slope_of(conv.activation) * (errors[0] * kernel_norm(weights.kernels, terms_of(conv)) + residual);
+}
+
+// The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
+// number.
+double carried_by(const NormProblem& norm, Errors errors, const LayerWeights& weights) {
+  const auto count = static_cast<double>(norm.in.f / norm.groups * voxels(norm.in.n));
+  const double steepest = largest_of(weights.scale) / std::sqrt(static_cast<double>(norm.epsilon));
+  return slope_of(norm.activation) * (2.0 + std::sqrt(count)) * steepest * errors[0];
+}
+
 }  // namespace
 
 double carried(const LayerProblem& problem, std::span<const double> errors, const LayerWeights& weights) {
-  if (const ConvProblem* conv = convolution_of(problem)) {
-    const double residual = conv->residual ? errors[1] : 0.0;
-    return slope_of(problem) * (errors[0] * kernel_norm(weights.kernels, terms_of(*conv)) + residual);
-  }
-  ensure(!std::holds_alternative<MultiplyProblem>(problem), "what a product carries depends on its inputs");
-  if (const auto* across = std::get_if<AcrossChannelsProblem>(&problem)) return carried_across(*across, errors[0]);
-  if (std::holds_alternative<AddProblem>(problem)) return slope_of(problem) * sum_of(errors);
-  // The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
-  // number.
-  if (const auto* norm = std::get_if<NormProblem>(&problem)) {
-    const auto count = static_cast<double>(norm->in.f / norm->groups * voxels(norm->in.n));
-    const double steepest = largest_of(weights.scale) / std::sqrt(static_cast<double>(norm->epsilon));
-    return slope_of(problem) * (2.0 + std::sqrt(count)) * steepest * errors[0];
-  }
-  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest_of(weights.scale) : 1.0;
-  return slope_of(problem) * scale * *std::max_element(errors.begin(), errors.end());
+  return std::visit(
+      Overloaded{[&](const OneOf<ConvProblem, NormProblem> auto& own) { return carried_by(own, errors, weights); },
+                 [&](const ConvPoolProblem& both) { return carried_by(both.conv, errors, weights); },
+                 [&](const AcrossChannelsProblem& across) { return carried_across(across, errors[0]); },
+                 [&](const AddProblem& sum) { return slope_of(sum.activation) * sum_of(errors); },
+                 [&](const ScaleShiftProblem&) { return largest_of(weights.scale) * largest_error(errors); },
+                 [&](const ActivationProblem& own) { return slope_of(own.activation) * largest_error(errors); },
+                 [](const MultiplyProblem&) {
+                   ensure(false, "what a product carries depends on its inputs");
+                   return 0.0;
+                 },
+                 [&](const OneOf<PoolProblem, ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem,
+                                 GlobalPoolProblem> auto&) { return largest_error(errors); }},
+      problem);
 }
 
 void Walk::add(std::int64_t layers, std::span<const float> found, const Values& exact) {
