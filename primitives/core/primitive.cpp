@@ -1,5 +1,7 @@
 #include "primitives/core/primitive.hpp"
 
+#include "primitives/core/problems/all.hpp"
+
 namespace znni {
 
 std::string to_string(const Variant& variant) {
@@ -18,7 +20,8 @@ std::int64_t setting(const Variant& variant, std::string_view name, std::int64_t
 }
 
 Format input_format(const LayerProblem& problem, int index, Format in, Format out) {
-  return index > 0 && std::holds_alternative<ConvProblem>(problem) ? out : in;
+  const auto as_output = []<class Own>(const Own&) { return ProblemRules<Own>::others_as_output; };
+  return index > 0 && std::visit(as_output, problem) ? out : in;
 }
 
 MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage, MemorySpace space) {

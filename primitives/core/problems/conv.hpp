@@ -9,6 +9,8 @@ namespace znni {
 
 template <>
 struct ProblemRules<ConvProblem> : RulesOfOneInput<ConvProblem> {
+  static constexpr bool others_as_output = true;  // the residual is added to the output
+
   static const ConvProblem* convolution(const ConvProblem& conv) { return &conv; }
   static Vec3 window(const ConvProblem& conv) { return conv.k; }
   static int input_count(const ConvProblem& conv) { return conv.residual ? 2 : 1; }

@@ -20,6 +20,9 @@ struct ProblemRules;
 // differs in one of them has that function itself.
 template <class Problem>
 struct RulesOfOneInput {
+  // Whether inputs behind the first come in the output's format, not in the first one's.
+  static constexpr bool others_as_output = false;
+
   static const ConvProblem* convolution(const Problem&) { return nullptr; }
   static bool has_scale(const Problem&) { return false; }
   static Vec3 window(const Problem&) { return Vec3::cube(1); }
