@@ -2,8 +2,6 @@
 
 #include <variant>
 
-#include "primitives/core/problems/all.hpp"
-
 namespace znni {
 
 std::size_t ProblemHash::operator()(const LayerProblem& problem) const {

@@ -4,8 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "primitives/core/problems/all.hpp"
-
 namespace znni {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "primitives/core/primitive.hpp"
 
-#include "primitives/core/problems/all.hpp"
-
 namespace znni {
 
 std::string to_string(const Variant& variant) {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "primitives/core/problems/all.hpp"
-
 namespace znni {
 namespace {
 

@@ -1,4 +1,4 @@
-// Rules of operations over the channels of a voxel.
+// Operations over the channels of a voxel: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,29 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+enum class AcrossKind { softmax, log_softmax, arg_max, arg_max_last, norm };
+
+// Makes a voxel of its own channels alone. With x[i] its value in channel i, and m the largest of them,
+// softmax: out[i] = e^(x[i] - m) / sum over j of e^(x[j] - m).
+// log_softmax: out[i] = x[i] - m - log(sum over j of e^(x[j] - m)).
+// arg_max: the number of the first channel whose value is m; arg_max_last: of the last one. The output has one channel.
+// norm: layer normalisation, out[i] = (x[i] - mean) / sqrt(variance + epsilon), with the variance of the population.
+// A voxel that is NaN in one channel becomes NaN in each channel of the output.
+struct AcrossChannelsProblem {
+  Shape5 in;
+  AcrossKind kind = AcrossKind::softmax;
+  float epsilon = 1e-5F;  // of a norm; above 0
+  constexpr auto operator<=>(const AcrossChannelsProblem&) const = default;
+};
+
+// Returns whether the operation makes one channel of all.
+[[nodiscard]] constexpr bool makes_one_channel(AcrossKind kind) {
+  return kind == AcrossKind::arg_max || kind == AcrossKind::arg_max_last;
+}
+
+// Returns the name of the operation; of a norm "channel norm".
+[[nodiscard]] std::string_view to_string(AcrossKind kind);
 
 template <>
 struct ProblemRules<AcrossChannelsProblem> : RulesOfOneInput<AcrossChannelsProblem> {

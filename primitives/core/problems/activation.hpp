@@ -1,4 +1,4 @@
-// Rules of activations.
+// Activations: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,13 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// out = activation(in), element by element.
+struct ActivationProblem {
+  Shape5 in;
+  Activation activation;
+  constexpr auto operator<=>(const ActivationProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<ActivationProblem> : RulesOfOneInput<ActivationProblem> {

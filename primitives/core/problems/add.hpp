@@ -1,4 +1,4 @@
-// Rules of sums of tensors.
+// Sums of tensors: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,14 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// out = activation(sum of `inputs` tensors of shape `in`).
+struct AddProblem {
+  Shape5 in;
+  int inputs = 2;
+  Activation activation;
+  constexpr auto operator<=>(const AddProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<AddProblem> : RulesOfOneInput<AddProblem> {

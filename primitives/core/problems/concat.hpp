@@ -1,11 +1,19 @@
-// Rules of concatenations of channels.
+// Concatenations of channels: the problem and its rules.
 #pragma once
+
+#include <vector>
 
 #include "primitives/core/problems/bounds.hpp"
 #include "primitives/core/problems/hash.hpp"
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// Channels of all inputs, one input after the other; S and n are the same in all.
+struct ConcatProblem {
+  std::vector<Shape5> in;
+  auto operator<=>(const ConcatProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<ConcatProblem> : RulesOfOneInput<ConcatProblem> {

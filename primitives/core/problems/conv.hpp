@@ -1,4 +1,4 @@
-// Rules of convolutions.
+// Convolutions: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,46 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// Planes along z that precede the planes that a layer reads and writes, in the tensors that hold its input and output.
+// In a streamed net they are the planes of earlier steps. They do not change the work, but they affect strides and
+// alignment.
+struct PlanesBefore {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+
+  constexpr auto operator<=>(const PlanesBefore&) const = default;
+};
+
+// Valid (dilated, strided) convolution with the activation fused:
+//   out[s][j][v] = activation(bias[j] + sum over i, d of kernel[j][i][d] * in[s][i][stride * v + dilation * d])
+// The output has (n - dilated(k)) / stride + 1 voxels per axis. If the division leaves a rest, the last voxels of the
+// input, as many as the rest, are not read (ONNX rounds down, too).
+// With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
+// With groups, the channels of input and output form that many runs of neighbours, and i goes over the f / groups
+// channels of output j's run. groups = f is a depthwise convolution.
+// This is the one place that states the kernel's orientation: cross-correlation, as ONNX and every trained
+// net have it (the papers' formulas turn the kernel).
+struct ConvProblem {
+  Shape5 in;
+  std::int64_t f_out = 1;
+  Vec3 k = Vec3::cube(1);
+  Vec3 dilation = Vec3::cube(1);
+  Vec3 stride = Vec3::cube(1);
+  Activation activation;
+  bool residual = false;
+  PlanesBefore before = {};  // set if a GPU computes it
+  std::int64_t groups = 1;   // divides in.f and f_out
+
+  constexpr auto operator<=>(const ConvProblem&) const = default;
+};
+
+// Returns whether the convolution has neither strides nor groups, which few primitives compute.
+[[nodiscard]] constexpr bool is_plain(const ConvProblem& conv) {
+  return conv.stride == Vec3::cube(1) && conv.groups == 1;
+}
+// Returns the number of products in one voxel's sum: f / groups * voxels(k).
+[[nodiscard]] std::int64_t terms_of(const ConvProblem& conv);
 
 template <>
 struct ProblemRules<ConvProblem> : RulesOfOneInput<ConvProblem> {

@@ -1,4 +1,4 @@
-// Rules of convolutions that are pooled at once.
+// Convolutions that are pooled at once: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -8,6 +8,15 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// A convolution and the pooling of its output as one piece of work. No other layer reads the tensor between them, so a
+// first layer needs no memory for it. `pool.in` is the convolution's output; a residual is not allowed.
+struct ConvPoolProblem {
+  ConvProblem conv;
+  PoolProblem pool;
+
+  constexpr auto operator<=>(const ConvPoolProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<ConvPoolProblem> : RulesOfOneInput<ConvPoolProblem> {

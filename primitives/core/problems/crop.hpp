@@ -1,4 +1,4 @@
-// Rules of crops.
+// Crops: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,14 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// out[v] = in[begin + v]: the input without the first `begin` and the last `end` voxels of each axis.
+struct CropProblem {
+  Shape5 in;
+  Vec3 begin;
+  Vec3 end;
+  constexpr auto operator<=>(const CropProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<CropProblem> : RulesOfOneInput<CropProblem> {

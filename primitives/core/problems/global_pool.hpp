@@ -1,11 +1,20 @@
-// Rules of poolings of all voxels.
+// Poolings of all voxels: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
 #include "primitives/core/problems/hash.hpp"
+#include "primitives/core/problems/pool.hpp"
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// The largest or the mean of all voxels of each channel of each input, at every voxel:
+//   out[s][i][v] = pool of in[s][i].
+struct GlobalPoolProblem {
+  Shape5 in;
+  PoolKind kind = PoolKind::average;
+  constexpr auto operator<=>(const GlobalPoolProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<GlobalPoolProblem> : RulesOfOneInput<GlobalPoolProblem> {

@@ -1,4 +1,4 @@
-// Rules of products of two tensors.
+// Products of two tensors: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,13 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// out[s][i][v] = in[s][i][v] * other[s][i][v]. A second input of one channel multiplies every channel.
+struct MultiplyProblem {
+  Shape5 in;
+  std::int64_t f_other = 1;  // in.f or 1
+  constexpr auto operator<=>(const MultiplyProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<MultiplyProblem> : RulesOfOneInput<MultiplyProblem> {

@@ -1,4 +1,4 @@
-// Rules of instance and group normalisations.
+// Instance and group normalisations: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,18 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// Instance and group normalisation. With m the mean and v the variance (of the population) of all voxels of a group of
+// f / groups neighbouring channels of one input,
+//   out = activation(scale[i] (in - m) / sqrt(v + epsilon) + shift[i]) for channel i.
+// groups = f is an instance normalisation; groups = 1 normalises all channels together.
+struct NormProblem {
+  Shape5 in;
+  std::int64_t groups = 1;  // divides in.f
+  float epsilon = 1e-5F;    // above 0
+  Activation activation = {};
+  constexpr auto operator<=>(const NormProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<NormProblem> : RulesOfOneInput<NormProblem> {

@@ -1,4 +1,4 @@
-// Rules of poolings.
+// Poolings: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,39 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// A max may pass over a NaN in a window, but not in a pooling of all voxels.
+enum class PoolKind { max, average };
+
+// plain: strided pooling, out[v] = pool of in[stride * v, stride * v + window).
+// fragments: max-pooling fragments (MPF; ZNNi section V): the pooling at every offset o in [0, stride). Each offset
+// gives one input of its own, so S grows by the factor voxels(stride). The offsets follow the stride, so other windows
+// and average pooling work too. It is legal if every fragment has the same extent, that is if (n - window + 1) is
+// divisible by stride. For window = stride this is the paper's condition, n + 1 divisible by p.
+// With `groups`, one run makes only the fragments of the offsets [0, stride / groups) of each axis, and S grows by that
+// factor. To make the next group, give the same layer a view that begins stride / groups voxels later (its extents are
+// shorter by as much). A last window that no offset reaches is then left out.
+enum class PoolMode { plain, fragments };
+
+// The S of `in` is S0 * voxels(fragments); `fragments` counts, per axis, the fragments that earlier poolings made.
+// Inputs stand in the order s = s0 * voxels(fragments) + row-major (z, y, x) fragment index. The index along an axis
+// rises with the fragment's offset (primitives/core/fragments.hpp).
+struct PoolProblem {
+  Shape5 in;
+  Vec3 window = Vec3::cube(2);
+  Vec3 stride = Vec3::cube(2);
+  PoolKind kind = PoolKind::max;
+  PoolMode mode = PoolMode::plain;
+  Vec3 fragments = Vec3::cube(1);
+  Vec3 groups = Vec3::cube(1);  // divides the stride; 1 if the mode is plain
+
+  constexpr auto operator<=>(const PoolProblem&) const = default;
+};
+
+// Returns the number of offsets per axis for which one run makes fragments: 1 (plain) or stride / groups.
+[[nodiscard]] constexpr Vec3 pooled_offsets(const PoolProblem& pool) {
+  return pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride / pool.groups;
+}
 
 template <>
 struct ProblemRules<PoolProblem> : RulesOfOneInput<PoolProblem> {

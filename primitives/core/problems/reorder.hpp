@@ -1,4 +1,4 @@
-// Rules of changes of format.
+// Changes of format: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,14 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// The same tensor in another format.
+struct ReorderProblem {
+  Shape5 in;
+  Format from;
+  Format to;
+  constexpr auto operator<=>(const ReorderProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<ReorderProblem> : RulesOfOneInput<ReorderProblem> {

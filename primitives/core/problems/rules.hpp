@@ -3,11 +3,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
-#include "primitives/core/problem.hpp"
 #include "primitives/core/problems/text_pieces.hpp"
+#include "primitives/core/shape.hpp"
 
 namespace znni {
+
+struct ConvProblem;
 
 // Each kind specialises it with the functions of RulesOfOneInput and
 //   static std::string text(const Problem&);             as to_string() says

@@ -1,4 +1,4 @@
-// Rules of scales and shifts of channels.
+// Scales and shifts of channels: the problem and its rules.
 #pragma once
 
 #include "primitives/core/problems/bounds.hpp"
@@ -6,6 +6,12 @@
 #include "primitives/core/problems/rules.hpp"
 
 namespace znni {
+
+// out = scale[i] * in + shift[i] for channel i: a batch normalisation that could not be folded.
+struct ScaleShiftProblem {
+  Shape5 in;
+  constexpr auto operator<=>(const ScaleShiftProblem&) const = default;
+};
 
 template <>
 struct ProblemRules<ScaleShiftProblem> : RulesOfOneInput<ScaleShiftProblem> {
