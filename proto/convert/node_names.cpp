@@ -1,40 +1,37 @@
 #include "proto/convert/node_names.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "proto/convert/errors.hpp"
 
 namespace znni {
 namespace {
 
-std::string_view stem_of(text::Node::OpCase operation) {
-  switch (operation) {
-    case text::Node::kConv: return "conv";
-    case text::Node::kMaxPool:
-    case text::Node::kAveragePool: return "pool";
-    case text::Node::kActivate: return "activation";
-    case text::Node::kSoftmax:
-    case text::Node::kLogSoftmax: return "softmax";
-    case text::Node::kArgMax: return "arg_max";
-    case text::Node::kScaleShift: return "scale";
-    case text::Node::kAdd: return "add";
-    case text::Node::kNorm:
-    case text::Node::kChannelNorm: return "norm";
-    case text::Node::kGlobalAveragePool:
-    case text::Node::kGlobalMaxPool: return "global";
-    case text::Node::kMultiply: return "multiply";
-    case text::Node::kConcat: return "concat";
-    case text::Node::kCrop: return "crop";
-    case text::Node::kUpsample: return "upsample";
-    case text::Node::OP_NOT_SET: break;
-  }
-  return "node";
+// Operations whose nodes are called by another word than the field of their message.
+constexpr std::pair<std::string_view, std::string_view> shared_stems[] = {{"max_pool", "pool"},
+                                                                          {"average_pool", "pool"},
+                                                                          {"activate", "activation"},
+                                                                          {"log_softmax", "softmax"},
+                                                                          {"scale_shift", "scale"},
+                                                                          {"channel_norm", "norm"},
+                                                                          {"global_average_pool", "global"},
+                                                                          {"global_max_pool", "global"}};
+
+std::string stem_of(text::Node::OpCase operation) {
+  if (operation == text::Node::OP_NOT_SET) return "node";
+  const std::string field(text::Node::descriptor()->FindFieldByNumber(operation)->name());
+  const auto* const shared = std::find_if(std::begin(shared_stems), std::end(shared_stems),
+                                          [&](const auto& stem) { return stem.first == field; });
+  return shared == std::end(shared_stems) ? field : std::string(shared->second);
 }
 
 }  // namespace
 
 std::string NodeNames::name_of(const text::Node& node) {
-  const std::string stem(stem_of(node.op_case()));
+  const std::string stem = stem_of(node.op_case());
   const int number = ++counts_[stem];
   return node.has_name() ? node.name() : stem + std::to_string(number);
 }

@@ -24,6 +24,29 @@ TEST(NodeNames, AreMadeOfTheOperationAndItsNumber) {
   EXPECT_EQ(names.name_of({}), "node1");
 }
 
+TEST(NodeNames, BeginWithTheFieldOfTheOperationOrAWordThatSeveralShare) {
+  const auto name_with = [](auto set) {
+    text::Node node;
+    (node.*set)();
+    return NodeNames("in").name_of(node);
+  };
+  EXPECT_EQ(name_with(&text::Node::mutable_activate), "activation1");
+  EXPECT_EQ(name_with(&text::Node::mutable_softmax), "softmax1");
+  EXPECT_EQ(name_with(&text::Node::mutable_log_softmax), "softmax1");
+  EXPECT_EQ(name_with(&text::Node::mutable_arg_max), "arg_max1");
+  EXPECT_EQ(name_with(&text::Node::mutable_scale_shift), "scale1");
+  EXPECT_EQ(name_with(&text::Node::mutable_add), "add1");
+  EXPECT_EQ(name_with(&text::Node::mutable_norm), "norm1");
+  EXPECT_EQ(name_with(&text::Node::mutable_channel_norm), "norm1");
+  EXPECT_EQ(name_with(&text::Node::mutable_max_pool), "pool1");
+  EXPECT_EQ(name_with(&text::Node::mutable_global_max_pool), "global1");
+  EXPECT_EQ(name_with(&text::Node::mutable_global_average_pool), "global1");
+  EXPECT_EQ(name_with(&text::Node::mutable_multiply), "multiply1");
+  EXPECT_EQ(name_with(&text::Node::mutable_concat), "concat1");
+  EXPECT_EQ(name_with(&text::Node::mutable_crop), "crop1");
+  EXPECT_EQ(name_with(&text::Node::mutable_upsample), "upsample1");
+}
+
 TEST(NodeNames, StandForValues) {
   NodeNames names("in");
   EXPECT_TRUE(names.add("a"));
