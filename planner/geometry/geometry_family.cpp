@@ -9,9 +9,9 @@
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/network/operation_problem.hpp"
+#include "planner/network/reading.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
-#include "primitives/core/overloaded.hpp"
 
 namespace znni {
 namespace {
@@ -67,13 +67,6 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   return problem_of(node.operation, {inputs, mode.mode, mode.groups, before, begins, open});
 }
 
-Result<void> check_conv_aligned(const ConvProblem& conv) {
-  const Vec3 rest = (conv.in.n - dilated(conv.k, conv.dilation)) % conv.stride;
-  if (rest == Vec3{}) return {};
-  return invalid("n = " + to_string(conv.in.n) + " leaves " + to_string(rest) + " voxels unread at the stride " +
-                 to_string(conv.stride));
-}
-
 // A held input serves all offsets of the stride.
 Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode) {
   const Vec3 offsets = mode.holds() ? pool.stride : pooled_offsets(pool);
@@ -88,21 +81,20 @@ Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode
   return {};
 }
 
-// What strides must waste no voxel: what a window of the patch reads is then known from its output alone.
-Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
-  return std::visit(
-      Overloaded{[](const ConvProblem& conv) { return check_conv_aligned(conv); },
-                 [&](const PoolProblem& pool) { return check_pool_aligned(pool, mode); },
-                 // No node is a convolution and its pooling at once.
-                 [](const OneOf<ConvPoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
-                                AddProblem, ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem, NormProblem,
-                                MultiplyProblem, GlobalPoolProblem> auto&) { return Result<void>(); }},
-      problem);
+// Whatever has a stride must waste no voxel: what a window of the patch reads is then known from its output alone.
+Result<void> check_aligned(const Node& node, const LayerProblem& problem, const PoolingMode& mode) {
+  if (const auto* pool = std::get_if<PoolProblem>(&problem)) return check_pool_aligned(*pool, mode);
+  const Reading reading = reading_of(node.operation);
+  const Vec3 n = input_shape(problem, 0).n;
+  const Vec3 rest = (n - reading.window) % reading.stride;
+  if (rest == Vec3{}) return {};
+  return invalid("n = " + to_string(n) + " leaves " + to_string(rest) + " voxels unread at the stride " +
+                 to_string(reading.stride));
 }
 
-Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {
+Result<void> check_node(const Node& node, const LayerProblem& problem, const PoolingMode& mode) {
   if (Result<void> sound = check(problem); !sound) return sound;
-  return check_aligned(problem, mode);
+  return check_aligned(node, problem, mode);
 }
 
 std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values) {
@@ -248,7 +240,7 @@ Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, 
     const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.head.last;
     LayerProblem problem =
         node_problem(node, inputs, modes_[number], fragments_before_[number], streamed, common_.choice.closed);
-    if (Result<void> sound = check_node(problem, modes_[number]); !sound) {
+    if (Result<void> sound = check_node(node, problem, modes_[number]); !sound) {
       return sound.error().within("node " + node.name);
     }
     shapes.values.push_back(output_shape(problem));
