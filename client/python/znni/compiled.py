@@ -80,6 +80,11 @@ class Compiled:
             raise self._daemon.explained(error) from None
         return found if self._dense else [_as_returned(*each) for each in zip(found, self._exported.outputs)]
 
+    def strides(self) -> list[Triple]:
+        """Returns the stride of each output that infer() returns, in voxels of the input."""
+        own = self.model.output_strides.values()
+        return [(1, 1, 1) for _ in own] if self._dense else list(own)
+
     def packed(self, outputs: list) -> Any:
         """Returns outputs as the module returns them: by itself, or in a tuple or list."""
         return outputs[0] if self._exported.sequence is None else self._exported.sequence(outputs)

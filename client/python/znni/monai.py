@@ -72,7 +72,7 @@ class Inferer(inferers.Inferer):
         model = self._runner.model
         check_batch(batch.shape, model.channels, "inputs")
         arrays = self._runner.infer(batch, self._pad)
-        strides = model.output_strides.values()
+        strides = self._runner.strides()
         outputs = [_as_inputs(*each, inputs, model, self._pad) for each in zip(arrays, strides)]
         return self._runner.packed(outputs)
 
@@ -89,6 +89,10 @@ class _Served:
     def infer(self, batch: np.ndarray, pad: str) -> list[np.ndarray]:
         """Returns each output for a batch."""
         return predict_batch(self.client, self.model, batch, pad, own=True)
+
+    def strides(self) -> list[Triple]:
+        """Returns the stride of each output that infer() returns, in voxels of the input."""
+        return list(self.model.output_strides.values())
 
     def packed(self, outputs: list) -> Any:
         """Returns one output by itself, several in a tuple."""

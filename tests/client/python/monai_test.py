@@ -104,6 +104,17 @@ class MonaiTest(CompiledCase):
         found = self.monai.Inferer(self.client(output_stride="1,2,4"), "same")(x)
         np.testing.assert_array_equal(found.affine, [[2, 0, 0, 0], [0, 6, 0, 1.5], [0, 0, 16, 6], [0, 0, 0, 1]])
 
+    def test_where_coarse_outputs_lie_that_are_made_dense(self):
+        x = MetaTensor(batch(4, 6, 8).array)
+        fast = self.compile(same(), (1, 1, 4, 6, 8), {"output_stride": "1,2,4"}, dense=True)
+        np.testing.assert_array_equal(self.monai.Inferer(fast)(x).affine, x.affine)
+
+    def test_where_smaller_coarse_outputs_lie(self):
+        x = MetaTensor(batch(4, 5, 6).array)
+        model = self.client(field_of_view="1,3,4").model("same")
+        made = self.monai._as_inputs(x.array[..., 2:, 3:], (1, 2, 2), x, model, "none")
+        np.testing.assert_array_equal(made.affine, [[2, 0, 0, 0], [0, 6, 0, 4.5], [0, 0, 8, 6], [0, 0, 0, 1]])
+
     def test_metadata(self):
         x = MetaTensor(batch(4, 5, 6).array)
         found = self.monai.Inferer(self.client(), "same")(x)
