@@ -105,11 +105,15 @@ class UsageTest(unittest.TestCase):
         self.stand_in_ruff("echo ruff $*")
         for name in ("a.cpp", "b.hpp", "c.cu", "d.py"):
             (self.root / name).write_text("int a;\n")
-        subprocess.run("git init -q && git add a.cpp b.hpp c.cu d.py", shell=True, cwd=self.root, check=True, timeout=60)
+        subprocess.run(
+            "git init -q && git add a.cpp b.hpp c.cu d.py", shell=True, cwd=self.root, check=True, timeout=60
+        )
         self.assertEqual(
             self.call("format").stdout.splitlines(),
             [
                 "format -i a.cpp b.hpp c.cu",
+                "install_packages style",
+                "install_python ",
                 "ruff check --quiet --no-cache --fix d.py",
                 "ruff format --quiet --no-cache d.py",
             ],
@@ -118,6 +122,8 @@ class UsageTest(unittest.TestCase):
             self.call("format", "--check").stdout.splitlines(),
             [
                 "format --dry-run -Werror a.cpp b.hpp c.cu",
+                "install_packages style",
+                "install_python ",
                 "ruff check --quiet --no-cache d.py",
                 "ruff format --quiet --no-cache --diff d.py",
             ],
@@ -156,8 +162,11 @@ class UsageTest(unittest.TestCase):
 
     def test_fast_tests_have_a_label_and_fewer_random_cases(self):
         self.stand_in("ctest", 'echo "ctest $ZNNI_TEST_CASES_DIVISOR: $*"')
-        for divisor, given in (("8", {}), ("2", {"ZNNI_TEST_CASES_DIVISOR": "2"})):
-            with mock.patch.dict(os.environ, given):
+        for divisor, given in (("8", None), ("2", "2")):
+            with mock.patch.dict(os.environ):
+                os.environ.pop("ZNNI_TEST_CASES_DIVISOR", None)
+                if given:
+                    os.environ["ZNNI_TEST_CASES_DIVISOR"] = given
                 done = self.call("test", "--fast")
             self.assertRegex(done.stdout, rf"ctest {divisor}: --preset release -j [0-9]+ -L \^fast\$\n$")
         self.assertIn("--filter stands alone", self.call("test", "--fast", "--filter", "A.*").stderr)
