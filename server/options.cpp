@@ -28,7 +28,7 @@ std::string check_message_size(const std::string& text) {
   if (!bytes) return bytes.error().message;
   if (*bytes < min_request_bytes) {
     return "'" + text + "' is too small, expected at least " + bytes_text(min_request_bytes) +
-           ": no request of a patch would fit";
+           ": a patch of 8x8x8 voxels must fit";
   }
   if (*bytes <= max_request_bytes) return {};
   return "'" + text + "' is too large, expected at most " + bytes_text(max_request_bytes) +
@@ -148,7 +148,7 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->check(CLI::Range(1, 4096))
       ->group("Limits");
   app.add_option("--max-request-bytes", sizes.max_request_bytes,
-                 "Most bytes of voxels in one ModelInfer request, and in its answer "
+                 "Most bytes of voxels in one ModelInfer request, and in its answer, 4K to 1G "
                  "(default: 128M, or a 64th of --mem where that is less)")
       ->check(CLI::Validator(check_message_size, "SIZE"))
       ->group("Limits");

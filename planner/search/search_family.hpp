@@ -22,8 +22,8 @@ class SearchFamily {
   [[nodiscard]] const NetworkUse& use() const { return use_; }
   // Returns the same where pairs leave out the values `absent`. The reference holds as long as the family.
   [[nodiscard]] const NetworkUse& use_in_pairs(const std::vector<bool>& absent) const;
-  // Per node: some primitive computed it and the pooling behind it at once. If it does so at other extents is seen when
-  // it is described.
+  // True once some primitive computes the node and the pooling behind it at once, at some extents. The description of a
+  // layer says if it does so at others.
   [[nodiscard]] std::atomic<bool>& begins_pair(std::size_t node) const { return begins_pair_[node]; }
 
  private:

@@ -163,7 +163,7 @@ TEST(Options, WrongUseEndsWithOneLine) {
 
 TEST(Options, MessagesHoldAPatchAndStayBelowTheLimitOfTheProtocol) {
   expect_refused(parse_with_repository({"--max-request-bytes", "1025M"}), "at most 1.00 GiB");
-  expect_refused(parse_with_repository({"--max-request-bytes", "5"}), "'5' is too small, expected at least 4.00 KiB");
+  expect_refused(parse_with_repository({"--max-request-bytes", "4095"}), "too small, expected at least 4.00 KiB");
   EXPECT_FALSE(parse_with_repository({"--max-request-bytes", "4K"}).exit_code);
   EXPECT_FALSE(parse_with_repository({"--max-request-bytes", "1G"}).exit_code);
 }
