@@ -10,7 +10,7 @@ import tree
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 LONGEST_LINE = 120
-TEXTS = ("README.md", "ARCHITECTURE.md", "docs")
+TEXTS = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
 VERSIONS = {
     "CMakeLists.txt": re.compile(r"^project\(znni VERSION ([0-9.]+) ", re.MULTILINE),
     "server/version.hpp": re.compile(r'^inline constexpr std::string_view version = "([0-9.]+)";$', re.MULTILINE),
