@@ -78,19 +78,23 @@ Result<void> make_parents(const fs::path& file) {
   return {};
 }
 
-Result<void> check_writable(const fs::path& file) {
-  const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message)}; };
-  if (const Result<void> made = make_parents(file); !made) return wrong(made.error().message);
+Result<void> check_place(const fs::path& file) {
+  const auto wrong = [&](const std::string& why) { return Error{ErrorCode::invalid_argument, file.string() + why}; };
   std::error_code ignored;
-  if (fs::is_directory(file, ignored)) {
-    return wrong(file.string() + ": is a directory; the name of a file is right");
-  }
-  const std::string trial = file.string() + ".trial";
-  const int opened = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (opened < 0) return wrong(file.string() + ": cannot be written: " + std::strerror(errno));
+  if (fs::is_directory(file, ignored)) return wrong(": is a directory; the name of a file is right");
+  fs::path folder = fs::absolute(file, ignored).parent_path();
+  while (folder.has_relative_path() && !fs::exists(folder, ignored)) folder = folder.parent_path();
+  std::string trial = folder / ".znni.XXXXXX";
+  const int opened = ::mkostemp(trial.data(), O_CLOEXEC);
+  if (opened < 0) return wrong(": cannot be written: " + std::string(std::strerror(errno)));
   ::close(opened);
   ::unlink(trial.c_str());
   return {};
+}
+
+Result<void> check_writable(const fs::path& file) {
+  const Result<void> made = make_parents(file);
+  return made ? check_place(file) : Error{ErrorCode::invalid_argument, made.error().message};
 }
 
 }  // namespace znni

@@ -28,8 +28,11 @@ struct ModelVersion {
 // Creates the directories a file lies in.
 [[nodiscard]] Result<void> make_parents(const std::filesystem::path& file);
 
-// Creates them, and looks whether the file could be written there: before long work, so that its result is not lost.
-// invalid_argument, with the reason, when it could not.
+// Fails with invalid_argument and the reason if `file` could not be written: before long work, so that its result is
+// not lost. Tries it in the nearest of its folders that is there, and leaves nothing.
+[[nodiscard]] Result<void> check_place(const std::filesystem::path& file);
+
+// Creates the directories the file lies in, and fails as check_place() does.
 [[nodiscard]] Result<void> check_writable(const std::filesystem::path& file);
 
 }  // namespace znni

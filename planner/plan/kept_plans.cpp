@@ -77,25 +77,21 @@ std::vector<fs::path> other_plan_files(const fs::path& root, const Network& netw
   return files;
 }
 
-Result<PlannerPlanFiles> planner_plan_files(const fs::path& root, const Network& network, const DeviceSpec& device,
-                                            std::int64_t memory) {
+Result<std::vector<fs::path>> planner_plan_files(const fs::path& root, const Network& network, const DeviceSpec& device,
+                                                 std::int64_t memory) {
   const fs::path folder = folder_of(root, network, device);
   PlansByMemory found;
   if (const std::error_code error = list_plans(folder, planners, found); error) {
     return Error{ErrorCode::unavailable, folder.string() + ": " + error.message()};
   }
-  PlannerPlanFiles files;
+  std::vector<fs::path> files;
   std::vector<fs::path> larger;
+  std::vector<fs::path> smaller;
   for (const auto& [bytes, file] : found) {
-    if (bytes < memory / 2 || bytes > mul(2, memory)) {
-      files.far.push_back(file);
-    } else if (bytes > memory) {
-      larger.push_back(file);
-    } else {
-      files.near.push_back(file);
-    }
+    (bytes > memory ? larger : bytes < memory / 2 ? smaller : files).push_back(file);
   }
-  files.near.insert(files.near.end(), larger.rbegin(), larger.rend());
+  files.insert(files.end(), larger.rbegin(), larger.rend());
+  files.insert(files.end(), smaller.begin(), smaller.end());
   return files;
 }
 

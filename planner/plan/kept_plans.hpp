@@ -32,17 +32,14 @@ namespace znni {
                                                                   const Network& network, const DeviceSpec& device,
                                                                   std::int64_t memory);
 
-// The planner's plan files of a network and device, as a model that may take `memory` bytes looks at them.
-struct PlannerPlanFiles {
-  // Those for memory / 2 to 2 * memory bytes: first those within `memory`, the most bytes first, which fit as they are;
-  // then those for more, the least bytes first.
-  std::vector<std::filesystem::path> near;
-  std::vector<std::filesystem::path> far;  // those for other numbers of bytes, the most first
-};
-
-// Returns the planner's plan files. Fails with the system's reason if their folder is there and cannot be listed.
-[[nodiscard]] Result<PlannerPlanFiles> planner_plan_files(const std::filesystem::path& root, const Network& network,
-                                                          const DeviceSpec& device, std::int64_t memory);
+// Returns the planner's plan files of a network and device, in the order in which a model that may take `memory` bytes
+// tries them: those for that much or down to half, the most bytes first, which fit as they are; those for more, the
+// least bytes first, which may need less than they were made for; the others, the most bytes first. Fails with the
+// system's reason if their folder is there and cannot be listed.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> planner_plan_files(const std::filesystem::path& root,
+                                                                            const Network& network,
+                                                                            const DeviceSpec& device,
+                                                                            std::int64_t memory);
 
 // Returns the planner's plan files of other networks or devices, in order of their names.
 [[nodiscard]] std::vector<std::filesystem::path> planner_plans_elsewhere(const std::filesystem::path& root,

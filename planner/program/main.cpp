@@ -117,11 +117,12 @@ void warn_of_others(const std::filesystem::path& plans, const ModelVersion& vers
   }
   const auto listed = planner_plan_files(plans, network, session.spec, session.memory_limit);
   if (!listed) return warn(listed.error().message);
-  for (const auto& files : {listed->near, listed->far}) {
-    for (const std::filesystem::path& other : files) {
-      if (other == planner_plan_file(plans, network, session.spec, session.memory_limit)) continue;
-      warn(other.string() + " is there, too; znnid takes the one for the most memory within what a model may take");
-    }
+  const std::filesystem::path own = planner_plan_file(plans, network, session.spec, session.memory_limit);
+  for (const std::filesystem::path& other : *listed) {
+    if (other == own) continue;
+    warn(other.string() +
+         " is there, too; of such plans znnid takes that for the most memory within what the model may take, else that "
+         "for the least memory above it");
   }
 }
 
@@ -130,7 +131,7 @@ Result<void> plan_version(const ModelVersion& version, const std::filesystem::pa
   const Result<LoadedNetwork> loaded = read_version(version);
   if (!loaded) return loaded.error();
   const std::filesystem::path file = planner_plan_file(plans, loaded->network, session.spec, session.memory_limit);
-  if (Result<void> writable = check_writable(file); !writable) return writable;
+  if (Result<void> writable = check_place(file); !writable) return writable;
   const Result<Plan> plan = make_plan(loaded->network, session, nullptr);
   if (!plan) return plan.error().within(version.file.string());
   warn_of_replaced(file, *plan);

@@ -28,10 +28,9 @@ struct PlanFile {
 bool is_own(PlanKind kind) { return kind == PlanKind::own || kind == PlanKind::own_for_other_memory; }
 
 // Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
-// hardly find a better one. A search here knows no GPU. The planner's plans are chosen by their memory before.
-bool worth_keeping(const Plan& plan, PlanKind kind, std::int64_t memory) {
-  return kind == PlanKind::planners || needs_gpu(plan) || plan.predicted.basis == Basis::measured ||
-         plan.key.memory_limit >= memory / 2;
+// hardly find a better one. A search here knows no GPU.
+bool worth_keeping(const Plan& plan, std::int64_t memory) {
+  return needs_gpu(plan) || plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
 }
 
 // Says how a plan of the planner is made that runs here.
@@ -84,7 +83,7 @@ Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& ne
                                         const PlanContext& context) {
   std::error_code ignored;
   std::optional<Plan> none;
-  if (where.path.empty() || !fs::exists(fs::symlink_status(where.path, ignored))) return none;
+  if (where.path.empty() || fs::symlink_status(where.path, ignored).type() == fs::file_type::not_found) return none;
   Result<Plan> plan = read_plan(where.path.string());
   if (!plan) {
     pass_over(where, plan.error().message, memory, context);
@@ -96,7 +95,7 @@ Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& ne
     pass_over(where, runs.error().message, memory, context);
     return none;
   }
-  if (!worth_keeping(*plan, where.kind, memory)) {
+  if (!worth_keeping(*plan, memory)) {
     pass_over(where, memory_note(*plan, memory) + " now", memory, context);
     return none;
   }
@@ -133,26 +132,20 @@ void tell_of_other_machines(const Network& network, std::int64_t memory, const P
          "plan " + first + more + "; this is " + context.spec.name + plan_again(memory, context));
 }
 
-// Returns a plan of the planner that runs here, if there is one. The log names each that is passed over; of those for
-// far less or far more memory and for other machines only if no other is used.
+// Returns a plan of the planner that runs here, if there is one. The log names each that is passed over; those for
+// other machines only if no other is used.
 Result<std::optional<Plan>> find_planners(const Network& network, std::int64_t memory, const PlanContext& context) {
   if (context.plan_directory.empty()) return std::optional<Plan>();
-  const Result<PlannerPlanFiles> listed = planner_plan_files(context.plan_directory, network, context.spec, memory);
+  const auto listed = planner_plan_files(context.plan_directory, network, context.spec, memory);
   if (!listed) {
     log_to(context.log, "warning",
            "plans are not used: " + listed.error().message + "; let the user of this daemon read that folder");
     return std::optional<Plan>();
   }
   std::vector<PlanFile> files;
-  for (const fs::path& file : listed->near) files.push_back({file, PlanKind::planners});
+  for (const fs::path& file : *listed) files.push_back({file, PlanKind::planners});
   Result<std::optional<Plan>> plan = first_usable(files, network, memory, context);
-  if (!plan || *plan) return plan;
-  for (const fs::path& file : listed->far) {
-    pass_over({file, PlanKind::planners},
-              "it is for less than half or more than twice of the " + bytes_text(memory) + " that may be used", memory,
-              context);
-  }
-  if (files.empty() && listed->far.empty()) tell_of_other_machines(network, memory, context);
+  if (plan && !*plan) tell_of_other_machines(network, memory, context);
   return plan;
 }
 

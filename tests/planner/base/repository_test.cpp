@@ -93,6 +93,20 @@ TEST(PlannerRepository, MakesTheDirectoriesOfAFile) {
   EXPECT_FALSE(make_parents(directory.path() / "blocked" / "b" / "file"));
 }
 
+TEST(PlannerRepository, TellsWhetherAFileCouldBeWrittenAndLeavesNothing) {
+  const test::TemporaryDirectory directory;
+  EXPECT_TRUE(check_place(directory.path() / "a" / "b" / "plan.pbtxt"));
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+  directory.write("blocked", "x");
+  for (const fs::path& wrong :
+       {directory.path(), directory.path() / "blocked" / "a" / "plan.pbtxt", fs::path("/proc/x/y")}) {
+    const Result<void> refused = check_place(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(refused.error().message.find(wrong.string()), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(PlannerRepository, TellsWhetherAFileCouldBeWritten) {
   const test::TemporaryDirectory directory;
   const fs::path file = directory.path() / "a" / "report.html";

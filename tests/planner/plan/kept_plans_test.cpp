@@ -65,17 +65,17 @@ TEST_F(PlannerKeptPlans, ThoseOfThePlannerLieBesideTheDaemonsUnderANameThatSaysS
   write(file(70));
   write(file(7).parent_path() / "net.planner.pbtxt");
   write(file(7).parent_path() / "80.planner.pbtxt.x1y2z3");
-  const Result<PlannerPlanFiles> found = planner_plan_files(temporary_.path(), network_, device_, 100);
+  const auto found = planner_plan_files(temporary_.path(), network_, device_, 100);
   ASSERT_TRUE(found) << found.error().message;
-  EXPECT_THAT(found->near, ElementsAre(planners(100), planners(60), planners(50), planners(101), planners(200)));
-  EXPECT_THAT(found->far, ElementsAre(planners(201), planners(49)));
+  EXPECT_THAT(*found, ElementsAre(planners(100), planners(60), planners(50), planners(101), planners(200),
+                                  planners(201), planners(49)));
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(70)));
 }
 
 TEST_F(PlannerKeptPlans, AFolderThatCannotBeListedIsNotOneWithoutPlans) {
   EXPECT_TRUE(planner_plan_files(temporary_.path(), network_, device_, 100)) << "there is none";
   fs::create_directory_symlink(file(1).parent_path(), file(1).parent_path());
-  const Result<PlannerPlanFiles> found = planner_plan_files(temporary_.path(), network_, device_, 100);
+  const auto found = planner_plan_files(temporary_.path(), network_, device_, 100);
   ASSERT_FALSE(found);
   EXPECT_THAT(found.error().message, testing::StartsWith(file(1).parent_path().string() + ": "));
 }

@@ -187,12 +187,12 @@ class Plans(program_case.ProgramCase):
         (folder / "model.onnx").write_bytes(chain(*operators))
         return folder.parents[1]
 
-    def plan_all(self, repository, *arguments):
-        """Plans a repository into plans/ and returns the run."""
+    def plan_all(self, repository, *arguments, expect=0):
+        """Plans a repository into plans/ and returns the run, which ends with ``expect``."""
         done = self.run_planner(
             "--model-repository", repository, "--plan-dir", self.folder / "plans", "--threads", 1, *arguments
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, expect, done.stderr)
         return done
 
     def test_repositories_with_one_name_for_two_models_keep_a_plan_each(self):
@@ -217,6 +217,11 @@ class Plans(program_case.ProgramCase):
         self.assertEqual(done.stderr, f"planner: {file}: replaces a plan of other primitives, volume\n")
         self.assertIn("40x40x40", self.good("show", file))
 
+    def test_planning_that_fails_leaves_no_folder(self):
+        done = self.plan_all(self.repository("models", "Relu"), "--mem", "1K", expect=3)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse((self.folder / "plans").exists())
+
     def test_plans_that_come_before_the_new_one_are_named(self):
         repository, plans = self.repository("models", "Relu"), self.folder / "plans"
         named, beside = plans / "net" / "1.plan.pbtxt", repository / "net" / "1" / "plan.pbtxt"
@@ -230,7 +235,8 @@ class Plans(program_case.ProgramCase):
             [
                 f"planner: {beside} lies beside the model, and znnid takes it first: remove it to have the new plan used",
                 f"planner: {named} is of an older version, and znnid takes the new plan first: remove it",
-                f"planner: {larger} is there, too; znnid takes the one for the most memory within what a model may take",
+                f"planner: {larger} is there, too; of such plans znnid takes that for the most memory within what the "
+                "model may take, else that for the least memory above it",
             ],
         )
         self.assertEqual((named.read_text(), beside.read_text()), ("by hand", "by hand"))

@@ -156,18 +156,19 @@ TEST_F(PlanSourceTest, ThePlannersPlanComesBeforeTheDaemonsOwn) {
 }
 
 TEST_F(PlanSourceTest, OfThePlannersPlansThatForTheMostMemoryWithinTheModelsIsUsed) {
-  for (const std::int64_t eighths : {3, 4, 6, 9, 16, 17}) planned(plenty_of_bytes / 8 * eighths);
-  for (const std::int64_t eighths : {6, 4, 9, 16}) {
+  for (const std::int64_t eighths : {2, 3, 4, 6, 9, 16, 40}) planned(plenty_of_bytes / 8 * eighths);
+  for (const std::int64_t eighths : {6, 4, 9, 16, 40}) {
     EXPECT_EQ(find(plans())->key.memory_limit, plenty_of_bytes / 8 * eighths);
     EXPECT_THAT(log_, Not(HasSubstr("warning"))) << "others were not asked for";
     std::filesystem::remove(planners(plenty_of_bytes / 8 * eighths));
   }
   EXPECT_EQ(find(plans())->key.memory_limit, plenty_of_bytes);
-  for (const std::int64_t eighths : {3, 17}) {
-    EXPECT_THAT(log_, HasSubstr("warning: plan " + planners(plenty_of_bytes / 8 * eighths) +
-                                " is not used: it is for less than half or more than twice of the 1.00 MiB that may "
-                                "be used; planner --model-repository with --plan-dir " +
-                                plans() + " --mem 1048576 --threads " + threads() + " makes one that is"));
+  for (const std::int64_t eighths : {2, 3}) {
+    const std::int64_t memory = plenty_of_bytes / 8 * eighths;
+    EXPECT_THAT(log_,
+                HasSubstr("warning: plan " + planners(memory) + " is not used: it was made for " + bytes_text(memory) +
+                          ", 1.00 MiB may be used now; planner --model-repository with --plan-dir " + plans() +
+                          " --mem 1048576 --threads " + threads() + " makes one that is"));
   }
 }
 
