@@ -144,16 +144,9 @@ class WeightsGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&,
-                                                  const LayerWeights& weights, Arena&, Device& device) {
-  const auto& conv = std::get<ConvProblem>(problem.layer);
-  using Made = std::unique_ptr<PreparedGradient>;
-  if (problem.of == GradientOf::weights) return Made(std::make_unique<WeightsGradient>(conv, device.executor()));
-  return Made(std::make_unique<InputGradient>(conv, weights.kernels, device.executor()));
-}
-
 }  // namespace
 
-extern constinit const GradientPrimitive grad_direct{name, 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_direct{name, 1, DeviceKind::cpu, &describe,
+                                                     &prepare_without_scratch<InputGradient, WeightsGradient>};
 
 }  // namespace znni::cpu

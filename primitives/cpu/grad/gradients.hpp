@@ -19,4 +19,15 @@ namespace znni::cpu {
 [[nodiscard]] std::vector<Estimate> streaming_gradients(const GradientProblem& problem, const DeviceSpec& spec,
                                                         const std::vector<Format>& formats, double flops_per_element);
 
+// Prepares a gradient of a convolution that needs no scratch, as GradientPrimitive::prepare: an Input(conv, kernels,
+// executor) or a Weights(conv, executor).
+template <class Input, class Weights>
+Result<std::unique_ptr<PreparedGradient>> prepare_without_scratch(const GradientProblem& problem, const Estimate&,
+                                                                  const LayerWeights& weights, Arena&, Device& device) {
+  const auto& conv = std::get<ConvProblem>(problem.layer);
+  using Made = std::unique_ptr<PreparedGradient>;
+  if (problem.of == GradientOf::weights) return Made(std::make_unique<Weights>(conv, device.executor()));
+  return Made(std::make_unique<Input>(conv, weights.kernels, device.executor()));
+}
+
 }  // namespace znni::cpu
