@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tests/oracle/gradient_tolerance.hpp"
 #include "tests/oracle/gradients.hpp"
@@ -59,6 +60,18 @@ struct Scratch {
     }
   }
 };
+
+// Returns whether the plan lets the gradient lie where the saved value is, which is not read any more by then.
+bool may_share(const GradientProblem& problem, const Estimate& estimate) {
+  if (estimate.in != estimate.out || saved_shape(problem) != gradient_shape(problem)) return false;
+  int last_read = std::numeric_limits<int>::max();
+  int first_written = 0;
+  for (const Buffer& buffer : estimate.memory) {
+    if (buffer.name == saved_value_name) last_read = buffer.lifetime.last;
+    if (buffer.name == gradient_name) first_written = buffer.lifetime.first;
+  }
+  return last_read < first_written;
+}
 
 std::string name_of_gradient(const GradientPrimitive& primitive, const GradientProblem& problem,
                              const Estimate& estimate, std::uint64_t seed) {
@@ -119,10 +132,12 @@ GradientOutcome run_gradient(const GradientPrimitive& primitive, const GradientP
   }
   const Held output(output_shape(problem.layer), estimate.in, placing, seed);
   const Held saved(saved_shape(problem), estimate.in, placing, seed + 1);
-  const Held gradient(gradient_shape(problem), estimate.out, placing, seed + 2);
+  const Held own(gradient_shape(problem), estimate.out, placing, seed + 2);
   store(data.output, output.view);
   if (!data.saved.empty()) store(data.saved, saved.view);
   GradientOutcome outcome;
+  outcome.replaced_saved = placing == Placing::packed && may_share(problem, estimate);
+  const Held& gradient = outcome.replaced_saved ? saved : own;
   outcome.bias.assign(data.bias.size(), std::nanf(""));
   Arena arena(scratch.placements, true);
   if (Result<void> done = (*prepared)->run({output.view, saved.view, gradient.view, outcome.bias}, arena); !done) {

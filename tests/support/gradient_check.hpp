@@ -34,8 +34,10 @@ struct GradientOutcome {
   std::int64_t high_water = 0;
   bool padding_is_zero = true;
   bool surroundings_kept = true;
+  bool replaced_saved = false;  // the gradient was written where the saved value lay
 };
-// Runs the gradient once. An error becomes a test failure and an empty outcome.
+// Runs the gradient once. If packed, the gradient lies where the saved value is, if the plan lets it. An error
+// becomes a test failure and an empty outcome.
 [[nodiscard]] GradientOutcome run_gradient(const GradientPrimitive& primitive, const GradientProblem& problem,
                                            const Estimate& estimate, const GradientData& data, Device& device,
                                            Placing placing, std::uint64_t seed = 1);

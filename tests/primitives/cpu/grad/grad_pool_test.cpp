@@ -41,14 +41,24 @@ TEST(GradPool, LongRows) {
   test::check_gradient(grad_pool, {PoolProblem{.in = {1, 1, {2, 2, 1301}}}}, *device, 1);
 }
 
-// The layer's input is not needed any more when the gradient is written: they may share memory.
+// The layer's input is not needed any more when the gradient is written: they may share memory, and do if packed.
 TEST(GradPool, TheInputIsReadBeforeTheGradientIsWritten) {
-  const GradientProblem problem{PoolProblem{.in = {1, 8, Vec3::cube(32)}}};
-  const Result<std::vector<Estimate>> estimates = grad_pool.describe(problem, describe_cpu(1));
-  const MemoryPlan& plan = estimates->front().memory;
-  std::int64_t sum = 0;
-  for (const Buffer& buffer : plan) sum += buffer.bytes;
-  EXPECT_EQ(peak(plan), sum - tensor_bytes(gradient_shape(problem), {}));
+  const GradientProblem problem{PoolProblem{.in = {2, 5, {9, 12, 40}}, .window = {3, 2, 3}, .stride = {1, 2, 1}}};
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  const test::GradientData data = test::gradient_data(problem, 1);
+  const Result<std::vector<Estimate>> estimates = grad_pool.describe(problem, device->spec());
+  for (const Estimate& estimate : *estimates) {
+    std::int64_t sum = 0;
+    for (const Buffer& buffer : estimate.memory) sum += buffer.bytes;
+    EXPECT_EQ(peak(estimate.memory), sum - tensor_bytes(gradient_shape(problem), estimate.out));
+    const auto run = [&](test::Placing placing) {
+      return test::run_gradient(grad_pool, problem, estimate, data, *device, placing);
+    };
+    const test::GradientOutcome shared = run(test::Placing::packed);
+    EXPECT_TRUE(shared.replaced_saved);
+    EXPECT_EQ(shared.gradient, run(test::Placing::separate).gradient);
+    test::expect_close(shared.gradient, data.gradient, data.tolerance, to_string(estimate.in));
+  }
 }
 
 TEST(GradPool, RefusesWhatItDoesNotCompute) {
