@@ -56,8 +56,8 @@ class Inferer(inferers.Inferer):
 
         Networks that depend on all voxels of what they are given (instance normalisation) are computed in overlapping
         windows, as their configuration says. An output that is coarser than the input has the network's own voxels.
-        Where the output is smaller or coarser than the input, the affine of a MetaTensor says where its voxels lie: each
-        coarse one in the middle of the input's voxels that it stands for.
+        Where the output is smaller or coarser than the input, the affine of a MetaTensor says where its voxels lie:
+        each coarse one in the middle of the input's voxels that it stands for.
 
         ``network`` must be None, or the module that the runner was made of or for: the model computes, not the module.
         Raises InvalidError for another one, and for one whose weights have changed since. Raises it for further

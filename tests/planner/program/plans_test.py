@@ -218,7 +218,7 @@ class Plans(program_case.ProgramCase):
         self.assertIn("40x40x40", self.good("show", file))
 
     def test_planning_that_fails_leaves_no_folder(self):
-        done = self.plan_all(self.repository("models", "Relu"), "--mem", "1K", expect=3)
+        done = self.plan_all(self.repository("models", "Relu"), "--mem", "8", expect=3)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse((self.folder / "plans").exists())
 
@@ -233,7 +233,8 @@ class Plans(program_case.ProgramCase):
         self.assertEqual(
             done.stderr.splitlines(),
             [
-                f"planner: {beside} lies beside the model, and znnid takes it first: remove it to have the new plan used",
+                f"planner: {beside} lies beside the model, and znnid takes it first: "
+                "remove it to have the new plan used",
                 f"planner: {named} is of an older version, and znnid takes the new plan first: remove it",
                 f"planner: {larger} is there, too; of such plans znnid takes that for the most memory within what the "
                 "model may take, else that for the least memory above it",
