@@ -65,7 +65,7 @@ Vec3 lost_extent(const Network& network) {
 
 bool is_strided(const Network& network) {
   return std::any_of(network.nodes.begin(), network.nodes.end(),
-                     [](const Node& node) { return reading_of(node.operation).is_resized; });
+                     [](const Node& node) { return is_resized(reading_of(node.operation)); });
 }
 
 Vec3 padded_axes(const Network& network) {

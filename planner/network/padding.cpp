@@ -28,7 +28,7 @@ bool has_own_strides(const Network& network, bool padded) {
   const bool bound = is_tile_bound(network);
   return std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) {
     const Reading reading = reading_of(node.operation);
-    if (!std::holds_alternative<Pooling>(node.operation)) return reading.is_resized;
+    if (!std::holds_alternative<Pooling>(node.operation)) return is_resized(reading);
     return (padded || bound) && reading.stride != Vec3::cube(1);
   });
 }

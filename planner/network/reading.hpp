@@ -1,10 +1,18 @@
 // How operations read. What a network loses at its borders, which strides it has, what a part of a value or a step of a
-// stream needs of the value before it: all of these follow from the reading of each node.
+// stream needs of the value before it: all of these follow from the reading of each node. Operations over all voxels
+// (reads_all_voxels()) read more than this.
 #pragma once
 
 #include "planner/network/network.hpp"
 
 namespace znni {
+
+// What the strides and factors of a reading do to the size of voxels.
+enum class Resizing {
+  as_given,  // they change it, unless all of them are 1
+  always,    // they count as the network's own strides even if they are 1
+  never      // a dense pooling's: computed at every offset of its stride
+};
 
 // Along each axis, of its first input: `window` voxels at every `stride`-th place, of each of which `factor` voxels are
 // written. Other inputs are read voxel by voxel as the output is written.
@@ -12,11 +20,16 @@ struct Reading {
   Vec3 window = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
   Vec3 factor = Vec3::cube(1);
-  Border idle = {};         // voxels at the ends of the window that it passes over; of a Crop all but one
-  bool is_resized = false;  // strides and factors change the size of voxels; else the stride is a dense pooling's
+  Border idle = {};  // voxels at the ends of the window that it passes over; of a Crop all but one
+  Resizing resizing = Resizing::as_given;
+
+  friend bool operator==(const Reading&, const Reading&) = default;
 };
 
 [[nodiscard]] Reading reading_of(const Operation& operation);
+
+// Returns whether what it writes has voxels of another size than what it reads, or may have.
+[[nodiscard]] bool is_resized(const Reading& reading);
 
 // Returns the voxels by which windows lie apart that are computed for one window of the input: a dense pooling is
 // computed at every offset of its stride, so 1 there; else the stride.

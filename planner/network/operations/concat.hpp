@@ -1,7 +1,6 @@
 // Rules of concatenations of images.
 #pragma once
 
-#include "planner/network/operations/bounds.hpp"
 #include "planner/network/operations/rules.hpp"
 
 namespace znni {
@@ -12,13 +11,6 @@ struct OperationRules<Concat> : RulesOfOneVoxel<Concat> {
 
   static OperationTraits traits(const Concat&) {
     return {"concat", "concatenation", Origin::other, true, std::nullopt, {}};
-  }
-
-  static Result<void> check_meeting(const Concat&, std::span<const InputValue> inputs) {
-    for (const InputValue& other : inputs) {
-      if (Result<void> meet = check_reaches_meet(inputs.front(), other); !meet) return meet;
-    }
-    return {};
   }
 
   static std::int64_t images(const Concat&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {

@@ -17,9 +17,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
     return {"conv", "convolution", Origin::other, false, OutsideKind::zero, {}};
   }
 
-  static Reading reading(const Convolution& conv) {
-    return {dilated(conv.k, conv.dilation), conv.stride, Vec3::cube(1), {}, conv.stride != Vec3::cube(1)};
-  }
+  static Reading reading(const Convolution& conv) { return {dilated(conv.k, conv.dilation), conv.stride}; }
 
   static Result<void> check(const Convolution& conv, int spatial_rank) {
     if (conv.f_out < 1 || conv.f_out > max_images) {

@@ -12,7 +12,7 @@ struct OperationRules<Crop> : RulesOfOneVoxel<Crop> {
   static OperationTraits traits(const Crop&) { return {"crop", "crop", Origin::copied, true, OutsideKind::edge, {}}; }
 
   static Reading reading(const Crop& crop) {
-    return {crop.begin + crop.end + Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), {crop.begin, crop.end}, false};
+    return {crop.begin + crop.end + Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), {crop.begin, crop.end}};
   }
 
   static Result<void> check(const Crop& crop, int spatial_rank) {

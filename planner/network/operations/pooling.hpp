@@ -14,7 +14,9 @@ struct OperationRules<Pooling> : RulesOfOneVoxel<Pooling> {
     return {"pool", "average pooling", Origin::other, false, OutsideKind::zero, {}};
   }
 
-  static Reading reading(const Pooling& pool) { return {pool.window, pool.stride, Vec3::cube(1), {}, pool.strided}; }
+  static Reading reading(const Pooling& pool) {
+    return {pool.window, pool.stride, Vec3::cube(1), {}, pool.strided ? Resizing::always : Resizing::never};
+  }
 
   static Result<void> check(const Pooling& pool, int spatial_rank) {
     if (Result<void> sound = check_positive("window", pool.window, spatial_rank); !sound) return sound;

@@ -12,6 +12,7 @@
 #include "planner/network/operation_check.hpp"
 #include "planner/network/operation_problem.hpp"
 #include "planner/network/operation_traits.hpp"
+#include "planner/network/operations/bounds.hpp"
 #include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 
@@ -39,7 +40,12 @@ struct RulesOfOneVoxel {
   static constexpr InputCounts inputs = {};
   static Reading reading(const Own&) { return {}; }
   static Result<void> check(const Own&, int) { return {}; }
-  static Result<void> check_meeting(const Own&, std::span<const InputValue>) { return {}; }
+  static Result<void> check_meeting(const Own&, std::span<const InputValue> inputs) {
+    for (const InputValue& other : inputs) {
+      if (Result<void> meet = check_reaches_meet(inputs.front(), other); !meet) return meet;
+    }
+    return {};
+  }
   // `images`: of every value before the node's.
   static std::int64_t images(const Own&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
     return images[index(read.front())];

@@ -10,14 +10,14 @@ namespace znni {
 template <>
 struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
   static OperationTraits traits(const Upsample& up) {
-    OperationTraits own{"upsample", "upsampling", Origin::other, true, OutsideKind::zero, {}};
+    OperationTraits own{"upsample", "upsampling", Origin::other, true, std::nullopt, {}};
     if (up.kind == UpsampleKind::linear) own.pads_with = OutsideKind::edge;
     if (up.kind == UpsampleKind::aligned) own.over_all = {"align corners of", "aligns the corners of"};
     return own;
   }
 
   static Reading reading(const Upsample& up) {
-    return {upsampling_window(up.kind, up.factor), Vec3::cube(1), up.factor, {}, true};
+    return {upsampling_window(up.kind, up.factor), Vec3::cube(1), up.factor, {}, Resizing::always};
   }
 
   static Result<void> check(const Upsample& up, int spatial_rank) {

@@ -13,18 +13,20 @@ TEST(PlannerReading, ConvolutionsReadTheirDilatedWindow) {
   EXPECT_EQ(reading.window, (Vec3{1, 4, 5}));
   EXPECT_EQ(reading.stride, (Vec3{1, 1, 2}));
   EXPECT_EQ(reading.factor, ones);
-  EXPECT_TRUE(reading.is_resized);
-  EXPECT_FALSE(reading_of(Convolution{4, {1, 2, 3}, {1, 3, 2}, {}}).is_resized);
+  EXPECT_TRUE(is_resized(reading));
+  EXPECT_FALSE(is_resized(reading_of(Convolution{4, {1, 2, 3}, {1, 3, 2}, {}})));
 }
 
 TEST(PlannerReading, DensePoolingsAreComputedAtEveryOffset) {
   const Pooling dense{PoolKind::max, {3, 2, 2}, {2, 2, 1}};
   EXPECT_EQ(reading_of(dense).stride, (Vec3{2, 2, 1}));
-  EXPECT_FALSE(reading_of(dense).is_resized);
+  EXPECT_FALSE(is_resized(reading_of(dense)));
   EXPECT_EQ(step_of(reading_of(dense)), ones);
   Pooling strided = dense;
   strided.strided = true;
   EXPECT_EQ(step_of(reading_of(strided)), (Vec3{2, 2, 1}));
+  EXPECT_TRUE(is_resized(reading_of(strided)));
+  EXPECT_TRUE(is_resized(reading_of(Pooling{PoolKind::max, {3, 2, 2}, ones, true})));
 }
 
 TEST(PlannerReading, UpsamplingsWriteVoxelsOfEachWindow) {
@@ -33,7 +35,16 @@ TEST(PlannerReading, UpsamplingsWriteVoxelsOfEachWindow) {
   EXPECT_EQ(linear.factor, (Vec3{1, 2, 4}));
   EXPECT_EQ(step_of(linear), ones);
   EXPECT_EQ(reading_of(Upsample{{1, 2, 4}}).window, ones);
-  EXPECT_TRUE(reading_of(Upsample{ones}).is_resized);
+  EXPECT_TRUE(is_resized(reading_of(Upsample{ones})));
+}
+
+// A rule that gives no more than its stride or its factor is that of a network with strides of its own.
+TEST(PlannerReading, StridesAreTheNetworksOwnUnlessAPoolingIsDense) {
+  const Reading strided{{3, 3, 3}, {1, 2, 1}};
+  EXPECT_TRUE(is_resized(strided));
+  EXPECT_EQ(step_of(strided), (Vec3{1, 2, 1}));
+  EXPECT_TRUE(is_resized(Reading{ones, ones, {1, 1, 2}}));
+  EXPECT_FALSE(is_resized(Reading{{3, 3, 3}}));
 }
 
 TEST(PlannerReading, CropsPassOverAllVoxelsOfTheirWindowButOne) {
@@ -52,7 +63,7 @@ TEST(PlannerReading, WhatWorksVoxelByVoxelReadsOne) {
     EXPECT_EQ(reading.stride, ones);
     EXPECT_EQ(reading.factor, ones);
     EXPECT_EQ(reading.idle, Border{});
-    EXPECT_FALSE(reading.is_resized);
+    EXPECT_FALSE(is_resized(reading));
   }
 }
 
