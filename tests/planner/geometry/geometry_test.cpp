@@ -104,6 +104,16 @@ TEST(PlannerGeometry, ErrorsNameTheNodeAndTheNumbers) {
               HasSubstr("node pool1: n.x - window.x - 1 more offsets = 17 is not divisible by stride.x = 2"));
 }
 
+TEST(PlannerGeometry, StridesLeaveNoVoxelUnread) {
+  Network network;
+  network.nodes = {{"conv", Convolution{1, {1, 1, 3}, Vec3::cube(1), {}, {1, 1, 2}}, {0}},
+                   {"up", Upsample{{1, 1, 2}}, {1}}};
+  ASSERT_TRUE(check(network));
+  EXPECT_THAT(failure_of(network, {{1, 1, 8}, 1, {}}),
+              HasSubstr("node conv: n = 1x1x8 leaves 0x0x1 voxels unread at the stride 1x1x2"));
+  EXPECT_EQ(geometry_of(network, {1, 1, 9}, {}).values[1], (Shape5{1, 1, {1, 1, 4}}));
+}
+
 TEST(PlannerGeometry, ExtentsBeyondAllMemoryAreRefused) {
   const Network network = chain_along_x();
   const std::int64_t huge = std::int64_t{1} << 40;

@@ -10,6 +10,7 @@
 #include "planner/costs/problem_hash.hpp"
 #include "planner/costs/problem_text.hpp"
 #include "planner/network/exchange.hpp"
+#include "planner/network/reading.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "proto/convert/network_text.hpp"
 #include "tests/support/cases.hpp"
@@ -224,6 +225,25 @@ std::size_t count_kinds(const std::vector<Variant>& values) {
 TEST(GoldenLayers, AllOperationsAndProblemsAreInThem) {
   EXPECT_EQ(count_kinds(sound_operations()), std::variant_size_v<Operation>);
   EXPECT_EQ(count_kinds(sound_problems()), std::variant_size_v<LayerProblem>);
+}
+
+Reading exchanged_reading(const Reading& in, int axis) {
+  return {exchanged(in.window, axis),
+          exchanged(in.stride, axis),
+          exchanged(in.factor, axis),
+          {exchanged(in.idle.begin, axis), exchanged(in.idle.end, axis)},
+          in.resizing};
+}
+
+TEST(GoldenLayers, ExchangedOperationsReadAlongExchangedAxes) {
+  for (const Operation& operation : sound_operations()) {
+    const Network network = around(operation, joins(operation) ? 2 : 1);
+    for (const int axis : {1, 2}) {
+      EXPECT_EQ(reading_of(exchanged(network, axis).nodes.back().operation),
+                exchanged_reading(reading_of(network.nodes.back().operation), axis))
+          << describe(network).back() << ", axis " << axis;
+    }
+  }
 }
 
 TEST(GoldenLayers, StayWhatTheyWere) {
