@@ -29,7 +29,7 @@ void fill_input(const TensorView& view, Executor& executor);
 // every corner if these are more.
 [[nodiscard]] std::vector<Place> sample_places(const Shape5& shape, int count);
 
-// Returns the output of the problem at one place, in float64 by the definition in primitives/core/problem.hpp.
+// Returns the output of the problem at one place, in float64 by the definition in primitives/core/problems.
 [[nodiscard]] double exact_output(const ConvProblem& problem, const LayerWeights& weights, const Place& place);
 
 // Returns the largest difference over the root mean square of `exact`; infinity if a number is not finite.

@@ -1,5 +1,5 @@
 // Gradients of layers in float64, by the chain rule and plain loops over the definitions in
-// primitives/core/problem.hpp. A gradient that disagrees with them is wrong.
+// primitives/core/problems. A gradient that disagrees with them is wrong.
 #pragma once
 
 #include <span>

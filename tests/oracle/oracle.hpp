@@ -1,4 +1,4 @@
-// The oracle: evaluates every layer problem in float64 by the definition in primitives/core/problem.hpp, with plain
+// The oracle: evaluates every layer problem in float64 by the definition in primitives/core/problems, with plain
 // loops. A result that disagrees with it is wrong. Layers can be chained: outputs serve as inputs.
 #pragma once
 
@@ -16,7 +16,7 @@ using Values = std::vector<double>;
 [[nodiscard]] Values oracle_run(const LayerProblem& problem, std::span<const Values> inputs,
                                 const LayerWeights& weights);
 
-// Returns the activation of problem.hpp in float64.
+// Returns the activation of primitives/core/activation.hpp in float64.
 [[nodiscard]] double apply_exactly(Activation activation, double x);
 
 // Converts float32 to float64.

@@ -8,7 +8,7 @@
 
 namespace znni::cpu {
 
-// Computes values[i] = activation(values[i]), as problem.hpp defines it, to a few units in the last place
+// Computes values[i] = activation(values[i]), as activation.hpp defines it, to a few units in the last place
 // (vector_activations.hpp).
 void activate(Activation activation, std::span<float> values);
 
