@@ -21,12 +21,12 @@ function(znni_install_library name)
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${header_set})
 endfunction()
 
-znni_install_library(core primitives/core)
+znni_install_library(core primitives/core primitives/core/problems)
 znni_install_library(cpu primitives/cpu primitives/cpu/vectors primitives/cpu/device primitives/cpu/elementwise
                      primitives/cpu/pool primitives/cpu/fft primitives/cpu/conv)
 znni_install_library(hybrid primitives/hybrid)
-znni_install_library(planner_lib planner/base planner/network planner/geometry planner/plan planner/costs planner/layers
-                     planner/search planner/split planner/measure planner/report planner/program)
+znni_install_library(planner_lib planner/base planner/network planner/network/operations planner/geometry planner/plan
+                     planner/costs planner/layers planner/search planner/split planner/measure planner/report planner/program)
 znni_install_library(wire)
 znni_install_library(wire_convert proto/convert)
 znni_install_library(pipeline server/pipeline server/volume)
