@@ -288,10 +288,10 @@ Result<void> repeat_outputs(LoadedNetwork& loaded, std::vector<Border>& pads) {
 
 Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> pads, Vec3 declared) {
   ensure(pads.size() == loaded.network.nodes.size(), "pads of every node");
+  if (Result<void> sound = check_nodes(loaded.network); !sound) return sound.error();
   const bool padded = has_pads(pads);
   const bool strided = has_own_strides(loaded.network, padded);
   if (!padded && !strided) return loaded;
-  if (Result<void> sound = check_nodes(loaded.network); !sound) return sound.error();
   if (Result<void> sound = check_pads(loaded.network, pads); !sound) return sound.error();
   for (Node& node : loaded.network.nodes) {
     if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;

@@ -26,6 +26,7 @@ struct Reading {
   friend bool operator==(const Reading&, const Reading&) = default;
 };
 
+// Returns how an operation reads. Requires one that check_nodes() passes: the extents of others may overflow.
 [[nodiscard]] Reading reading_of(const Operation& operation);
 
 // Returns whether what it writes has voxels of another size than what it reads, or may have.
