@@ -32,7 +32,7 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
 // Planes of its first input that a node reads before the new ones; below 0, new ones that it passes over.
 std::int64_t planes_before(const Node& node) {
   const Reading reading = reading_of(node.operation);
-  // Those that it passes over at the begin of its window have gone by.
+  // Planes that it passes over at the begin of its window have gone by.
   return reading.window.z - reading.idle.begin.z - step_of(reading).z;
 }
 

@@ -47,7 +47,7 @@ GradientTolerance bound(const ConvProblem& conv, std::span<const Values> inputs,
           sums * largest_norm(inputs[0], conv.in), sums * std::sqrt(static_cast<double>(out.S * voxels(out.n)))};
 }
 
-// Of a max pooling a voxel sums as many gradients as windows hold it; of an average they weigh 1 together.
+// A voxel of a max pooling sums as many gradients as windows hold it; those of an average weigh 1 together.
 GradientTolerance bound(const PoolProblem& pool, std::span<const Values>, const LayerWeights&, const Values& output) {
   const auto windows = static_cast<double>(voxels(pool.window));
   const double sums = pool.kind == PoolKind::max ? windows : 1.0;
@@ -62,7 +62,7 @@ GradientTolerance bound(const ActivationProblem& problem, std::span<const Values
           0.0};
 }
 
-// Of a softmax f products are summed, of its logarithm f gradients, whose sum may be f times the largest.
+// A softmax sums f products, its logarithm f gradients, whose sum may be f times the largest.
 GradientTolerance bound(const AcrossChannelsProblem& problem, std::span<const Values> inputs, const LayerWeights&,
                         const Values& output) {
   const auto f = static_cast<double>(problem.in.f);

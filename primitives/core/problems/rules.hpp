@@ -23,7 +23,7 @@ struct ProblemRules;
 // differs in one of them has that function itself.
 template <class Problem>
 struct RulesOfOneInput {
-  // Whether inputs behind the first come in the output's format, not in the first one's.
+  // True if inputs behind the first come in the output's format, not in the first one's.
   static constexpr bool others_as_output = false;
 
   static const ConvProblem* convolution(const Problem&) { return nullptr; }

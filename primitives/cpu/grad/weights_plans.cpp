@@ -16,7 +16,7 @@ constexpr double transform_efficiency = 0.2;
 constexpr Seconds seconds_of_starting = 1e-4;
 // Tiles of a small batch: enough that a frequency's sums are seldom loaded and stored.
 constexpr std::int64_t few_tiles = 32;
-// Of a batch; more would need more memory than there is.
+// Bounds the tiles of a batch; more would need more memory than there is.
 constexpr std::int64_t max_tiles = 65536;
 constexpr std::size_t offers_of_each = 2;
 
