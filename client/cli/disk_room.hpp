@@ -4,8 +4,8 @@
 #include <functional>
 #include <optional>
 
-#include "client/cli/files.hpp"
 #include "client/cli/parts.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

@@ -5,12 +5,12 @@
 #include <stop_token>
 #include <string>
 
-#include "client/cli/files.hpp"
 #include "client/cli/options.hpp"
 #include "client/cli/padded_reader.hpp"
 #include "client/cli/parts.hpp"
 #include "client/cli/resume.hpp"
 #include "client/cpp/volume_client.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "client/cli/bbox.hpp"
-#include "client/cli/voxel_type.hpp"
+#include "client/files/bbox.hpp"
+#include "client/files/voxel_type.hpp"
 
 namespace znni::client {
 

@@ -6,7 +6,7 @@
 
 #include "client/cli/credentials.hpp"
 #include "client/cli/padding.hpp"
-#include "client/cli/voxel_type.hpp"
+#include "client/files/voxel_type.hpp"
 
 namespace znni::client {
 

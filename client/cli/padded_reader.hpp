@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "client/cli/files.hpp"
 #include "client/cli/nonfinite_voxel.hpp"
 #include "client/cli/padding.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

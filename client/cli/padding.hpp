@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "client/cli/bbox.hpp"
+#include "client/files/bbox.hpp"
 
 namespace znni::client {
 

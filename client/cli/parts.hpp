@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "client/cli/bbox.hpp"
+#include "client/files/bbox.hpp"
 
 namespace znni::client {
 

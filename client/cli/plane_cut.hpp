@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "client/cli/bbox.hpp"
+#include "client/files/bbox.hpp"
 
 namespace znni::client {
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-#include "client/cli/files.hpp"
 #include "client/cli/parts.hpp"
 #include "client/cli/resume.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

@@ -6,8 +6,8 @@
 // in, where they are in the volume. The Python client computes the same (client/python/znni/surroundings.py).
 #pragma once
 
-#include "client/cli/bbox.hpp"
 #include "client/cpp/connection.hpp"
+#include "client/files/bbox.hpp"
 
 namespace znni::client {
 

@@ -84,7 +84,8 @@ class NetworkWriter {
   // Returns whether a node writes `count` channels of the network's input from the first on, and nothing else.
   [[nodiscard]] bool copies_channels(std::size_t number, std::int64_t first, std::int64_t count) const {
     const auto* conv = std::get_if<Convolution>(&node(number).operation);
-    if (conv == nullptr || node(number).inputs.front() != 0 || *conv != Convolution{count, Vec3::cube(1), Vec3::cube(1), {}}) {
+    if (conv == nullptr || node(number).inputs.front() != 0 ||
+        *conv != Convolution{count, Vec3::cube(1), Vec3::cube(1), {}}) {
       return false;
     }
     std::vector<float> kernels(static_cast<std::size_t>(count * network_.f_in), 0.0F);
@@ -204,7 +205,7 @@ class NetworkWriter {
   std::vector<std::string> tensors_;  // per value, of those that are the file's
   std::vector<bool> is_input_;        // per value, whether it is an input of the file, or all of them
   std::vector<int> sources_;          // per value
-  std::set<int> repeats_;            // values
+  std::set<int> repeats_;             // values
 };
 
 // Returns whether a node passes on all that it reads: not so a crop that padding made, which has another border.
@@ -261,8 +262,9 @@ Result<void> write_onnx_file(const LoadedNetwork& loaded, const std::string& pat
   if (!model) return model.error().within(path);
   const auto bytes = static_cast<std::int64_t>(model->ByteSizeLong());
   if (bytes > max_model_bytes) {
-    return Error{ErrorCode::unsupported, path + ": has " + std::to_string(bytes) + " bytes; an .onnx file has at most " +
-                                             std::to_string(max_model_bytes) + ", and weights beside it are not written"};
+    return Error{ErrorCode::unsupported, path + ": has " + std::to_string(bytes) +
+                                             " bytes; an .onnx file has at most " + std::to_string(max_model_bytes) +
+                                             ", and weights beside it are not written"};
   }
   return write_atomically(path, model->SerializeAsString());
 }

@@ -111,8 +111,8 @@ class OperationWriter {
       end = end == 0 ? to_the_end : -end;
       axes.push_back(static_cast<std::int64_t>(axes.size()) + 2);
     }
-    last("Slice", {written_.inputs.front(), integers(".starts", starts), integers(".ends", ends),
-                   integers(".axes", axes)});
+    last("Slice",
+         {written_.inputs.front(), integers(".starts", starts), integers(".ends", ends), integers(".axes", axes)});
     return {};
   }
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

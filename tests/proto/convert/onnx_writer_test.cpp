@@ -136,8 +136,8 @@ TEST(ConvertOnnxWriter, ResidualsBecomeSumsBehindTheirConvolution) {
 
 TEST(ConvertOnnxWriter, NetsOfFewerAxesAreKept) {
   for (const int rank : {1, 2}) {
-    Network network = network_of({{"a", conv(3, {1, rank == 1 ? 1 : 2, 3}), {0}},
-                                  {"p", Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}}, {1}}});
+    Network network = network_of(
+        {{"a", conv(3, {1, rank == 1 ? 1 : 2, 3}), {0}}, {"p", Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}}, {1}}});
     network.spatial_rank = rank;
     expect_kept(with_weights(network));
   }
@@ -254,19 +254,19 @@ TEST(ConvertOnnxWriter, RandomNetworksAreKept) {
 }
 
 TEST(ConvertOnnxWriter, NamesThatAreTakenDoNotMatter) {
-  Network network = network_of({{"output", conv(2), {0}},
-                                {"output.weight", Activate{{ActivationKind::silu, 0}}, {1}},
-                                {"other", conv(2), {2}}});
+  Network network = network_of(
+      {{"output", conv(2), {0}}, {"output.weight", Activate{{ActivationKind::silu, 0}}, {1}}, {"other", conv(2), {2}}});
   expect_kept(with_weights(network));
 }
 
 TEST(ConvertOnnxWriter, WhatIsNotWrittenIsRefusedByName) {
   const Convolution wide = conv(8);
-  EXPECT_EQ(refusal(with_weights(network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
-                                             {"wide", wide, {1}},
-                                             {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}}}))),
-            "unsupported: node up: moves channels to voxels (a pixel shuffle, or a transposed convolution), which is not "
-            "written");
+  EXPECT_EQ(
+      refusal(with_weights(network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
+                                       {"wide", wide, {1}},
+                                       {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}}}))),
+      "unsupported: node up: moves channels to voxels (a pixel shuffle, or a transposed convolution), which is not "
+      "written");
   EXPECT_THAT(refusal(with_weights(network_of({{"idle", Activate{}, {0}}}))),
               HasSubstr("unsupported: node idle: does nothing"));
   EXPECT_THAT(refusal({network_of({{"conv", wide, {0}}}), {}}), HasSubstr("invalid_argument"));
@@ -277,8 +277,8 @@ TEST(ConvertOnnxWriter, WhatIsNotWrittenIsRefusedByName) {
 
 TEST(ConvertOnnxWriter, WhatWouldReadBackAsAnotherNetworkIsRefused) {
   // Without an upsampling behind it a file's pooling is dense.
-  const std::string found = refusal(with_weights(
-      network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(1), Vec3::cube(1), true}, {0}}})));
+  const std::string found =
+      refusal(with_weights(network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(1), Vec3::cube(1), true}, {0}}})));
   EXPECT_THAT(found, HasSubstr("would read back as another network"));
   EXPECT_THAT(found, HasSubstr("pool: max pool"));
 }

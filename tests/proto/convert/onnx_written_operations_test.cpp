@@ -11,7 +11,8 @@ using testing::ElementsAre;
 Convolution conv_of_3() { return {1, Vec3::cube(3), Vec3::cube(1), {}}; }
 
 // Writes one operation that reads "x" of two channels and writes "y".
-onnx::GraphProto graph_of(Operation operation, std::int64_t opset = 17, const Border& pads = {}, const Crop& crop = {}) {
+onnx::GraphProto graph_of(Operation operation, std::int64_t opset = 17, const Border& pads = {},
+                          const Crop& crop = {}) {
   OnnxMessage message("net", 3, opset);
   const Node node{"node", std::move(operation), {0}};
   const NodeWeights weights{std::vector<float>(54), {1, 2}, {3, 4}, {5, 6}};
@@ -34,9 +35,9 @@ const onnx::AttributeProto* attribute(const onnx::NodeProto& node, std::string_v
 }
 
 TEST(ConvertOnnxWrittenOperations, TheLastNodeWritesTheTensor) {
-  for (const Operation& operation : std::vector<Operation>{
-           conv_of_3(), Pooling{}, Activate{{ActivationKind::silu, 0}}, ScaleShift{}, GlobalPool{},
-           AcrossChannels{AcrossKind::norm}, AcrossChannels{AcrossKind::arg_max}, Upsample{}, Norm{2}}) {
+  for (const Operation& operation : std::vector<Operation>{conv_of_3(), Pooling{}, Activate{{ActivationKind::silu, 0}},
+                                                           ScaleShift{}, GlobalPool{}, AcrossChannels{AcrossKind::norm},
+                                                           AcrossChannels{AcrossKind::arg_max}, Upsample{}, Norm{2}}) {
     const onnx::GraphProto graph = graph_of(operation);
     ASSERT_GT(graph.node_size(), 0);
     EXPECT_EQ(graph.node(graph.node_size() - 1).output(0), "y");

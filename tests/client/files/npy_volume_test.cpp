@@ -1,4 +1,4 @@
-#include "client/cli/npy_volume.hpp"
+#include "client/files/npy_volume.hpp"
 
 #include <cerrno>
 #include <cstring>

@@ -1,7 +1,7 @@
 // HDF5 datasets, 3D [Z,Y,X] or 4D [C,Z,Y,X]. Output is chunked; unfinished, it is called "<dataset>.partial".
 #pragma once
 
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

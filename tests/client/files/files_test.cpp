@@ -1,4 +1,4 @@
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 #include "tests/client/scratch.hpp"
 

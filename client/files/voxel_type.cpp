@@ -1,4 +1,4 @@
-#include "client/cli/voxel_type.hpp"
+#include "client/files/voxel_type.hpp"
 
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 #include <sys/stat.h>
 
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "client/cli/hdf5_volume.hpp"
-#include "client/cli/npy_volume.hpp"
-#include "client/cli/tiff_parts.hpp"
-#include "client/cli/tiff_volume.hpp"
+#include "client/files/hdf5_volume.hpp"
+#include "client/files/npy_volume.hpp"
+#include "client/files/tiff_parts.hpp"
+#include "client/files/tiff_volume.hpp"
 
 namespace znni::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/tiff_volume.hpp"
+#include "client/files/tiff_volume.hpp"
 
 #include <tiffio.h>
 

@@ -2,7 +2,7 @@
 // file, and finish() makes the stack of them.
 #pragma once
 
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

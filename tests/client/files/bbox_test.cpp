@@ -1,4 +1,4 @@
-#include "client/cli/bbox.hpp"
+#include "client/files/bbox.hpp"
 
 #include <gtest/gtest.h>
 

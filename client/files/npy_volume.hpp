@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "client/cli/files.hpp"
+#include "client/files/files.hpp"
 
 namespace znni::client {
 

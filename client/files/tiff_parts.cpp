@@ -1,11 +1,11 @@
-#include "client/cli/tiff_parts.hpp"
+#include "client/files/tiff_parts.hpp"
 
 #include <filesystem>
 #include <utility>
 #include <vector>
 
-#include "client/cli/npy_volume.hpp"
-#include "client/cli/tiff_volume.hpp"
+#include "client/files/npy_volume.hpp"
+#include "client/files/tiff_volume.hpp"
 
 namespace znni::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/tiff_parts.hpp"
+#include "client/files/tiff_parts.hpp"
 
 #include "tests/client/volume_file.hpp"
 

@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
-#include "client/cli/bbox.hpp"
-#include "client/cli/voxel_type.hpp"
+#include "client/files/bbox.hpp"
+#include "client/files/voxel_type.hpp"
 
 namespace znni::client {
 

@@ -1,4 +1,4 @@
-#include "client/cli/hdf5_volume.hpp"
+#include "client/files/hdf5_volume.hpp"
 
 #include <fcntl.h>
 #include <hdf5.h>
