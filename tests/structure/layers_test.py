@@ -44,6 +44,7 @@ TABLE = {
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
+    "server/train/": ((*PLANNER, "primitives/", "proto/convert/", "client/files/", "server/train/"), ()),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
     **{
