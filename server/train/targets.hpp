@@ -1,0 +1,38 @@
+// What a network is to learn, made of labels: one whole number for each voxel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "primitives/core/shape.hpp"
+
+namespace znni {
+
+// classes: the label itself, one channel. boundaries: one channel, 1 for label 0 and for a voxel of which a face
+// neighbour has another label, else 0. affinities: three channels, of z, y and x, 1 where a voxel and the one before it
+// along that axis have one label that is not 0, else 0.
+enum class TargetKind { classes, boundaries, affinities };
+
+// Labels of a patch, [n.z][n.y][n.x]. A voxel is not known if it is unlabelled or lies outside of the volume.
+struct LabelPatch {
+  Vec3 n;
+  std::vector<std::uint64_t> labels;
+  std::vector<std::uint8_t> known;  // 1, or 0
+};
+
+// The voxels around a target of which it is made, at either end of each axis.
+inline constexpr std::int64_t target_margin = 1;
+
+struct Targets {
+  std::vector<float> values;   // [channels][n], n as below
+  std::vector<float> weights;  // [n]; 1 where the target is known, else 0
+};
+
+[[nodiscard]] std::int64_t target_channels(TargetKind kind);
+
+// Returns the targets of all voxels of the patch but the margin, so n = patch.n - 2 target_margin. Neighbours that are
+// not known do not make a voxel a boundary. A voxel without a known neighbour before it, along any axis, has no known
+// affinities. Requires patch.n above 2 target_margin along each axis. A class is exact up to 2^24.
+[[nodiscard]] Targets targets_of(TargetKind kind, const LabelPatch& patch);
+
+}  // namespace znni
