@@ -1,0 +1,72 @@
+#include "server/train/labelled_volume.hpp"
+
+#include <utility>
+
+namespace znni {
+namespace {
+
+using client::Box;
+
+// Fails unless the volume has labels for each voxel of the input.
+Result<void> check_belongs(const PatchReader& labels, const PatchReader& input) {
+  if (Result<void> sound = check_labels(labels); !sound) return sound;
+  if (labels.facts().n == input.facts().n) return {};
+  return Error{ErrorCode::invalid_argument, labels.name() + ": has an extent of " + to_string(labels.facts().n) + "; " +
+                                                input.name() + " has " + to_string(input.facts().n) +
+                                                ", and each of its voxels needs one here"};
+}
+
+Result<PatchReader> open_labels(const std::string& name, const PatchReader& input, VolumeMemory& memory) {
+  Result<PatchReader> labels = PatchReader::open(name, memory);
+  if (!labels) return labels;
+  const Result<void> belongs = check_belongs(*labels, input);
+  return belongs ? std::move(labels) : belongs.error();
+}
+
+// Puts the voxels of `inner`, which lies in `outer`, where they lie there.
+void place_box(const std::vector<std::uint64_t>& labels, const std::vector<std::uint64_t>& mask, const Box& inner,
+               const Box& outer, LabelPatch& patch) {
+  const Vec3 offset = inner.start - outer.start;
+  const Vec3 n = inner.extent();
+  std::size_t from = 0;
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    for (std::int64_t y = 0; y < n.y; ++y) {
+      const std::int64_t row = ((z + offset.z) * patch.n.y + y + offset.y) * patch.n.x + offset.x;
+      for (std::int64_t x = 0; x < n.x; ++x, ++from) {
+        patch.labels[static_cast<std::size_t>(row + x)] = labels[from];
+        patch.known[static_cast<std::size_t>(row + x)] = mask.empty() || mask[from] != 0 ? 1 : 0;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<LabelledVolume> LabelledVolume::open(const std::string& input, const std::string& labels,
+                                            const std::string& mask, VolumeMemory& memory) {
+  Result<PatchReader> voxels = PatchReader::open(input, memory);
+  if (!voxels) return voxels.error();
+  Result<PatchReader> classes = open_labels(labels, *voxels, memory);
+  if (!classes) return classes.error();
+  if (mask.empty()) return LabelledVolume(*std::move(voxels), *std::move(classes), std::nullopt);
+  Result<PatchReader> known = open_labels(mask, *voxels, memory);
+  if (!known) return known.error();
+  return LabelledVolume(*std::move(voxels), *std::move(classes), *std::move(known));
+}
+
+Result<LabelPatch> LabelledVolume::labels_around(const Box& box) const {
+  const Vec3 margin = Vec3::cube(target_margin);
+  const Box outer{box.start - margin, box.stop + margin};
+  const Box inner{max(outer.start, {}), min(outer.stop, extent())};
+  const Result<std::vector<std::uint64_t>> labels = read_labels(labels_, inner);
+  if (!labels) return labels.error();
+  const Result<std::vector<std::uint64_t>> mask =
+      mask_ ? read_labels(*mask_, inner) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>());
+  if (!mask) return mask.error();
+  const auto count = static_cast<std::size_t>(voxels(outer.extent()));
+  LabelPatch patch{outer.extent(), std::vector<std::uint64_t>(count), std::vector<std::uint8_t>(count)};
+  place_box(*labels, *mask, inner, outer, patch);
+  return patch;
+}
+
+}  // namespace znni

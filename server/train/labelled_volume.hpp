@@ -1,0 +1,34 @@
+// A volume with its labels: what samples are cut from.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/files/bbox.hpp"
+#include "server/train/patch_reader.hpp"
+#include "server/train/targets.hpp"
+
+namespace znni {
+
+class LabelledVolume {
+ public:
+  // Opens the files; `mask` may be "". Fails if they do not belong together; every error begins with a file's name.
+  [[nodiscard]] static Result<LabelledVolume> open(const std::string& input, const std::string& labels,
+                                                   const std::string& mask, VolumeMemory& memory);
+
+  [[nodiscard]] const PatchReader& input() const { return input_; }
+  [[nodiscard]] Vec3 extent() const { return input_.facts().n; }
+  // Returns the labels of a box and of the margin around it (target_margin). What lies outside of the volume is not
+  // known, and so are voxels that the mask has as 0.
+  [[nodiscard]] Result<LabelPatch> labels_around(const client::Box& box) const;
+
+ private:
+  LabelledVolume(PatchReader input, PatchReader labels, std::optional<PatchReader> mask)
+      : input_(std::move(input)), labels_(std::move(labels)), mask_(std::move(mask)) {}
+
+  PatchReader input_;
+  PatchReader labels_;
+  std::optional<PatchReader> mask_;
+};
+
+}  // namespace znni

@@ -1,0 +1,171 @@
+#include "server/train/sampler.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "server/train/balance.hpp"
+#include "server/train/labelled_volume.hpp"
+
+namespace znni {
+namespace {
+
+using client::Box;
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+// Returns how many patches of that extent begin at different voxels.
+std::int64_t patches_in(Vec3 volume, Vec3 patch) { return voxels(volume - patch + Vec3::cube(1)); }
+
+// Returns the voxels before the output's first in the frame of the network.
+Vec3 voxels_before(const SampleOptions& options) { return (options.patch - options.output) / Vec3::cube(2); }
+
+// Returns the voxel of the patch that stands in the middle of the output.
+Vec3 middle_of(const SampleOptions& options) { return voxels_before(options) + options.output / Vec3::cube(2); }
+
+class Sampler final : public VolumeSamples {
+ public:
+  Sampler(SampleOptions options, std::vector<LabelledVolume> volumes, std::optional<ClassRows> rows,
+          std::int64_t bytes)
+      : options_(std::move(options)), volumes_(std::move(volumes)), rows_(std::move(rows)), bytes_(bytes) {}
+
+  [[nodiscard]] std::int64_t memory_bytes() const override { return bytes_; }
+
+  Result<Sample> sample(std::uint64_t step) override {
+    CounterRandom random(options_.seed, step, RandomStream::symmetry);
+    const Symmetry symmetry = draw_symmetry(options_.augmentation, options_.patch, options_.output, random);
+    const Result<PlaceInVolume> start = draw_start(step, symmetry);
+    if (!start) return start.error();
+    Sample sample;
+    if (Result<void> cut = cut_input(*start, symmetry, step, sample); !cut) return cut.error();
+    if (Result<void> cut = cut_target(*start, symmetry, sample); !cut) return cut.error();
+    return sample;
+  }
+
+ private:
+  // Returns the first voxel of the patch.
+  [[nodiscard]] Result<PlaceInVolume> draw_start(std::uint64_t step, const Symmetry& symmetry) const {
+    CounterRandom random(options_.seed, step, RandomStream::place);
+    if (!rows_) return draw_uniform(random);
+    Result<PlaceInVolume> drawn = rows_->draw(volumes_, random);
+    if (!drawn) return drawn;
+    Vec3 middle = middle_of(options_);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (symmetry.reversed[axis] != 0) middle[axis] = options_.patch[axis] - 1 - middle[axis];
+    }
+    const Vec3 last = volumes_[drawn->volume].extent() - options_.patch;
+    drawn->voxel = max({}, min(drawn->voxel - middle, last));
+    return drawn;
+  }
+
+  [[nodiscard]] PlaceInVolume draw_uniform(CounterRandom& random) const {
+    std::int64_t all = 0;
+    for (const LabelledVolume& volume : volumes_) all += patches_in(volume.extent(), options_.patch);
+    std::int64_t number = random.below(all);
+    std::size_t volume = 0;
+    for (; number >= patches_in(volumes_[volume].extent(), options_.patch); ++volume) {
+      number -= patches_in(volumes_[volume].extent(), options_.patch);
+    }
+    const Vec3 starts = volumes_[volume].extent() - options_.patch + Vec3::cube(1);
+    return {volume, {number / (starts.y * starts.x), number / starts.x % starts.y, number % starts.x}};
+  }
+
+  Result<void> cut_input(const PlaceInVolume& start, const Symmetry& symmetry, std::uint64_t step, Sample& sample) const {
+    const Box box{start.voxel, start.voxel + options_.patch};
+    Result<std::vector<float>> input =
+        read_input(volumes_[start.volume].input(), box, options_.input_scale, options_.input_offset);
+    if (!input) return input.error();
+    CounterRandom tone(options_.seed, step, RandomStream::tone);
+    change_tone(options_.augmentation, tone, *input);
+    CounterRandom planes(options_.seed, step, RandomStream::planes);
+    damage_planes(options_.augmentation, planes, options_.patch, *input);
+    sample.input = turned<float>(*input, options_.patch, symmetry);
+    return {};
+  }
+
+  // Turns the labels, and makes the target of what they are then.
+  Result<void> cut_target(const PlaceInVolume& start, const Symmetry& symmetry, Sample& sample) const {
+    const Vec3 before = voxels_before(options_);
+    const Vec3 behind = options_.patch - options_.output - before;
+    Vec3 offset = before;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (symmetry.reversed[axis] != 0) offset[axis] = behind[axis];
+    }
+    const Box box{start.voxel + offset, start.voxel + offset + options_.output};
+    const Result<LabelPatch> labels = volumes_[start.volume].labels_around(box);
+    if (!labels) return labels.error();
+    Targets targets = targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
+                                                    turned<std::uint8_t>(labels->known, labels->n, symmetry)});
+    sample.target = std::move(targets.values);
+    sample.weight = std::move(targets.weights);
+    return {};
+  }
+
+  SampleOptions options_;
+  std::vector<LabelledVolume> volumes_;
+  std::optional<ClassRows> rows_;  // of balanced sampling
+  std::int64_t bytes_;
+};
+
+Result<void> check_options(const SampleOptions& options) {
+  if (!covers(options.output, Vec3::cube(1)) || !covers(options.patch, options.output)) {
+    return invalid("a patch of " + to_string(options.patch) + " with an output of " + to_string(options.output) +
+                   "; the output must have voxels, and the patch at least as many");
+  }
+  return {};
+}
+
+Result<void> check_volume(const LabelledVolume& volume, const SampleOptions& options) {
+  const PatchReader& input = volume.input();
+  if (input.facts().channels != options.f_in) {
+    return invalid(input.name() + ": has " + std::to_string(input.facts().channels) + " channels; the network reads " +
+                   std::to_string(options.f_in));
+  }
+  if (covers(volume.extent(), options.patch)) return {};
+  return invalid(input.name() + ": has an extent of " + to_string(volume.extent()) + ", smaller than a patch of " +
+                 to_string(options.patch) + "; take a smaller patch");
+}
+
+// Counts the classes of all voxels that may stand in the middle of an output.
+Result<ClassRows> count_classes(const std::vector<LabelledVolume>& volumes, const SampleOptions& options) {
+  ClassRows rows(options.targets);
+  for (const LabelledVolume& volume : volumes) {
+    const Vec3 first = middle_of(options);
+    const Box box{first, first + volume.extent() - options.patch + Vec3::cube(1)};
+    if (Result<void> added = rows.add_volume(volume, box); !added) return added.error();
+  }
+  if (!rows.counts().empty()) return rows;
+  return invalid(volumes.front().input().name() +
+                 ": no voxel is labelled that may stand in the middle of an output; sample uniformly");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeNames>& volumes,
+                                                    const SampleOptions& options) {
+  if (Result<void> sound = check_options(options); !sound) return sound.error();
+  if (volumes.empty()) return invalid("there is no volume to train from; name one");
+  VolumeMemory memory{options.keeps_volumes, options.max_bytes, 0};
+  std::vector<LabelledVolume> opened;
+  for (const VolumeNames& names : volumes) {
+    Result<LabelledVolume> volume = LabelledVolume::open(names.input, names.labels, names.mask, memory);
+    if (!volume) return volume.error();
+    if (Result<void> sound = check_volume(*volume, options); !sound) return sound.error();
+    opened.push_back(*std::move(volume));
+  }
+  std::optional<ClassRows> rows;
+  if (options.sampling == Sampling::balanced) {
+    Result<ClassRows> counted = count_classes(opened, options);
+    if (!counted) return counted.error();
+    rows = *std::move(counted);
+    memory.bytes += rows->memory_bytes();
+  }
+  if (memory.bytes > options.max_bytes) {
+    return Error{ErrorCode::over_budget, volumes.front().input + ": balanced sampling takes the memory for volumes to " +
+                                             std::to_string(memory.bytes) + " bytes, and " +
+                                             std::to_string(options.max_bytes) + " may be used; sample uniformly"};
+  }
+  return std::unique_ptr<VolumeSamples>(std::make_unique<Sampler>(options, std::move(opened), std::move(rows), memory.bytes));
+}
+
+}  // namespace znni

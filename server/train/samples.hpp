@@ -1,0 +1,29 @@
+// What a step of training learns from.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+struct Sample {
+  std::vector<float> input;   // [f_in][patch]
+  std::vector<float> target;  // [targets][output]
+  std::vector<float> weight;  // [output]; 0 where a voxel is unlabelled, else 1
+};
+
+class SampleSource {
+ public:
+  SampleSource() = default;
+  SampleSource(const SampleSource&) = delete;
+  SampleSource& operator=(const SampleSource&) = delete;
+  virtual ~SampleSource() = default;
+
+  // Returns the sample of a step. It depends on the step and what the source was opened with alone, so that a run that
+  // goes on needs no state of the steps before. Not for several threads at once. Fails if a file cannot be read.
+  [[nodiscard]] virtual Result<Sample> sample(std::uint64_t step) = 0;
+};
+
+}  // namespace znni
