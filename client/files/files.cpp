@@ -56,7 +56,9 @@ std::string to_string(const FileName& name) {
   return name.dataset.empty() ? name.path : name.path + ":" + name.dataset;
 }
 
-Result<VolumeSource> open_source(const FileName& name) {
+namespace {
+
+Result<VolumeSource> open_any(const FileName& name) {
   const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
   std::error_code failed;
@@ -69,6 +71,24 @@ Result<VolumeSource> open_source(const FileName& name) {
     case FileFormat::npy: return open_npy(name.path);
   }
   return Error{ErrorCode::internal, name.path};
+}
+
+Error wrong_type(const FileName& name, VoxelType type, const std::string& right) {
+  return {ErrorCode::unsupported, to_string(name) + ": voxel type " + numpy_name(type) + " is not read: use " + right};
+}
+
+}  // namespace
+
+Result<VolumeSource> open_source(const FileName& name) {
+  Result<VolumeSource> source = open_any(name);
+  if (!source || !is_label_type(source->facts.type)) return source;
+  return wrong_type(name, source->facts.type, "uint8, uint16 or float32");
+}
+
+Result<VolumeSource> open_labels(const FileName& name) {
+  Result<VolumeSource> source = open_any(name);
+  if (!source || source->facts.type != VoxelType::f32) return source;
+  return wrong_type(name, source->facts.type, "uint8, uint16, uint32 or uint64 for labels");
 }
 
 Result<void> check_file_of(const FileName& name) {

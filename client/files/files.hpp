@@ -49,8 +49,10 @@ struct VolumeTarget {
   std::function<void()> discard;
 };
 
-// Opens an input. The error names the file and what is wrong with it.
+// Opens an input: voxels of u8, u16 or f32. The error names the file and what is wrong with it.
 [[nodiscard]] Result<VolumeSource> open_source(const FileName& name);
+// Opens labels: whole numbers, of u8, u16, u32 or u64.
+[[nodiscard]] Result<VolumeSource> open_labels(const FileName& name);
 
 // Fails if another program has the file open, or if the file's content does not match its ending.
 [[nodiscard]] Result<void> check_file_of(const FileName& name);

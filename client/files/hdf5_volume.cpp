@@ -54,6 +54,8 @@ hid_t native_type(VoxelType type) {
   switch (type) {
     case VoxelType::u8: return H5T_NATIVE_UINT8;
     case VoxelType::u16: return H5T_NATIVE_UINT16;
+    case VoxelType::u32: return H5T_NATIVE_UINT32;
+    case VoxelType::u64: return H5T_NATIVE_UINT64;
     case VoxelType::f16:
     case VoxelType::f32: return H5T_NATIVE_FLOAT;
   }
@@ -78,7 +80,7 @@ std::optional<VoxelType> type_of(hid_t dataset) {
   const std::size_t size = H5Tget_size(type.get());
   if (H5Tget_class(type.get()) == H5T_FLOAT && size == 4) return VoxelType::f32;
   if (H5Tget_class(type.get()) != H5T_INTEGER || H5Tget_sign(type.get()) != H5T_SGN_NONE) return std::nullopt;
-  return size == 1 ? std::optional(VoxelType::u8) : size == 2 ? std::optional(VoxelType::u16) : std::nullopt;
+  return unsigned_type(static_cast<std::int64_t>(size));
 }
 
 std::vector<hsize_t> extents_of(hid_t dataset) {

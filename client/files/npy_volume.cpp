@@ -20,12 +20,12 @@ constexpr std::size_t header_alignment = 64;
 Error bad(const std::string& path, const std::string& why) { return {ErrorCode::corrupt_file, path + ": " + why}; }
 
 std::string_view descriptor(VoxelType type) {
-  static constexpr std::array<std::string_view, 4> names = {"|u1", "<u2", "<f2", "<f4"};
+  static constexpr std::array<std::string_view, 6> names = {"|u1", "<u2", "<f2", "<f4", "<u4", "<u8"};
   return names[static_cast<std::size_t>(type)];
 }
 
 std::optional<VoxelType> type_of(const std::string& header) {
-  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
+  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32, VoxelType::u32, VoxelType::u64}) {
     if (header.find("'" + std::string(descriptor(type)) + "'") != std::string::npos) return type;
   }
   return std::nullopt;

@@ -57,7 +57,7 @@ std::optional<VoxelType> type_of(const Page& page) {
   if (page.samples != 1) return std::nullopt;
   if (page.format == SAMPLEFORMAT_IEEEFP && page.bits == 32) return VoxelType::f32;
   if (page.format != SAMPLEFORMAT_UINT) return std::nullopt;
-  return page.bits == 8 ? std::optional(VoxelType::u8) : page.bits == 16 ? std::optional(VoxelType::u16) : std::nullopt;
+  return page.bits % 8 == 0 ? unsigned_type(page.bits / 8) : std::nullopt;
 }
 
 // Position and size of the field of a directory that holds the offset of the next directory.

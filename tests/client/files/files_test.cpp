@@ -48,6 +48,37 @@ TEST(FileNames, OnlyHdf5HasDatasets) {
   }
 }
 
+TEST(FileNames, LabelsMayBeWideAndAreNoVoxels) {
+  const Scratch scratch;
+  for (const char* ending : {".npy", ".tif", ".h5:/labels"}) {
+    for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::u32, VoxelType::u64}) {
+      const VolumeFacts facts{1, {3, 5, 7}, type};
+      const FileName name = parse_file_name(scratch.file(numpy_name(type) + ending));
+      write_volume(name, facts);
+      const Result<VolumeSource> labels = open_labels(name);
+      ASSERT_TRUE(labels) << labels.error().message;
+      EXPECT_EQ(labels->facts.type, type);
+      std::vector<std::byte> plane(static_cast<std::size_t>(35 * voxel_bytes(type)));
+      ASSERT_TRUE(labels->read_plane(2, {{}, facts.n}, plane));
+      EXPECT_EQ(plane, test_plane(facts, 2));
+      const Result<VolumeSource> source = open_source(name);
+      ASSERT_EQ(source.has_value(), !is_label_type(type));
+      if (source) continue;
+      EXPECT_EQ(source.error().message,
+                to_string(name) + ": voxel type " + numpy_name(type) + " is not read: use uint8, uint16 or float32");
+    }
+  }
+}
+
+TEST(FileNames, RealNumbersAreNoLabels) {
+  const Scratch scratch;
+  const FileName name{scratch.file("real.npy"), ""};
+  write_volume(name, {1, {2, 3, 4}, VoxelType::f32});
+  EXPECT_EQ(open_labels(name).error().message, name.path +
+                                                   ": voxel type float32 is not read: use uint8, uint16, "
+                                                   "uint32 or uint64 for labels");
+}
+
 // flush() must fail, because a resume record follows it.
 TEST(FileNames, APartialFileThatWasTakenAwayIsNotFlushed) {
   const Scratch scratch;

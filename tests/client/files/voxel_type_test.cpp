@@ -17,6 +17,17 @@ TEST(VoxelTypeNames, RoundTrip) {
   EXPECT_EQ(voxel_bytes(VoxelType::u16), 2);
 }
 
+TEST(VoxelTypeNames, TypesOfLabelsAreNoneOfVoxels) {
+  EXPECT_FALSE(parse_voxel_type("uint32"));
+  EXPECT_FALSE(parse_voxel_type("uint64"));
+  EXPECT_TRUE(is_label_type(VoxelType::u64));
+  EXPECT_FALSE(is_label_type(VoxelType::u16));
+  EXPECT_EQ(numpy_name(VoxelType::u32), "uint32");
+  EXPECT_EQ(unsigned_type(4), VoxelType::u32);
+  EXPECT_EQ(unsigned_type(8), VoxelType::u64);
+  EXPECT_EQ(unsigned_type(3), std::nullopt);
+}
+
 template <class Voxel>
 void expect_normalised(VoxelType type) {
   const std::vector<Voxel> voxels = {Voxel(0), Voxel(3), Voxel(200)};
