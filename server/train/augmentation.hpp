@@ -12,11 +12,11 @@
 namespace znni {
 
 struct AugmentationOptions {
-  bool symmetries = false;     // the 48 of the cube: each axis reversed or not, and axes of equal extent exchanged
-  double contrast = 0;         // voxels are multiplied by exp of a normal number of this deviation
-  double brightness = 0;       // a normal number of this deviation is added to all voxels
-  double missing_planes = 0;   // probability with which a plane along z becomes 0
-  double blurred_planes = 0;   // probability with which a plane along z that is there is blurred
+  bool symmetries = false;    // the 48 of the cube: each axis reversed or not, and axes of equal extent exchanged
+  double contrast = 0;        // voxels are multiplied by exp of a normal number of this deviation
+  double brightness = 0;      // a normal number of this deviation is added to all voxels
+  double missing_planes = 0;  // probability with which a plane along z becomes 0
+  double blurred_planes = 0;  // probability with which a plane along z that is there is blurred
 };
 
 // Axis i of what is turned is axis axes[i] of the source, in reverse if `reversed` has a 1 along that axis of the

@@ -42,7 +42,8 @@ Result<void> ClassRows::add_volume(const LabelledVolume& volume, const Box& box)
   first_rows_.push_back(rows_);
   const Vec3 n = box.extent();
   for (std::int64_t z = box.start.z; z < box.stop.z; ++z) {
-    const Result<LabelPatch> labels = volume.labels_around({{z, box.start.y, box.start.x}, {z + 1, box.stop.y, box.stop.x}});
+    const Result<LabelPatch> labels =
+        volume.labels_around({{z, box.start.y, box.start.x}, {z + 1, box.stop.y, box.stop.x}});
     if (!labels) return labels.error();
     const std::vector<std::int64_t> classes = classes_of(kind_, targets_of(kind_, *labels));
     for (std::int64_t y = 0; y < n.y; ++y) add_row(classes, place(y * n.x), n.x);
@@ -75,8 +76,8 @@ Result<PlaceInVolume> ClassRows::draw(const std::vector<LabelledVolume>& volumes
 }
 
 // Looks for the voxel of that rank among those of a class in a row.
-Result<PlaceInVolume> ClassRows::find(const std::vector<LabelledVolume>& volumes, std::int64_t number,
-                                      std::int64_t row, std::int64_t rank) const {
+Result<PlaceInVolume> ClassRows::find(const std::vector<LabelledVolume>& volumes, std::int64_t number, std::int64_t row,
+                                      std::int64_t rank) const {
   const auto after = std::upper_bound(first_rows_.begin(), first_rows_.end(), row);
   const auto volume = static_cast<std::size_t>(after - first_rows_.begin() - 1);
   const Box& box = boxes_[volume];
@@ -88,7 +89,8 @@ Result<PlaceInVolume> ClassRows::find(const std::vector<LabelledVolume>& volumes
   for (std::int64_t x = 0; x < std::ssize(classes); ++x) {
     if (classes[place(x)] == number && rank-- == 0) return PlaceInVolume{volume, start + Vec3{0, 0, x}};
   }
-  return Error{ErrorCode::invalid_argument, volumes[volume].input().name() + ": its labels changed while they were used"};
+  return Error{ErrorCode::invalid_argument,
+               volumes[volume].input().name() + ": its labels changed while they were used"};
 }
 
 }  // namespace znni

@@ -9,7 +9,6 @@ using client::Box;
 
 // Fails unless the volume has labels for each voxel of the input.
 Result<void> check_belongs(const PatchReader& labels, const PatchReader& input) {
-  if (Result<void> sound = check_labels(labels); !sound) return sound;
   if (labels.facts().n == input.facts().n) return {};
   return Error{ErrorCode::invalid_argument, labels.name() + ": has an extent of " + to_string(labels.facts().n) + "; " +
                                                 input.name() + " has " + to_string(input.facts().n) +
@@ -17,7 +16,7 @@ Result<void> check_belongs(const PatchReader& labels, const PatchReader& input) 
 }
 
 Result<PatchReader> open_labels(const std::string& name, const PatchReader& input, VolumeMemory& memory) {
-  Result<PatchReader> labels = PatchReader::open(name, memory);
+  Result<PatchReader> labels = PatchReader::open_labels(name, memory);
   if (!labels) return labels;
   const Result<void> belongs = check_belongs(*labels, input);
   return belongs ? std::move(labels) : belongs.error();

@@ -35,12 +35,26 @@ std::vector<std::uint64_t> widened(const std::vector<std::byte>& bytes) {
 Result<PatchReader> PatchReader::open(const std::string& name, VolumeMemory& memory) {
   Result<client::VolumeSource> source = client::open_source(client::parse_file_name(name));
   if (!source) return source.error();
-  PatchReader reader(name, *std::move(source));
+  return keep(PatchReader(name, *std::move(source)), memory);
+}
+
+Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemory& memory) {
+  Result<client::VolumeSource> source = client::open_labels(client::parse_file_name(name));
+  if (!source) return source.error();
+  if (source->facts.channels != 1) {
+    return Error{ErrorCode::invalid_argument,
+                 name + ": has " + std::to_string(source->facts.channels) + " channels; labels have one"};
+  }
+  return keep(PatchReader(name, *std::move(source)), memory);
+}
+
+// Reads the whole volume, if volumes are kept.
+Result<PatchReader> PatchReader::keep(PatchReader reader, VolumeMemory& memory) {
   if (!memory.keeps_volumes) return reader;
   const Vec3 n = reader.facts().n;
   const std::int64_t bytes = bytes_of(reader.facts(), n);
   if (add(memory.bytes, bytes) > memory.max_bytes) {
-    return Error{ErrorCode::over_budget, name + ": takes " + std::to_string(bytes) + " bytes beside " +
+    return Error{ErrorCode::over_budget, reader.name() + ": takes " + std::to_string(bytes) + " bytes beside " +
                                              std::to_string(memory.bytes) + " of other volumes, and " +
                                              std::to_string(memory.max_bytes) +
                                              " may be used for all; read patches from the files"};
@@ -96,22 +110,18 @@ Result<std::vector<float>> read_input(const PatchReader& reader, const Box& box,
                                                 " is NaN or infinite; replace it by a number"};
 }
 
-Result<void> check_labels(const PatchReader& reader) {
-  const VolumeFacts& facts = reader.facts();
-  if (facts.channels != 1) {
-    return Error{ErrorCode::invalid_argument,
-                 reader.name() + ": has " + std::to_string(facts.channels) + " channels; labels have one"};
-  }
-  if (facts.type == VoxelType::u8 || facts.type == VoxelType::u16) return {};
-  return Error{ErrorCode::invalid_argument, reader.name() + ": its voxels are " + client::numpy_name(facts.type) +
-                                                "; labels are whole numbers: write them as uint8 or uint16"};
-}
-
 Result<std::vector<std::uint64_t>> read_labels(const PatchReader& reader, const Box& box) {
   const Result<std::vector<std::byte>> bytes = reader.read(box);
   if (!bytes) return bytes.error();
-  if (reader.facts().type == VoxelType::u16) return widened<std::uint16_t>(*bytes);
-  return widened<std::uint8_t>(*bytes);
+  switch (reader.facts().type) {
+    case VoxelType::u8: return widened<std::uint8_t>(*bytes);
+    case VoxelType::u16: return widened<std::uint16_t>(*bytes);
+    case VoxelType::u32: return widened<std::uint32_t>(*bytes);
+    case VoxelType::u64: return widened<std::uint64_t>(*bytes);
+    case VoxelType::f16:
+    case VoxelType::f32: break;
+  }
+  return Error{ErrorCode::internal, reader.name() + ": no labels"};
 }
 
 }  // namespace znni

@@ -14,7 +14,7 @@ namespace znni {
 
 // How much memory the volumes of a run may take, and took so far.
 struct VolumeMemory {
-  bool keeps_volumes = false;         // in memory; else patches are read from the files
+  bool keeps_volumes = false;          // in memory; else patches are read from the files
   std::int64_t max_bytes = saturated;  // of all volumes together
   std::int64_t bytes = 0;
 };
@@ -25,6 +25,8 @@ class PatchReader {
   // in `memory`, if that keeps volumes. Fails with over_budget, before anything is read, if there is no room for it.
   // Every error begins with the name.
   [[nodiscard]] static Result<PatchReader> open(const std::string& name, VolumeMemory& memory);
+  // Does the same with labels: whole numbers of one channel.
+  [[nodiscard]] static Result<PatchReader> open_labels(const std::string& name, VolumeMemory& memory);
 
   [[nodiscard]] const client::VolumeFacts& facts() const { return source_.facts; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -33,6 +35,7 @@ class PatchReader {
 
  private:
   PatchReader(std::string name, client::VolumeSource source) : name_(std::move(name)), source_(std::move(source)) {}
+  [[nodiscard]] static Result<PatchReader> keep(PatchReader reader, VolumeMemory& memory);
   [[nodiscard]] Result<std::vector<std::byte>> read_file(const client::Box& box) const;
 
   std::string name_;
@@ -43,9 +46,7 @@ class PatchReader {
 // Returns a box of a volume as float32: voxel * scale + offset. Fails if a voxel is NaN or infinite.
 [[nodiscard]] Result<std::vector<float>> read_input(const PatchReader& reader, const client::Box& box, float scale,
                                                     float offset);
-// Returns a box of a volume of one channel as whole numbers. Requires that its voxels are whole numbers.
+// Returns a box of labels. Requires a reader that open_labels() opened.
 [[nodiscard]] Result<std::vector<std::uint64_t>> read_labels(const PatchReader& reader, const client::Box& box);
-// Fails if the voxels of the volume are not whole numbers of one channel.
-[[nodiscard]] Result<void> check_labels(const PatchReader& reader);
 
 }  // namespace znni

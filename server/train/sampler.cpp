@@ -25,8 +25,7 @@ Vec3 middle_of(const SampleOptions& options) { return voxels_before(options) + o
 
 class Sampler final : public VolumeSamples {
  public:
-  Sampler(SampleOptions options, std::vector<LabelledVolume> volumes, std::optional<ClassRows> rows,
-          std::int64_t bytes)
+  Sampler(SampleOptions options, std::vector<LabelledVolume> volumes, std::optional<ClassRows> rows, std::int64_t bytes)
       : options_(std::move(options)), volumes_(std::move(volumes)), rows_(std::move(rows)), bytes_(bytes) {}
 
   [[nodiscard]] std::int64_t memory_bytes() const override { return bytes_; }
@@ -70,7 +69,8 @@ class Sampler final : public VolumeSamples {
     return {volume, {number / (starts.y * starts.x), number / starts.x % starts.y, number % starts.x}};
   }
 
-  Result<void> cut_input(const PlaceInVolume& start, const Symmetry& symmetry, std::uint64_t step, Sample& sample) const {
+  Result<void> cut_input(const PlaceInVolume& start, const Symmetry& symmetry, std::uint64_t step,
+                         Sample& sample) const {
     const Box box{start.voxel, start.voxel + options_.patch};
     Result<std::vector<float>> input =
         read_input(volumes_[start.volume].input(), box, options_.input_scale, options_.input_offset);
@@ -94,8 +94,9 @@ class Sampler final : public VolumeSamples {
     const Box box{start.voxel + offset, start.voxel + offset + options_.output};
     const Result<LabelPatch> labels = volumes_[start.volume].labels_around(box);
     if (!labels) return labels.error();
-    Targets targets = targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
-                                                    turned<std::uint8_t>(labels->known, labels->n, symmetry)});
+    Targets targets =
+        targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
+                                      turned<std::uint8_t>(labels->known, labels->n, symmetry)});
     sample.target = std::move(targets.values);
     sample.weight = std::move(targets.weights);
     return {};
@@ -161,11 +162,13 @@ Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeName
     memory.bytes += rows->memory_bytes();
   }
   if (memory.bytes > options.max_bytes) {
-    return Error{ErrorCode::over_budget, volumes.front().input + ": balanced sampling takes the memory for volumes to " +
+    return Error{ErrorCode::over_budget, volumes.front().input +
+                                             ": balanced sampling takes the memory for volumes to " +
                                              std::to_string(memory.bytes) + " bytes, and " +
                                              std::to_string(options.max_bytes) + " may be used; sample uniformly"};
   }
-  return std::unique_ptr<VolumeSamples>(std::make_unique<Sampler>(options, std::move(opened), std::move(rows), memory.bytes));
+  return std::unique_ptr<VolumeSamples>(
+      std::make_unique<Sampler>(options, std::move(opened), std::move(rows), memory.bytes));
 }
 
 }  // namespace znni

@@ -41,7 +41,7 @@ struct SampleOptions {
   TargetKind targets = TargetKind::classes;
   Sampling sampling = Sampling::uniform;
   AugmentationOptions augmentation;
-  bool keeps_volumes = true;               // in memory; else patches are read from the files
+  bool keeps_volumes = true;           // in memory; else patches are read from the files
   std::int64_t max_bytes = saturated;  // of all that the source keeps
 };
 

@@ -78,8 +78,8 @@ TEST(TrainBalance, EachClassIsDrawnAsOftenAndEachOfItsVoxels) {
   }
   ASSERT_EQ(drawn.size(), 3U);
   for (const auto& [label, count] : drawn) EXPECT_NEAR(count, draws / 3, 200) << label;
-  EXPECT_EQ(voxels.size(), 2U + 23U + 58U);  // all of class 2, and all of class 1
-  EXPECT_NEAR((voxels[{0, 6}]), draws / 6, 150);   // voxel 5 of the first is at 0, 1, 1
+  EXPECT_EQ(voxels.size(), 2U + 23U + 58U);       // all of class 2, and all of class 1
+  EXPECT_NEAR((voxels[{0, 6}]), draws / 6, 150);  // voxel 5 of the first is at 0, 1, 1
   EXPECT_NEAR((voxels[{1, 34}]), draws / 6, 150);
 }
 

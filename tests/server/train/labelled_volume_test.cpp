@@ -67,8 +67,8 @@ TEST(TrainLabelledVolume, FilesOfOtherExtentsAreRefused) {
   const auto refusal = [&](const std::string& labels, const std::string& mask) {
     return LabelledVolume::open(files.raw, labels, mask, memory).error().message;
   };
-  EXPECT_EQ(refusal(other, ""), other + ": has an extent of 4x5x5; " + files.raw +
-                                    " has 4x5x6, and each of its voxels needs one here");
+  EXPECT_EQ(refusal(other, ""),
+            other + ": has an extent of 4x5x5; " + files.raw + " has 4x5x6, and each of its voxels needs one here");
   EXPECT_THAT(refusal(files.labels, other), testing::StartsWith(other + ": has an extent"));
   EXPECT_THAT(refusal(files.scratch.file("none.npy"), ""), HasSubstr("none.npy: "));
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/server/train/volumes.hpp"
 
@@ -56,25 +57,35 @@ TEST(TrainPatchReader, WhatDoesNotFitInMemoryIsRefused) {
   const Result<PatchReader> second = PatchReader::open(name, memory);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::over_budget);
-  EXPECT_EQ(second.error().message,
-            name + ": takes 60 bytes beside 60 of other volumes, and 100 may be used for all; read patches from the files");
+  EXPECT_EQ(
+      second.error().message,
+      name + ": takes 60 bytes beside 60 of other volumes, and 100 may be used for all; read patches from the files");
   EXPECT_EQ(memory.bytes, 60);
+}
+
+template <class Label>
+void expect_labels(const std::string& name) {
+  const std::uint64_t most = std::numeric_limits<Label>::max();
+  test::write_volume(name, {1, 1, 2}, std::vector<Label>{7, static_cast<Label>(most)});
+  VolumeMemory memory;
+  const Result<PatchReader> labels = PatchReader::open_labels(name, memory);
+  ASSERT_TRUE(labels) << labels.error().message;
+  EXPECT_THAT(*read_labels(*labels, {{}, {1, 1, 2}}), ElementsAre(7, most));
 }
 
 TEST(TrainPatchReader, LabelsAreWholeNumbersOfOneChannel) {
   const Scratch scratch;
+  expect_labels<std::uint8_t>(scratch.file("1.npy"));
+  expect_labels<std::uint16_t>(scratch.file("2.npy"));
+  expect_labels<std::uint32_t>(scratch.file("4.npy"));
+  expect_labels<std::uint64_t>(scratch.file("8.npy"));
   VolumeMemory memory;
-  const std::string wide = scratch.file("wide.npy");
-  test::write_volume(wide, {1, 1, 2}, std::vector<std::uint16_t>{7, 65535});
-  const Result<PatchReader> labels = PatchReader::open(wide, memory);
-  ASSERT_TRUE(labels && check_labels(*labels));
-  EXPECT_THAT(*read_labels(*labels, {{}, {1, 1, 2}}), ElementsAre(7, 65535));
   const std::string real = scratch.file("real.npy");
   test::write_volume(real, n, test::some_voxels<float>(60, 9));
-  EXPECT_THAT(check_labels(*PatchReader::open(real, memory)).error().message, HasSubstr("its voxels are float32"));
+  EXPECT_THAT(PatchReader::open_labels(real, memory).error().message, HasSubstr("voxel type float32 is not read"));
   const std::string two = scratch.file("two.npy");
   test::write_volume(two, n, test::some_voxels<std::uint8_t>(120, 9));
-  EXPECT_THAT(check_labels(*PatchReader::open(two, memory)).error().message, HasSubstr("has 2 channels"));
+  EXPECT_EQ(PatchReader::open_labels(two, memory).error().message, two + ": has 2 channels; labels have one");
 }
 
 TEST(TrainPatchReader, VoxelsThatAreNoNumbersAreRefused) {

@@ -76,8 +76,7 @@ TEST(TrainSampler, TurnedPatchesKeepInputAndTargetTogether) {
     for (std::uint64_t step = 0; step < 200; ++step) {
       const Sample sample = *samples->sample(step);
       for (const Vec3 v : {Vec3{}, Vec3{0, 1, 2}, Vec3{2, 2, 1}}) {
-        EXPECT_EQ(at(sample.target, options.output, v),
-                  at(sample.input, options.patch, v + Vec3::cube((fov - 1) / 2)));
+        EXPECT_EQ(at(sample.target, options.output, v), at(sample.input, options.patch, v + Vec3::cube((fov - 1) / 2)));
       }
       ++steps_along_x[sample.input[1] - sample.input[0]];
     }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "client/files/files.hpp"
@@ -12,8 +13,7 @@ namespace znni::test {
 
 template <class Voxel>
 client::VoxelType type_of_voxel() {
-  if (sizeof(Voxel) == 1) return client::VoxelType::u8;
-  return sizeof(Voxel) == 2 ? client::VoxelType::u16 : client::VoxelType::f32;
+  return std::is_floating_point_v<Voxel> ? client::VoxelType::f32 : client::unsigned_type(sizeof(Voxel)).value();
 }
 
 // Writes [channels][n.z][n.y][n.x] to a file; its ending says the format.
