@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "tests/server/train/volumes.hpp"
 
@@ -101,6 +102,16 @@ TEST(TrainSampler, ASampleFollowsFromSeedAndStep) {
   EXPECT_EQ(samples->memory_bytes(), 2 * 12 * 12 * 12 * 2);
   options.seed = 2;
   EXPECT_NE(volume.open(options)->sample(7)->input, first.input);
+}
+
+TEST(TrainSampler, EveryPatchIsTurnedInEveryWay) {
+  const NumberedVolume volume({3, 3, 4});
+  SampleOptions options = options_of(Vec3::cube(3), Vec3::cube(1));
+  options.augmentation.symmetries = true;
+  const auto samples = volume.open(options);
+  std::set<std::vector<float>> inputs;
+  for (std::uint64_t step = 0; step < 3000; ++step) inputs.insert(samples->sample(step)->input);
+  EXPECT_EQ(inputs.size(), 2U * 48U);
 }
 
 TEST(TrainSampler, EveryPatchIsAsLikely) {
