@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::string_view name = "cpu.conv.fft_data_parallel";
 
+// Transforms that are made between two synchronisations, unless one channel's are more.
+constexpr std::int64_t group_bytes = std::int64_t{1} << 20;
+
 // One run. All workers go through the same loops. Each worker does a fixed share of every part of every transform, so
 // that sums always have the same order and the same arithmetic.
 class DataParallelRun {
@@ -47,22 +50,31 @@ class DataParallelRun {
 
   void meet() { meeting_.arrive_and_wait(); }
 
-  // Computes one transform; the caller must call meet() after its last part.
-  void transform(const PrunedForward& fft, const ConstVoxels& from, Complex* to, int worker) {
-    const auto [first_plane, last_plane] = share(fft.planes(), worker);
-    for (std::int64_t p = first_plane; p < last_plane; ++p) fft.plane(from, p, to, layer_.tile(worker));
-    meet();
-    const auto [first_block, last_block] = share(fft.columns().count(), worker);
-    for (std::int64_t b = first_block; b < last_block; ++b) fft.column_block(b, to, layer_.tile(worker));
+  // Transforms all channels of all inputs. So that the workers synchronise rarely, they do so once for as many channels
+  // as stay in a cache between the steps.
+  void transform_images(int worker) {
+    const std::int64_t count = layer_.problem().in.S * layer_.problem().in.f;
+    const std::int64_t bytes = layer_.elements() * static_cast<std::int64_t>(sizeof(Complex));
+    const std::int64_t group = std::clamp<std::int64_t>(group_bytes / bytes, 1, count);
+    for (std::int64_t i = 0; i < count; i += group) transform_group(i, std::min(group, count - i), worker);
   }
 
-  void transform_images(int worker) {
-    const ConvProblem& problem = layer_.problem();
-    for (std::int64_t s = 0; s < problem.in.S; ++s) {
-      for (std::int64_t i = 0; i < problem.in.f; ++i) {
-        const Voxels from = image_voxels(inputs_[0], s, i);
-        transform(layer_.image_fft(), {from.data, from.step}, image(s, i), worker);
-      }
+  // Transforms `count` channels from `first` on, numbered through all inputs: planes, a synchronisation, then columns.
+  void transform_group(std::int64_t first, std::int64_t count, int worker) {
+    const std::int64_t f = layer_.problem().in.f;
+    const PrunedForward& fft = layer_.image_fft();
+    const auto [first_plane, last_plane] = share(count * fft.planes(), worker);
+    for (std::int64_t p = first_plane; p < last_plane; ++p) {
+      const std::int64_t i = first + p / fft.planes();
+      const Voxels from = image_voxels(inputs_[0], i / f, i % f);
+      fft.plane({from.data, from.step}, p % fft.planes(), image(i / f, i % f), layer_.tile(worker));
+    }
+    meet();
+    const std::int64_t blocks = fft.columns().count();
+    const auto [first_block, last_block] = share(count * blocks, worker);
+    for (std::int64_t b = first_block; b < last_block; ++b) {
+      const std::int64_t i = first + b / blocks;
+      fft.column_block(b % blocks, image(i / f, i % f), layer_.tile(worker));
     }
   }
 
@@ -178,6 +190,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_data_parallel;
-constinit const Primitive conv_fft_data_parallel{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_data_parallel{name, 4, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu
