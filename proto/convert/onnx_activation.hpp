@@ -16,7 +16,7 @@ void append_halves(const OnnxNode& node, OnnxBuilder& builder, int x, const Halv
 
 [[nodiscard]] Result<void> convert_relu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_leaky_relu(const OnnxNode& node, OnnxBuilder& builder);
-// Converts a PRelu: with one slope for all channels to a LeakyRelu, with one for each to the sum of two ReLUs.
+// Converts a PRelu with one slope for all channels, or one for each.
 [[nodiscard]] Result<void> convert_prelu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_elu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_sigmoid(const OnnxNode& node, OnnxBuilder& builder);

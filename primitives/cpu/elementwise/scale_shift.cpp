@@ -1,24 +1,20 @@
 // cpu.scale_shift: out = scale[i] in + shift[i], a batch normalisation that could not be folded.
-#include <algorithm>
 #include <span>
 
 #include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/per_channel.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
 
 namespace znni::cpu {
 namespace {
-
-// Returns the number of scales and shifts, padded to whole blocks so that padding channels stay zero.
-std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* scale_shift = std::get_if<ScaleShiftProblem>(&problem);
   if (scale_shift == nullptr) return refusal("cpu.scale_shift", "scales and shifts", problem);
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), vector_flops(2, spec));
   for (Estimate& estimate : estimates) {
-    const std::int64_t bytes = float_bytes(padded_images(scale_shift->in, estimate.in));
-    estimate.memory.push_back({"scale", MemorySpace::host, bytes, Lifetime::plan()});
-    estimate.memory.push_back({"shift", MemorySpace::host, bytes, Lifetime::plan()});
+    estimate.memory.push_back(per_channel_buffer("scale", scale_shift->in, estimate.in));
+    estimate.memory.push_back(per_channel_buffer("shift", scale_shift->in, estimate.in));
   }
   return estimates;
 }
@@ -60,17 +56,10 @@ class ScaleShiftLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-std::span<const float> grant_padded(Arena& persistent, std::string_view name, std::span<const float> values) {
-  const std::span<float> padded = persistent.grant_as<float>(name);
-  std::fill(padded.begin(), padded.end(), 0.0F);
-  std::copy(values.begin(), values.end(), padded.begin());
-  return padded;
-}
-
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
                                                Arena& persistent, Device& device) {
-  const std::span<const float> scale = grant_padded(persistent, "scale", weights.scale);
-  const std::span<const float> shift = grant_padded(persistent, "shift", weights.shift);
+  const std::span<const float> scale = grant_per_channel(persistent, "scale", weights.scale);
+  const std::span<const float> shift = grant_per_channel(persistent, "shift", weights.shift);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ScaleShiftLayer>(scale, shift, device.executor()));
 }
 
