@@ -55,6 +55,11 @@ struct AcrossChannels {
 struct ScaleShift {  // batch normalisation that no convolution could take in
   bool operator==(const ScaleShift&) const = default;
 };
+// Multiplies what is below 0 by the slope of its channel, which is the node's scale (PReluProblem). One slope for all
+// channels is an Activate.
+struct PRelu {
+  bool operator==(const PRelu&) const = default;
+};
 // Normalises groups of channels over all voxels that a whole input makes of them (NormProblem): what one voxel becomes
 // depends on all others, so that a network that has one is bound to its window (is_tile_bound()).
 struct Norm {
@@ -88,7 +93,7 @@ struct Crop {
   bool operator==(const Crop&) const = default;
 };
 using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
-                               Norm, Multiply, GlobalPool>;
+                               Norm, Multiply, GlobalPool, PRelu>;
 
 // Voxels at both ends of each axis.
 struct Border {

@@ -20,6 +20,7 @@
 #include "primitives/core/problems/multiply.hpp"
 #include "primitives/core/problems/norm.hpp"
 #include "primitives/core/problems/pool.hpp"
+#include "primitives/core/problems/prelu.hpp"
 #include "primitives/core/problems/reorder.hpp"
 #include "primitives/core/problems/scale_shift.hpp"
 #include "primitives/core/problems/upsample.hpp"
@@ -30,7 +31,7 @@ namespace znni {
 
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
                                   AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
-                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem>;
+                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
@@ -43,7 +44,7 @@ struct LayerWeights {
 // Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.
 [[nodiscard]] const ConvProblem* convolution_of(const LayerProblem& problem);
 
-// Returns whether the problem uses a scale and a shift for each channel.
+// Returns whether the problem uses a scale for each channel, and a shift if it has one.
 [[nodiscard]] bool has_scale(const LayerProblem& problem);
 // Returns the extent of the window of which the problem makes each voxel of its output: of a pooled convolution the
 // kernel's, 1 if it has none.

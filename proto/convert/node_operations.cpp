@@ -129,6 +129,13 @@ struct NodeRules<ScaleShift> : RulesWithoutPads {
 };
 
 template <>
+struct NodeRules<PRelu> : RulesWithoutPads {
+  static constexpr std::array fields = {text::Node::kPrelu};
+  static Result<Operation> read(const text::Node&, int) { return Operation(PRelu{}); }
+  static void write(text::Node& node, const PRelu&, int) { node.mutable_prelu(); }
+};
+
+template <>
 struct NodeRules<Norm> : RulesWithoutPads {
   static constexpr std::array fields = {text::Node::kNorm};
 

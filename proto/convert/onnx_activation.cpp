@@ -57,13 +57,12 @@ Result<void> convert_prelu(const OnnxNode& node, OnnxBuilder& builder) {
     return unsupported("its slopes are neither one number nor one per image (" + std::to_string(builder.images(*x)) +
                        "), which is not supported");
   }
-  const Result<std::vector<float>> values = builder.floats_of(*slopes);
+  Result<std::vector<float>> values = builder.floats_of(*slopes);
   if (!values) return values.error();
   if (values->empty()) return corrupt("has no slope");
   const bool differ = std::any_of(values->begin(), values->end(), [&](float each) { return each != values->front(); });
   if (!differ) return append(node, builder, Activate{{ActivationKind::leaky_relu, values->front()}});
-  constexpr Activation relu{ActivationKind::relu};
-  append_halves(node, builder, *x, {relu, relu, *values});
+  builder.append(node.proto, PRelu{}, {*x}, builder.images(*x), {{}, {}, *std::move(values), {}});
   return {};
 }
 

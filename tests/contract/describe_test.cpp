@@ -116,6 +116,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {AcrossChannelsProblem{shape, AcrossKind::arg_max}, AcrossChannelsProblem{shape, AcrossKind::arg_max_last}},
       {AcrossChannelsProblem{shape, AcrossKind::norm}},
       {ScaleShiftProblem{shape}},
+      {PReluProblem{shape}},
       {NormProblem{shape, 2}},
       {GlobalPoolProblem{shape}, GlobalPoolProblem{shape, PoolKind::max}},
       {AddProblem{shape, 2, {}}},

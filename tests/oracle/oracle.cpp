@@ -192,6 +192,20 @@ Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, con
   return std::move(out.values);
 }
 
+Values run(const PReluProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  Tensor out(problem.in, inputs[0]);
+  for (std::int64_t s = 0; s < problem.in.S; ++s) {
+    for (std::int64_t i = 0; i < problem.in.f; ++i) {
+      const auto slope = static_cast<double>(weights.scale[static_cast<std::size_t>(i)]);
+      for_each(problem.in.n, [&](Vec3 v) {
+        double& value = out.at(s, i, v);
+        if (value < 0) value *= slope;
+      });
+    }
+  }
+  return std::move(out.values);
+}
+
 Values run(const NormProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
   Values out = inputs[0];
   const std::int64_t of_image = voxels(problem.in.n);

@@ -97,6 +97,7 @@ TEST(OracleElementwise, EveryKind) {
   const std::vector<float> scale = {2, 3};
   const std::vector<float> shift = {1, -1};
   EXPECT_EQ(run(ScaleShiftProblem{shape}, {{1, 2, 3, 4}}, {{}, {}, scale, shift}), (Values{3, 5, 8, 11}));
+  EXPECT_EQ(run(PReluProblem{shape}, {{-1, 2, -3, 4}}, {{}, {}, scale, {}}), (Values{-2, 2, -9, 4}));
   const Values soft = run(AcrossChannelsProblem{shape}, {{0, 5, std::log(3.0), 5}});
   EXPECT_NEAR(soft[0], 0.25, 1e-15);
   EXPECT_NEAR(soft[1], 0.5, 1e-15);

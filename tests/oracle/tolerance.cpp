@@ -112,6 +112,15 @@ double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weigh
   return 2.0 * eps * (inputs[0] * largest_of(weights.scale) + largest_of(weights.shift));
 }
 
+// Returns the steepest slope of a rectifier, above 0 or below.
+double steepest_of(const PReluProblem&, const LayerWeights& weights) {
+  return std::max(1.0, largest_of(weights.scale));
+}
+
+double bound(const PReluProblem&, Largest inputs, const LayerWeights& weights) {
+  return eps * inputs[0] * largest_of(weights.scale);
+}
+
 // Returns the bound where the smallest deviation of a group, epsilon counted, is `deviation`. A mean, a difference, a
 // quotient that is the same for all voxels, a product and a sum are rounded; the deviation's own error is relative.
 double norm_bound(const NormProblem& problem, double most, double deviation, const LayerWeights& weights) {
@@ -169,6 +178,7 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
                  [&](const ScaleShiftProblem&) {
                    return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
                  },
+                 [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
                  [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem, ConcatProblem,
                                  ReorderProblem, CropProblem, UpsampleProblem, NormProblem, GlobalPoolProblem> auto&) {
                    return largest_of(weights.shift) + sum_of(inputs);
@@ -178,13 +188,14 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
 
 double slope_of(const LayerProblem& problem) {
   return std::visit(
-      Overloaded{
-          [](const OneOf<ConvProblem, ActivationProblem, AddProblem, NormProblem> auto& own) {
-            return slope_of(own.activation);
-          },
-          [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
-          [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
-                         CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem> auto&) { return 1.0; }},
+      Overloaded{[](const OneOf<ConvProblem, ActivationProblem, AddProblem, NormProblem> auto& own) {
+                   return slope_of(own.activation);
+                 },
+                 [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
+                 [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
+                                CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem> auto&) {
+                   return 1.0;
+                 }},
       problem);
 }
 
@@ -243,6 +254,7 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
                  [&](const AcrossChannelsProblem& across) { return carried_across(across, errors[0]); },
                  [&](const AddProblem& sum) { return slope_of(sum.activation) * sum_of(errors); },
                  [&](const ScaleShiftProblem&) { return largest_of(weights.scale) * largest_error(errors); },
+                 [&](const PReluProblem& own) { return steepest_of(own, weights) * largest_error(errors); },
                  [&](const ActivationProblem& own) { return slope_of(own.activation) * largest_error(errors); },
                  [](const MultiplyProblem&) {
                    ensure(false, "what a product carries depends on its inputs");

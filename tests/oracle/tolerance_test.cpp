@@ -148,6 +148,9 @@ TEST(Tolerance, CarriedIsTheMostThatInputsCanDo) {
   EXPECT_DOUBLE_EQ(carried(AddProblem{shape, 2, {}}, errors, {}), 0.75);
   EXPECT_DOUBLE_EQ(carried(ConcatProblem{{shape, shape}}, errors, {}), 0.5);
   EXPECT_DOUBLE_EQ(carried(ScaleShiftProblem{shape}, std::span(errors).first(1), {{}, {}, scale, scale}), 1.5);
+  EXPECT_DOUBLE_EQ(carried(PReluProblem{shape}, std::span(errors).first(1), {{}, {}, scale, {}}), 1.5);
+  EXPECT_DOUBLE_EQ(carried(PReluProblem{shape}, std::span(errors).first(1), {{}, {}, std::span(scale).first(1), {}}),
+                   0.5);
 }
 
 TEST(Tolerance, OfANormalisationFollowsTheSmallestDeviation) {

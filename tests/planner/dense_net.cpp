@@ -111,6 +111,17 @@ Grid dense_scale_shift(const NodeWeights& weights, Grid grid) {
   return grid;
 }
 
+Grid dense_prelu(const NodeWeights& weights, Grid grid) {
+  for (std::int64_t i = 0; i < grid.f; ++i) {
+    const auto slope = static_cast<double>(weights.scale[static_cast<std::size_t>(i)]);
+    for_each_voxel(grid.n, [&](Vec3 v) {
+      double& value = grid.values[grid.at(i, v)];
+      if (value < 0) value *= slope;
+    });
+  }
+  return grid;
+}
+
 Grid dense_add(const Add& sum, const std::vector<const Grid*>& inputs) {
   Grid out = *inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) add_grid(*inputs[i], out);
@@ -154,6 +165,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                },
                                [&](const AcrossChannels& across) { return dense_across(across, in); },
                                [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
+                               [&](const PRelu&) { return dense_prelu(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
                                [&](const Multiply&) { return dense_multiply(inputs); },
                                [&](const Concat&) { return dense_concat(inputs); },

@@ -81,7 +81,7 @@ class Grower {
     const std::int64_t kind = random_.integer(0, 2);
     if (kind == 0) add(Activate{random_activation(random_)}, value_);
     if (kind == 1) add(AcrossChannels{static_cast<AcrossKind>(random_.integer(0, 1))}, value_);
-    if (kind == 2) add(ScaleShift{}, value_);
+    if (kind == 2) add(random_.chance(0.5) ? Operation(ScaleShift{}) : Operation(PRelu{}), value_);
   }
 
   // 2 + 2 - 1 = 3 = a kernel of 2 dilated by 2.

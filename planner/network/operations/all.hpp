@@ -11,6 +11,7 @@
 #include "planner/network/operations/multiply.hpp"
 #include "planner/network/operations/norm.hpp"
 #include "planner/network/operations/pooling.hpp"
+#include "planner/network/operations/prelu.hpp"
 #include "planner/network/operations/scale_shift.hpp"
 #include "planner/network/operations/upsample.hpp"
 

@@ -57,6 +57,7 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(AddProblem{shape, 3, {}});
   all.emplace_back(GlobalPoolProblem{shape, PoolKind::max});
   all.emplace_back(GlobalPoolProblem{shape, PoolKind::average});
+  all.emplace_back(PReluProblem{shape});
   all.emplace_back(MultiplyProblem{shape, 1});
   all.emplace_back(MultiplyProblem{shape, shape.f});
   all.emplace_back(ConcatProblem{{shape, shape}});

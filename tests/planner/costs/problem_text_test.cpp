@@ -29,6 +29,7 @@ const std::vector<LayerProblem> problems = {
     AcrossChannelsProblem{shape, AcrossKind::arg_max_last},
     AcrossChannelsProblem{shape, AcrossKind::norm},
     ScaleShiftProblem{shape},
+    PReluProblem{shape},
     NormProblem{shape, 1},
     NormProblem{shape, shape.f, 1e-5F, {ActivationKind::leaky_relu, 0.01F}},
     GlobalPoolProblem{shape, PoolKind::max},

@@ -248,6 +248,7 @@ TEST(OtherProblems, SomeScaleChannelsAndSomeReadWindows) {
   const Shape5 shape{1, 2, {4, 4, 4}};
   EXPECT_TRUE(has_scale(ScaleShiftProblem{shape}));
   EXPECT_TRUE(has_scale(NormProblem{shape}));
+  EXPECT_TRUE(has_scale(PReluProblem{shape}));
   EXPECT_FALSE(has_scale(AddProblem{shape, 2, {}}));
   const ConvProblem conv = conv_of({5, 5, 5}, {2, 1, 3});
   EXPECT_EQ(window_of(conv), (Vec3{2, 1, 3}));

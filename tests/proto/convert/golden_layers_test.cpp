@@ -54,7 +54,8 @@ std::vector<Operation> sound_operations() {
           Norm{2, 0.5F, elu},
           Multiply{},
           GlobalPool{},
-          GlobalPool{PoolKind::max}};
+          GlobalPool{PoolKind::max},
+          PRelu{}};
 }
 
 std::vector<Operation> unsound_operations() {
@@ -169,7 +170,8 @@ std::vector<LayerProblem> sound_problems() {
       MultiplyProblem{shape, 1},
       MultiplyProblem{shape, 4},
       GlobalPoolProblem{shape},
-      GlobalPoolProblem{shape, PoolKind::max}};
+      GlobalPoolProblem{shape, PoolKind::max},
+      PReluProblem{shape}};
 }
 
 std::vector<LayerProblem> unsound_problems() {

@@ -209,10 +209,11 @@ Network random_network(test::Random& random) {
         AcrossChannels{static_cast<AcrossKind>(random.integer(0, 3))},
         AcrossChannels{AcrossKind::norm, random.chance(0.5) ? 1e-5F : 0.25F},
         ScaleShift{},
+        PRelu{},
         Add{test::random_activation(random)},
         Concat{},
         Crop{extent(4) - extent(1), extent(4) - extent(1)}};
-    const Operation& operation = choices[random.integer(0, 8)];
+    const Operation& operation = choices[random.integer(0, 9)];
     const bool joins = std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
     network.nodes.push_back({"node \"" + std::to_string(before) + "\"", operation,
                              joins ? std::vector<int>{before, before} : std::vector<int>{before}});

@@ -54,6 +54,7 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                    return AcrossChannelsProblem{in[0], a.kind, a.epsilon};
                  },
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
+                 [&](const PRelu&) -> LayerProblem { return PReluProblem{in[0]}; },
                  [&](const Norm& n) -> LayerProblem {
                    return NormProblem{in[0], n.groups, n.epsilon, n.activation};
                  },

@@ -75,7 +75,7 @@ class PaddedGrower {
   }
   void element_wise() {
     if (random_.chance(0.6)) {
-      add("scale", ScaleShift{}, {last_});
+      add("scale", random_.chance(0.5) ? Operation(ScaleShift{}) : Operation(PRelu{}), {last_});
     } else {
       add("act", Activate{random_activation(random_)}, {last_});
     }
