@@ -248,7 +248,7 @@ class CudnnLayer final : public PreparedLayer {
     const std::array<TensorView, 2> terms = {out, inputs.back()};
     const std::size_t count = convolution_.conv.residual ? 2 : 1;
     ElementwiseArg arg = elementwise_arg(std::span(terms).first(count), out, convolution_.conv.activation);
-    arg.shift = reinterpret_cast<const float*>(bias_);
+    arg.of.shift = reinterpret_cast<const float*>(bias_);
     return check(launch_elementwise(arg, storage_of(out.format.type), device_.stream(Stream::compute)), name);
   }
 

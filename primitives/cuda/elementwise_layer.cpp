@@ -12,14 +12,13 @@ namespace {
 
 class ElementwiseLayer final : public PreparedLayer {
  public:
-  ElementwiseLayer(CudaDevice& device, Activation activation, const float* scale, const float* shift)
-      : device_(device), activation_(activation), scale_(scale), shift_(shift) {}
+  ElementwiseLayer(CudaDevice& device, Activation activation, const PerImage& of)
+      : device_(device), activation_(activation), of_(of) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
     if (Result<void> current = device_.activate(); !current) return current;
     ElementwiseArg arg = elementwise_arg(inputs, out, activation_);
-    arg.scale = scale_;
-    arg.shift = shift_;
+    arg.of = of_;
     return check(launch_elementwise(arg, storage_of(out.format.type), device_.stream(Stream::compute)),
                  "elementwise kernel");
   }
@@ -27,17 +26,16 @@ class ElementwiseLayer final : public PreparedLayer {
  private:
   CudaDevice& device_;
   Activation activation_;
-  const float* scale_;
-  const float* shift_;
+  PerImage of_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation, const float* scale,
-                                                              const float* shift) {
+Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
+                                                              const PerImage& of) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
-  return std::unique_ptr<PreparedLayer>(std::make_unique<ElementwiseLayer>(**cuda, activation, scale, shift));
+  return std::unique_ptr<PreparedLayer>(std::make_unique<ElementwiseLayer>(**cuda, activation, of));
 }
 
 Result<float*> load_floats(CudaDevice& device, Arena& persistent, std::string_view name,

@@ -5,13 +5,13 @@
 
 #include "primitives/core/primitive.hpp"
 #include "primitives/cuda/cuda_device.hpp"
+#include "primitives/gpu/elementwise_lane.hpp"
 
 namespace znni::cuda {
 
-// out = activation(scale in0 + shift + in1 + ...). `scale` and `shift`: device memory, one float per image, or null.
+// Returns the layer that elementwise_lane() describes. `of`: device memory, kept by the caller.
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
-                                                                            const float* scale = nullptr,
-                                                                            const float* shift = nullptr);
+                                                                            const PerImage& of = {});
 
 // Floats into the persistent buffer `name` of device memory, zeros where `values` is empty; returns where they lie.
 [[nodiscard]] Result<float*> load_floats(CudaDevice& device, Arena& persistent, std::string_view name,

@@ -28,7 +28,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estima
   if (!scale) return scale.error();
   const Result<float*> shift = load_floats(**cuda, persistent, "shift", weights.shift);
   if (!shift) return shift.error();
-  return make_elementwise_layer(device, {}, *scale, *shift);
+  return make_elementwise_layer(device, {}, {*scale, *shift});
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What passes over its tensors once, per element: out = activation(scale[j] in0 + shift[j] + in1 + in2 + ...), image j.
+// What passes over its tensors once, per element: out = activation(scale[j] in0 + shift[j] + in1 + in2 + ...), image j,
+// where a sum below 0 is multiplied by slope[j] first.
 // Activations, sums, scales and shifts, what ends a convolution (bias and residual), and plain copies between views.
 #pragma once
 
@@ -10,6 +11,13 @@ namespace znni::cuda {
 
 inline constexpr int max_inputs = 8;
 
+// Device memory, one float per image.
+struct PerImage {
+  const float* scale = nullptr;   // null: ones
+  const float* shift = nullptr;   // null: zeros
+  const float* slopes = nullptr;  // null: ones
+};
+
 struct ElementwiseArg {
   RowShape rows;
   bool planar = true;
@@ -19,8 +27,7 @@ struct ElementwiseArg {
   RowSteps out_steps;
   const void* in[max_inputs] = {};  // may be `out` itself
   void* out = nullptr;
-  const float* scale = nullptr;  // per image; null: ones
-  const float* shift = nullptr;  // per image; null: zeros
+  PerImage of;
   Act act = Act::none;
   float alpha = 0.0F;
 };
@@ -38,12 +45,18 @@ constexpr void elementwise_lane(const ElementwiseArg& arg, const Row& row, int l
     const Lanes<T, width> value = from[offset_of(steps, row) + lane_offset(steps, slow, fast)];
     for (int w = 0; w < width; ++w) {
       const Index image = arg.planar ? first_image : first_image + w;
-      const float factor = input == 0 && arg.scale != nullptr ? arg.scale[image] : 1.0F;
-      const float shift = input == 0 && arg.shift != nullptr ? arg.shift[image] : 0.0F;
+      const float factor = input == 0 && arg.of.scale != nullptr ? arg.of.scale[image] : 1.0F;
+      const float shift = input == 0 && arg.of.shift != nullptr ? arg.of.shift[image] : 0.0F;
       sums[w] += factor * widen(value.lane[w]) + shift;
     }
   }
   Lanes<T, width> result = {};
+  if (arg.of.slopes != nullptr) {
+    for (int w = 0; w < width; ++w) {
+      const float slope = arg.of.slopes[arg.planar ? first_image : first_image + w];
+      sums[w] = sums[w] < 0.0F ? slope * sums[w] : sums[w];
+    }
+  }
   for (int w = 0; w < width; ++w) result.lane[w] = narrow(activate<Math>(arg.act, arg.alpha, sums[w]), T());
   static_cast<Lanes<T, width>*>(arg.out)[offset_of(arg.out_steps, row) + lane_offset(arg.out_steps, slow, fast)] =
       result;

@@ -31,7 +31,7 @@ void run_elementwise(const ElementwiseArg& arg, ElementType type) {
   run_rows<Bfloat, 1>(arg);
 }
 
-// Sums of three tensors, each scaled and shifted as the last layer of a net would be.
+// Sums of three tensors, the first one scaled and shifted, rectified with a slope for each image, then activated.
 void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t seed) {
   SCOPED_TRACE(to_string(shape) + " " + to_string(format) + (window ? ", windows" : ", dense"));
   test::Random random(seed);
@@ -45,9 +45,9 @@ void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t se
   HostTensor out(shape, format, window, seed + 9);
   const std::vector<float> scale = random.normals(shape.f);
   const std::vector<float> shift = random.normals(shape.f);
+  const std::vector<float> slopes = random.normals(shape.f, 0.5F);
   ElementwiseArg arg = elementwise_arg(inputs, out.view(), {ActivationKind::elu, 0.5F});
-  arg.scale = scale.data();
-  arg.shift = shift.data();
+  arg.of = {scale.data(), shift.data(), slopes.data()};
   run_elementwise(arg, format.type);
   const std::vector<float> found = out.load();
   const std::vector<float> a = tensors[0].load();
@@ -56,10 +56,12 @@ void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t se
   const double step = format.type == ElementType::bf16 ? 0x1p-8 : 0x1p-22;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::size_t j = i / static_cast<std::size_t>(voxels(shape.n)) % static_cast<std::size_t>(shape.f);
-    const double sum = static_cast<double>(scale[j]) * a[i] + shift[j] + b[i] + c[i];
+    double sum = static_cast<double>(scale[j]) * a[i] + shift[j] + b[i] + c[i];
+    if (sum < 0) sum *= static_cast<double>(slopes[j]);
     const double expected = oracle::apply_exactly({ActivationKind::elu, 0.5F}, sum);
     const double most = std::abs(scale[j] * a[i]) + std::abs(shift[j]) + std::abs(b[i]) + std::abs(c[i]);
-    ASSERT_NEAR(found[i], expected, step * (most + 1e-3)) << i;
+    const double steepest = std::max(1.0, std::abs(static_cast<double>(slopes[j])));
+    ASSERT_NEAR(found[i], expected, step * steepest * (most + 1e-3)) << i;
   }
 }
 
