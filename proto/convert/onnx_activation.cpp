@@ -24,20 +24,6 @@ Result<void> append_with_alpha(const OnnxNode& node, OnnxBuilder& builder, Activ
 
 }  // namespace
 
-void append_halves(const OnnxNode& node, OnnxBuilder& builder, int x, const Halves& halves) {
-  const std::int64_t f = builder.images(x);
-  const auto scaled = [&](int value, std::vector<float> scale) {
-    const std::vector<float> zeros(scale.size(), 0.0F);
-    return builder.append_part(node.proto, ScaleShift{}, value, f, {{}, {}, std::move(scale), zeros});
-  };
-  std::vector<float> slopes = halves.slopes;
-  for (float& slope : slopes) slope = -slope;
-  const int above = builder.append_part(node.proto, Activate{halves.above}, x, f);
-  const int turned = scaled(x, std::vector<float>(slopes.size(), -1.0F));
-  const int below = scaled(builder.append_part(node.proto, Activate{halves.below}, turned, f), std::move(slopes));
-  builder.append(node.proto, Add{}, {above, below}, f);
-}
-
 Result<void> convert_relu(const OnnxNode& node, OnnxBuilder& builder) {
   return append(node, builder, Activate{{ActivationKind::relu}});
 }

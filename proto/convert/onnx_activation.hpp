@@ -5,15 +5,6 @@
 
 namespace znni {
 
-// An activation made of two: above(x) - slope below(-x), with a slope for each channel.
-struct Halves {
-  Activation above;
-  Activation below;
-  std::vector<float> slopes;
-};
-// Appends the node as halves of x.
-void append_halves(const OnnxNode& node, OnnxBuilder& builder, int x, const Halves& halves);
-
 [[nodiscard]] Result<void> convert_relu(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_leaky_relu(const OnnxNode& node, OnnxBuilder& builder);
 // Converts a PRelu with one slope for all channels, or one for each.

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_activation.hpp"
 
 namespace znni {
 namespace {
@@ -70,8 +69,14 @@ void append_sides(const OnnxNode& node, OnnxBuilder& builder, int input, const B
   const auto up_to = [](float most) {
     return most < largest ? Activation{ActivationKind::capped_relu, most} : Activation{ActivationKind::relu};
   };
-  const auto images = static_cast<std::size_t>(builder.images(input));
-  append_halves(node, builder, input, {up_to(bounds.most), up_to(-bounds.least), std::vector<float>(images, 1.0F)});
+  const std::int64_t images = builder.images(input);
+  const auto mirrored = [&](int value) {
+    return builder.append_part(node.proto, ScaleShift{}, value, images, weights_of(-1, 0, images));
+  };
+  const int above = builder.append_part(node.proto, Activate{up_to(bounds.most)}, input, images);
+  const int turned = mirrored(input);
+  const int below = mirrored(builder.append_part(node.proto, Activate{up_to(-bounds.least)}, turned, images));
+  builder.append(node.proto, Add{}, {above, below}, images);
 }
 
 }  // namespace
