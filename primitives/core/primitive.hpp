@@ -71,8 +71,8 @@ struct Primitive {
   Result<std::unique_ptr<PreparedLayer>> (*prepare)(const LayerProblem& problem, const Estimate& chosen,
                                                     const LayerWeights& weights, Arena& persistent, Device& device);
 
-  // Optional; for a describe() that takes milliseconds because it asks a library. Returns quickly a lower bound of the
-  // time of every estimate; infinite for a problem of another kind. If it is nullptr, a caller has to call describe().
+  // Optional; for a describe() that takes long. Returns quickly a lower bound of the time of every estimate; infinite
+  // for a problem of another kind. If it is nullptr, a caller has to call describe().
   Seconds (*min_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 
   // Of a describe() that must ask a library: its estimates without their memory, found at once, in describe()'s order.

@@ -4,10 +4,12 @@
 // fft_tiled/tiling.hpp. ZNNi section IV.A differs: its transforms span the image, and its products read a kernel
 // spectrum for a single multiplication.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/batch_pipeline.hpp"
+#include "primitives/cpu/fft_tiled/tile_bound.hpp"
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
@@ -104,12 +106,16 @@ class TiledLayer final : public PreparedLayer {
   std::span<float> batches_;
 };
 
+bool has_tiles(const ConvProblem& conv) {
+  return covers(Vec3::cube(tile_extents().back()), conv.k) && std::max(conv.in.f, conv.f_out) <= max_images;
+}
+
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
+  if (!has_tiles(*conv)) {
     return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
@@ -120,6 +126,15 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
       estimates.push_back(estimate_of(plan, *kernels, spec, in, out));
   }
   return estimates;
+}
+
+Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  const TileKernels* kernels = tile_kernels(spec.simd_floats);
+  const bool is_computed =
+      conv != nullptr && kernels != nullptr && conv->dilation == Vec3::cube(1) && is_plain(*conv) && has_tiles(*conv);
+  if (!is_computed) return std::numeric_limits<Seconds>::infinity();
+  return min_tile_seconds(*conv, kernels->lanes, spec);
 }
 
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
@@ -143,6 +158,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 7, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 7, DeviceKind::cpu, &describe, &prepare, &min_time};
 
 }  // namespace znni::cpu

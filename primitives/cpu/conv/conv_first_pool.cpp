@@ -175,9 +175,16 @@ class FirstPool final : public PreparedLayer {
   std::vector<std::int64_t> taps_;
 };
 
-Result<void> check_windows(const LayerProblem& problem) {
+// Returns the problem if it is a convolution of few images with a max pooling of pairs behind it; nullptr otherwise.
+const ConvPoolProblem* with_pairs(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
-  if (both == nullptr || both->conv.in.f > max_plane_inputs || !is_of_pairs(both->pool)) {
+  const bool has_pairs = both != nullptr && both->conv.in.f <= max_plane_inputs && is_of_pairs(both->pool);
+  return has_pairs ? both : nullptr;
+}
+
+Result<void> check_windows(const LayerProblem& problem) {
+  const ConvPoolProblem* both = with_pairs(problem);
+  if (both == nullptr) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
@@ -202,6 +209,14 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
+Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+  const TileKernels* kernels = tile_kernels(spec.simd_floats);
+  const ConvPoolProblem* both = with_pairs(problem);
+  const bool is_computed = both != nullptr && kernels != nullptr && check_windows(problem).has_value();
+  if (!is_computed) return std::numeric_limits<Seconds>::infinity();
+  return min_pooled_seconds(*both, kernels->lanes, spec);
+}
+
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
                                                const LayerWeights& weights, Arena& persistent, Device& device) {
   const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
@@ -215,6 +230,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_first_pool;
-constinit const Primitive conv_first_pool{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_first_pool{name, 1, DeviceKind::cpu, &describe, &prepare, &min_time};
 
 }  // namespace znni::cpu

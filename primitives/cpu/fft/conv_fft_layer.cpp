@@ -1,10 +1,12 @@
 #include "primitives/cpu/fft/conv_fft_layer.hpp"
 
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft/conv_fft_memory.hpp"
+#include "primitives/cpu/fft/conv_fft_model.hpp"
 
 namespace znni::cpu {
 
@@ -64,6 +66,12 @@ Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& pr
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   return *conv;
+}
+
+Seconds min_conv_fft_time(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr || !is_plain(*conv)) return std::numeric_limits<Seconds>::infinity();
+  return min_fft_seconds(*conv, spec);
 }
 
 }  // namespace znni::cpu

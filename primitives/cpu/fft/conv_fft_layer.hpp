@@ -51,6 +51,9 @@ class ConvFftLayer {
 // Returns the problem as a convolution, or the refusal of primitive `name`.
 [[nodiscard]] Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& problem);
 
+// Returns Primitive::min_time of both.
+[[nodiscard]] Seconds min_conv_fft_time(const LayerProblem& problem, const DeviceSpec& spec);
+
 // Returns the start of an even share of `count` items: part `part` is [share_begin(count, part, parts),
 // share_begin(count, part + 1, parts)).
 [[nodiscard]] constexpr std::int64_t share_begin(std::int64_t count, std::int64_t part, std::int64_t parts) {

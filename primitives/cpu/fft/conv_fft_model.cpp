@@ -146,4 +146,10 @@ Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   return work / spec.threads + finish_seconds(problem, spec) + meetings * meeting;
 }
 
+Seconds min_fft_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
+  const double products = real(problem.in.S) * real(problem.in.f) * real(problem.f_out);
+  const double operations = products * real(transform_elements(problem.in.n)) * multiply_add_operations;
+  return operations / rates(spec).operations / spec.threads;
+}
+
 }  // namespace znni::cpu

@@ -14,4 +14,7 @@ namespace znni::cpu {
 // Returns the time of section IV.A.2. All workers share every transform and synchronise after each of its parts.
 [[nodiscard]] Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec);
 
+// Returns a lower bound of both: the products alone, of transforms that are not padded.
+[[nodiscard]] Seconds min_fft_seconds(const ConvProblem& problem, const DeviceSpec& spec);
+
 }  // namespace znni::cpu

@@ -171,6 +171,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_task_parallel;
-constinit const Primitive conv_fft_task_parallel{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_task_parallel{name, 3, DeviceKind::cpu, &describe, &prepare, &min_conv_fft_time};
 
 }  // namespace znni::cpu

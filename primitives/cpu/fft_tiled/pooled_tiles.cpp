@@ -81,6 +81,11 @@ double tile_flops(const PooledTiling& t, const Counts& counts) {
   return plane_flops(t.conv, real(counts.tile_count), planes, div_up(counts.computed.y, tiles.y));
 }
 
+// Returns the voxels of the convolution that are computed, of all channels and inputs.
+double voxels_written(const PooledTiling& t, const Counts& counts) {
+  return real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(counts.computed));
+}
+
 double pooling_flops(const PooledTiling& t, const Counts& counts, const DeviceSpec& spec) {
   const Shape5& out = counts.out;
   const double blocks = real(t.conv.out_blocks());
@@ -181,7 +186,7 @@ std::int64_t pooled_kernel_floats(const PooledTiling& t) {
 
 Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
   const Counts counts = counts_of(t);
-  const double written = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(counts.computed));
+  const double written = voxels_written(t, counts);
   const double products =
       t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * written : tile_flops(t, counts);
   const double arithmetic = products + operations_of_writing * written + pooling_flops(t, counts, spec);
@@ -191,6 +196,16 @@ Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const 
   const ConvPoolProblem both{t.conv.problem, t.pool};
   return modelled_time(spec, slower * rounds * arithmetic, 1.0,
                        tensor_traffic(both, planar_format, blocked_format(spec)));
+}
+
+// A single tile computes no voxel twice, is in cache and keeps all workers busy; its products are left out.
+Seconds min_pooled_seconds(const ConvPoolProblem& both, std::int64_t lanes, const DeviceSpec& spec) {
+  const PooledTiling whole = pooled_tiling(both, lanes, {});
+  const Shape5 out = output_shape(both.pool);
+  const Vec3 shared = whole.read_by(Vec3::cube(1)) - both.pool.stride;
+  const Counts counts{out, out.n, Vec3::cube(1), both.pool.in.S, both.pool.stride * out.n + shared};
+  const double arithmetic = operations_of_writing * voxels_written(whole, counts) + pooling_flops(whole, counts, spec);
+  return modelled_time(spec, arithmetic, 1.0, tensor_traffic(both, planar_format, blocked_format(spec)));
 }
 
 Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {

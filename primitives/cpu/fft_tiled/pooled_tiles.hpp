@@ -65,6 +65,9 @@ struct PooledScratch {
 // Returns the time of one run of all S inputs.
 [[nodiscard]] Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec);
 
+// Returns a lower bound of that of every tiling of the problem, without a choice of tiles.
+[[nodiscard]] Seconds min_pooled_seconds(const ConvPoolProblem& both, std::int64_t lanes, const DeviceSpec& spec);
+
 [[nodiscard]] Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec);
 
 }  // namespace znni::cpu::fft_tiled

@@ -48,6 +48,13 @@ Products cheaper_products(std::int64_t tiles_per_batch) {
   return product_operations(tiles_per_batch, Products::four) < three ? Products::four : Products::three;
 }
 
+Seconds TileWork::seconds(double flops_per_second, double bytes_per_second) const {
+  const double arithmetic = products / (product_efficiency * flops_per_second) +
+                            transforms / (transform_efficiency * flops_per_second) + finishing / flops_per_second;
+  const double moving = bytes / bytes_per_second;
+  return seconds_of_starting + std::max(arithmetic, moving) + share_in_the_open * std::min(arithmetic, moving);
+}
+
 TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
     : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second) {
   const Vec3 grid = t.tiles();
@@ -86,10 +93,7 @@ Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Pro
     transforms += kernel_transforms_;
     bytes += kernel_bytes_;
   }
-  const double arithmetic = multiplied / (product_efficiency * flops_per_second_) +
-                            transforms / (transform_efficiency * flops_per_second_) + finishing_ / flops_per_second_;
-  const double moving = bytes / bytes_per_second_;
-  return seconds_of_starting + std::max(arithmetic, moving) + share_in_the_open * std::min(arithmetic, moving);
+  return TileWork{multiplied, transforms, finishing_, bytes}.seconds(flops_per_second_, bytes_per_second_);
 }
 
 Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {

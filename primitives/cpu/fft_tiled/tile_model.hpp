@@ -10,6 +10,16 @@ namespace znni::cpu::fft_tiled {
 // tile; four save the preparation of each kernel spectrum.
 [[nodiscard]] Products cheaper_products(std::int64_t tiles_per_batch);
 
+// What one run of all S inputs takes.
+struct TileWork {
+  double products = 0;    // operations
+  double transforms = 0;  // operations, of channels and of kernels
+  double finishing = 0;   // operations of activations with an exponential
+  double bytes = 0;       // moved
+
+  [[nodiscard]] Seconds seconds(double flops_per_second, double bytes_per_second) const;
+};
+
 // Holds the terms that do not depend on the number of stacks that share a pass over the kernel spectra. They are
 // computed once, because a search asks for hundreds of plans for each layer.
 class TileModel {

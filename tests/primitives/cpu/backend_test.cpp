@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "primitives/cpu/device/machine.hpp"
+#include "tests/support/random.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -21,6 +23,36 @@ TEST(Backend, ListsEveryPrimitiveOnceUnderItsOwnName) {
     EXPECT_TRUE(names.contains(name)) << name << " is missing";
   }
   EXPECT_EQ(backend().primitives.data(), registry().data());
+}
+
+// Problems of all kinds, some of them refused.
+LayerProblem any_problem(test::Random& random) {
+  switch (random.integer(0, 4)) {
+    case 0: return test::random_conv(random);
+    case 1: return test::random_strided_conv(random);
+    case 2: return test::random_conv_pool(random, 10);
+    case 3: return test::random_conv_pool_of_pairs(random, 10);
+    default: return test::random_problem(random);
+  }
+}
+
+TEST(Backend, BoundsTheTimesThatItDescribes) {
+  std::set<std::string_view> bounded;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    test::Random random(seed);
+    const LayerProblem problem = any_problem(random);
+    for (const Primitive* primitive : registry()) {
+      if (primitive->min_time == nullptr) continue;
+      const Seconds bound = primitive->min_time(problem, describe_cpu(2));
+      const Result<std::vector<Estimate>> estimates = primitive->describe(problem, describe_cpu(2));
+      EXPECT_EQ(std::isfinite(bound), estimates.has_value()) << primitive->name << ": " << to_string(problem);
+      if (!estimates) continue;
+      bounded.insert(primitive->name);
+      for (const Estimate& estimate : *estimates) EXPECT_LE(bound, estimate.time) << to_string(problem);
+    }
+  }
+  EXPECT_TRUE(bounded.contains("cpu.conv.fft_tiled"));
+  EXPECT_TRUE(bounded.contains("cpu.conv.first_pool"));
 }
 
 TEST(Backend, ProbesOneDeviceWithTheDefaultThreads) {

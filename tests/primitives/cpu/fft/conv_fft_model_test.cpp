@@ -43,6 +43,19 @@ TEST(ConvFftModel, IsPositiveAndFiniteForAnything) {
   }
 }
 
+TEST(ConvFftModel, IsBoundedByItsProducts) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    test::Random random(seed);
+    const ConvProblem problem = test::random_conv(random);
+    for (const int threads : {1, 2, 72}) {
+      const Seconds bound = min_fft_seconds(problem, machine(threads));
+      EXPECT_GT(bound, 0);
+      EXPECT_LE(bound, task_parallel_seconds(problem, machine(threads))) << to_string(LayerProblem(problem));
+      EXPECT_LE(bound, data_parallel_seconds(problem, machine(threads))) << to_string(LayerProblem(problem));
+    }
+  }
+}
+
 TEST(ConvFftModel, GrowsWithImagesExtentAndMaps) {
   for (const auto seconds : {&task_parallel_seconds, &data_parallel_seconds}) {
     const Seconds base = seconds(layer(1, 16, 16, 32, 5), machine(2));

@@ -179,6 +179,14 @@ TEST(PooledSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
   EXPECT_LT(seconds(30, 4, 2, {1, 2, 2}), seconds(30, 4, 2, one)) << "fewer offsets";
 }
 
+TEST(PooledSeconds, AreBoundedWithoutTiles) {
+  each_random([](const ConvPoolProblem& both, const std::vector<PooledTiling>& tilings) {
+    const Seconds bound = min_pooled_seconds(both, 16, machine());
+    EXPECT_GT(bound, 0);
+    for (const PooledTiling& t : tilings) EXPECT_LE(bound, seconds_of(t));
+  });
+}
+
 TEST(PooledSeconds, RiseWhereTilesLeaveTheCache) {
   const PooledTiling t = small_tiling();
   DeviceSpec small = machine();
