@@ -22,6 +22,7 @@ class ModelledCosts final : public CostSource {
     return {estimate.time, Basis::model};
   }
   [[nodiscard]] bool has_times_of(const Primitive&) const override { return false; }
+  [[nodiscard]] bool is_formula_of(const Primitive&) const override { return true; }
 };
 
 std::string versioned(std::string_view primitive, int version) {
@@ -88,7 +89,7 @@ class RecordedCosts final : public CostSource {
   }
 
   Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) override {
-    if (recorded_.empty() && refused_.empty()) return {estimate.time, Basis::model};
+    if (is_formula_of(primitive)) return {estimate.time, Basis::model};
     const std::shared_ptr<const ProblemTexts> texts = said_.of(problem);
     Observation question{versioned(primitive.name, primitive.version),
                          way_text(estimate.variant, estimate.in, estimate.out),
@@ -109,6 +110,8 @@ class RecordedCosts final : public CostSource {
   [[nodiscard]] bool has_times_of(const Primitive& primitive) const override {
     return primitives_.contains(versioned(primitive.name, primitive.version));
   }
+  // Records of one primitive correct the formulas of others, too.
+  [[nodiscard]] bool is_formula_of(const Primitive&) const override { return recorded_.empty() && refused_.empty(); }
 
  private:
   void add_refused(const TimingRecord& record, const DeviceSpec& spec) {

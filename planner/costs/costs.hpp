@@ -33,6 +33,8 @@ class CostSource {
   virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
   // Returns whether it may have times of the primitive that do not come from its formula.
   [[nodiscard]] virtual bool has_times_of(const Primitive& /*primitive*/) const { return true; }
+  // Returns true if cost() of the primitive is always the time of its estimate, as its formula has it.
+  [[nodiscard]] virtual bool is_formula_of(const Primitive& /*primitive*/) const { return false; }
 };
 
 // The formulas of describe() themselves.

@@ -310,10 +310,6 @@ class RowCosts final : public CostSource {
   std::unique_ptr<CostSource> rest_;
 };
 
-bool is_known(std::string_view name, std::span<const Primitive* const> known) {
-  return std::any_of(known.begin(), known.end(), [&](const Primitive* primitive) { return primitive->name == name; });
-}
-
 }  // namespace
 
 RowTable::RowTable(std::string name, int version, DeviceKind device, std::size_t slot)
@@ -334,7 +330,8 @@ Result<RecordedPrimitives> RecordedPrimitives::make(const Timings& timings, cons
   std::map<std::string, RowTable*> tables;
   for (std::size_t i = 0; i < timings.records().size(); ++i) {
     const TimingRecord& record = timings.records()[i];
-    if (is_known(record.primitive, known)) continue;
+    const auto is_of = [&](const Primitive* primitive) { return primitive->name == record.primitive; };
+    if (std::any_of(known.begin(), known.end(), is_of)) continue;
     const std::string which = "record " + std::to_string(i) + " (" + record.primitive + ")";
     const Result<LayerProblem> problem = parse_problem(record.problem);
     if (!problem) return problem.error().within(which);
@@ -371,6 +368,7 @@ Result<RecordedPrimitives> RecordedPrimitives::make(const Timings& timings, cons
 }
 
 std::unique_ptr<CostSource> RecordedPrimitives::costs(std::unique_ptr<CostSource> rest) const {
+  if (tables_.empty()) return rest;
   return std::make_unique<RowCosts>(tables_, std::move(rest));
 }
 

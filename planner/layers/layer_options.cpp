@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -153,11 +154,22 @@ bool OptionTable::takes_part(const Primitive& primitive, const Key& key) const {
   return primitive.device == spec_.kind && (key.only == nullptr || &primitive == key.only);
 }
 
+// Returns whether the primitive bounds the costs of its ways without describing them.
+bool OptionTable::has_bound(const Primitive& primitive) const {
+  return primitive.min_time != nullptr && costs_.is_formula_of(primitive);
+}
+
 void OptionTable::collect_quick(const Key& key, Entry& entry) const {
   entry.least = std::numeric_limits<Seconds>::infinity();
   LayerOptions options;
   for (const Primitive* primitive : primitives_) {
     if (!takes_part(*primitive, key)) continue;
+    if (has_bound(*primitive)) {
+      const Seconds least = primitive->min_time(key.problem, spec_);
+      entry.least = std::min(entry.least, least);
+      entry.waits = entry.waits || std::isfinite(least);
+      continue;
+    }
     if (primitive->outline == nullptr) {
       describe(key, *primitive, options);
       continue;
@@ -177,7 +189,8 @@ void OptionTable::collect_rest(const Key& key, Entry& entry) const {
   LayerOptions options = std::move(entry.options);
   const auto quick = std::ssize(options);
   for (const Primitive* primitive : primitives_) {
-    if (takes_part(*primitive, key) && primitive->outline != nullptr) describe(key, *primitive, options);
+    const bool waits = has_bound(*primitive) || primitive->outline != nullptr;
+    if (waits && takes_part(*primitive, key)) describe(key, *primitive, options);
   }
   std::inplace_merge(options.begin(), options.begin() + quick, options.end(),
                      [](const LayerOption& a, const LayerOption& b) { return a.primitive->name < b.primitive->name; });

@@ -61,7 +61,7 @@ class OptionTable {
                           const Primitive* only = nullptr, Vec3 around = {});
 
   // Returns a lower bound on the time of every way to compute the problem; infinite if there is none. Describes by no
-  // primitive that outlines what it offers. Arguments are those of get().
+  // primitive that outlines what it offers, or whose formula has a bound. Arguments are those of get().
   [[nodiscard]] Seconds min_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
                                     const Primitive* only = nullptr, Vec3 around = {});
 
@@ -85,7 +85,7 @@ class OptionTable {
   struct Entry {
     std::once_flag quick;
     Seconds least = 0;
-    bool waits = false;  // some primitive has outlined ways that `options` lack
+    bool waits = false;  // some primitive has ways that `options` lack
     std::once_flag whole;
     LayerOptions options;
   };
@@ -98,6 +98,7 @@ class OptionTable {
   void collect_quick(const Key& key, Entry& entry) const;
   void collect_rest(const Key& key, Entry& entry) const;
   [[nodiscard]] bool takes_part(const Primitive& primitive, const Key& key) const;
+  [[nodiscard]] bool has_bound(const Primitive& primitive) const;
   void describe(const Key& key, const Primitive& primitive, LayerOptions& options) const;
 
   std::vector<const Primitive*> primitives_;  // by name

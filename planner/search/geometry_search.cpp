@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "planner/base/parallel.hpp"
 #include "planner/network/exchange.hpp"
@@ -40,6 +41,8 @@ struct GeometrySearch::Look {
   Seconds copying = 0;
   double useful = 0;
   std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
+  std::vector<Seconds> bounds;                 // per node, of all its calls; 0 once it is among `options`
+  Seconds bounded = 0;                         // their sum
 
   [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
 
@@ -196,7 +199,7 @@ bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
   if (known) return true;
   const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
   const Vec3 around = around_output(apart.geometry, static_cast<int>(node) + 1);
-  return known = !table_.get(both, {InputUse{}}, own != nullptr ? own : next, around).empty();
+  return known = std::isfinite(table_.min_seconds(both, {InputUse{}}, own != nullptr ? own : next, around));
 }
 
 GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
@@ -295,15 +298,18 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
 // Adds up the least times of nodes, without asking a library: most candidates are out then.
 GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& order, double to_beat, Look& found) {
   Seconds sum = 0;
+  found.bounds.assign(order.size(), 0);
   for (const std::size_t node : order) {
     if (stopped()) return Verdict(Verdict::Kind::stopped);
     if (found.leaves_out(node + 1)) continue;
     const Seconds least = min_seconds(node, found);
     if (!std::isfinite(least)) return undescribed(node, found);
     found.seconds_per_operation[node] = least / std::max(1.0, direct_flops(found.geometry.problems[node]));
-    sum += static_cast<double>(found.geometry.runs[node]) * least;
+    found.bounds[node] = static_cast<double>(found.geometry.runs[node]) * least;
+    sum += found.bounds[node];
     if (sum >= found.seconds_limit(to_beat)) return Verdict::slower(found.useful / (sum + found.copying));
   }
+  found.bounded = sum;
   return {};
 }
 
@@ -327,6 +333,8 @@ GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look
   return Verdict(Verdict::Kind::undescribed, "node " + network_.nodes[node].name + ": " + reasons);
 }
 
+// Counts the node with what its options take at least, the nodes behind it with their bounds: no combination takes
+// less.
 GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
                                                  Look& found) {
   const LayerOptions& options = options_of(node, found);
@@ -342,9 +350,10 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
   found.options.min_persistent = add(found.options.min_persistent, least.persistent);
   found.options.min_transient = std::max(found.options.min_transient, add(least.peak, min_live(found, node)));
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
-  if (found.options.min_seconds < found.seconds_limit(to_beat)) return {};
-  const Seconds patch = found.options.min_seconds + found.copying;
-  return Verdict::slower(found.useful / patch);
+  found.bounded -= std::exchange(found.bounds[node], 0);  // from now on its share is that of its options
+  const Seconds least_of_all = found.options.min_seconds + std::max(found.bounded, 0.0);
+  if (least_of_all < found.seconds_limit(to_beat)) return {};
+  return Verdict::slower(found.useful / (least_of_all + found.copying));
 }
 
 GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,

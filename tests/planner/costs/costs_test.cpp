@@ -35,6 +35,15 @@ TEST(PlannerCosts, ModelledIsTheFormula) {
   EXPECT_EQ(cost.basis, Basis::model);
 }
 
+TEST(PlannerCosts, AreFormulasAloneWhereNothingIsRecorded) {
+  EXPECT_TRUE(modelled_costs()->is_formula_of(drawn::conv));
+  Timings timings;
+  EXPECT_TRUE(recorded_costs(timings, device())->is_formula_of(drawn::conv));
+  timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));
+  EXPECT_FALSE(recorded_costs(timings, device())->is_formula_of(drawn::other_conv)) << "others correct it, too";
+  EXPECT_TRUE(recorded_costs(timings, DeviceSpec{})->is_formula_of(drawn::conv)) << "records of another device";
+}
+
 TEST(PlannerCosts, SayOfWhatThereAreTimes) {
   EXPECT_FALSE(modelled_costs()->has_times_of(drawn::conv));
   Timings timings;

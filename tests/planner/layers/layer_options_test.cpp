@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "planner/base/parallel.hpp"
@@ -127,21 +128,25 @@ std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spe
   return *std::move(estimates);
 }
 
-// The answers are those of one that outlines nothing, and stands between the others by name.
-TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
-  Primitive slow{"drawn.conv.ab", 1, DeviceKind::cpu, describe_slowly, drawn::never_prepared, nullptr, outline};
+Catalogue catalogue_of(const Primitive& one) {
+  const std::array<const Primitive*, 4> primitives = {&drawn::other_conv, &one, &drawn::conv, &drawn::rest};
+  const Backend backend{"slow", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  return Catalogue::make(backends).value();
+}
+
+// Expects a table to describe by `slow`, which stands between the others by name, only for all ways, and then to have
+// those of one that always describes.
+void expect_the_same_ways(const Primitive& slow) {
   Primitive open = slow;
   open.outline = nullptr;
-  const auto catalogue_of = [](const Primitive& one) {
-    const std::array<const Primitive*, 4> primitives = {&drawn::other_conv, &one, &drawn::conv, &drawn::rest};
-    const Backend backend{"slow", nullptr, nullptr, primitives};
-    const std::array<const Backend*, 1> backends = {&backend};
-    return Catalogue::make(backends).value();
-  };
+  open.min_time = nullptr;
+  const DeviceSpec spec;
+  const std::unique_ptr<CostSource> costs = modelled_costs();
   const Catalogue with_slow = catalogue_of(slow);
   const Catalogue with_open = catalogue_of(open);
-  OptionTable table(with_slow, spec_, *costs_);
-  OptionTable expected(with_open, spec_, *costs_);
+  OptionTable table(with_slow, spec, *costs);
+  OptionTable expected(with_open, spec, *costs);
   for (std::int64_t edge = 2; edge < 40; ++edge) {
     const LayerProblem problem =
         ConvProblem{{1, 2, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
@@ -164,6 +169,41 @@ TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
   }
   EXPECT_EQ(table.min_seconds(sum, {InputUse{}, InputUse{}}), expected.min_seconds(sum, {InputUse{}, InputUse{}}));
   EXPECT_TRUE(std::isinf(table.min_seconds(sum, {InputUse{}, InputUse{}}, &drawn::conv)));
+}
+
+TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
+  const Primitive slow{"drawn.conv.ab", 1, DeviceKind::cpu, describe_slowly, drawn::never_prepared, nullptr, outline};
+  expect_the_same_ways(slow);
+}
+
+Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+  const std::vector<Estimate> estimates = outline(problem, spec);
+  Seconds least = std::numeric_limits<Seconds>::infinity();
+  for (const Estimate& estimate : estimates) least = std::min(least, 0.7 * estimate.time);
+  return least;
+}
+
+TEST_F(PlannerOptionTable, AsksForTheBoundOfAFormulaFirst) {
+  expect_the_same_ways({"drawn.conv.ab", 1, DeviceKind::cpu, describe_slowly, drawn::never_prepared, min_time});
+}
+
+// Costs that are not those of the formulas: its bound says nothing about them.
+class TenthOfFormulas final : public CostSource {
+ public:
+  Cost cost(const LayerProblem&, const Primitive&, const Estimate& estimate) override {
+    return {0.1 * estimate.time, Basis::model};
+  }
+};
+
+TEST_F(PlannerOptionTable, AsksForNoBoundOfAFormulaThatIsCorrected) {
+  TenthOfFormulas costs;
+  const Primitive slow{"drawn.conv.ab", 1, DeviceKind::cpu, describe_slowly, drawn::never_prepared, min_time};
+  const Catalogue catalogue = catalogue_of(slow);
+  OptionTable table(catalogue, spec_, costs);
+  const Seconds least = table.min_seconds(small_conv, {InputUse{}}, &slow);
+  const LayerOptions& options = table.get(small_conv, {InputUse{}}, &slow);
+  ASSERT_FALSE(options.empty());
+  for (const LayerOption& option : options) EXPECT_LE(least, option.cost.seconds);
 }
 
 TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
