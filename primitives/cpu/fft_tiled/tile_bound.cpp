@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
-#include "primitives/cpu/fft_tiled/tiling.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
@@ -26,51 +26,75 @@ double log_of(std::int64_t extent) {
   return known[static_cast<std::size_t>(extent)];
 }
 
-// The least over all extents of tiles along one axis; the two need not be those of the same extent.
-struct AxisLeast {
-  double points = std::numeric_limits<double>::infinity();  // of all tiles
-  double logs = std::numeric_limits<double>::infinity();    // the same, times the logarithm of the extent
+// Tiles of one extent T along one axis.
+struct AxisTiles {
+  double points = 0;   // of all tiles: T per tile
+  double logs = 0;     // the same, times log2 T
+  double batches = 0;  // points over the most tiles of a batch, if no tile stood beside another
 };
 
-AxisLeast least_along(const ConvProblem& problem, int axis) {
+std::vector<AxisTiles> tiles_along(const ConvProblem& problem, int axis) {
   const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
-  if (axis == 0 && problem.k.z == 1) return {real(out), 0};  // may stay untransformed
-  AxisLeast least;
-  for (const std::int64_t extent : tile_extents()) {
-    if (extent < problem.k[axis]) continue;
-    const double points = real(extent * div_up(out, extent - problem.k[axis] + 1));
-    least.points = std::min(least.points, points);
-    least.logs = std::min(least.logs, points * log_of(extent));
+  std::vector<AxisTiles> all;
+  all.reserve(tile_extents().size());
+  for (const std::int64_t extent : extents_along(problem, axis)) {
+    const std::int64_t tiles = div_up(out, extent - problem.k[axis] + 1);
+    const double points = real(tiles * extent);
+    all.push_back({points, points * log_of(extent), points / real(max_tiles_per_batch(tiles))});
   }
+  return all;
+}
+
+double least_points(const std::vector<AxisTiles>& tiles) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const AxisTiles& each : tiles) least = std::min(least, each.points);
   return least;
 }
 
 }  // namespace
 
-// Let A be the points of all tiles along an axis, T ceil(n_out / m), L = A log2 T. TileModel has, for S inputs, terms
-//   products    at least 6 operations of each tile's T.z columns frequencies, columns being T.y T.x / 2 + 2
+// With A = T ceil(n_out / m), the points of all tiles along an axis, and L = A log2 T, TileModel has these terms for S
+// inputs. Columns are T.y T.x / 2 + 2.
+//   products    6 operations for each of T.z columns frequencies of a tile, and 28 for each of a batch. (8 for each of
+//               a tile are chosen if they are fewer than that for a batch, so they are more than for the largest
+//               batch.)
 //   transforms  of planes, at least n.z of the input and n_out.z of the output: 2 T.y T.x (log2 T.x + log2 T.y) each
 //               of lines along z: columns 4 T.z log2 T.z per tile, for channels read and written
-//   bytes       8 columns for each of these planes twice, and the tensors
-// which are sums of products of A and L of different axes. With the least A and the least L of each axis in place of
-// those of one extent, no term is larger than that of any plan; what else a plan has is left out. The time rises with
-// both operations and bytes.
+//   bytes       8 columns for each of these planes twice, the kernels' spectra for every batch, and the tensors
+// All extents that plans may have are tried for the least operations, and for the least bytes by themselves; what else
+// a plan has is left out. So no plan has less of either, and time rises with both.
 Seconds min_tile_seconds(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec) {
-  const AxisLeast z = least_along(problem, 0);
-  const AxisLeast y = least_along(problem, 1);
-  const AxisLeast x = least_along(problem, 2);
-  const Vec3 n_out = problem.in.n - problem.k + Vec3::cube(1);
+  const std::vector<AxisTiles> along_z = tiles_along(problem, 0);
+  const std::vector<AxisTiles> along_y = tiles_along(problem, 1);
+  const std::vector<AxisTiles> along_x = tiles_along(problem, 2);
   const double S = real(problem.in.S);
   const double in = real(round_up(problem.in.f, lanes));
   const double out = real(round_up(problem.f_out, lanes));
+  const double pairs = real(problem.in.f) * out;
+  const Vec3 n_out = problem.in.n - problem.k + Vec3::cube(1);
   const double planes = in * real(problem.in.n.z) + out * real(n_out.z);
-  const double written = S * out * real(voxels(n_out));
   TileWork least;
-  least.products = 3.0 * S * z.points * y.points * x.points * real(problem.in.f) * out;
-  least.transforms = 2.0 * S * ((y.points * x.logs + y.logs * x.points) * planes +
-                                z.logs * y.points * x.points * (in + out));
+  double operations = std::numeric_limits<double>::infinity();
+  double kernels = std::numeric_limits<double>::infinity();
+  for (const AxisTiles& z : along_z) {
+    const double products = S * pairs * (3.0 * z.points + 14.0 * z.batches);
+    const double lines = 2.0 * S * (in + out) * z.logs;
+    kernels = std::min(kernels, 4.0 * S * pairs * z.batches);
+    for (const AxisTiles& y : along_y) {
+      for (const AxisTiles& x : along_x) {
+        const double plane = 2.0 * S * planes * (y.points * x.logs + y.logs * x.points);
+        const double area = y.points * x.points;
+        const TileWork work{area * products, area * lines + plane, 0, 0};
+        if (work.operations() >= operations) continue;
+        operations = work.operations();
+        least = work;
+      }
+    }
+  }
+  const double written = S * out * real(voxels(n_out));
+  const double area = least_points(along_y) * least_points(along_x);
   least.finishing = written * late_activation_flops(problem.activation, spec);
-  least.bytes = 8.0 * S * y.points * x.points * planes + 4.0 * S * in * real(voxels(problem.in.n)) +
+  least.bytes = area * (8.0 * S * planes + kernels) + 4.0 * S * in * real(voxels(problem.in.n)) +
                 (problem.residual ? 8.0 : 4.0) * written;
   return (1 - rounding) * least.seconds(spec.flops_per_second, spec.bytes_per_second);
 }

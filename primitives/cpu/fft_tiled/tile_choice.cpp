@@ -133,17 +133,21 @@ void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& s
 
 }  // namespace
 
+std::int64_t max_tiles_per_batch(std::int64_t tiles_z) { return round_up(std::end(wanted_tiles)[-1], tiles_z); }
+
 std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   if (axis == 0 && problem.k.z == 1) return {1};
   std::vector<std::int64_t> extents;
+  extents.reserve(tile_extents().size());
   const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
   std::int64_t tiles = saturated;
   for (const std::int64_t extent : tile_extents()) {
     if (extent < problem.k[axis]) continue;
     const std::int64_t here = div_up(out, extent - problem.k[axis] + 1);
-    if (here < tiles) extents.insert(extents.begin(), extent);
+    if (here < tiles) extents.push_back(extent);
     tiles = std::min(tiles, here);
   }
+  std::reverse(extents.begin(), extents.end());
   extents.resize(std::min(extents.size(), counts_per_axis));
   return extents;
 }

@@ -13,6 +13,9 @@ namespace znni::cpu::fft_tiled {
 // returns only the shortest.
 [[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis);
 
+// Returns the most tiles that share a pass over the kernel spectra, where a stack has `tiles_z`.
+[[nodiscard]] std::int64_t max_tiles_per_batch(std::int64_t tiles_z);
+
 // Returns the plans by rising time; none if no tile is large enough for the kernel.
 [[nodiscard]] std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels,
                                                const DeviceSpec& spec);

@@ -48,6 +48,10 @@ Products cheaper_products(std::int64_t tiles_per_batch) {
   return product_operations(tiles_per_batch, Products::four) < three ? Products::four : Products::three;
 }
 
+double TileWork::operations() const {
+  return products * (1 / product_efficiency) + transforms * (1 / transform_efficiency);
+}
+
 Seconds TileWork::seconds(double flops_per_second, double bytes_per_second) const {
   const double arithmetic = products / (product_efficiency * flops_per_second) +
                             transforms / (transform_efficiency * flops_per_second) + finishing / flops_per_second;

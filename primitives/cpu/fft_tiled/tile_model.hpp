@@ -17,6 +17,8 @@ struct TileWork {
   double finishing = 0;   // operations of activations with an exponential
   double bytes = 0;       // moved
 
+  // Returns products and transforms in operations at the peak rate.
+  [[nodiscard]] double operations() const;
   [[nodiscard]] Seconds seconds(double flops_per_second, double bytes_per_second) const;
 };
 
