@@ -4,12 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/costs/catalogue.hpp"
 #include "planner/costs/costs.hpp"
+#include "planner/costs/problem_hash.hpp"
 #include "primitives/core/precision.hpp"
 
 namespace znni {
@@ -63,8 +64,8 @@ class FastestWays {
   CostSource& costs_;
   Precision coarsest_;
   std::vector<Source> sources_;
-  std::map<LayerProblem, std::vector<Within>> quick_;  // of those that are not known
-  std::map<LayerProblem, Ways> known_;
+  std::unordered_map<LayerProblem, std::vector<Within>, ProblemHash> quick_;  // of those that are not known
+  std::unordered_map<LayerProblem, Ways, ProblemHash> known_;
 };
 
 // A step of `primitive` as `estimate` describes it; what it writes is not reordered.
