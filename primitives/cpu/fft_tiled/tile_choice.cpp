@@ -133,7 +133,7 @@ void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& s
 
 }  // namespace
 
-std::int64_t max_tiles_per_batch(std::int64_t tiles_z) { return round_up(std::end(wanted_tiles)[-1], tiles_z); }
+std::int64_t max_tiles_per_batch(std::int64_t tiles_z) { return round_up(*std::rbegin(wanted_tiles), tiles_z); }
 
 std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   if (axis == 0 && problem.k.z == 1) return {1};
