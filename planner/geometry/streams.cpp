@@ -36,8 +36,8 @@ std::int64_t planes_before(const Node& node) {
   return reading.window.z - reading.idle.begin.z - step_of(reading).z;
 }
 
-// The first node that repeats planes at the border of which no reader keeps any, or -1: a plane and its copies may come
-// in different steps.
+// The first node that repeats or reflects planes at the border of which no reader keeps any, or -1: a plane and its
+// copies may come in different steps. What reads reflected planes keeps all between them and their copies.
 int forgotten_edges(const Network& network) {
   std::vector<std::int64_t> read;
   for (const Node& node : network.nodes) read.push_back(planes_before(node));
@@ -45,7 +45,8 @@ int forgotten_edges(const Network& network) {
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
     const bool beyond = node.outside.begin.z > 0 || node.outside.end.z > 0;
-    if (beyond && node.outside_kind == OutsideKind::edge && kept[i + 1] == 0) return static_cast<int>(i);
+    const bool copies = node.outside_kind == OutsideKind::edge || node.outside_kind == OutsideKind::reflect;
+    if (beyond && copies && kept[i + 1] == 0) return static_cast<int>(i);
   }
   return -1;
 }

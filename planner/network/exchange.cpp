@@ -25,6 +25,7 @@ void exchange(Operation& operation, int axis) {
 Network exchanged(Network network, int axis) {
   network.frame = exchanged_border(network.frame, axis);
   network.output_stride = exchanged(network.output_stride, axis);
+  network.min_volume = exchanged(network.min_volume, axis);
   for (NamedTensor& output : network.outputs) output.stride = exchanged(output.stride, axis);
   for (Node& node : network.nodes) {
     node.outside = exchanged_border(node.outside, axis);

@@ -115,6 +115,10 @@ Result<void> check_all_used(const Network& network) {
 // Checks what padding, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
   if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
+  const Vec3 least = network.min_volume;
+  if (!covers(least, Vec3::cube(1)) || !covers(Vec3::cube(max_reach), least)) {
+    return invalid("min_volume, " + to_string(least) + ", is not within 1 and 2^20");
+  }
   const bool pads = padded_axes(network) != Vec3{};
   if (!pads && !is_strided(network)) return {};
   const Reach& reach = walk.reach.back();

@@ -90,6 +90,7 @@ struct Concat {  // images of the inputs, one input after the other
 struct Crop {
   Vec3 begin;
   Vec3 end;
+  bool reflects = false;  // what it pads; none of a valid network does (planner/network/padding.hpp)
   bool operator==(const Crop&) const = default;
 };
 using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
@@ -102,9 +103,9 @@ struct Border {
   bool operator==(const Border&) const = default;
 };
 
-// The padding that readers want: zeros, -infinity (max poolings), or the nearest voxel of the volume (linear
-// upsamplings, crops that pad).
-enum class OutsideKind { zero, lowest, edge };
+// The padding that readers want: zeros, -infinity (max poolings), the nearest voxel of the volume (linear upsamplings,
+// crops that pad), or the voxel as far inside its border voxel as the padding lies outside it (pads that reflect).
+enum class OutsideKind { zero, lowest, edge, reflect };
 
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
 struct Node {
@@ -152,6 +153,8 @@ struct Network {
   // Equal voxels that the output, or each of several, has along each axis for one that the file's network computes
   // (planner/network/padding.hpp).
   Vec3 output_stride = Vec3::cube(1);
+  // Extent, without frame, of the smallest volume that has all voxels that pads reflect.
+  Vec3 min_volume = Vec3::cube(1);
   bool operator==(const Network&) const = default;
 };
 
@@ -195,8 +198,9 @@ struct Reach {
 // new planes of a step and the extents of volumes go by it. 1 if the network has no strides but those of dense
 // poolings. Requires check().
 [[nodiscard]] Vec3 period(const Network& network);
-// Returns the smallest extent of the input, frame included, that leaves no voxel of a value unread; all such extents
-// are periods apart. The field of view if no node has a stride of its own. Requires check().
+// Returns the smallest extent of the input, frame included, that leaves no voxel of a value unread and has those that
+// pads reflect; all such extents are periods apart. The field of view if no node has a stride of its own, and none
+// reflects. Requires check().
 [[nodiscard]] Vec3 min_extent(const Network& network);
 // Returns whether a stride is the network's own, so that it has voxels of several sizes.
 [[nodiscard]] bool is_strided(const Network& network);
@@ -212,8 +216,8 @@ struct Reach {
 // Returns whether the network is valid and dense, without padding and without strides of its own, and not bound to its
 // window: others run on the CPU alone, a whole volume at a time.
 [[nodiscard]] bool is_dense(const Network& network);
-// Fails if the branches of a volume of extent `volume`, without its frame, would not meet; the error says which extents
-// are right. Requires check().
+// Fails if the branches of a volume of extent `volume`, without its frame, would not meet, or if it has fewer voxels
+// than pads reflect; the error says which extents are right. Requires check().
 [[nodiscard]] Result<void> check_volume(const Network& network, Vec3 volume);
 // Images per value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);

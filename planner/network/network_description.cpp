@@ -18,7 +18,8 @@ std::string value_name(const Network& network, int value) {
 }
 
 std::string_view outside_text(OutsideKind kind) {
-  static constexpr std::array<std::string_view, 3> words = {" zero", " -infinity", " as at the border"};
+  static constexpr std::array<std::string_view, 4> words = {" zero", " -infinity", " as at the border",
+                                                            " as reflected at the border"};
   return words[static_cast<std::size_t>(kind)];
 }
 

@@ -32,7 +32,7 @@ bool is_exact(const Network& network, const std::vector<Reach>& reach, int axis,
 
 std::optional<std::int64_t> min_along(const Network& network, const std::vector<Reach>& reach, int axis,
                                       std::int64_t period) {
-  std::int64_t least = network.frame.begin[axis] + network.frame.end[axis] + 1;
+  std::int64_t least = framed(network, network.min_volume)[axis];
   for (const Reach& value : reach) least = std::max(least, value.fov[axis]);
   for (std::int64_t n = least; n < least + period; ++n) {
     if (is_exact(network, reach, axis, n)) return n;
@@ -86,6 +86,13 @@ bool is_dense(const Network& network) {
 }
 
 Result<void> check_volume(const Network& network, Vec3 volume) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (volume[axis] >= network.min_volume[axis]) continue;
+    return Error{ErrorCode::invalid_argument,
+                 "the volume has " + std::to_string(volume[axis]) + " voxels along " + "zyx"[axis] +
+                     "; the network's pads reflect voxels further inside, for which it needs at least " +
+                     std::to_string(network.min_volume[axis])};
+  }
   if (!is_strided(network)) return {};
   const Vec3 along = period(network);
   const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
@@ -116,7 +123,7 @@ Vec3 period(const Network& network) {
 Result<Vec3> find_least_extent(const Network& network) {
   constexpr std::string_view axis_names = "zyx";
   const std::vector<Reach> reach = reaches(network);
-  if (!is_strided(network)) return reach.back().fov;
+  if (!is_strided(network)) return max(reach.back().fov, framed(network, network.min_volume));
   const Vec3 along = period(network);
   Vec3 least;
   for (int axis = 0; axis < 3; ++axis) {

@@ -13,6 +13,7 @@
 #include "planner/network/operation_traits.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/reading.hpp"
+#include "planner/network/reflections.hpp"
 #include "planner/network/value_windows.hpp"
 
 namespace znni {
@@ -33,11 +34,6 @@ bool has_own_strides(const Network& network, bool padded) {
   });
 }
 
-// Returns what the operation takes its padding for; zero if it cannot pad.
-OutsideKind padding_kind(const Operation& operation) {
-  return traits_of(operation).pads_with.value_or(OutsideKind::zero);
-}
-
 // Returns `name`, or with the first number behind it that is free, and takes it.
 std::string free_name(std::set<std::string>& taken, const std::string& name) {
   std::string found = name;
@@ -48,8 +44,9 @@ std::string free_name(std::set<std::string>& taken, const std::string& name) {
 // Builds the valid network node by node.
 class Framing {
  public:
-  Framing(LoadedNetwork padded, const std::vector<Border>& pads, const ValueWindows& windows)
-      : padded_(std::move(padded)), pads_(pads), windows_(windows) {
+  Framing(LoadedNetwork padded, const std::vector<Border>& pads, const std::vector<OutsideKind>& kinds,
+          const ValueWindows& windows)
+      : padded_(std::move(padded)), pads_(pads), kinds_(kinds), windows_(windows) {
     for (const Node& node : padded_.network.nodes) names_.insert(node.name);
     names_.insert(padded_.network.input_name);
     windows_of_new_.push_back(windows.values.front());
@@ -70,7 +67,7 @@ class Framing {
   void add_node(int number) {
     Node node = padded_.network.nodes[index(number)];
     const Border& pads = pads_[index(number)];
-    const OutsideKind kind = reads_outside(number) ? padding_kind(node.operation) : OutsideKind::zero;
+    const OutsideKind kind = reads_outside(number) ? kinds_[index(number)] : OutsideKind::zero;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, static_cast<int>(i));
@@ -83,6 +80,7 @@ class Framing {
       }
     }
     pad_input(node.inputs.front(), pads, kind);
+    if (auto* const crop = std::get_if<Crop>(&node.operation)) crop->reflects = false;  // its input says so
     append(std::move(node), windows_.values[index(number) + 1], windows_.extents[index(number) + 1],
            padded_.weights.empty() ? NodeWeights{} : padded_.weights[index(number)]);
     numbers_.push_back(static_cast<int>(nodes_.size()));
@@ -181,6 +179,7 @@ class Framing {
 
   LoadedNetwork padded_;
   const std::vector<Border>& pads_;
+  const std::vector<OutsideKind>& kinds_;
   const ValueWindows& windows_;
   std::set<std::string> names_;
   std::vector<int> numbers_ = {0};           // per value of the padded network, its new number
@@ -191,16 +190,19 @@ class Framing {
   NetworkWeights weights_;
 };
 
-// Every voxel that a crop repeats is read together with the one at the border.
+// Every voxel that a crop repeats is read together with the one at the border, every one that it reflects with its
+// copy.
 Result<void> check_edges(const std::string& name, const Crop& crop, const Border& pads) {
   const Vec3 before = pads.begin - crop.begin;
   const Vec3 behind = pads.end - crop.end;
+  const Vec3 times = Vec3::cube(crop.reflects ? 2 : 1);
   const bool widens = covers(before, {}) && covers(behind, {});
-  if (widens && covers(crop.begin, behind) && covers(crop.end, before)) return {};
+  if (widens && covers(crop.begin, behind * times) && covers(crop.end, before * times)) return {};
   return Error{ErrorCode::unsupported, "node " + name + " crops by " + to_string(crop.begin) + " and " +
                                            to_string(crop.end) + " what it pads by " + to_string(pads.begin) + " and " +
                                            to_string(pads.end) +
-                                           "; it may pad by as much, and by as much more as it crops at the other end"};
+                                           "; it may pad by as much, and by as much more as it crops at the other end" +
+                                           (crop.reflects ? ", halved, as it reflects" : "")};
 }
 
 // An upsampling that interpolates pads by the one voxel that it reads beside each.
@@ -293,13 +295,18 @@ Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> 
   const bool strided = has_own_strides(loaded.network, padded);
   if (!padded && !strided) return loaded;
   if (Result<void> sound = check_pads(loaded.network, pads); !sound) return sound.error();
+  std::vector<OutsideKind> kinds = take_in_reflections(loaded, pads);
   for (Node& node : loaded.network.nodes) {
     if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;
   }
   if (Result<void> repeated = repeat_outputs(loaded, pads); !repeated) return repeated.error();
+  kinds.resize(pads.size(), OutsideKind::zero);
   const Result<ValueWindows> windows = find_windows(loaded.network, pads, declared);
   if (!windows) return windows.error();
-  return Framing(std::move(loaded), pads, *windows).run();
+  const Result<Vec3> least = find_min_volume(loaded.network, pads, kinds, windows->extents, declared);
+  if (!least) return least.error();
+  loaded.network.min_volume = *least;
+  return Framing(std::move(loaded), pads, kinds, *windows).run();
 }
 
 }  // namespace znni

@@ -3,9 +3,9 @@
 // Padding: the input is the volume in a frame of zeros as wide as all padding on the way to the output together, and
 // padding itself is left out: every node is valid, and computes some voxels beyond the border of what it would write of
 // the volume alone. Those stand where its readers' padding would: they are set to zero (Node::outside), for a max
-// pooling to -infinity, for a linear upsampling or a crop to the nearest voxel of the volume, before they are read. So
-// patches inside a volume cost nothing more, and all that works on valid networks, search, streams and patches of any
-// grid, works on padded ones.
+// pooling to -infinity, for a linear upsampling or a crop to the nearest voxel of the volume, for a crop that reflects
+// to the voxel as far inside the border, before they are read. So patches inside a volume cost nothing more, and all
+// that works on valid networks, search, streams and patches of any grid, works on padded ones.
 //
 // Strides: a network that upsamples, or pads with strides, has voxels of several sizes. Its poolings keep the first
 // offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period.
@@ -26,9 +26,11 @@ namespace znni {
 // Returns the valid network. `pads`: per node, up to 2^21 voxels around its first input; a node that pads must be a
 // convolution, a pooling, a linear upsampling or a crop. An average pooling counts them. A crop that pads repeats
 // the voxels at the border outwards, as many as its pads are wider than what it crops; it crops as many at the other
-// end. `declared`: the input's extents as the file has them, 0 where it leaves an axis open; among residues for which
-// branches meet theirs comes first. Returns `loaded` as it is if no node pads and none has a stride of the network's
-// own. The error names the node.
+// end, and one that reflects twice as many, so that what is read together holds each voxel and its copy. A convolution
+// whose window holds both takes in the crop that reflects (planner/network/reflections.hpp). `declared`: the input's
+// extents as the file has them, 0 where it leaves an axis open; among residues for which branches meet theirs comes
+// first. Returns `loaded` as it is if no node pads and none has a stride of the network's own. The error names the
+// node.
 [[nodiscard]] Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> pads, Vec3 declared = {});
 
 }  // namespace znni

@@ -75,8 +75,9 @@ class Finder {
     for (std::size_t i = 0; i < network.nodes.size(); ++i) {
       readings_.push_back(padded_reading(network.nodes[i].operation, pads[i]));
       const Operation& operation = network.nodes[i].operation;
-      const bool repeats = traits_of(operation).pads_with == OutsideKind::edge;
-      pads_ = pads_ || (pads[i] != Border{} && !repeats);
+      const std::optional<OutsideKind> kind = traits_of(operation).pads_with;
+      const bool copies = kind == OutsideKind::edge || kind == OutsideKind::reflect;
+      pads_ = pads_ || (pads[i] != Border{} && !copies);
     }
   }
 
@@ -199,7 +200,7 @@ class Finder {
   std::vector<PaddedReading> readings_;  // per node
   std::vector<Vec3> strides_;            // per value
   Vec3 period_ = Vec3::cube(1);
-  bool pads_ = false;  // with zeros or -infinity
+  bool pads_ = false;  // a convolution or a pooling does
 };
 
 }  // namespace

@@ -38,11 +38,12 @@ Result<Node> node_of(const text::Node& written, int rank, NodeNames& names) {
   const Result<Border> outside = ends_of(written.outside(), rank);
   if (!outside) return within(outside.error());
   node.outside = *outside;
-  if (written.outside_is_lowest() && written.outside_is_edge()) {
-    return within(corrupt("has outside_is_lowest and outside_is_edge; one of them is right"));
+  if (written.outside_is_lowest() + written.outside_is_edge() + written.outside_is_reflected() > 1) {
+    return within(corrupt("has two of outside_is_lowest, outside_is_edge and outside_is_reflected; one is right"));
   }
   if (written.outside_is_lowest()) node.outside_kind = OutsideKind::lowest;
   if (written.outside_is_edge()) node.outside_kind = OutsideKind::edge;
+  if (written.outside_is_reflected()) node.outside_kind = OutsideKind::reflect;
   const Result<Border> beyond = ends_of(written.beyond(), rank);
   if (!beyond) return within(beyond.error());
   node.beyond = *beyond;
@@ -97,6 +98,9 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Vec3> stride = extent_or("output_stride", written.output_stride(), rank, Vec3::cube(1));
   if (!stride) return stride.error();
   network.output_stride = *stride;
+  const Result<Vec3> least = extent_or("min_volume", written.min_volume(), rank, Vec3::cube(1));
+  if (!least) return least.error();
+  network.min_volume = *least;
   Result<std::vector<NamedTensor>> outputs = outputs_of(written, rank);
   if (!outputs) return outputs.error();
   network.outputs = *std::move(outputs);
@@ -128,6 +132,8 @@ std::string network_text(const Network& network) {
   if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
   const Vec3 stride = network.output_stride;
   if (stride != Vec3::cube(1)) set_extent(written.mutable_output_stride(), stride, network.spatial_rank);
+  const Vec3 least = network.min_volume;
+  if (least != Vec3::cube(1)) set_extent(written.mutable_min_volume(), least, network.spatial_rank);
   add_tensors(network.outputs, network.spatial_rank, *written.mutable_output());
   add_tensors(network.inputs, network.spatial_rank, *written.mutable_input());
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
@@ -139,6 +145,7 @@ std::string network_text(const Network& network) {
     if (outside != Border{}) set_ends(*node->mutable_outside(), outside, network.spatial_rank);
     if (network.nodes[i].outside_kind == OutsideKind::lowest) node->set_outside_is_lowest(true);
     if (network.nodes[i].outside_kind == OutsideKind::edge) node->set_outside_is_edge(true);
+    if (network.nodes[i].outside_kind == OutsideKind::reflect) node->set_outside_is_reflected(true);
     const Border& beyond = network.nodes[i].beyond;
     if (beyond != Border{}) set_ends(*node->mutable_beyond(), beyond, network.spatial_rank);
   }

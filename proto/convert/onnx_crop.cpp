@@ -245,7 +245,7 @@ Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
   if (!mode) return mode.error();
   if (*mode != "constant") {
     return unsupported("mode = " + in_quotes(*mode) +
-                       " is not supported; only constant, with zeros, and, around space, edge");
+                       " is not supported; only constant, with zeros, and, around space, edge and reflect");
   }
   const Result<float> value = node.attributes.real("value", 0);
   if (!value) return value.error();
@@ -259,12 +259,15 @@ Result<void> check_zeros(const OnnxNode& node, const OnnxBuilder& builder) {
   return unsupported("pads by a constant that is not 0; only zeros are supported");
 }
 
-// Repeats the voxels at the border of what the crop leaves, or puts zeros around them.
+// Repeats the voxels at the border of what the crop leaves, reflects those beside them, or puts zeros around.
 Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int input, const Padding& padding) {
   if (!padding.has_any()) return append_crop(node, builder, input, padding.crop);
   const Result<std::string> mode = node.attributes.text("mode", "constant");
-  const bool repeats = mode && *mode == "edge" && padding.channels_before == 0 && padding.channels_behind == 0;
-  if (const Result<void> zeros = repeats ? Result<void>() : check_zeros(node, builder); !zeros) return zeros;
+  const bool around_space = padding.channels_before == 0 && padding.channels_behind == 0;
+  const bool repeats = mode && *mode == "edge" && around_space;
+  const bool reflects = mode && *mode == "reflect" && around_space;
+  if (const Result<void> zeros = repeats || reflects ? Result<void>() : check_zeros(node, builder); !zeros)
+    return zeros;
   const std::int64_t f = builder.images(input);
   if (f == unknown_images) {
     builder.guess(node.proto);
@@ -273,6 +276,10 @@ Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int inpu
   const int left = padding.crop == Crop{} ? input : builder.append_part(node.proto, padding.crop, input, f);
   if (repeats) {
     builder.alias(node.proto, append_edges(node, builder, left, padding.around));
+    return {};
+  }
+  if (reflects) {
+    builder.alias(node.proto, append_reflections(node, builder, left, padding.around));
     return {};
   }
   const ChannelCopy copy{0, f, padding.channels_before, padding.channels_behind};

@@ -9,4 +9,12 @@ int append_edges(const OnnxNode& node, OnnxBuilder& builder, int value, const Bo
   return builder.append_part(node.proto, crop, value, builder.images(value), {}, pads);
 }
 
+int append_reflections(const OnnxNode& node, OnnxBuilder& builder, int value, const Border& around) {
+  // A voxel outside is read together with the one that it copies; a stream keeps the planes between them at either end.
+  const Vec3 both = Vec3::cube(2);
+  const Crop crop{around.end * both, max(around.begin, around.end) * both, true};
+  const Border pads{crop.begin + around.begin, crop.end + around.end};
+  return builder.append_part(node.proto, crop, value, builder.images(value), {}, pads);
+}
+
 }  // namespace znni

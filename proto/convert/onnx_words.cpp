@@ -16,6 +16,7 @@ constexpr Text constants = "export a scale and a shift that are constants";
 constexpr Text activate = "train with ReLU, LeakyReLU, ELU, SiLU, GELU, sigmoid or tanh";
 constexpr Text own_module = "use the framework's own module, with its constants";
 constexpr Text constant_bounds = "clip by constant bounds";
+constexpr Text pad_modes = "pad by zeros, by the edge or by reflection";
 constexpr Text fold = "export with static axes and dynamo=True, which folds what is computed from shapes";
 constexpr Text evaluate = "call .eval() on the network before it is exported";
 constexpr Text resize = "upsample by nearest neighbours, by ConvTranspose, or linearly with align_corners=False";
@@ -79,8 +80,8 @@ constexpr std::array<RefusalRow, 30> refusals = {{
     {"Loop", "", control, unrolled},
     {"Pad", "are computed", "Pad by computed amounts", fold},
     {"Pad", "hold a number", "Pad by computed amounts", fold},
-    {"Pad", "mode = ", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
-    {"Pad", "pads by", "Pad by other than zeros or edges", "pad by zeros or by the edge"},
+    {"Pad", "mode = ", "Pad by other than zeros, edges or reflections", pad_modes},
+    {"Pad", "pads by", "Pad by other than zeros, edges or reflections", pad_modes},
     {"ReduceMax", "over axes", "maximum over other axes than space (ReduceMax)", ""},
     {"ReduceMean", "over axes", "mean over other axes than space (ReduceMean)", ""},
     {"Reshape", "is computed", "Reshape to a computed shape", fold},

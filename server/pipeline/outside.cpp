@@ -1,6 +1,7 @@
 #include "server/pipeline/outside.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "primitives/core/index.hpp"
@@ -106,6 +107,66 @@ class Edges {
   Groups groups_;
 };
 
+// Voxels that lie inside along one axis of a view, [first, last) of all, of which those of the view are [seen_first,
+// seen_last).
+struct Reflector {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t seen_first = 0;
+  std::int64_t seen_last = 0;
+
+  // Returns the voxel that stands at place v, v itself if that is inside; -1 if it is not in the view.
+  [[nodiscard]] std::int64_t source_of(std::int64_t v) const {
+    if (v < first) v = 2 * first - v;
+    if (v >= last) v = 2 * (last - 1) - v;
+    return seen_first <= v && v < seen_last ? v : -1;
+  }
+};
+
+// Reflects the voxels that are inside. Those are read alone.
+class Reflections {
+ public:
+  // `first`, `last`: what is inside of the whole value, counted from the view's first voxel.
+  Reflections(const TensorView& view, Vec3 first, Vec3 last, const Inside& inside)
+      : view_(view), groups_(groups_of(view)) {
+    for (int axis = 0; axis < 3; ++axis) {
+      reflectors_[static_cast<std::size_t>(axis)] = {first[axis], last[axis], inside.first[axis], inside.last[axis]};
+    }
+  }
+
+  // Plane z of all images of input s; returns false if it is a copy of none in the view.
+  [[nodiscard]] bool fill_plane(std::int64_t s, std::int64_t z) const {
+    const std::int64_t from_z = reflectors_[0].source_of(z);
+    if (from_z < 0) return false;
+    for (std::int64_t group = 0; group < groups_.count; ++group) {
+      float* const image = view_.data + s * view_.strides.S + group * groups_.distance;
+      for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
+        const std::int64_t from_y = reflectors_[1].source_of(y);
+        const float* const from = from_y < 0 ? nullptr : image + from_z * view_.strides.z + from_y * view_.strides.y;
+        fill_row(from, image + z * view_.strides.z + y * view_.strides.y);
+      }
+    }
+    return true;
+  }
+
+ private:
+  void fill_row(const float* from, float* to) const {
+    for (std::int64_t x = 0; x < view_.shape.n.x; ++x) {
+      const std::int64_t from_x = reflectors_[2].source_of(x);
+      if (from == to && from_x == x) continue;
+      if (from == nullptr || from_x < 0) {
+        std::fill_n(to + x * groups_.voxel, groups_.voxel, 0.0F);
+      } else {
+        std::copy_n(from + from_x * groups_.voxel, groups_.voxel, to + x * groups_.voxel);
+      }
+    }
+  }
+
+  const TensorView& view_;
+  Groups groups_;
+  std::array<Reflector, 3> reflectors_;
+};
+
 // Calls fill(s, inside) for every input of which some voxels are outside.
 template <class Fill>
 void for_each_crossed(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
@@ -148,6 +209,18 @@ void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Bord
   });
 }
 
+void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                    std::int64_t kept, Executor& executor) {
+  const Outside zeros(view, 0.0F);
+  for_each_crossed(view, starts, border, whole, [&](std::int64_t s, const Inside& inside) {
+    const Vec3 start = starts[static_cast<std::size_t>(s)];
+    const Reflections reflections(view, border.begin - start, whole - border.end - start, inside);
+    executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) {
+      if (!reflections.fill_plane(s, z) && z >= kept) zeros.fill_plane(s, z, {});
+    });
+  });
+}
+
 // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
 ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int node)
     : border_(network.nodes[index(node)].outside), kind_(network.nodes[index(node)].outside_kind) {
@@ -169,6 +242,7 @@ void ValueOutside::fill(const TensorView& view, std::int64_t earlier, const Patc
   }
   const Vec3 whole = (at.volume - reach_.fov) / reach_.stride + Vec3::cube(1);
   if (kind_ == OutsideKind::edge) return fill_edges(view, starts, border_, whole, earlier, executor);
+  if (kind_ == OutsideKind::reflect) return fill_reflected(view, starts, border_, whole, earlier, executor);
   const bool lowest = kind_ == OutsideKind::lowest;
   fill_outside(view, starts, border_, whole, lowest ? -std::numeric_limits<float>::infinity() : 0.0F, executor);
 }

@@ -23,6 +23,13 @@ void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Bo
 void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
                 std::int64_t kept, Executor& executor);
 
+// Sets the voxels that are outside to the voxel as far inside the border voxel, along each axis, as above otherwise: of
+// a stream, the first `kept` planes stay as they are where those that they are copies of are not in the view. What is
+// new, or lies in a plane that is copied, and is a copy of nothing in the view becomes zero: nothing of the volume
+// reads it.
+void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                    std::int64_t kept, Executor& executor);
+
 // Where the patches of a batch begin in the framed volume, counted as in the geometry.
 struct PatchPositions {
   std::vector<Vec3> starts;  // empty: nowhere
@@ -36,7 +43,10 @@ class ValueOutside {
   ValueOutside(const Network& network, const Geometry& geometry, int node);  // of what `node` writes
 
   [[nodiscard]] bool is_empty() const { return border_ == Border{}; }
-  [[nodiscard]] bool repeats_edges() const { return !is_empty() && kind_ == OutsideKind::edge; }
+  // Returns whether it is made of voxels of the value itself.
+  [[nodiscard]] bool is_copied() const {
+    return !is_empty() && (kind_ == OutsideKind::edge || kind_ == OutsideKind::reflect);
+  }
   // Sets it in `view`, the tensor of the value with its margins and `earlier` planes of earlier steps. Writes nothing
   // if the patches lie nowhere.
   void fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at, Executor& executor) const;

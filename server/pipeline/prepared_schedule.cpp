@@ -230,7 +230,7 @@ Result<void> PreparedSchedule::run_task(const Call& call, Task& task) {
 // Sets what is outside, and keeps planes for the next step. A plane at the border and its copies may come in different
 // steps: they are sought among all planes that the readers see, before the last of those are kept.
 Result<void> PreparedSchedule::finish(const Call& call, const Task& task) {
-  if (task.outside.repeats_edges() && task.history >= 0) {
+  if (task.outside.is_copied() && task.history >= 0) {
     History& history = histories_[index(task.history)];
     history.put(*executor_);
     task.outside.fill(history.tensor(), history.planes(), positions_, *executor_);

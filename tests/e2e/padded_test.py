@@ -14,7 +14,7 @@ from harness import ZNNID, Daemon
 from onnx import TensorProto, helper, numpy_helper
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied")
+PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied", "reflected")
 
 
 class Graph:
@@ -279,6 +279,27 @@ def copied():
     return graph.model(graph.conv(both, 2))
 
 
+def reflected():
+    """Pads that reflect, before convolutions that read both voxels together and before one that does not; period 2."""
+    graph = Graph(15, 1)
+
+    def pad(source, *begin_and_end):
+        pads = np.array([0, 0, *begin_and_end[:3], 0, 0, *begin_and_end[3:]], np.int64)
+        return graph.add("Pad", [source], graph.images[source], [pads], mode="reflect")
+
+    def conv(source, f, k=(3, 3, 3), **words):
+        border = [n // 2 for n in k]
+        return graph.conv(pad(source, *border, *border), f, k, pads=[0] * 6, **words)
+
+    skip = graph.normalised(conv("input", 4, (3, 7, 7)))
+    skip = graph.add("Add", [skip, conv(skip, 4)], 4)
+    low = graph.add("Relu", [conv(skip, 6, stride=2)], 6)
+    low = graph.add("Relu", [conv(low, 6)], 6)
+    up = graph.transposed(low, 4, (2, 2, 2), 2)
+    both = graph.add("Relu", [conv(graph.add("Concat", [up, skip], 8, axis=1), 4)], 4)
+    return graph.model(graph.conv(pad(both, 1, 0, 2, 0, 1, 1), 2, (2, 2, 4), pads=[0] * 6))
+
+
 def integers(*values):
     """A list of int64."""
     return np.array(values, np.int64)
@@ -351,7 +372,7 @@ def infer(client, name, volume):
 
 
 class PaddedTest(unittest.TestCase):
-    """A daemon with twelve nets, in memory for patches much smaller than the volumes."""
+    """A daemon with thirteen nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
@@ -368,6 +389,7 @@ class PaddedTest(unittest.TestCase):
             "grouped": grouped(),
             "gated": gated(),
             "copied": copied(),
+            "reflected": reflected(),
             "activated": activated(),
         }
         for name, model in cls.models.items():

@@ -9,7 +9,9 @@ namespace znni {
 
 template <>
 struct OperationRules<Crop> : RulesOfOneVoxel<Crop> {
-  static OperationTraits traits(const Crop&) { return {"crop", "crop", Origin::copied, true, OutsideKind::edge, {}}; }
+  static OperationTraits traits(const Crop& crop) {
+    return {"crop", "crop", Origin::copied, true, crop.reflects ? OutsideKind::reflect : OutsideKind::edge, {}};
+  }
 
   static Reading reading(const Crop& crop) {
     return {crop.begin + crop.end + Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), {crop.begin, crop.end}};

@@ -182,6 +182,8 @@ TEST(PlannerStreams, PlanesThatAreRepeatedMustBeKept) {
   EXPECT_TRUE(make_geometry(network, stream));
   std::get<Upsample>(network.nodes[1].operation).kind = UpsampleKind::nearest;
   EXPECT_FALSE(can_stream(network, {}));
+  network.nodes[0].outside_kind = OutsideKind::reflect;
+  EXPECT_FALSE(can_stream(network, {}));
   EXPECT_THAT(failure_of(network, stream),
               HasSubstr("node down repeats planes at the border, and what reads it keeps none of them"));
 }

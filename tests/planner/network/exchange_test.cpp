@@ -52,7 +52,9 @@ TEST(PlannerExchange, StridesOfOutputsAreExchanged) {
   Network network = anisotropic();
   network.output_stride = {1, 2, 3};
   network.outputs = {{"a", 1, {4, 5, 6}}, {"b", 1}};
+  network.min_volume = {7, 8, 9};
   EXPECT_EQ(exchanged(network, 2).output_stride, (Vec3{3, 2, 1}));
+  EXPECT_EQ(exchanged(network, 2).min_volume, (Vec3{9, 8, 7}));
   EXPECT_EQ(exchanged(network, 2).outputs, (std::vector<NamedTensor>{{"a", 1, {6, 5, 4}}, {"b", 1}}));
 }
 

@@ -28,6 +28,8 @@ TEST(PlannerNetworkDescription, KindsOfWhatIsOutsideAreTold) {
   EXPECT_THAT(describe(network)[0], testing::EndsWith("outside 0x0x0 and 0x2x2 -infinity"));
   network.nodes[0].outside_kind = OutsideKind::edge;
   EXPECT_THAT(describe(network)[0], testing::EndsWith("outside 0x0x0 and 0x2x2 as at the border"));
+  network.nodes[0].outside_kind = OutsideKind::reflect;
+  EXPECT_THAT(describe(network)[0], testing::EndsWith("outside 0x0x0 and 0x2x2 as reflected at the border"));
 }
 
 TEST(PlannerNetworkDescription, FramesTellNetworksApart) {

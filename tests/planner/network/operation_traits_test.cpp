@@ -18,6 +18,7 @@ TEST(PlannerOperationTraits, EachPadsWithWhatItReadsThere) {
   EXPECT_EQ(traits_of(Pooling{}).pads_with, OutsideKind::lowest);
   EXPECT_EQ(traits_of(Pooling{PoolKind::average}).pads_with, OutsideKind::zero);
   EXPECT_EQ(traits_of(Crop{}).pads_with, OutsideKind::edge);
+  EXPECT_EQ(traits_of(Crop{{}, {}, true}).pads_with, OutsideKind::reflect);
   EXPECT_EQ(traits_of(Upsample{Vec3::cube(2), UpsampleKind::linear}).pads_with, OutsideKind::edge);
   EXPECT_EQ(traits_of(Upsample{Vec3::cube(2), UpsampleKind::nearest}).pads_with, std::nullopt);
   EXPECT_EQ(traits_of(Add{{}}).pads_with, std::nullopt);

@@ -321,7 +321,21 @@ TEST(NetworkText, LinearUpsamplingsAreReadAndWritten) {
   EXPECT_EQ(parsed(network_text(valid)), valid);
   EXPECT_THAT(
       refusal("frame { begin: 1 } node { conv { f_out: 1 k: 3 } outside_is_lowest: true outside_is_edge: true }"),
-      HasSubstr("has outside_is_lowest and outside_is_edge; one of them is right"));
+      HasSubstr("has two of outside_is_lowest, outside_is_edge and outside_is_reflected; one is right"));
+}
+
+TEST(NetworkText, ReflectionsAreReadAndWritten) {
+  const std::string reflecting = R"(
+    frame { begin: 2 end: 2 }
+    node { conv { f_out: 4 k: 3 } outside { begin: 1 end: 1 } outside_is_reflected: true beyond { begin: 1 end: 1 } }
+    node { conv { f_out: 1 k: 3 } })";
+  const Network network = parsed("min_volume: [4, 5, 6]" + reflecting);
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::reflect);
+  EXPECT_EQ(network.min_volume, (Vec3{4, 5, 6}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_EQ(parsed(reflecting).min_volume, Vec3::cube(1));
+  EXPECT_THAT(refusal("min_volume: 2000000" + reflecting),
+              HasSubstr("min_volume, 2000000x2000000x2000000, is not within 1 and 2^20"));
 }
 
 TEST(NetworkText, PadsBecomeAFrame) {

@@ -12,11 +12,11 @@ using test::OnnxModel;
 using testing::HasSubstr;
 
 // A Pad by the voxels at the border, in front of a convolution of kernel 3.
-OnnxModel padded(const std::vector<std::int64_t>& pads) {
+OnnxModel padded(const std::vector<std::int64_t>& pads, const std::string& mode = "edge") {
   OnnxModel model(2);
   model.conv("in", "first", 2, 2, {3, 3, 3});
   model.integers("pads", pads);
-  test::set_text(model.node("Pad", {"first", "pads"}, {"wide"}), "mode", "edge");
+  test::set_text(model.node("Pad", {"first", "pads"}, {"wide"}), "mode", mode);
   model.conv("wide", "out", 2, 1, {3, 3, 3});
   return std::move(model.output("out"));
 }
@@ -36,6 +36,29 @@ TEST(OnnxEdges, PadMayCropAtOneEndAndRepeatAtTheOther) {
 
 TEST(OnnxEdges, OfChannelsThereAreNone) {
   EXPECT_THAT(padded({0, 1, 1, 0, 0, 0, 0, 0, 0, 0}).refusal(), HasSubstr("mode = 'edge' is not supported"));
+}
+
+TEST(OnnxEdges, AConvolutionTakesInThePadThatReflects) {
+  const Network network = padded({0, 0, 1, 1, 0, 0, 0, 1, 1, 1}, "reflect").read().network;
+  ASSERT_EQ(network.nodes.size(), 2U);
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::reflect);
+  EXPECT_EQ(network.nodes[0].outside, (Border{{1, 1, 0}, {1, 1, 1}}));
+  EXPECT_EQ(lost_extent(network), (Vec3{3, 3, 4}));
+  EXPECT_EQ(network.min_volume, (Vec3{4, 4, 4}));  // the first convolution leaves two voxels
+}
+
+TEST(OnnxEdges, WiderPadsThatReflectReadWhatTheyCopyThemselves) {
+  const Network network = padded({0, 0, 1, 0, 2, 0, 0, 0, 0, 1}, "reflect").read().network;
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::reflect);
+  EXPECT_EQ(network.nodes[1].operation, Operation(Crop{{0, 0, 2}, {2, 0, 4}}));
+  EXPECT_EQ(network.nodes[0].outside, (Border{{1, 0, 4}, {2, 0, 5}}));
+  EXPECT_EQ(lost_extent(network), (Vec3{4, 5, 2}));
+  EXPECT_EQ(network.min_volume, (Vec3{4, 1, 5}));
+}
+
+TEST(OnnxEdges, OfChannelsNothingIsReflected) {
+  EXPECT_THAT(padded({0, 1, 1, 0, 0, 0, 0, 0, 0, 0}, "reflect").refusal(),
+              HasSubstr("mode = 'reflect' is not supported"));
 }
 
 // A pooling to half the extent less a voxel, nearest neighbours of that, and a Resize to the extent of the input.

@@ -114,11 +114,11 @@ std::vector<Refused> refused_nodes() {
          model.node("Shape", {"in"}, {"extents"});
          return model.node("Pad", {"in", "extents"}, {"out"});
        }},
-      {"Pad by other than zeros or edges",
+      {"Pad by other than zeros, edges or reflections",
        [](OnnxModel& model) -> onnx::NodeProto& {
          model.integers("pads", {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
          onnx::NodeProto& node = model.node("Pad", {"in", "pads"}, {"out"});
-         test::set_text(node, "mode", "reflect");
+         test::set_text(node, "mode", "wrap");
          return node;
        }},
       {"Cast to whole numbers",

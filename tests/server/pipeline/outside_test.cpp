@@ -17,6 +17,15 @@ namespace {
 
 using test::Random;
 
+// The place as far inside of [begin, end) as `at` lies outside.
+Vec3 reflected(Vec3 at, Vec3 begin, Vec3 end) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (at[axis] < begin[axis]) at[axis] = 2 * begin[axis] - at[axis];
+    if (at[axis] >= end[axis]) at[axis] = 2 * (end[axis] - 1) - at[axis];
+  }
+  return at;
+}
+
 class Outside : public testing::TestWithParam<Layout> {
  protected:
   Outside() : device_(cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 20, 0, 0).value()) {}
@@ -40,8 +49,10 @@ class Outside : public testing::TestWithParam<Layout> {
     }
   }
 
-  // Each voxel as at the nearest place inside, of a tensor that was made of the places themselves.
-  void expect_repeated(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole) {
+  // Each voxel as at the nearest place inside, or, if it `reflects`, as far inside, of a tensor that was made of the
+  // places themselves. The first `kept` planes stay if they are copies of planes that are not there.
+  void expect_copied(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole,
+                     bool reflects, std::int64_t kept = 0) {
     const Format format{ElementType::f32, GetParam()};
     const Strides strides = dense_strides(shape, format);
     std::vector<float> memory(static_cast<std::size_t>(strides.S * shape.S));
@@ -60,12 +71,16 @@ class Outside : public testing::TestWithParam<Layout> {
     for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
       view.at(s, j, v) = place(j, starts[static_cast<std::size_t>(s)] + v);
     });
-    fill_edges(view, starts, border, whole, 0, device_->executor());
+    (reflects ? fill_reflected : fill_edges)(view, starts, border, whole, kept, device_->executor());
     for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
       const Vec3 start = starts[static_cast<std::size_t>(s)];
       const Vec3 first = max(border.begin, start);
       const Vec3 last = min(whole - border.end, start + shape.n) - Vec3::cube(1);
-      const float expected = covers(last, first) ? place(j, max(first, min(last, start + v))) : 0.0F;
+      const Vec3 at = start + v;
+      const Vec3 from = reflects ? reflected(at, border.begin, whole - border.end) : max(first, min(last, at));
+      const bool stays = reflects && v.z < kept && (from.z < first.z || from.z > last.z);
+      const bool is_there = covers(from, first) && covers(last, from);
+      const float expected = stays ? place(j, at) : is_there ? place(j, from) : 0.0F;
       ASSERT_EQ(view.at(s, j, v), expected) << to_string(start + v) << " of image " << j << " of " << s;
     });
   }
@@ -114,12 +129,23 @@ TEST_P(Outside, TakesTheNearestVoxelInside) {
     const Border border{random.vec3(0, 3), random.vec3(0, 3)};
     std::vector<Vec3> starts;
     for (std::int64_t s = 0; s < shape.S; ++s) starts.push_back(random.vec3(0, 9));
-    expect_repeated(shape, starts, border, border.begin + border.end + random.vec3(1, 9));
+    expect_copied(shape, starts, border, border.begin + border.end + random.vec3(1, 9), false);
+  }
+}
+
+TEST_P(Outside, TakesTheVoxelAsFarInside) {
+  Random random(test::base_seed());
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const Shape5 shape{random.integer(1, 3), random.integer(1, 20), random.vec3(1, 7)};
+    const Border border{random.vec3(0, 3), random.vec3(0, 3)};
+    std::vector<Vec3> starts;
+    for (std::int64_t s = 0; s < shape.S; ++s) starts.push_back(random.vec3(-2, 9));
+    expect_copied(shape, starts, border, border.begin + border.end + random.vec3(1, 9), true, random.integer(0, 3));
   }
 }
 
 TEST_P(Outside, WhereNoVoxelIsInsideAllAreZero) {
-  expect_repeated({2, 3, {2, 3, 4}}, {{0, 0, 0}, {0, 0, 60}}, {{5, 1, 1}, {1, 1, 1}}, Vec3::cube(9));
+  expect_copied({2, 3, {2, 3, 4}}, {{0, 0, 0}, {0, 0, 60}}, {{5, 1, 1}, {1, 1, 1}}, Vec3::cube(9), false);
 }
 
 TEST_P(Outside, AllOfAPatchBeyondTheVolumeIsFilled) {
@@ -153,7 +179,7 @@ TEST(ValueOutside, IsCountedInVoxelsOfTheValue) {
     const std::int64_t earlier = random.integer(0, 2);
     const ValueOutside outside(strided_and_padded(OutsideKind::lowest), geometry, 0);
     ASSERT_FALSE(outside.is_empty());
-    ASSERT_FALSE(outside.repeats_edges());
+    ASSERT_FALSE(outside.is_copied());
     const Shape5 shape{1, 1, random.vec3(1, 7)};
     std::vector<float> memory(static_cast<std::size_t>(elements(shape)), 1.0F);
     const TensorView view = dense_view(memory.data(), shape);
@@ -174,12 +200,22 @@ TEST(ValueOutside, IsCountedInVoxelsOfTheValue) {
 TEST(ValueOutside, RepeatsTheNearestVoxelWhereItsKindSaysSo) {
   Executor executor(1);
   const ValueOutside outside(strided_and_padded(OutsideKind::edge), {}, 0);
-  EXPECT_TRUE(outside.repeats_edges());
+  EXPECT_TRUE(outside.is_copied());
   EXPECT_TRUE(ValueOutside().is_empty());
   std::vector<float> memory = {9, 5, 6, 9};
   const TensorView view = dense_view(memory.data(), {1, 1, {1, 1, 4}});
   outside.fill(view, 0, {{{2, 2, 0}}, {9, 9, 9}}, executor);
   EXPECT_EQ(memory, (std::vector<float>{5, 5, 6, 6}));
+}
+
+TEST(ValueOutside, ReflectsTheVoxelsInsideWhereItsKindSaysSo) {
+  Executor executor(1);
+  const ValueOutside outside(strided_and_padded(OutsideKind::reflect), {}, 0);
+  EXPECT_TRUE(outside.is_copied());
+  std::vector<float> memory = {9, 5, 6, 9};
+  const TensorView view = dense_view(memory.data(), {1, 1, {1, 1, 4}});
+  outside.fill(view, 0, {{{2, 2, 0}}, {9, 9, 9}}, executor);
+  EXPECT_EQ(memory, (std::vector<float>{6, 5, 6, 5}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/server/pipeline/padded_network.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -122,13 +123,23 @@ Values within(const Shape5& shape, const Values& values, const Border& pads, dou
   return out;
 }
 
-// The values within `pads` of the nearest of them.
-Values repeated(const Shape5& shape, const Values& values, const Border& pads) {
+// The place of which voxel `at`, beyond n voxels or not, is a copy.
+Vec3 source_of(Vec3 at, Vec3 n, bool reflects) {
+  if (!reflects) return max(Vec3{}, min(at, n - Vec3::cube(1)));
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t last = n[axis] - 1;
+    at[axis] = last - std::abs(last - std::abs(at[axis]));
+  }
+  return at;
+}
+
+// The values within `pads` of the nearest of them, or of those as far inside.
+Values copied(const Shape5& shape, const Values& values, const Border& pads, bool reflects) {
   const Vec3 n = shape.n + pads.begin + pads.end;
   Values out;
   for (std::int64_t i = 0; i < shape.f * voxels(n); ++i) {
     const Vec3 place{i / (n.y * n.x) % n.z, i / n.x % n.y, i % n.x};
-    const Vec3 from = max(Vec3{}, min(place - pads.begin, shape.n - Vec3::cube(1)));
+    const Vec3 from = source_of(place - pads.begin, shape.n, reflects);
     const std::int64_t image = i / voxels(n);
     out.push_back(
         values[static_cast<std::size_t>(((image * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
@@ -198,7 +209,15 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
     const double fill = is_max ? -std::numeric_limits<double>::infinity() : 0.0;
     const bool repeats =
         std::holds_alternative<Upsample>(node.operation) || std::holds_alternative<Crop>(node.operation);
-    inputs.front() = repeats ? repeated(in.front(), inputs.front(), padded.pads[i])
+    const auto* crop = std::get_if<Crop>(&node.operation);
+    if (crop != nullptr && crop->reflects) {
+      // What it crops may reach further than the volume has voxels to reflect, and is not read.
+      const Border around{padded.pads[i].begin - crop->begin, padded.pads[i].end - crop->end};
+      shapes.push_back({1, in.front().f, in.front().n + around.begin + around.end});
+      values.push_back(copied(in.front(), inputs.front(), around, true));
+      continue;
+    }
+    inputs.front() = repeats ? copied(in.front(), inputs.front(), padded.pads[i], false)
                              : within(in.front(), inputs.front(), padded.pads[i], fill);
     in.front().n = in.front().n + padded.pads[i].begin + padded.pads[i].end;
     const LayerProblem problem = plain_problem(node.operation, in);

@@ -25,8 +25,8 @@ struct PaddedNetwork {
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
 // The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
-// a max pooling, with -infinity, or, an upsampling or a crop, with the voxels at the border again. Of an output that
-// has a stride, each voxel stands for all of the volume that it belongs to.
+// a max pooling, with -infinity, or, an upsampling or a crop, with the voxels at the border again, or reflected. Of an
+// output that has a stride, each voxel stands for all of the volume that it belongs to.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.

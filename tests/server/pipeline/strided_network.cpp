@@ -10,10 +10,13 @@ namespace {
 // Extent of the input for which skips are cropped; every factor of two levels divides it.
 constexpr std::int64_t nominal = 36 * 10;
 
+// What stands around some convolutions instead of zeros.
+enum class Copies { none, edges, reflections };
+
 class StridedGrower {
  public:
-  StridedGrower(Random& random, bool valid, bool linear, bool edges = false)
-      : random_(random), valid_(valid), linear_(linear), edges_(edges) {
+  StridedGrower(Random& random, bool valid, bool linear, Copies copies = Copies::none)
+      : random_(random), valid_(valid), linear_(linear), copies_(copies) {
     net_.network.name = "strided";
     net_.network.f_in = random.integer(1, 3);
     net_.declared = valid ? Vec3::cube(nominal) + random.vec3(0, 5) : Vec3{};
@@ -78,9 +81,10 @@ class StridedGrower {
   void conv(std::int64_t f_out) {
     const Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
     const Vec3 window = dilated(conv.k, conv.dilation);
-    const Border pads = same(window, Vec3::cube(1));
-    if (edges_ && pads != Border{} && random_.chance(0.6)) {
-      repeat_edges(pads);
+    Border pads = same(window, Vec3::cube(1));
+    if (copies_ == Copies::reflections && random_.chance(0.5)) pads = halved(window);
+    if (copies_ != Copies::none && pads != Border{} && random_.chance(0.6)) {
+      copies_ == Copies::edges ? repeat_edges(pads) : reflect(pads);
       add("conv", conv, {last_}, reduced(window, Vec3::cube(1), {}));
     } else {
       add("conv", conv, {last_}, reduced(window, Vec3::cube(1), pads), pads);
@@ -92,6 +96,21 @@ class StridedGrower {
     const Crop crop{edges.end + random_.vec3(0, 1), edges.begin + random_.vec3(0, 1)};
     add("edges", crop, {last_}, extent(last_) + edges.begin + edges.end,
         {crop.begin + edges.begin, crop.end + edges.end});
+  }
+
+  // Returns pads of which every window that reaches beyond the volume holds the voxels that are reflected.
+  static Border halved(Vec3 window) {
+    const Vec3 half = (window - Vec3::cube(1)) / Vec3::cube(2);
+    return {half, half};
+  }
+
+  // Reflects the voxels beside the border outwards.
+  void reflect(const Border& around) {
+    const Vec3 both = Vec3::cube(2);
+    const Crop crop{around.end * both + random_.vec3(0, 1), max(around.begin, around.end) * both + random_.vec3(0, 1),
+                    true};
+    add("reflected", crop, {last_}, extent(last_) + around.begin + around.end,
+        {crop.begin + around.begin, crop.end + around.end});
   }
 
   void down(Vec3 factor) {
@@ -159,13 +178,13 @@ class StridedGrower {
   Random& random_;
   bool valid_;
   bool linear_;
-  bool edges_;
+  Copies copies_;
   PaddedNetwork net_;
   std::vector<Vec3> extents_;  // per value
   int last_ = 0;
 };
 
-bool repeats_edges(const PaddedNetwork& net) {
+bool copies_voxels(const PaddedNetwork& net) {
   for (std::size_t i = 0; i < net.pads.size(); ++i) {
     if (std::holds_alternative<Crop>(net.network.nodes[i].operation) && net.pads[i] != Border{}) return true;
   }
@@ -195,10 +214,21 @@ PaddedNetwork random_strided_network(Random& random, bool valid, bool linear) {
 
 PaddedNetwork random_edged_network(Random& random) {
   for (;;) {
-    StridedGrower grower(random, false, random.chance(0.3), true);
+    StridedGrower grower(random, false, random.chance(0.3), Copies::edges);
     if (!grower.level(random.integer(0, 2))) continue;
     PaddedNetwork net = grower.finish();
-    if (!repeats_edges(net)) continue;
+    if (!copies_voxels(net)) continue;
+    const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
+    if (sound && check(sound->network)) return net;
+  }
+}
+
+PaddedNetwork random_reflecting_network(Random& random) {
+  for (;;) {
+    StridedGrower grower(random, false, random.chance(0.3), Copies::reflections);
+    if (!grower.level(random.integer(0, 2))) continue;
+    PaddedNetwork net = grower.finish();
+    if (!copies_voxels(net)) continue;
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     if (sound && check(sound->network)) return net;
   }

@@ -14,6 +14,9 @@ namespace znni::test {
 // A padded one, or a single level, in which convolutions read the voxels at the border again in place of zeros.
 [[nodiscard]] PaddedNetwork random_edged_network(Random& random);
 
+// Likewise one in which convolutions read the voxels beside the border reflected.
+[[nodiscard]] PaddedNetwork random_reflecting_network(Random& random);
+
 // The same as the first, or a single level, and behind it a pooling or a strided convolution that none upsamples.
 [[nodiscard]] PaddedNetwork random_coarse_network(Random& random, bool valid);
 

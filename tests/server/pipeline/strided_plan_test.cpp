@@ -32,6 +32,8 @@ PaddedNetwork linear(Random& random, bool valid) { return test::random_strided_n
 
 PaddedNetwork edged(Random& random, bool /*valid*/) { return test::random_edged_network(random); }
 
+PaddedNetwork reflecting(Random& random, bool /*valid*/) { return test::random_reflecting_network(random); }
+
 class StridedPlan : public testing::Test {
  protected:
   StridedPlan() {
@@ -81,6 +83,8 @@ TEST_F(StridedPlan, SearchedPlansOfCoarseOutputsEqualTheDefinition) { expect_def
 
 TEST_F(StridedPlan, SearchedPlansOfRepeatedEdgesEqualTheDefinition) { expect_definition(edged); }
 
+TEST_F(StridedPlan, SearchedPlansOfReflectionsEqualTheDefinition) { expect_definition(reflecting); }
+
 // Patches and streams on primitives that are the oracle itself.
 void expect_definition_in_any_patches_and_streams(const MakeNetwork& make) {
   int streams = 0;
@@ -122,6 +126,95 @@ TEST(StridedNetworks, OfCoarseOutputsEqualTheirDefinitionInAnyPatchesAndStreams)
 
 TEST(StridedNetworks, OfRepeatedEdgesEqualTheirDefinitionInAnyPatchesAndStreams) {
   expect_definition_in_any_patches_and_streams(edged);
+}
+
+TEST(StridedNetworks, OfReflectionsEqualTheirDefinitionInAnyPatchesAndStreams) {
+  expect_definition_in_any_patches_and_streams(reflecting);
+}
+
+// Reflects `around`, and convolves that: by a kernel whose window holds both voxels, or by several that are too narrow.
+PaddedNetwork reflecting_by(const Border& around, bool wide) {
+  PaddedNetwork net;
+  const Crop crop{around.end * Vec3::cube(2), max(around.begin, around.end) * Vec3::cube(2), true};
+  net.network.nodes = {{"first", Convolution{2, Vec3::cube(1), Vec3::cube(1), {}}, {0}}, {"reflected", crop, {1}}};
+  net.pads = {{}, {crop.begin + around.begin, crop.end + around.end}};
+  Vec3 left = wide ? Vec3::cube(1) : around.begin + around.end;
+  for (int number = 2; left != Vec3{}; ++number) {
+    const Vec3 step = min(left, Vec3::cube(1));
+    const Vec3 more = wide ? max(around.begin, around.end) * Vec3::cube(2) : step;
+    net.network.nodes.push_back(
+        {"conv" + std::to_string(number), Convolution{1, Vec3::cube(1) + more, Vec3::cube(1), {}}, {number}});
+    net.pads.emplace_back();
+    left = left - step;
+  }
+  net.weights = random_weights(net.network, 1);
+  return net;
+}
+
+// A plane and the one that it copies come in different steps; nothing but the planes that a stream keeps has both.
+TEST(StridedNetworks, StreamsReflectPlanesInAnySteps) {
+  Random random(test::base_seed());
+  for (const bool wide : {false, true}) {
+    for (const Border& around : {Border{{1, 0, 0}, {1, 0, 0}}, Border{{3, 0, 1}, {0, 1, 0}}, Border{{}, {2, 0, 0}}}) {
+      const PaddedNetwork net = reflecting_by(around, wide);
+      const LoadedNetwork valid = valid_form(net, false);
+      EXPECT_EQ(valid.network.nodes.size(), net.network.nodes.size() - (wide ? 1 : 0));
+      const Vec3 least = min_extent(valid.network) - valid.network.frame.begin - valid.network.frame.end;
+      for (const std::int64_t step : {1, 2, 3, 4}) {
+        GeometryChoice choice;
+        choice.pass_input = {step, 12, 12};
+        choice.streamed = true;
+        EngineBench made = test::open_bench(valid.network, {choice});
+        const Result<std::unique_ptr<Engine>> engine =
+            Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+        ASSERT_TRUE(engine) << engine.error().message;
+        for (const std::int64_t more : {0, 1, 2, 5}) {
+          const Vec3 n = least + Vec3{more, 6, 5};
+          EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << in_words(valid.network) << step << " " << to_string(n);
+        }
+      }
+    }
+  }
+}
+
+TEST(StridedNetworks, OfReflectionsAreNotExactWhereTheEdgeIsRepeated) {
+  Random random(test::base_seed());
+  int wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const PaddedNetwork net = test::random_reflecting_network(random);
+    LoadedNetwork valid = valid_form(net, false);
+    for (Node& node : valid.network.nodes) {
+      if (node.outside_kind == OutsideKind::reflect) node.outside_kind = OutsideKind::edge;
+    }
+    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const double error = error_of(**engine, net, random_extent(valid.network, random), random);
+    wrong += error > 1e-3 ? 1 : 0;
+  }
+  EXPECT_GE(wrong, 5);
+}
+
+TEST(StridedNetworks, VolumesThatHaveFewerVoxelsThanPadsReflectAreRefused) {
+  PaddedNetwork net;
+  const Vec3 around{0, 0, 3};
+  net.network.nodes = {{"reflected", Crop{around + around, around + around, true}, {0}},
+                       {"last", Convolution{1, {1, 1, 7}, Vec3::cube(1), {}}, {1}}};
+  net.pads = {{around * Vec3::cube(3), around * Vec3::cube(3)}, {}};
+  net.weights = random_weights(net.network, 1);
+  const LoadedNetwork valid = valid_form(net, false);
+  Random random(test::base_seed());
+  EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
+  EXPECT_TRUE(made.engine->outlook({1, {1, 1, 4}, ElementType::f32}, ElementType::f32, saturated));
+  const Result<JobOutlook> refused =
+      made.engine->outlook({1, {1, 1, 3}, ElementType::f32}, ElementType::f32, saturated);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().message.find("the volume has 3 voxels along x; the network's pads reflect voxels further "
+                                         "inside, for which it needs at least 4"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 // A plane at the far end and its copies come in different steps, the last copies when nothing of the volume is left.

@@ -1,0 +1,83 @@
+#include "planner/network/reflections.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "planner/network/operation_traits.hpp"
+#include "planner/network/reading.hpp"
+
+namespace znni {
+namespace {
+
+// Returns the voxels that the crop puts around its input.
+Border reflected_by(const Crop& crop, const Border& pads) { return {pads.begin - crop.begin, pads.end - crop.end}; }
+
+// Returns the convolution that alone reads what the crop reflects, and whose windows hold each voxel and its copy; -1 if
+// there is none.
+int convolution_of(const Network& network, const std::vector<Border>& pads, int crop) {
+  const std::vector<int> readers = readers_of(network, crop + 1);
+  if (readers.size() != 1) return -1;
+  const Node& reader = network.nodes[index(readers.front())];
+  if (!std::holds_alternative<Convolution>(reader.operation) || pads[index(readers.front())] != Border{}) return -1;
+  if (reader.inputs.front() != crop + 1) return -1;
+  const Border around = reflected_by(std::get<Crop>(network.nodes[index(crop)].operation), pads[index(crop)]);
+  const Vec3 between = max(around.begin, around.end) * Vec3::cube(2);
+  return covers(reading_of(reader.operation).window - Vec3::cube(1), between) ? readers.front() : -1;
+}
+
+// Returns whether the node is a crop that reflects, and no more than that.
+bool is_reflection(const Node& node, const Border& pads) {
+  const auto* const crop = std::get_if<Crop>(&node.operation);
+  return crop != nullptr && crop->reflects && pads != Border{};
+}
+
+std::string voxels_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " voxel" : " voxels"); }
+
+}  // namespace
+
+std::vector<OutsideKind> take_in_reflections(LoadedNetwork& loaded, std::vector<Border>& pads) {
+  std::vector<OutsideKind> kinds;
+  for (const Node& node : loaded.network.nodes) {
+    kinds.push_back(traits_of(node.operation).pads_with.value_or(OutsideKind::zero));
+  }
+  for (int node = static_cast<int>(pads.size()) - 1; node >= 0; --node) {
+    const Node& own = loaded.network.nodes[index(node)];
+    if (!is_reflection(own, pads[index(node)])) continue;
+    const int conv = convolution_of(loaded.network, pads, node);
+    if (conv < 0) continue;
+    pads[index(conv)] = reflected_by(std::get<Crop>(own.operation), pads[index(node)]);
+    kinds[index(conv)] = OutsideKind::reflect;
+    remove_node(loaded, node);
+    pads.erase(pads.begin() + node);
+    kinds.erase(kinds.begin() + node);
+  }
+  return kinds;
+}
+
+// A volume that is smaller by strides of a value has as many fewer voxels of that value.
+Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& pads,
+                             const std::vector<OutsideKind>& kinds, const std::vector<Vec3>& extents, Vec3 declared) {
+  Vec3 least = Vec3::cube(1);
+  const std::vector<Reach> reach = reaches(network);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (kinds[i] != OutsideKind::reflect) continue;
+    const Node& node = network.nodes[i];
+    const auto* const crop = std::get_if<Crop>(&node.operation);
+    const Border around = crop != nullptr ? reflected_by(*crop, pads[i]) : pads[i];
+    const Vec3 reflected = max(around.begin, around.end);
+    const std::size_t input = index(node.inputs.front());
+    for (int axis = 0; axis < 3; ++axis) {
+      if (reflected[axis] == 0) continue;
+      const std::int64_t spare = extents[input][axis] - reflected[axis] - 1;
+      least[axis] = std::max(least[axis], extents.front()[axis] - spare * reach[input].stride[axis]);
+      if (declared[axis] == 0 || declared[axis] >= least[axis]) continue;
+      return Error{ErrorCode::unsupported, "node " + node.name + " reflects " + voxels_text(reflected[axis]) +
+                                               " along " + "zyx"[axis] + ", and of the declared input of " +
+                                               voxels_text(declared[axis]) + " it has too few; " +
+                                               std::to_string(least[axis]) + " or more are right"};
+    }
+  }
+  return least;
+}
+
+}  // namespace znni
