@@ -94,9 +94,10 @@ class Client:
         ``volume``
             ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
-            path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or
-            ``precomputed://FOLDER``, the last three also at ``https://`` and ``s3://``. Slabs of planes are read as the
-            daemon takes them. The model's own scale is applied by the daemon. For a model with several inputs a
+            path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FILE.tif``, ``FILE.nii.gz``, ``FILE.nrrd``,
+            ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or ``precomputed://FOLDER``, the last three also at
+            ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them; TIFF, NIfTI and NRRD of any
+            type of numbers. The model's own scale is applied by the daemon. For a model with several inputs a
             dictionary has a volume for each, {"raw": raw, "mask": mask}, all of one extent and type; or one volume has
             the channels of all, in the model's order.
         ``output``

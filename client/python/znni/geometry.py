@@ -13,17 +13,35 @@ SPACE = ("z", "y", "x")
 
 
 @dataclasses.dataclass(frozen=True)
+class Frame:
+    """Places voxel (x, y, z) in a space whose axes may be others: at ``matrix``, three rows of four numbers, times
+    (x, y, z, 1). ``is_body`` says that they lead to a body's right, to its front and up."""
+
+    matrix: tuple[tuple[float, ...], ...]
+    is_body: bool = False
+
+    def moved(self, origin: Triple) -> Frame:
+        """Returns the frame of the voxels from ``origin`` on, which is one of z, y and x."""
+        z, y, x = origin
+        rows = tuple((a, b, c, a * x + b * y + c * z + d) for a, b, c, d in self.matrix)
+        return Frame(rows, self.is_body)
+
+
+@dataclasses.dataclass(frozen=True)
 class Geometry:
-    """Says where voxel ``i`` of a volume lies: at ``translation + scale * i``, in ``units``, along z, y and x."""
+    """Says where voxel ``i`` of a volume lies: at ``translation + scale * i``, in ``units``, along its own z, y and x.
+    ``frame`` says the same in the axes of a space, in the same units; None where these are the volume's own."""
 
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
     units: tuple[str, str, str] = ("", "", "")
+    frame: Frame | None = None
 
     def moved(self, origin: Triple) -> Geometry:
         """Returns the geometry of the voxels from ``origin`` on."""
         translation = tuple(t + s * n for t, s, n in zip(self.translation, self.scale, origin))
-        return Geometry(self.scale, translation, self.units)  # type: ignore[arg-type]
+        frame = self.frame.moved(origin) if self.frame else None
+        return Geometry(self.scale, translation, self.units, frame)  # type: ignore[arg-type]
 
 
 def _names(multiscale: Mapping[str, Any]) -> list[str]:

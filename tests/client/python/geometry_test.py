@@ -3,7 +3,7 @@
 import unittest
 
 from znni.errors import InvalidError
-from znni.geometry import Geometry, geometry_of, multiscale_of
+from znni.geometry import Frame, Geometry, geometry_of, multiscale_of
 
 NM = ("nanometer",) * 3
 
@@ -40,6 +40,11 @@ class GeometryTest(unittest.TestCase):
     def test_moved(self):
         moved = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), NM).moved((2, 0, 10))
         self.assertEqual(moved, Geometry((40.0, 4.0, 4.0), (87.0, 8.0, 49.0), NM))
+
+    def test_frames_move_along_their_own_axes(self):
+        frame = Frame(((0.0, 2.0, 0.0, 7.0), (3.0, 0.0, 0.0, 8.0), (0.0, 0.0, -4.0, 9.0)), True)
+        moved = Geometry(frame=frame).moved((1, 10, 100)).frame
+        self.assertEqual(moved, Frame(((0.0, 2.0, 0.0, 27.0), (3.0, 0.0, 0.0, 308.0), (0.0, 0.0, -4.0, 5.0)), True))
 
     def test_what_is_written_is_read(self):
         geometry = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), NM)

@@ -7,20 +7,27 @@ import re
 from typing import NamedTuple
 
 from znni.errors import AccessError, InvalidError, NotFoundError
+from znni.stores.files import kind_of_file
 from znni.stores.n5 import container_of, is_n5
 from znni.stores.places import place_of
 from znni.stores.precomputed import is_precomputed
 from znni.stores.remote import check_public, remote_scheme
+from znni.stores.tiff import pages_in
 from znni.stores.zarr_store import is_zarr, is_zarr_path
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
 _LOCAL = "file://"
 _SCHEMES = ("n5", "precomputed", "zarr")  # as Neuroglancer has them: in front of the address of a folder
-_EXPECTED = "expected FILE.npy, FILE.h5:/dataset, FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER"
+_EXPECTED = (
+    "expected FILE.npy, FILE.h5:/dataset, FILE.tif, FILE.nii.gz, FILE.nrrd, FOLDER.zarr, FOLDER.n5/dataset or "
+    "precomputed://FOLDER"
+)
+_FILES = ("npy", "hdf5", "tiff", "nifti", "nrrd")  # of this machine
 
 
 class Address(NamedTuple):
-    """Names a volume or an output: ``kind`` is npy, hdf5, zarr, n5 or precomputed, ``dataset`` that of HDF5."""
+    """Names a volume or an output: ``kind`` is npy, hdf5, tiff, nifti, nrrd, zarr, n5 or precomputed, ``dataset``
+    that of HDF5."""
 
     kind: str
     path: str
@@ -41,8 +48,10 @@ def _by_name(path: str) -> Address | None:
         return Address("hdf5", hdf5[1], hdf5[2] or "")
     if is_zarr_path(path):
         return Address("zarr", path)
-    is_n5_path = container_of(path).endswith(".n5")
-    return Address("n5", path) if is_n5_path else None
+    if container_of(path).endswith(".n5"):
+        return Address("n5", path)
+    kind = kind_of_file(path)
+    return Address(kind, path) if kind else None
 
 
 def _by_content(path: str) -> Address | None:
@@ -56,7 +65,7 @@ def _by_content(path: str) -> Address | None:
             refused = error
     if refused:
         raise refused
-    return None
+    return Address("tiff", path) if not remote_scheme(path) and pages_in(path) else None
 
 
 def input_address(path: str | os.PathLike) -> Address:
@@ -81,7 +90,7 @@ def output_address(path: str | os.PathLike) -> Address:
     check_public(path)
     known = _by_name(path)
     inner = known is not None and known.kind == "zarr" and not path.startswith("zarr://")
-    if known is None or (inner and not path.rstrip("/").endswith(".zarr")):
+    if known is None or (inner and not path.rstrip("/").endswith(".zarr")) or path.lower().endswith(".nhdr"):
         raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
     return known if known.kind == "hdf5" else _checked(Address(known.kind, known.path.rstrip("/")))
 
@@ -89,9 +98,9 @@ def output_address(path: str | os.PathLike) -> Address:
 def _checked(address: Address) -> Address:
     """Returns the address. Raises InvalidError for what lies where it cannot be read."""
     _check_scheme(address.path)
-    if address.kind in ("npy", "hdf5") and remote_scheme(address.path):
+    if address.kind in _FILES and remote_scheme(address.path):
         raise InvalidError(
-            f"{address.path}: found, but files of NumPy and HDF5 must lie on this machine; at an "
+            f"{address.path}: found, but files of NumPy, HDF5, TIFF, NIfTI and NRRD must lie on this machine; at an "
             "address lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://..."
         )
     return address

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import pathlib
 
 import numpy as np
 
-from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
-from znni.stores.memmap import MemmapSource, MemmapTarget
-from znni.stores.partial import Partial
-from znni.stores.seam import OutputFacts, Source, Target
+from znni.stores.mapped_target import MappedTarget
+from znni.stores.memmap import MemmapSource
+from znni.stores.seam import Source
 
 
 def open_npy(path: str | os.PathLike) -> Source:
@@ -28,30 +28,8 @@ def load_npy(path: str | os.PathLike) -> np.ndarray:
         raise InvalidError(f"{path}: is no array of NumPy: {error}") from None
 
 
-class NpyTarget(Target):
-    """Writes a file, the disk space of which it takes before the first plane."""
+class NpyTarget(MappedTarget):
+    """Writes a file."""
 
-    def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
-        self._facts = facts
-        self._partial = Partial(path, overwrite)
-        self._target: MemmapTarget | None = None
-
-    def begin(self) -> None:
-        path = self._partial.begin()
-        array = np.lib.format.open_memmap(path, "w+", self._facts.dtype, self._facts.file_shape)
-        # A map that finds the disk full ends the process, so the disk is asked first.
-        with open(path, "r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        self._target = MemmapTarget(array, self._facts)
-
-    def write(self, start: Triple, block: np.ndarray) -> None:
-        assert self._target is not None
-        self._target.write(start, block)
-
-    def finish(self) -> None:
-        self._target = None
-        self._partial.finish()
-
-    def discard(self) -> None:
-        self._target = None
-        self._partial.discard()
+    def _make(self, path: pathlib.Path) -> np.ndarray:
+        return np.lib.format.open_memmap(path, "w+", self._facts.dtype, self._facts.file_shape)

@@ -10,20 +10,33 @@ from znni.errors import InvalidError
 from znni.stores import n5, precomputed, zarr_store
 from znni.stores.address import Address, input_address, output_address
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
+from znni.stores.files import FORMATS, module_of
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target, open_dataset
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.n5 import N5Source, N5Target
+from znni.stores.nifti import NiftiTarget, open_nifti
 from znni.stores.npy import NpyTarget, load_npy, open_npy
+from znni.stores.nrrd import NrrdTarget, open_nrrd
 from znni.stores.partials import partial_of
 from znni.stores.places import place_of
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts, Source, Target
 from znni.stores.shared import SharedOutput
+from znni.stores.tiff import TiffTarget, open_tiff
 from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
 
 _SHARED = {"zarr": zarr_store.open_shared, "n5": n5.open_shared, "precomputed": precomputed.open_shared}
-_TARGETS = {"npy": NpyTarget, "zarr": ZarrTarget, "n5": N5Target, "precomputed": PrecomputedTarget}
+_TARGETS = {
+    "npy": NpyTarget,
+    "tiff": TiffTarget,
+    "nifti": NiftiTarget,
+    "nrrd": NrrdTarget,
+    "zarr": ZarrTarget,
+    "n5": N5Target,
+    "precomputed": PrecomputedTarget,
+}
+_FILES = {"tiff": open_tiff, "nifti": open_nifti, "nrrd": open_nrrd}
 
 
 def open_source(volume: Any) -> Source:
@@ -43,6 +56,8 @@ def open_raw(path: str) -> Any:
     kind, path, dataset = input_address(path)
     if kind == "hdf5":
         return open_dataset(path, dataset)
+    if kind in _FILES:
+        return _FILES[kind](path).raw
     if kind in ("n5", "precomputed"):
         return {"n5": n5, "precomputed": precomputed}[kind].open_array(place_of(path))
     return load_npy(path) if kind == "npy" else zarr_store.open_array(path)
@@ -63,6 +78,8 @@ def _open_path(address: Address) -> Source:
         return ZarrSource(open_node(path), path)
     if kind == "npy":
         return open_npy(path)
+    if kind in _FILES:
+        return _FILES[kind](path)
     return N5Source(place_of(path)) if kind == "n5" else PrecomputedSource(place_of(path))
 
 
@@ -71,6 +88,8 @@ def check_output(output: Any, overwrite: bool) -> None:
     if not isinstance(output, (str, os.PathLike)):
         return
     kind, path, _ = output_address(output)
+    if kind in FORMATS:
+        module_of(kind)
     partial_of(path, overwrite, n5.container_of(path) if kind == "n5" else "")
 
 

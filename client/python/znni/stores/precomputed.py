@@ -14,6 +14,7 @@ from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts
 from znni.stores.shared import SharedOutput
 from znni.stores.tensors import TensorArray, arranged, open_store
+from znni.stores.units import NANOMETERS
 
 INFO = "info"
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "float32")
@@ -43,22 +44,6 @@ _OF_A_SCALE = (
     Field("encoding", is_text, "a text"),
 )
 _ORDER = (3, 2, 1, 0)  # of x, y, z and channel
-_NANOMETERS = {
-    "": 1.0,
-    "nm": 1.0,
-    "nanometer": 1.0,
-    "angstrom": 0.1,
-    "um": 1e3,
-    "µm": 1e3,
-    "micrometer": 1e3,
-    "micron": 1e3,
-    "mm": 1e6,
-    "millimeter": 1e6,
-    "cm": 1e7,
-    "centimeter": 1e7,
-    "m": 1e9,
-    "meter": 1e9,
-}
 
 
 def is_precomputed(place: Place) -> bool:
@@ -129,7 +114,7 @@ class PrecomputedSource(ArraySource):
 
 def _in_nanometers(geometry: Geometry, name: str) -> tuple[list[float], list[int]]:
     """Returns resolution and voxel offset, from x on. Raises InvalidError for a geometry that info cannot say."""
-    unknown = [unit for unit in geometry.units if unit not in _NANOMETERS]
+    unknown = [unit for unit in geometry.units if unit not in NANOMETERS]
     if unknown:
         raise InvalidError(
             f"{name}: voxels in '{unknown[0]}' found, expected a unit of length: precomputed has nanometers"
@@ -141,7 +126,7 @@ def _in_nanometers(geometry: Geometry, name: str) -> tuple[list[float], list[int
             f"{name}: an offset of {', '.join(f'{n:g}' for n in offsets)} voxels found, expected whole "
             "ones, which is all that precomputed holds: name an output in zarr or N5"
         )
-    resolution = [scale * _NANOMETERS[unit] for scale, unit in zip(geometry.scale, geometry.units)]
+    resolution = [scale * NANOMETERS[unit] for scale, unit in zip(geometry.scale, geometry.units)]
     return resolution[::-1], whole[::-1]
 
 

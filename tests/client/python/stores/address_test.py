@@ -26,6 +26,10 @@ class AddressTest(unittest.TestCase):
             ("precomputed://v.zarr", "precomputed", "v.zarr", ""),
             ("n5://v", "n5", "v", ""),
             ("zarr://v", "zarr", "v", ""),
+            ("a/v.TIF", "tiff", "a/v.TIF", ""),
+            ("v.nii.gz", "nifti", "v.nii.gz", ""),
+            ("v.nhdr", "nrrd", "v.nhdr", ""),
+            ("c.n5/v.tif", "n5", "c.n5/v.tif", ""),
         ):
             self.assertEqual(input_address(path), Address(kind, where, dataset))
         self.assertEqual(output_address(pathlib.Path("a/v.n5/b")), Address("n5", "a/v.n5/b"))
@@ -45,6 +49,18 @@ class AddressTest(unittest.TestCase):
         zarr.create_array(str(self.folder / "v2"), shape=(1, 1, 1), dtype="u1", zarr_format=2)
         self.assertEqual(input_address(self.folder / "v2").kind, "zarr")
 
+    def test_folders_of_pages(self):
+        for name in ("b.tif", "a.TIFF", "notes.txt"):
+            (self.folder / name).touch()
+        self.assertEqual(input_address(self.folder), Address("tiff", str(self.folder)))
+        with self.assertRaisesRegex(InvalidError, "this kind of file is not written"):
+            output_address(self.folder)
+
+    def test_files_lie_on_this_machine(self):
+        for name in ("v.npy", "v.h5", "v.tif", "v.nii.gz", "v.nrrd"):
+            with self.assertRaisesRegex(InvalidError, "NumPy, HDF5, TIFF, NIfTI and NRRD must lie on this machine"):
+                input_address(f"s3://b/{name}")
+
     def test_says_what_was_found(self):
         with self.assertRaisesRegex(InvalidError, "nothing found, which is no volume: expected FILE.npy"):
             input_address(self.folder)
@@ -54,12 +70,12 @@ class AddressTest(unittest.TestCase):
             input_address(str(self.folder))
 
     def test_other_files(self):
-        for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):
+        for path in ("v.png", "v", "v.h5x", "v.zarr.zip"):
             with self.assertRaisesRegex(
                 InvalidError, f"^{path}: this kind of file is not read: expected .*precomputed://"
             ):
                 input_address(path)
-        for path in ("v.tif", "v.zarr/0", str(self.folder)):
+        for path in ("v.png", "v.zarr/0", "v.nhdr", str(self.folder)):
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written: expected FILE.npy"):
                 output_address(path)
 

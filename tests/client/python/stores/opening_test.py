@@ -2,8 +2,10 @@
 
 import dataclasses
 import pathlib
+import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -15,10 +17,14 @@ from znni.stores.hdf5 import Hdf5Source, Hdf5Target
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget
 from znni.stores.n5 import N5Source, N5Target
+from znni.stores.nifti import NiftiTarget
 from znni.stores.npy import NpyTarget
+from znni.stores.nrrd import NrrdTarget
 from znni.stores.opening import check_output, open_raw, open_shared, open_shared_target, open_source, open_target
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts
+from znni.stores.sent_array import FileSource
+from znni.stores.tiff import TiffTarget
 from znni.stores.zarr_store import ZarrSource, ZarrTarget
 
 VOLUME = np.zeros((3, 4, 5), np.uint8)
@@ -56,8 +62,8 @@ class OpeningTest(unittest.TestCase):
             self.assertEqual(source.shape, (2, 3, 4, 5))
         with self.assertRaisesRegex(InvalidError, "no input found"):
             open_source({})
-        with self.assertRaisesRegex(InvalidError, "^v.tif: this kind of file is not read"):
-            open_source({"a": VOLUME, "b": "v.tif"})
+        with self.assertRaisesRegex(InvalidError, "^v.png: this kind of file is not read"):
+            open_source({"a": VOLUME, "b": "v.png"})
 
     def test_targets(self):
         mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))
@@ -66,12 +72,38 @@ class OpeningTest(unittest.TestCase):
             (VOLUME, ArrayTarget),
             (mapped, MemmapTarget),
             (self.folder / "o.npy", NpyTarget),
+            (self.folder / "o.TIF", TiffTarget),
+            (self.folder / "o.nii", NiftiTarget),
+            (self.folder / "o.nii.gz", NiftiTarget),
+            (self.folder / "o.nrrd", NrrdTarget),
             (f"{self.folder}/o.zarr/", ZarrTarget),
             (self.folder / "o.n5/raw", N5Target),
             (f"precomputed://{self.folder}/o", PrecomputedTarget),
             (f"{self.folder}/o.h5:/raw", Hdf5Target),
         ):
             self.assertIs(type(open_target(output, FACTS, False)), kind)
+
+    def test_files_of_other_programs(self):
+        for name in ("v.tif", "v.nii", "v.nii.gz", "v.nrrd"):
+            target = open_target(self.folder / name, FACTS, False)
+            target.begin()
+            target.write((0, 0, 0), np.full((1, 3, 4, 5), 7, "u1"))
+            target.finish()
+            with open_source(self.folder / name) as source:
+                self.assertIs(type(source), FileSource)
+                self.assertEqual(source.read(Box((0, 0, 0), (3, 4, 5))).sum(), 7 * 60)
+            raw = open_raw(str(self.folder / name))
+            self.assertEqual(int(raw[2:3, 0:4, 0:5].sum()), 7 * 20)
+            if name == "v.nii.gz":
+                raw.file.close()
+            with self.assertRaisesRegex(InvalidError, "machines write one output together as FOLDER.zarr"):
+                open_shared_target(str(self.folder / name), FACTS, True)
+
+    def test_what_an_output_needs_is_known_before_it_is_computed(self):
+        for name, module in (("o.tif", "tifffile"), ("o.nii", "nibabel"), ("o.nrrd", "nrrd")):
+            with mock.patch.dict(sys.modules, {module: None}):
+                with self.assertRaisesRegex(InvalidError, r"pip install 'znni\[files\]'"):
+                    check_output(self.folder / name, False)
 
     def test_outputs_of_machines(self):
         facts = dataclasses.replace(FACTS, notes={"job": "7", "model": "net"})
@@ -95,7 +127,7 @@ class OpeningTest(unittest.TestCase):
             open_shared_target("o.npy", facts, False)
 
     def test_other_files(self):
-        for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):
+        for path in ("v.png", "v", "v.h5x", "v.zarr.zip"):
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not read: expected FILE.npy"):
                 open_source(path)
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written"):

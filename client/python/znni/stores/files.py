@@ -1,0 +1,97 @@
+"""Files of formats that other programs write: what they are by their first bytes, and the packages that read them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, NamedTuple
+
+from znni.errors import AccessError, InvalidError, NotFoundError
+
+
+class Format(NamedTuple):
+    """Is a format of files: its ``name``, the ``module`` that knows it, of which ``package``, and what the names of its
+    files end with."""
+
+    name: str
+    module: str
+    package: str
+    endings: tuple[str, ...]
+
+
+FORMATS = {
+    "tiff": Format("TIFF", "tifffile", "tifffile", (".tif", ".tiff")),
+    "nifti": Format("NIfTI", "nibabel", "nibabel", (".nii", ".nii.gz")),
+    "nrrd": Format("NRRD", "nrrd", "pynrrd", (".nrrd", ".nhdr")),
+}
+_STARTS = (
+    (b"II*\0", "TIFF"),
+    (b"MM\0*", "TIFF"),
+    (b"II+\0", "TIFF"),
+    (b"MM\0+", "TIFF"),
+    (b"NRRD", "NRRD"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\x93NUMPY", "NumPy"),
+    (b"\x89HDF", "HDF5"),
+    (b"\x89PNG", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+)
+_MENDS = {"NumPy": ".npy", "HDF5": ".h5", "TIFF": ".tif", "NRRD": ".nrrd", "NIfTI": ".nii", "gzip": ".nii.gz"}
+_HEAD = 352  # bytes
+
+
+def kind_of_file(path: str) -> str:
+    """Returns the key of the format that a file's name stands for; "" if it is none of these."""
+    name = path.lower()
+    return next((kind for kind, known in FORMATS.items() if name.endswith(known.endings)), "")
+
+
+def module_of(kind: str) -> Any:
+    """Returns the module that reads and writes files of a format. Raises InvalidError where it is not installed."""
+    known = FORMATS[kind]
+    try:
+        return importlib.import_module(known.module)
+    except ImportError:
+        raise InvalidError(f"files of {known.name} need {known.package}: pip install 'znni[files]'") from None
+
+
+def format_found(head: bytes) -> str:
+    """Returns the format of a file that begins with these bytes; "" if it is none that is known."""
+    if head[344:348] in (b"n+1\0", b"ni1\0") or head[4:8] in (b"n+2\0", b"ni2\0"):
+        return "NIfTI"
+    return next((name for start, name in _STARTS if head.startswith(start)), "")
+
+
+def check_format(path: str, expected: str) -> None:
+    """Raises NotFoundError if there is no file at a path, InvalidError if it is not of the format ``expected``."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InvalidError(f"{path}: a folder found, expected a file of {expected}") from None
+    except PermissionError as error:
+        raise AccessError(f"{path}: {error.strerror}") from None
+    found = format_found(head)
+    if found == expected:
+        return
+    if not found:
+        raise InvalidError(
+            f"{path}: {f'first bytes {head[:8]!r}' if head else 'an empty file'} found, expected a file of {expected}"
+        )
+    mend = f": name it FILE{_MENDS[found]}" if found in _MENDS else ""
+    raise InvalidError(f"{path}: a file of {found} found, expected one of {expected}{mend}")
+
+
+def check_length(path: str, end: int, what: str) -> None:
+    """Raises InvalidError for a file that ends before byte ``end``, where ``what`` in it does."""
+    found = os.path.getsize(path)
+    if found < end:
+        raise InvalidError(f"{path}: {found} bytes found, expected {end} for {what}: it is cut short, copy it again")
+
+
+def unreadable(path: str, format_name: str, error: Exception) -> InvalidError:
+    """Returns the error for what a package raised about a file, in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return InvalidError(f"{path}: no file of {format_name}, or damaged: {text:.300}")

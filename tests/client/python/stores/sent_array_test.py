@@ -1,0 +1,67 @@
+"""Voxels of all types as types that are sent."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+from znni.box import Box
+from znni.errors import InvalidError
+from znni.stores.memmap import shared_map_of
+from znni.stores.sent_array import FileSource, SentArray
+
+ALL = np.s_[:, :, :]
+
+
+class SentArrayTest(unittest.TestCase):
+    def test_types(self):
+        for found, sent in (
+            ("u1", "u1"),
+            (">u2", "<u2"),
+            ("<f2", "<f2"),
+            (">f4", "<f4"),
+            ("?", "u1"),
+            ("i1", "<f4"),
+            (">i2", "<f4"),
+            ("<i4", "<f4"),
+            ("<u8", "<f4"),
+            (">f8", "<f4"),
+        ):
+            array = np.arange(24).reshape(2, 3, 4).astype(found)
+            volume = SentArray(array, "v")
+            self.assertEqual((volume.dtype, volume[ALL].dtype), (np.dtype(sent), np.dtype(sent)))
+            np.testing.assert_array_equal(volume[ALL], array)
+
+    def test_no_numbers(self):
+        for dtype in ("<c8", "S3", [("r", "u1"), ("g", "u1")]):
+            with self.assertRaisesRegex(InvalidError, "^v: voxels of type .* found, expected whole or real numbers"):
+                SentArray(np.zeros((2, 3, 4), dtype), "v")
+
+    def test_rescaled(self):
+        array = np.full((2, 3, 4), 100, "u1")
+        volume = SentArray(array, "v", 0.1, -3.0)
+        self.assertEqual((volume.dtype, volume[ALL][0, 0, 0]), (np.dtype("<f4"), np.float32(100 * 0.1 - 3)))
+
+    def test_whole_numbers_that_float32_does_not_hold(self):
+        for value in ((1 << 24) + 1, -(1 << 24) - 1):
+            array = np.full((2, 3, 4), value, "<i8")
+            with self.assertRaisesRegex(InvalidError, f"^v: voxel {value} of type int64 found, expected 16777216"):
+                SentArray(array, "v")[ALL]
+        exact = np.full((2, 3, 4), 1 << 24, "<u4")
+        np.testing.assert_array_equal(SentArray(exact, "v")[ALL], exact)
+
+    def test_what_becomes_infinite_is_no_warning(self):
+        self.assertTrue(np.isinf(SentArray(np.full((2, 3, 4), 1e300), "v")[ALL]).all())
+
+    def test_a_mapped_file_is_copied(self):
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "v"
+        path.write_bytes(bytes(range(24)))
+        source = FileSource(np.memmap(path, "u1", "r", shape=(2, 3, 4)), "v", None)
+        found = source.read(Box((1, 0, 0), (2, 3, 4)))
+        self.assertIsNone(shared_map_of(found))
+        self.assertEqual(found.tobytes(), bytes(range(12, 24)))
+        source.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
