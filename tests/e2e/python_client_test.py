@@ -17,11 +17,16 @@ from unittest import mock
 
 import h5py
 import nets
+import nibabel
+import nrrd
 import numpy as np
+import tifffile
 import zarr
 import znni
 from harness import LONGEST_START, ROOT, ZNNID, Daemon
+from znni.box import Box
 from znni.private_daemon import PrivateDaemon
+from znni.stores.opening import open_source
 
 ZNNI = ZNNID.parent / "znni"
 
@@ -170,6 +175,24 @@ class PythonClientTest(unittest.TestCase):
         given = np.empty_like(expected)
         self.assertIs(self.predict(volume, given), given)
         self.assert_same(given, expected)
+
+    def test_files_of_other_programs(self):
+        """Each is sent as a file of NumPy is; an unpadded output lies in the same place of the world."""
+        volume = self.volume((30, 40, 50), np.int16)
+        expected = self.predict(volume.astype(np.float32))
+        affine = np.array([[0, -0.5, 0, 10], [-0.25, 0, 0, -20], [0, 0, 2, 30], [0, 0, 0, 1.0]])
+        nibabel.save(nibabel.Nifti1Image(volume.T, affine), self.work / "raw.nii.gz")
+        nrrd.write(str(self.work / "raw.nrrd"), volume, index_order="C")
+        tifffile.imwrite(self.work / "raw.tif", volume, photometric="minisblack", tile=(16, 16), compression="zlib")
+        for name in ("raw.nii.gz", "raw.nrrd", "raw.tif"):
+            self.assert_same(self.predict(self.work / name), expected)
+            for out in ("out.nii", "out.nii.gz", "out.nrrd", "out.tif"):
+                self.predict(self.work / name, self.work / out, overwrite=True)
+                with open_source(self.work / out) as found:
+                    self.assert_same(found.read(Box((0, 0, 0), expected.shape[1:])), expected)
+                    if name == "raw.nii.gz" and out != "out.tif":
+                        moved = np.column_stack([affine[:3, :3], affine[:3] @ (4, 4, 4, 1)])
+                        np.testing.assert_array_equal(found.geometry.frame.matrix, moved)
 
     def test_one_channel_has_three_axes(self):
         volume = self.volume((20, 20, 20), np.uint8)

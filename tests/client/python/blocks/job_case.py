@@ -59,7 +59,9 @@ class JobCase(unittest.TestCase):
     def run_shard(self, spec, shard, retries=0):
         """Computes a shard and returns the errors of its blocks."""
         with self.serving() as serving:
-            return Worker(spec, serving, retries, self.said.append).run(shard)
+            worker = Worker(spec, serving, retries, self.said.append)
+            self.addCleanup(worker.close)
+            return worker.run(shard)
 
     def found(self):
         """Returns the output."""

@@ -85,7 +85,7 @@ class MaskTest(unittest.TestCase):
         for name, kind, words in (
             ("m.npy", InvalidError, "is no array"),
             ("none.npy", NotFoundError, "no such file"),
-            ("m.tif", InvalidError, "this kind of file"),
+            ("m.png", InvalidError, "this kind of file"),
             ("empty.npy", InvalidError, "a mask of"),
         ):
             with self.assertRaisesRegex(kind, f"{name}: .*{words}|{name}: {words}"):

@@ -4,7 +4,9 @@ import pathlib
 from unittest import mock
 
 import grpc
+import nibabel
 import numpy as np
+import tifffile
 import zarr
 from fake_daemon import WHOLE, Broken, Refused
 from job_case import EXTENT, JobCase
@@ -25,6 +27,16 @@ class WorkTest(JobCase):
             for index in range(4):
                 self.assertEqual(self.run_shard(spec, Shard(index, 4)), {})
             np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_volumes_and_masks_of_other_programs(self):
+        nibabel.save(nibabel.Nifti1Image(self.volume.T, np.eye(4)), self.folder / "in.nii.gz")
+        mask = np.ones(EXTENT, np.uint8)
+        mask[:64, :64] = 0
+        tifffile.imwrite(self.folder / "mask.tif", mask, photometric="minisblack", compression="zlib")
+        spec = self.plan(input=str(self.folder / "in.nii.gz"), mask=str(self.folder / "mask.tif"))
+        for index in range(2):
+            self.assertEqual(self.run_shard(spec, Shard(index, 2)), {})
+        np.testing.assert_array_equal(self.found(), self.volume * mask)
 
     def test_what_is_there_is_not_computed_again(self):
         spec = self.plan()
