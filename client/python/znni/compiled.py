@@ -33,7 +33,11 @@ class Compiled:
 
     def __init__(self, module: Any, exported: Exported, daemon: PrivateDaemon, client: Client, dense: bool) -> None:
         self.client = client
-        self.model: Model = client.model(daemon.model)
+        self.model: Model
+        try:
+            self.model = client.model(daemon.model)
+        except Error as error:
+            raise daemon.explained(error) from None
         self._daemon = daemon
         self._exported = exported
         self._dense = dense
@@ -150,7 +154,8 @@ def compile(
     Raises InvalidError for a module that cannot be exported, or whose network does not run, with all that keeps it
     from running.
     """
-    with contextlib.ExitStack() as resources:
+    resources = contextlib.ExitStack()
+    try:
         folder = OwnFolder()
         resources.callback(folder.cleanup)
         exported = export(module, example, folder.name)
@@ -159,13 +164,16 @@ def compile(
         if not dense:
             _check_outputs(facts, exported)
         warn_of_training(module)
-        daemon = resources.enter_context(
-            PrivateDaemon(exported.network, mem=mem, threads=threads, config=settings, progress=progress)
-        )
+        daemon = PrivateDaemon(exported.network, mem=mem, threads=threads, config=settings, progress=progress)
+        resources.callback(daemon.stop)  # before it starts: a Ctrl-C may come as soon as it has
+        daemon.__enter__()
         client = resources.enter_context(Client(daemon.address, retry_seconds=0))
         made = Compiled(module, exported, daemon, client, dense)
         _check_names(made.model, exported)
-        return made.keep(resources.pop_all())
+        return made.keep(resources)
+    except BaseException:
+        resources.close()
+        raise
 
 
 def _close(process: int, resources: contextlib.ExitStack) -> None:

@@ -73,17 +73,17 @@ class PrivateDaemon:
         try:
             self._start()
             self._wait_until_ready()
+            return self
         except BaseException:
             self.stop()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
-        """Ends the daemon and removes its folder. The thread that reads the log may call it, too: objects are collected
-        in any thread."""
+        """Ends the daemon, if it runs, and removes its folder. The thread that reads the log may call it, too: objects
+        are collected in any thread."""
         with self._starting:
             self._is_stopped = True
         try:

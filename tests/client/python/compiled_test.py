@@ -1,5 +1,6 @@
 """Modules that are called as before, with stand-ins. tests/e2e/compiled_test.py has PyTorch and a daemon."""
 
+import contextlib
 import gc
 import os
 import unittest
@@ -11,6 +12,8 @@ import znni
 from compiled_case import CompiledCase, batch, same
 from fake_daemon import Refused
 from fake_torch import Tensor
+from znni.client import Client
+from znni.private_daemon import PrivateDaemon
 
 HALF = {"output": {"channels": 1, "voxels_smaller": [0, 0, 0], "stride": [2, 2, 2]}}
 BOUND = {"tile_bound": True, "windows": {"least": [4] * 3, "period": [4] * 3, "remainder": [0] * 3}}
@@ -185,6 +188,44 @@ class CompiledTest(CompiledCase):
         fast._daemon.process.kill()
         with self.assertRaisesRegex(znni.UnavailableError, "^znnid ended with exit code -9"):
             fast(batch(4, 5, 6))
+
+    def test_a_daemon_that_ends_before_it_is_asked(self):
+        def ended(*_):
+            self.process.kill()
+            raise znni.UnavailableError("no answer", grpc.StatusCode.UNAVAILABLE)
+
+        with self.held(), mock.patch.object(Client, "model", ended):
+            with self.assertRaisesRegex(znni.UnavailableError, "^znnid ended with exit code -9: .*listening on"):
+                self.compile()
+        self.assertEqual(self.left(), [])
+
+    def test_a_ctrl_c_as_soon_as_it_has_started(self):
+        with self.held(KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            self.compile()
+        self.assertIsNotNone(self.process.returncode)
+        self.assertEqual(self.left(), [])
+
+    def test_a_ctrl_c_at_the_very_end(self):
+        for name in ("weakref.finalize", "znni.compiled.Compiled.keep"):
+            with self.held(), mock.patch(name, side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+                self.compile()
+            self.assertIsNotNone(self.process.returncode)
+            self.assertEqual(self.left(), [])
+
+    @contextlib.contextmanager
+    def held(self, error=None):
+        """Keeps the process of the daemon that starts, and raises `error` as soon as it has."""
+        enter = PrivateDaemon.__enter__
+
+        def entered(daemon):
+            enter(daemon)
+            self.process = daemon.process
+            if error:
+                raise error
+            return daemon
+
+        with mock.patch.object(PrivateDaemon, "__enter__", entered):
+            yield
 
     def test_a_star_leaves_what_python_has(self):
         names = {}

@@ -204,6 +204,7 @@ class Serving:
         if self._servers:
             seconds = _ALONE_SECONDS if len(self._servers) == 1 else _OTHERS_SECONDS
             return Client(self.server, retry_seconds=seconds)
-        daemon = PrivateDaemon(self._network, **self._limits).__enter__()  # type: ignore[arg-type]
-        self._daemon, self.model = daemon, daemon.model
-        return Client(daemon.address, retry_seconds=0)
+        self._daemon = PrivateDaemon(self._network, **self._limits)  # type: ignore[arg-type]
+        self._daemon.__enter__()  # stop() knows of it already if a Ctrl-C comes now
+        self.model = self._daemon.model
+        return Client(self._daemon.address, retry_seconds=0)

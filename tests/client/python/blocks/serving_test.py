@@ -13,6 +13,7 @@ from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
+from znni.private_daemon import PrivateDaemon
 from znni.stores.tensors import error_of
 
 
@@ -105,6 +106,20 @@ class ServingTest(JobCase):
         self.assertRegex(str(serving.drop(UnavailableError("no answer"))), "exit code 3: .*no memory")
         self.assertTrue((self.folder / "again").exists())
         serving.client().model("same")
+
+    def test_a_ctrl_c_as_soon_as_its_daemon_has_started(self):
+        self.play(f'echo "info listening on {self.address}" >&2', "exec sleep 600")
+        enter, held = PrivateDaemon.__enter__, []
+
+        def interrupted(daemon):
+            enter(daemon)
+            held.append(daemon.process)
+            raise KeyboardInterrupt
+
+        with mock.patch.object(PrivateDaemon, "__enter__", interrupted), self.assertRaises(KeyboardInterrupt):
+            with self.serving(network=str(self.folder / "same.onnx"), model="") as serving:
+                serving.client()
+        self.assertIsNotNone(held[0].returncode)
 
     def test_needs_a_network_or_servers(self):
         for options in ({}, {"network": "n.onnx", "servers": ["a:1"]}):
