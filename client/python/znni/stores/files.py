@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import os
+import re
 from typing import Any, NamedTuple
 
 from znni.errors import AccessError, InvalidError, NotFoundError
 
 
 class Format(NamedTuple):
-    """Is a format of files: its ``name``, the ``module`` that knows it, of which ``package``, and what the names of its
-    files end with."""
+    """Is a format of files: its ``name``, the ``module`` that knows it, of which ``package``, of which version at
+    least, and what the names of its files end with."""
 
     name: str
     module: str
     package: str
+    least: tuple[int, ...]
     endings: tuple[str, ...]
 
 
 FORMATS = {
-    "tiff": Format("TIFF", "tifffile", "tifffile", (".tif", ".tiff")),
-    "nifti": Format("NIfTI", "nibabel", "nibabel", (".nii", ".nii.gz")),
-    "nrrd": Format("NRRD", "nrrd", "pynrrd", (".nrrd", ".nhdr")),
+    "tiff": Format("TIFF", "tifffile", "tifffile", (2024, 8, 30), (".tif", ".tiff")),
+    "nifti": Format("NIfTI", "nibabel", "nibabel", (5, 0), (".nii", ".nii.gz")),
+    "nrrd": Format("NRRD", "nrrd", "pynrrd", (1, 0), (".nrrd", ".nhdr")),
 }
 _STARTS = (
     (b"II*\0", "TIFF"),
@@ -47,12 +50,20 @@ def kind_of_file(path: str) -> str:
 
 
 def module_of(kind: str) -> Any:
-    """Returns the module that reads and writes files of a format. Raises InvalidError where it is not installed."""
+    """Returns the module that reads and writes files of a format. Raises InvalidError where it is not installed, or
+    too old."""
     known = FORMATS[kind]
     try:
-        return importlib.import_module(known.module)
+        module = importlib.import_module(known.module)
     except ImportError:
         raise InvalidError(f"files of {known.name} need {known.package}: pip install 'znni[files]'") from None
+    version = importlib.metadata.version(known.package)
+    if tuple(int(part) for part in re.findall("[0-9]+", version)[:3]) < known.least:
+        raise InvalidError(
+            f"{known.package} {version} found, expected {'.'.join(map(str, known.least))} or newer for files of "
+            f"{known.name}: pip install 'znni[files]'"
+        )
+    return module
 
 
 def format_found(head: bytes) -> str:

@@ -66,7 +66,7 @@ def _data_file(header: dict[str, Any], path: str, start: int) -> tuple[str, int]
     named = header.get("data file", header.get("datafile"))
     if named is None:
         data = path
-    elif isinstance(named, str) and "%" not in named and named.split()[0] != "LIST":
+    elif isinstance(named, str) and "%" not in named and named.split()[:1] not in ([], ["LIST"]):
         data, start = os.path.join(os.path.dirname(path), named), 0
     else:
         raise InvalidError(f"{path}: field 'data file': {named} found, expected one file: join the files into one")

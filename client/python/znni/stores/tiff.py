@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import pathlib
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
@@ -29,14 +30,16 @@ _AXES = "z, y, x and, if there are any, channels"
 
 
 class _Complaints(logging.Handler):
-    """Keeps what tifffile says of a file that it reads as far as it can."""
+    """Keeps what tifffile says, in this thread, of a file that it reads as far as it can."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.texts: list[str] = []
+        self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(record.getMessage())
+        if record.thread == self._thread:
+            self.texts.append(record.getMessage())
 
 
 @contextmanager

@@ -143,6 +143,8 @@ class PageFolder:
     """Reads the pages of a folder, each a file of its own, all of the extents and the type of the first."""
 
     def __init__(self, folder: str, names: list[str]) -> None:
+        if not names:
+            raise InvalidError(f"{folder}: a folder without files of TIFF found, expected one of pages, or a file")
         self._folder, self._names = folder, natural_order(names)
         check_complete(folder, self._names)
         self._open: tuple[int, Any] | None = None

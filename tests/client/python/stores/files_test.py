@@ -59,6 +59,12 @@ class FilesTest(unittest.TestCase):
             with self.assertRaisesRegex(InvalidError, r"^files of NRRD need pynrrd: pip install 'znni\[files\]'$"):
                 module_of("nrrd")
 
+    def test_an_old_package(self):
+        for version in ("2024.8.28", "2023.12.9"):
+            with mock.patch("importlib.metadata.version", return_value=version):
+                with self.assertRaisesRegex(InvalidError, f"^tifffile {version} found, expected 2024.8.30 or newer"):
+                    module_of("tiff")
+
     def test_errors_of_packages_are_one_line(self):
         self.assertEqual(str(unreadable("v", "TIFF", ValueError("a\n  b"))), "v: no file of TIFF, or damaged: a b")
         self.assertIn("KeyError", str(unreadable("v", "TIFF", KeyError())))

@@ -110,6 +110,10 @@ class TiffTest(FileCase):
         with self.assertRaisesRegex(InvalidError, "z7.tif: 5 pages found, expected one in each file of a folder"):
             self.read(folder)
 
+    def test_a_folder_without_pages(self):
+        (self.folder / "v.tif").mkdir()
+        self.check_refused(self.folder / "v.tif", "a folder without files of TIFF found, expected one of pages")
+
     def test_five_axes(self):
         path = self.save(voxels("u1", (2, 3, 4, 5, 6)), imagej=True)
         words = r"axes TZCYX of \(2, 3, 4, 5, 6\) found, expected z, y, x .*: pass .* tifffile.memmap\('v.tif'\)\[0\]"
