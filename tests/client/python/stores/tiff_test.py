@@ -110,6 +110,14 @@ class TiffTest(FileCase):
         with self.assertRaisesRegex(InvalidError, "z7.tif: 5 pages found, expected one in each file of a folder"):
             self.read(folder)
 
+    def test_a_page_cut_short(self):
+        for name in ("z0.tif", "z1.tif"):
+            tifffile.imwrite(self.folder / name, voxels("<u2", (60, 70)))
+        path = self.folder / "z1.tif"
+        path.write_bytes(path.read_bytes()[:-100])
+        with self.assertRaisesRegex(InvalidError, "z1.tif: page 0: 8300 bytes found, expected 8400: it is cut short"):
+            self.read(self.folder)
+
     def test_a_folder_without_pages(self):
         (self.folder / "v.tif").mkdir()
         self.check_refused(self.folder / "v.tif", "a folder without files of TIFF found, expected one of pages")
