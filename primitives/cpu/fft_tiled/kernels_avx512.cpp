@@ -1,18 +1,11 @@
 // Compiled for AVX-512; runs if the processor has it.
-#include <immintrin.h>
-
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
-#include "primitives/cpu/vectors/vectors.hpp"
+#include "primitives/cpu/fft_tiled/registers_avx512.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
 
-struct Avx512 : Vectors<16> {
-  static constexpr int gemm_rows = 8;
-  static constexpr int gemm_vectors = 3;
-  static void stream(float* to, V value) { _mm512_stream_ps(to, (__m512)value); }
-  static void fence() { _mm_sfence(); }
-};
+struct Avx512 : Avx512Registers {};
 
 }  // namespace
 

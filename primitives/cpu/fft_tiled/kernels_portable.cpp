@@ -1,16 +1,12 @@
-// For registers of 4 floats, without features of a particular processor family. A block of 8 channels lies in two
-// registers. 6 x 2 accumulators, 2 weights and one value of a tile take 29 of the 32 registers of an Arm processor.
+// For registers of 4 floats, without features of a particular processor family.
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
-#include "primitives/cpu/vectors/split_vectors.hpp"
+#include "primitives/cpu/fft_tiled/registers_portable.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
 
 struct Four : PlainVectors<4> {};
-struct Portable : SplitVectors<Four> {
-  static constexpr int gemm_rows = 6;
-  static constexpr int gemm_vectors = 2;
-};
+struct Portable : PortableRegisters<Four> {};
 
 }  // namespace
 

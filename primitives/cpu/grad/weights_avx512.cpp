@@ -1,15 +1,11 @@
 // Compiled for AVX-512; runs if the processor has it.
+#include "primitives/cpu/fft_tiled/registers_avx512.hpp"
 #include "primitives/cpu/grad/weights_products.hpp"
-#include "primitives/cpu/vectors/vectors.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
 
-// Sums stay in the caches: no stores go past them.
-struct Avx512 : PlainVectors<16> {
-  static constexpr int gemm_rows = 8;
-  static constexpr int gemm_vectors = 3;
-};
+struct Avx512 : Avx512Registers {};
 
 }  // namespace
 

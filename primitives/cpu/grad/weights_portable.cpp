@@ -1,15 +1,12 @@
 // For registers of 4 floats, without features of a particular processor family.
+#include "primitives/cpu/fft_tiled/registers_portable.hpp"
 #include "primitives/cpu/grad/weights_products.hpp"
-#include "primitives/cpu/vectors/split_vectors.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
 
 struct Four : PlainVectors<4> {};
-struct Portable : SplitVectors<Four> {
-  static constexpr int gemm_rows = 6;
-  static constexpr int gemm_vectors = 2;
-};
+struct Portable : PortableRegisters<Four> {};
 
 }  // namespace
 
