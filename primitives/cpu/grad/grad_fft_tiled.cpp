@@ -38,14 +38,14 @@ ConvProblem turned_problem(const ConvProblem& conv) {
 }
 
 std::vector<Estimate> describe_weights(const GradientProblem& problem, const TileKernels& tiles,
-                                       const WeightsKernels& kernels, const DeviceSpec& spec) {
+                                       const DeviceSpec& spec) {
   const auto& conv = std::get<ConvProblem>(problem.layer);
   std::vector<Estimate> estimates;
   for (const Tiling& tiling : weights_tilings(conv, tiles, spec)) {
     for (const Format in : float_formats(spec)) {
       if (in == planar_format && std::max(conv.in.f, conv.f_out) >= tiling.lanes) continue;
       Estimate estimate{variant_of(tiling), in, planar_format, weights_seconds(tiling, spec), {}};
-      estimate.memory = weights_memory(tiling, kernels, spec.threads, in);
+      estimate.memory = weights_memory(tiling, spec.threads, in);
       estimates.push_back(std::move(estimate));
     }
   }
@@ -97,9 +97,8 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
     return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 images", problem);
   }
   const TileKernels* tiles = tile_kernels(spec.simd_floats);
-  const WeightsKernels* kernels = weights_kernels(spec.simd_floats);
-  if (tiles == nullptr || kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
-  return problem.of == GradientOf::weights ? describe_weights(problem, *tiles, *kernels, spec)
+  if (tiles == nullptr || weights_kernels(spec.simd_floats) == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  return problem.of == GradientOf::weights ? describe_weights(problem, *tiles, spec)
                                            : describe_input(problem, *tiles, spec);
 }
 
@@ -162,7 +161,7 @@ class WeightsGradient final : public PreparedGradient {
   }
 
  private:
-  float* scratch_of(int worker) const { return scratch_ + worker * weights_worker_floats(tiling_, kernels_); }
+  float* scratch_of(int worker) const { return scratch_ + worker * weights_worker_floats(tiling_); }
 
   // Computes the bias's gradient of one block of channels; in planar views a block is one channel.
   static void sum_bias(const GradientViews& views, std::int64_t block) {
@@ -247,6 +246,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 }  // namespace
 
 extern const GradientPrimitive grad_fft_tiled;
-constinit const GradientPrimitive grad_fft_tiled{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const GradientPrimitive grad_fft_tiled{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -57,13 +57,13 @@ Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const
   return {conv, kernels.lanes, T, setting(variant, "stacks", 1)};
 }
 
-std::int64_t weights_worker_floats(const Tiling& tiling, const WeightsKernels& kernels) {
+std::int64_t weights_worker_floats(const Tiling& tiling) {
   const std::int64_t floats = std::max({forward_scratch(tiling), forward_scratch(tiling_of_output(tiling)),
-                                        weights_column_scratch(tiling, kernels), weights_inverse_scratch(tiling)});
+                                        weights_column_scratch(tiling), weights_inverse_scratch(tiling)});
   return round_up(floats, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
 }
 
-MemoryPlan weights_memory(const Tiling& tiling, const WeightsKernels& kernels, int workers, Format in) {
+MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in) {
   MemoryPlan memory = gradient_buffers({tiling.problem, GradientOf::weights}, in, planar_format);
   const auto declare = [&](std::string_view name, std::int64_t floats) {
     memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), Lifetime::stages(0, 0)});
@@ -71,7 +71,7 @@ MemoryPlan weights_memory(const Tiling& tiling, const WeightsKernels& kernels, i
   declare(input_spectra_name, mul(tiling.columns(), tiling.column_step()));
   declare(gradient_spectra_name, mul(tiling.columns(), tiling.column_step()));
   declare(weights_sums_name, mul(tiling.columns(), weights_column_floats(tiling)));
-  declare(gradient_scratch_name, mul(workers, weights_worker_floats(tiling, kernels)));
+  declare(gradient_scratch_name, mul(workers, weights_worker_floats(tiling)));
   return memory;
 }
 

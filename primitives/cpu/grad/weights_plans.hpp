@@ -25,10 +25,10 @@ inline constexpr std::string_view gradient_scratch_name = "worker scratch";
 [[nodiscard]] Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant);
 
 // Returns the floats that one worker needs for any of its tasks, in whole cache lines.
-[[nodiscard]] std::int64_t weights_worker_floats(const Tiling& tiling, const WeightsKernels& kernels);
+[[nodiscard]] std::int64_t weights_worker_floats(const Tiling& tiling);
 
 // Declares all buffers in one stage. Tensors that are read have the format `in`.
-[[nodiscard]] MemoryPlan weights_memory(const Tiling& tiling, const WeightsKernels& kernels, int workers, Format in);
+[[nodiscard]] MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in);
 
 [[nodiscard]] Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec);
 

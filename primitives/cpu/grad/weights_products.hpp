@@ -79,103 +79,134 @@ MultiplyWeights weights_function(std::int64_t wanted) {
   return &multiply_weights<Isa, weights_rows<Isa>, vectors>;
 }
 
-// Multiplies all channels of one frequency.
+// Multiplies one block of input channels, `images` of them, with all output channels at one frequency.
 template <class Isa>
-void multiply_weights_frequency(const Tiling& t, const float* x, const float* g, std::int64_t tiles, float* to) {
+void multiply_weights_frequency(const Tiling& t, std::int64_t images, const float* x, const float* g,
+                                std::int64_t tiles, float* to) {
   const std::int64_t pair = t.block_step();
   const std::int64_t row_step = t.out_blocks() * pair;
-  for (std::int64_t i = 0; i < t.problem.in.f; i += weights_rows<Isa>) {
-    const float* const rows = x + i / Isa::lanes * pair + i % Isa::lanes;
+  for (std::int64_t i = 0; i < images; i += weights_rows<Isa>) {
     for (std::int64_t index = 0; index < group_count(t.out_blocks(), Isa::gemm_vectors); ++index) {
       const BlockGroup group = block_group(t.out_blocks(), Isa::gemm_vectors, index);
-      weights_function<Isa>(group.blocks)(rows, g + group.first * pair, t.stack_step(), tiles,
+      weights_function<Isa>(group.blocks)(x + i, g + group.first * pair, t.stack_step(), tiles,
                                           to + i * row_step + group.first * pair, row_step);
     }
   }
 }
 
-// Transforms the sums of all frequencies back along z and adds the kernel's planes to those of earlier batches.
+// Transforms `pairs` sums of all frequencies back along z and adds the kernels' planes to those of earlier batches. The
+// planes of all columns are more than the caches hold, so they are written with non-temporal stores.
 template <class Isa>
-void add_planes(const WeightsColumnTask& task, const float* frequencies, std::int64_t frequency_step, float* line) {
+void add_planes(const WeightsColumnTask& task, std::int64_t pairs, const float* frequencies,
+                std::int64_t frequency_step, float* line, float* to) {
   const Tiling& t = *task.tiling;
   const std::int64_t pair = t.block_step();
-  const std::int64_t pairs = t.problem.in.f * t.out_blocks();
   const float scale = static_cast<float>(column_weight(t, task.column)) / static_cast<float>(t.T.z * t.T.y * t.T.x);
   const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
-  for (std::int64_t i = 0; i < pairs * pair; i += pair) {
-    along_z(frequencies + i + Isa::lanes, frequencies + i, frequency_step, line + Isa::lanes, line, pair);
-    for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
-      for (std::int64_t part = 0; part < pair; part += Isa::lanes) {
-        float* const to = task.sums + z * pairs * pair + i + part;
-        const typename Isa::V value = scale * Isa::load(line + z * pair + part);
-        Isa::store(to, task.adds ? Isa::load(to) + value : value);
-      }
+  for (std::int64_t i = 0; i < pairs; ++i, frequencies += pair) {
+    along_z(frequencies + Isa::lanes, frequencies, frequency_step, line + Isa::lanes, line, pair);
+    for (std::int64_t at = 0; at < t.problem.k.z * pair; at += Isa::lanes, to += Isa::lanes) {
+      const typename Isa::V value = scale * Isa::load(line + at);
+      Isa::stream(to, task.adds ? Isa::load(to) + value : value);
     }
   }
+  Isa::fence();
 }
 
+// Multiplies a block of input channels after the other, so that its sums stay in the worker's cache with the tiles.
 template <class Isa>
 void weights_column(const WeightsColumnTask& task) {
   const Tiling& t = *task.tiling;
   const std::int64_t tile_step = column_rows(t) * t.stack_step();
-  const std::int64_t images = (t.problem.in.f + weights_rows<Isa> - 1) / weights_rows<Isa> * weights_rows<Isa>;
-  const std::int64_t frequency_step = images * t.out_blocks() * t.block_step();
+  const std::int64_t frequency_step = weights_frequency_step(t);
   float* const x = task.scratch;
   float* const g = x + t.T.z * tile_step;
   float* const frequencies = g + t.T.z * tile_step;
   float* const line = frequencies + t.T.z * frequency_step;
   transform_tiles<Isa, true>(ColumnTask{&t, task.stacks, task.input, nullptr, nullptr, Products::four}, x);
   transform_gradient<Isa>(task, g, line);
-  for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
-    multiply_weights_frequency<Isa>(t, x + kz * tile_step, g + kz * tile_step, task.stacks * t.tiles().z,
-                                    frequencies + kz * frequency_step);
+  for (std::int64_t first = 0; first < t.problem.in.f; first += Isa::lanes) {
+    const std::int64_t left = t.problem.in.f - first;
+    const std::int64_t images = left < Isa::lanes ? left : Isa::lanes;
+    for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+      multiply_weights_frequency<Isa>(t, images, x + kz * tile_step + first * 2, g + kz * tile_step,
+                                      task.stacks * t.tiles().z, frequencies + kz * frequency_step);
+    }
+    add_planes<Isa>(task, images * t.out_blocks(), frequencies, frequency_step, line,
+                    task.sums + first * t.out_blocks() * t.problem.k.z * t.block_step());
   }
-  add_planes<Isa>(task, frequencies, frequency_step, line);
 }
 
-// Transforms one plane of taps of one block back along y and x.
+// Prefetches all planes of one kx, whose columns lie far apart.
 template <class Isa>
-void weights_plane(const WeightsInverseTask& task, std::int64_t z, std::int64_t block) {
+void fetch_sums(const Tiling& t, std::int64_t kx, const float* sums, std::int64_t step) {
+  const std::int64_t count = kx == t.T.x / 2 ? t.T.y / 2 + 1 : t.T.y;
+  const float* from = sums + t.first_column(kx) * step;
+  for (std::int64_t ky = 0; ky < count; ++ky, from += step) {
+    for (std::int64_t i = 0; i < t.problem.k.z * t.block_step(); i += 16) Isa::prefetch(from + i);
+  }
+}
+
+// Transforms the planes of taps of one block back along y. A column's planes are read together.
+template <class Isa>
+void weights_planes(const WeightsInverseTask& task, std::int64_t block) {
   const Tiling& t = *task.tiling;
   const std::int64_t half = t.T.x / 2;
-  const std::int64_t step = t.problem.k.z * t.problem.in.f * t.out_blocks() * t.block_step();
-  const float* const sums = task.sums + ((z * t.problem.in.f + task.image) * t.out_blocks() + block) * t.block_step();
+  const std::int64_t step = t.problem.in.f * t.out_blocks() * t.problem.k.z * t.block_step();
+  const float* const sums = task.sums + (task.image * t.out_blocks() + block) * t.problem.k.z * t.block_step();
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
   for (std::int64_t kx = 0; kx <= half; ++kx) {
-    const float* const from = sums + t.first_column(kx) * step;
-    float* const to = task.scratch + kx * t.block_step();
-    if (kx == 0 || kx == half) {
-      real(from, from + Isa::lanes, step, to, nullptr, row_floats(t));
-    } else {
-      complex(from + Isa::lanes, from, step, to + Isa::lanes, to, row_floats(t));
+    if (kx < half) fetch_sums<Isa>(t, kx + 1, sums, step);
+    const float* from = sums + t.first_column(kx) * step;
+    float* to = task.scratch + kx * t.block_step();
+    for (std::int64_t z = 0; z < t.problem.k.z; ++z, from += t.block_step(), to += plane_floats(t)) {
+      if (kx == 0 || kx == half) {
+        real(from, from + Isa::lanes, step, to, nullptr, row_floats(t));
+      } else {
+        complex(from + Isa::lanes, from, step, to + Isa::lanes, to, row_floats(t));
+      }
     }
   }
-  const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
-  float* const line = task.scratch + plane_floats(t);
+}
+
+// Copies taps [z][y][T.x][lane] of one block to its kernels, one output channel after the other.
+template <class Isa>
+void scatter_taps(const WeightsInverseTask& task, std::int64_t block, const float* taps) {
+  const Tiling& t = *task.tiling;
+  const Vec3 k = t.problem.k;
   const TensorView& kernels = *task.kernels;
   const std::int64_t left = t.problem.f_out - block * Isa::lanes;
-  for (std::int64_t y = 0; y < t.problem.k.y; ++y) {
-    const float* const row = task.scratch + y * row_floats(t);
-    along_x(row, row + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
-    for (std::int64_t j = 0; j < Isa::lanes && j < left; ++j) {
-      float* const to = kernels.data + (block * Isa::lanes + j) * kernels.strides.S + task.image * kernels.strides.f +
-                        z * kernels.strides.z + y * kernels.strides.y;
-      for (std::int64_t x = 0; x < t.problem.k.x; ++x) to[x * kernels.strides.x] = line[x * Isa::lanes + j];
+  for (std::int64_t j = 0; j < Isa::lanes && j < left; ++j) {
+    float* const kernel = kernels.data + (block * Isa::lanes + j) * kernels.strides.S + task.image * kernels.strides.f;
+    const float* from = taps + j;
+    for (std::int64_t row = 0; row < k.z * k.y; ++row, from += t.T.x * Isa::lanes) {
+      float* const to = kernel + row / k.y * kernels.strides.z + row % k.y * kernels.strides.y;
+      for (std::int64_t x = 0; x < k.x; ++x) to[x * kernels.strides.x] = from[x * Isa::lanes];
     }
   }
 }
 
 template <class Isa>
 void weights_inverse(const WeightsInverseTask& task) {
-  for (std::int64_t z = 0; z < task.tiling->problem.k.z; ++z) {
-    for (std::int64_t block = 0; block < task.tiling->out_blocks(); ++block) weights_plane<Isa>(task, z, block);
+  const Tiling& t = *task.tiling;
+  const Vec3 k = t.problem.k;
+  const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
+  float* const taps = task.scratch + k.z * plane_floats(t);
+  for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
+    weights_planes<Isa>(task, block);
+    float* line = taps;
+    for (std::int64_t row = 0; row < k.z * k.y; ++row, line += t.T.x * Isa::lanes) {
+      const float* const from = task.scratch + row / k.y * plane_floats(t) + row % k.y * row_floats(t);
+      along_x(from, from + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
+    }
+    scatter_taps<Isa>(task, block, taps);
   }
 }
 
 template <class Isa>
 constexpr WeightsKernels make_weights_kernels() {
-  return {weights_rows<Isa>, &weights_column<Isa>, &weights_inverse<Isa>};
+  return {&weights_column<Isa>, &weights_inverse<Isa>};
 }
 
 }  // namespace znni::cpu::fft_tiled

@@ -3,7 +3,7 @@
 // gradient is the inverse of the sum over tiles of X conj(G), on the kernel's extent. Nothing wraps around, because
 // (m - 1) + (k - 1) = T - 1. Spectra of tiles lie as in fft_tiled/tiling.hpp. The sums are transformed back along z
 // while they are in the worker's cache, so that k.z planes of them are kept instead of T.z. They lie
-// [column][z][input channel][output block][re | im][lane].
+// [column][input channel][output block][z][re | im][lane], so that all planes of a pair of channels are read at once.
 #pragma once
 
 #include <utility>
@@ -40,7 +40,6 @@ struct WeightsInverseTask {
 };
 
 struct WeightsKernels {
-  std::int64_t rows = 4;  // input channels of a register block
   void (*column)(const WeightsColumnTask&) = nullptr;
   void (*inverse)(const WeightsInverseTask&) = nullptr;
 };
@@ -52,15 +51,18 @@ struct WeightsKernels {
 [[nodiscard]] inline std::int64_t weights_column_floats(const Tiling& t) {
   return mul(t.problem.k.z * t.problem.in.f, t.out_blocks() * t.block_step());
 }
-// Returns the input channels of a frequency's sums: whole register blocks, within the blocks of channels.
-[[nodiscard]] inline std::int64_t padded_images(const Tiling& t, const WeightsKernels& kernels) {
-  return round_up(t.problem.in.f, kernels.rows);
+// Returns the distance between frequencies of the sums of one block of input channels: one pair more than needed, so
+// that they do not map to the same cache sets.
+[[nodiscard]] inline std::int64_t weights_frequency_step(const Tiling& t) {
+  return (t.lanes * t.out_blocks() + 1) * t.block_step();
 }
-[[nodiscard]] inline std::int64_t weights_column_scratch(const Tiling& t, const WeightsKernels& kernels) {
+[[nodiscard]] inline std::int64_t weights_column_scratch(const Tiling& t) {
   const std::int64_t tiles = mul(2 * t.T.z * column_rows(t), t.stack_step());
-  const std::int64_t sums = mul(mul(t.T.z, padded_images(t, kernels)), t.out_blocks() * t.block_step());
-  return add(add(tiles, sums), t.T.z * t.block_step());
+  return add(tiles, t.T.z * (weights_frequency_step(t) + t.block_step()));
 }
-[[nodiscard]] inline std::int64_t weights_inverse_scratch(const Tiling& t) { return plane_floats(t) + t.T.x * t.lanes; }
+// Returns the floats for the planes of taps of one block, and for their rows.
+[[nodiscard]] inline std::int64_t weights_inverse_scratch(const Tiling& t) {
+  return t.problem.k.z * (plane_floats(t) + t.problem.k.y * t.T.x * t.lanes);
+}
 
 }  // namespace znni::cpu::fft_tiled

@@ -18,7 +18,7 @@ TEST(WeightsPlans, OfferWholeAndSmallBatches) {
   EXPECT_EQ(found[0].batches(), 1);
   EXPECT_GT(found[2].batches(), 1);
   EXPECT_LE(weights_seconds(found[0], spec), weights_seconds(found[1], spec));
-  const auto bytes = [&](const Tiling& t) { return peak(weights_memory(t, *weights_kernels(4), 2, {})); };
+  const auto bytes = [&](const Tiling& t) { return peak(weights_memory(t, 2, {})); };
   EXPECT_LT(bytes(found[2]), bytes(found[0]));
 }
 
@@ -51,12 +51,10 @@ TEST(WeightsPlans, ChannelsAreExchangedForTheOutput) {
 
 TEST(WeightsPlans, WorkersHaveScratchOfTheirOwn) {
   const Tiling tiling{conv_of(48, 3), 8, Vec3::cube(16), 3};
-  const auto scratch = [&](int workers) {
-    return weights_memory(tiling, *weights_kernels(4), workers, {}).back().bytes;
-  };
+  const auto scratch = [&](int workers) { return weights_memory(tiling, workers, {}).back().bytes; };
   EXPECT_EQ(scratch(3), 3 * scratch(1));
-  EXPECT_EQ(scratch(1), 4 * weights_worker_floats(tiling, *weights_kernels(4)));
-  EXPECT_EQ(weights_worker_floats(tiling, *weights_kernels(4)) % 16, 0);
+  EXPECT_EQ(scratch(1), 4 * weights_worker_floats(tiling));
+  EXPECT_EQ(weights_worker_floats(tiling) % 16, 0);
 }
 
 }  // namespace
