@@ -62,6 +62,13 @@ class OperationWriter {
     return unsupported("has an unknown activation");
   }
 
+  Result<void> operator()(const PRelu&) {
+    OnnxNumbers extents(static_cast<std::size_t>(message_.rank()) + 1, 1);
+    extents.front() = written_.images;
+    last("PRelu", {written_.inputs.front(), floats(".slope", extents, written_.weights.scale)});
+    return {};
+  }
+
   Result<void> operator()(const AcrossChannels& across) {
     switch (across.kind) {
       case AcrossKind::softmax: return over_images("Softmax");

@@ -97,6 +97,14 @@ TEST(ConvertOnnxWriter, EveryActivationIsKept) {
   }
 }
 
+TEST(ConvertOnnxWriter, SlopesOfChannelsAreKept) {
+  for (const int rank : {1, 2, 3}) {
+    Network network = network_of({{"slopes", PRelu{}, {0}}});
+    network.spatial_rank = rank;
+    expect_kept(with_weights(network));
+  }
+}
+
 TEST(ConvertOnnxWriter, OperationsOverChannelsAreKept) {
   for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::log_softmax, AcrossKind::arg_max,
                                 AcrossKind::arg_max_last, AcrossKind::norm}) {
