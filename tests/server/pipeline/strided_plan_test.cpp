@@ -1,6 +1,7 @@
 // Networks with strides of their own, padded or valid, in patches and in streams, compared with their definition.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -53,7 +54,8 @@ class StridedPlan : public testing::Test {
       SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
       SearchOptions options;
       options.memory_limit = std::int64_t{1} << random.integer(21, 27);
-      options.max_extent = 80;
+      const Vec3 least = min_extent(valid.network);
+      options.max_extent = std::max({std::int64_t{80}, least.z, least.y, least.x});
       const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs_, options);
       if (!plan) {
         EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
