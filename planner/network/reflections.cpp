@@ -12,8 +12,8 @@ namespace {
 // Returns the voxels that the crop puts around its input.
 Border reflected_by(const Crop& crop, const Border& pads) { return {pads.begin - crop.begin, pads.end - crop.end}; }
 
-// Returns the convolution that alone reads what the crop reflects, and whose windows hold each voxel and its copy; -1 if
-// there is none.
+// Returns the convolution that alone reads what the crop reflects, and whose windows hold each voxel and its copy; -1
+// if there is none.
 int convolution_of(const Network& network, const std::vector<Border>& pads, int crop) {
   const std::vector<int> readers = readers_of(network, crop + 1);
   if (readers.size() != 1) return -1;

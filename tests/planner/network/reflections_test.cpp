@@ -60,8 +60,7 @@ TEST(Reflections, VolumesAreAsLargeAsStridesMakeThem) {
 }
 
 TEST(Reflections, SmallerVolumesAreRefused) {
-  const Network network =
-      without_padding(reflecting(Convolution{1, Vec3::cube(3), one, {}}), pads).value().network;
+  const Network network = without_padding(reflecting(Convolution{1, Vec3::cube(3), one, {}}), pads).value().network;
   EXPECT_EQ(network.min_volume, Vec3::cube(2));
   EXPECT_TRUE(check_volume(network, Vec3::cube(2)));
   EXPECT_FALSE(check_volume(network, {2, 1, 2}));
