@@ -3,12 +3,14 @@
 // finds the position of each window's first maximum, a byte per output voxel, and stage 1 gathers. The input of the
 // layer is read in stage 0 alone, the gradient is written in stage 1.
 #include <algorithm>
+#include <cstring>
 
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "primitives/cpu/pool/pool_layer.hpp"
+#include "primitives/cpu/vectors/eight.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -16,10 +18,8 @@ namespace {
 constexpr std::string_view name = "cpu.grad.pool";
 constexpr std::string_view maxima_name = "first maxima";
 constexpr std::int64_t max_positions = 256;  // of a window, so that a byte holds one
-// Floats of a row whose maxima are found together.
-constexpr std::int64_t chunk = 256;
-// Instructions per window voxel of an element: compare and choose, in either stage.
-constexpr double instructions = 4.0;
+// Instructions per window voxel of an element, of both stages: load, compare, choose, find the next row.
+constexpr double instructions = 16.0;
 
 using Position = std::uint8_t;
 
@@ -66,38 +66,81 @@ void for_each_position(Vec3 window, const Body& body) {
   }
 }
 
-// Replaces the largest values so far, and their positions, by `from`, whose voxels are `step` floats apart, if larger.
-template <std::int64_t width>
-void take_larger(const float* from, std::int64_t step, std::int64_t count, Position position, float* most,
-                 Position* positions) {
-  for (std::int64_t x = 0; x < count; ++x) {
-    for (std::int64_t lane = 0; lane < width; ++lane) {
-      const float value = from[x * step + lane];
-      const std::int64_t i = x * width + lane;
-      positions[i] = value > most[i] ? position : positions[i];
-      most[i] = value > most[i] ? value : most[i];
-    }
+// Eight bytes, and as many numbers.
+typedef Position Eighth __attribute__((vector_size(8)));     // NOLINT
+typedef std::int8_t Signs __attribute__((vector_size(8)));   // NOLINT
+typedef std::int32_t Mask __attribute__((vector_size(32)));  // NOLINT
+
+// Finds the first largest of the values at `places`, in floats from `from`, for a vector of windows.
+void find_largest(const float* from, std::span<const std::int64_t> places, Position* positions) {
+  Eight::V most = Eight::load(from + places.front());
+  Mask first = {};
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    const Eight::V value = Eight::load(from + places[i]);
+    const Mask larger = value > most;
+    first = larger ? Mask{} + static_cast<std::int32_t>(i) : first;
+    most = larger ? value : most;
   }
+  const auto bytes = __builtin_convertvector(first, Eighth);
+  std::memcpy(positions, &bytes, sizeof(bytes));
 }
 
-// Adds the gradients of a row's windows to voxels `step` floats apart; with positions, of the windows whose maximum
-// lies at `position`.
-template <std::int64_t width>
-void add_row(const float* from, const Position* positions, std::int64_t count, Position position, float* to,
-             std::int64_t step) {
-  for (std::int64_t x = 0; x < count; ++x) {
-    for (std::int64_t lane = 0; lane < width; ++lane) {
-      const std::int64_t i = x * width + lane;
-      to[x * step + lane] += positions == nullptr || positions[i] == position ? from[i] : 0.0F;
+// The same for one window.
+Position largest(const float* from, std::span<const std::int64_t> places) {
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < places.size(); ++i) most = from[places[i]] > from[places[most]] ? i : most;
+  return static_cast<Position>(most);
+}
+
+// Along one axis: the window, of the fragment at `offset`, whose voxel d is a voxel of the input.
+struct Hold {
+  std::int64_t offset = 0;
+  std::int64_t d = 0;
+  std::int64_t window = 0;
+};
+
+// Returns per voxel of the input along an axis the windows that hold it, first offsets first.
+std::vector<std::vector<Hold>> holds_of(const PoolProblem& pool, int axis) {
+  const std::int64_t stride = pool.stride[axis];
+  const std::int64_t out = output_shape(pool).n[axis];
+  std::vector<std::vector<Hold>> holds(static_cast<std::size_t>(pool.in.n[axis]));
+  for (std::int64_t offset = 0; offset < pooled_offsets(pool)[axis]; ++offset) {
+    for (std::int64_t window = 0; window < out; ++window) {
+      for (std::int64_t d = 0; d < pool.window[axis]; ++d) {
+        holds[static_cast<std::size_t>(offset + window * stride + d)].push_back({offset, d, window});
+      }
     }
   }
+  return holds;
+}
+
+// A row of windows that hold voxels of a row of the input: window v holds the (first + v)th of every stride-th voxel.
+struct Source {
+  const float* from = nullptr;       // gradients of the windows
+  const Position* maxima = nullptr;  // nullptr: all voxels of a window count
+  Position position = 0;             // of the voxel in its window
+  std::int64_t first = 0;
+};
+
+// Returns the gradient of a vector of voxels, of windows from float `at` of the source on.
+Eight::V taken(const Source& source, std::int64_t at) {
+  const Eight::V value = Eight::load(source.from + at);
+  if (source.maxima == nullptr) return value;
+  Eighth positions;
+  std::memcpy(&positions, source.maxima + at, sizeof(positions));
+  const Signs same = positions == Eighth{} + source.position;
+  return __builtin_convertvector(same, Mask) ? value : Eight::V{};
 }
 
 template <std::int64_t width>
 class PoolGradient final : public PreparedGradient {
  public:
   PoolGradient(const PoolProblem& pool, Executor& executor)
-      : pool_(pool), out_(output_shape(pool)), executor_(executor) {}
+      : pool_(pool),
+        out_(output_shape(pool)),
+        executor_(executor),
+        holds_z_(holds_of(pool, 0)),
+        holds_y_(holds_of(pool, 1)) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
     maxima_ = nullptr;
@@ -109,8 +152,9 @@ class PoolGradient final : public PreparedGradient {
     const std::int64_t blocks = blocks_of(views.gradient);
     const Vec3 n = pool_.in.n;
     executor_.parallel_for(pool_.in.S * blocks * n.z, [&](std::int64_t index, int) {
+      std::vector<Source> sources;
       for (std::int64_t y = 0; y < n.y; ++y) {
-        gather_row(views, {index / n.z / blocks, index / n.z % blocks, {index % n.z, y, 0}, n.x * width});
+        gather_row(views, {index / n.z / blocks, index / n.z % blocks, {index % n.z, y, 0}, n.x * width}, sources);
       }
     });
     return {};
@@ -127,6 +171,10 @@ class PoolGradient final : public PreparedGradient {
   void find_maxima(const TensorView& in) const {
     const std::int64_t blocks = blocks_of(in);
     const Vec3 offsets = pooled_offsets(pool_);
+    std::vector<std::int64_t> places;  // of a window's voxels, from its first
+    for_each_position(pool_.window, [&](Vec3 d, Position) {
+      places.push_back(d.z * in.strides.z + d.y * in.strides.y + d.x * width);
+    });
     executor_.parallel_for(pool_.in.S * voxels(offsets) * blocks * out_.n.z, [&](std::int64_t index, int) {
       const std::int64_t z = index % out_.n.z;
       const std::int64_t block = index / out_.n.z % blocks;
@@ -135,55 +183,89 @@ class PoolGradient final : public PreparedGradient {
       const std::int64_t s = made / voxels(offsets);
       for (std::int64_t y = 0; y < out_.n.y; ++y) {
         const float* const from = &in.at(s, block * width, Vec3{z, y, 0} * pool_.stride + offset);
-        find_row(in, from, maxima_row(pooled_input(pool_, s, offset), block, z, y));
+        find_row(places, from, maxima_row(pooled_input(pool_, s, offset), block, z, y));
       }
     });
   }
 
   // Finds the maxima of a row of windows, the first of which begins at `from`.
-  void find_row(const TensorView& in, const float* from, Position* positions) const {
-    const std::int64_t step = pool_.stride.x * width;
-    for (std::int64_t x = 0; x < out_.n.x; x += chunk / width) {
-      const std::int64_t count = std::min(chunk / width, out_.n.x - x);
-      float most[chunk];
-      for (std::int64_t i = 0; i < count * width; ++i) most[i] = from[(x + i / width) * step + i % width];
-      std::fill_n(positions + x * width, count * width, Position{0});
-      for_each_position(pool_.window, [&](Vec3 d, Position position) {
-        const float* const at = from + x * step + d.z * in.strides.z + d.y * in.strides.y + d.x * width;
-        take_larger<width>(at, step, count, position, most, positions + x * width);
-      });
+  void find_row(std::span<const std::int64_t> places, const float* from, Position* positions) const {
+    for (std::int64_t x = 0; x < out_.n.x; ++x, from += pool_.stride.x * width, positions += width) {
+      if constexpr (width == 1) {
+        *positions = largest(from, places);
+      } else {
+        for (std::int64_t i = 0; i < width; i += Eight::lanes) find_largest(from + i, places, positions + i);
+      }
     }
   }
 
   // Gathers a row of the input's gradient from all windows that hold its voxels.
-  void gather_row(const GradientViews& views, const Run& run) const {
+  void gather_row(const GradientViews& views, const Run& run, std::vector<Source>& sources) const {
     const std::span<float> to = run_of(views.gradient, run);
-    std::fill(to.begin(), to.end(), 0.0F);
-    const Vec3 offsets = pooled_offsets(pool_);
-    for (std::int64_t index = 0; index < voxels(offsets); ++index) {
-      gather_offset(views.output, run, fragment_at(index, offsets), to.data());
+    for (std::int64_t begin = 0; begin < std::min(pool_.stride.x, pool_.in.n.x); ++begin) {
+      sources.clear();
+      for (const Hold& z : holds_z_[static_cast<std::size_t>(run.start.z)]) {
+        for (const Hold& y : holds_y_[static_cast<std::size_t>(run.start.y)]) {
+          add_sources(views.output, run, z, y, begin, sources);
+        }
+      }
+      gather_every(sources, div_up(pool_.in.n.x - begin, pool_.stride.x), to.data() + begin * width);
     }
     if (pool_.kind == PoolKind::max) return;
     const float share = 1.0F / static_cast<float>(voxels(pool_.window));
     for (float& value : to) value *= share;
   }
 
-  void gather_offset(const TensorView& output, const Run& run, Vec3 offset, float* to) const {
-    const std::int64_t s = pooled_input(pool_, run.s, offset);
-    for_each_position(pool_.window, [&](Vec3 d, Position position) {
-      const Vec3 first = run.start - offset - d;  // of the row's windows, in input voxels
-      if (first.z < 0 || first.y < 0 || first.z % pool_.stride.z != 0 || first.y % pool_.stride.y != 0) return;
-      const Vec3 row{first.z / pool_.stride.z, first.y / pool_.stride.y, 0};
-      if (row.z >= out_.n.z || row.y >= out_.n.y) return;
-      const Position* const maxima = maxima_ == nullptr ? nullptr : maxima_row(s, run.block, row.z, row.y);
-      add_row<width>(&output.at(s, run.block * width, row), maxima, out_.n.x, position, to + (offset.x + d.x) * width,
-                     pool_.stride.x * width);
-    });
+  // Appends the rows of windows that hold every stride-th voxel of the run from `begin` on.
+  void add_sources(const TensorView& output, const Run& run, const Hold& z, const Hold& y, std::int64_t begin,
+                   std::vector<Source>& sources) const {
+    const Vec3 row{z.window, y.window, 0};
+    for (std::int64_t offset = 0; offset < pooled_offsets(pool_).x; ++offset) {
+      const std::int64_t s = pooled_input(pool_, run.s, {z.offset, y.offset, offset});
+      for (std::int64_t d = 0; d < pool_.window.x; ++d) {
+        if ((offset + d) % pool_.stride.x != begin) continue;
+        const Position* const maxima = maxima_ == nullptr ? nullptr : maxima_row(s, run.block, row.z, row.y);
+        const auto position = static_cast<Position>((z.d * pool_.window.y + y.d) * pool_.window.x + d);
+        sources.push_back({&output.at(s, run.block * width, row), maxima, position, (offset + d) / pool_.stride.x});
+      }
+    }
+  }
+
+  // Sums the sources of `count` voxels of a row, stride.x apart.
+  void gather_every(std::span<const Source> sources, std::int64_t count, float* to) const {
+    for (std::int64_t x = 0; x < count; ++x, to += pool_.stride.x * width) {
+      if constexpr (width == 1) {
+        *to = gathered(sources, x);
+      } else {
+        for (std::int64_t i = 0; i < width; i += Eight::lanes) Eight::store(to + i, gathered(sources, x, i));
+      }
+    }
+  }
+
+  [[nodiscard]] float gathered(std::span<const Source> sources, std::int64_t x) const {
+    float sum = 0.0F;
+    for (const Source& source : sources) {
+      const std::int64_t v = x - source.first;
+      if (v < 0 || v >= out_.n.x) continue;
+      if (source.maxima == nullptr || source.maxima[v] == source.position) sum += source.from[v];
+    }
+    return sum;
+  }
+
+  [[nodiscard]] Eight::V gathered(std::span<const Source> sources, std::int64_t x, std::int64_t lane) const {
+    Eight::V sum = {};
+    for (const Source& source : sources) {
+      const std::int64_t v = x - source.first;
+      if (v >= 0 && v < out_.n.x) sum += taken(source, v * width + lane);
+    }
+    return sum;
   }
 
   PoolProblem pool_;
   Shape5 out_;
   Executor& executor_;
+  std::vector<std::vector<Hold>> holds_z_;
+  std::vector<std::vector<Hold>> holds_y_;
   Position* maxima_ = nullptr;
 };
 
@@ -200,6 +282,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pool{name, 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_pool{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu
