@@ -296,6 +296,12 @@ bool fold(LoadedNetwork& loaded, int node) {
 
 }  // namespace
 
+LoadedNetwork fold_scales(LoadedNetwork loaded) {
+  while (exhaust(loaded, drop_identity) || exhaust(loaded, fold)) {
+  }
+  return loaded;
+}
+
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
   constexpr GraphPass passes[] = {drop_identity, join_crops,      join_upsamplings,  move_before_upsample,
                                   fold,          fuse_activation, join_addends,      join_branches,

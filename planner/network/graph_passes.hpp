@@ -31,4 +31,9 @@ namespace znni {
 // holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 
+// Does only what takes scales and shifts into convolutions and normalisations, and removes what does nothing:
+// activations and sums stay nodes, and no convolutions are joined. For training: of joined convolutions the zeros
+// between their images would become weights.
+[[nodiscard]] LoadedNetwork fold_scales(LoadedNetwork loaded);
+
 }  // namespace znni

@@ -79,6 +79,26 @@ Result<void> read_machines(const RawAnswers& raw, PlannerOptions& options) {
   return {};
 }
 
+// The plan of a step has other terms than one of a run: what they do not share is refused by its name.
+Result<void> read_train(const RawAnswers& raw, PlannerOptions& options) {
+  if (!raw.train) return {};
+  options.train = true;
+  if (options.command != Command::plan) return not_so("--train is for planning: leave it out of this command");
+  if (options.model.empty()) return not_so("--train is for one model: give --model FILE");
+  if (!options.pins.patch) return not_so("--train plans a step of one patch: give --patch Z,Y,X");
+  Pins others = options.pins;
+  others.patch.reset();
+  if (others != Pins()) return not_so("--train: of pins it takes --patch alone, not" + with_pins(others).substr(5));
+  if (options.curve || raw.price) return not_so("--train and --curve or --price exclude each other");
+  if (options.split || options.strategy != Strategy::cpu) return not_so("--train is of the CPU: leave out --strategy");
+  if (options.volume) return not_so("--train plans one patch: leave out --volume");
+  if (!options.force.empty()) return not_so("--train takes primitives of --enable and --disable: leave out --force");
+  const bool of_a_plan = options.json || options.k8s_resources || !options.output.empty() || !options.report.empty();
+  if (of_a_plan) return not_so("--train prints text: leave out --json, --k8s-resources, --output and --report");
+  if (options.patience != Patience::measure) return {};
+  return not_so("--train measures nothing: leave out --patience measure");
+}
+
 }  // namespace
 
 void add_answer_flags(CLI::App& app, RawAnswers& raw) {
@@ -93,12 +113,16 @@ void add_answer_flags(CLI::App& app, RawAnswers& raw) {
                "a price list of machines in place of a plan: voxels per second and per dollar, with --volume hours and "
                "cost");
   app.add_option("--within", raw.within, "with --price: the time that --volume may take, such as 24h");
+  app.add_flag("--train", raw.train,
+               "one step of training on the CPU, in place of a plan: its predicted time and memory for --patch within "
+               "--mem; with --explain call by call");
 }
 
 Result<void> read_answers(const RawAnswers& raw, PlannerOptions& options) {
   if (Result<void> read = read_machines(raw, options); !read) return read;
   if (Result<void> read = read_within(raw, options); !read) return read;
-  return read_curve(raw, options);
+  if (Result<void> read = read_curve(raw, options); !read) return read;
+  return read_train(raw, options);
 }
 
 }  // namespace znni

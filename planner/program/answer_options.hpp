@@ -1,4 +1,5 @@
-// Flags of `planner` for what it answers with beside one plan, and for which machines: --curve, --price, --machine.
+// Flags of `planner` for what it answers with beside one plan, and for which machines: --curve, --price, --train,
+// --machine.
 #pragma once
 
 #include <string>
@@ -18,14 +19,15 @@ struct RawAnswers {
   std::string curve;
   bool price = false;
   std::string within;
+  bool train = false;
   bool names_strategy = false;  // --strategy is given
 };
 
 // Adds the flags; `raw` must outlive the parsing.
 void add_answer_flags(CLI::App& app, RawAnswers& raw);
 
-// Sets machine, curve, priced and within of `options`, whose other fields are read already, and refuses flags that do
-// not go with these. The error names the flag and what is right.
+// Sets machine, curve, priced, within and train of `options`, whose other fields are read already, and refuses flags
+// that do not go with these. The error names the flag and what is right.
 [[nodiscard]] Result<void> read_answers(const RawAnswers& raw, PlannerOptions& options);
 
 }  // namespace znni

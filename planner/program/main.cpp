@@ -12,6 +12,7 @@
 #include "planner/program/plan_output.hpp"
 #include "planner/program/price_command.hpp"
 #include "planner/program/session.hpp"
+#include "planner/program/train_command.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "proto/convert/configured_network.hpp"
@@ -55,6 +56,7 @@ int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
   const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
   if (!loaded) return fail(loaded.error());
+  if (options.train) return ended(train_command(loaded->network, session));
   if (options.curve) return ended(curve_command(loaded->network, session));
   if (options.split) return plan_places(loaded->network, session);
   SearchLog log;

@@ -55,6 +55,7 @@ struct PlannerOptions {
   std::vector<PricedMachine> priced;  // machines of a price list, printed in place of a plan; none: of no list
   std::optional<Seconds> within;      // of a price list: the time that the volume may take
   bool any_strategy = false;          // of a price list: the fastest of those that a machine allows
+  bool train = false;                 // a step of training is planned in place of a run
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;

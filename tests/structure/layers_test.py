@@ -10,7 +10,20 @@ CORE = ("primitives/core/",)
 HYBRID = (*CORE, "primitives/hybrid/")
 PLANNER = (*HYBRID, "planner/")
 # The rooms of the planner, the lowest first: each may include those before it.
-ROOMS = ("base", "network", "geometry", "plan", "costs", "layers", "search", "split", "measure", "report", "program")
+ROOMS = (
+    "base",
+    "network",
+    "geometry",
+    "plan",
+    "costs",
+    "layers",
+    "train",
+    "search",
+    "split",
+    "measure",
+    "report",
+    "program",
+)
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
@@ -44,7 +57,7 @@ TABLE = {
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
-    "server/train/": ((*PLANNER, "primitives/", "proto/convert/", "client/files/", "server/train/"), ()),
+    "server/train/": ((*PLANNER, "primitives/", "proto/convert/", "client/files/", "server/train/"), ("nlohmann/",)),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
     **{
@@ -84,7 +97,9 @@ MAINS = (
     "planner/program/draw_command.cpp",
     "planner/program/plan_output.cpp",
     "planner/program/session.cpp",
+    "planner/program/train_command.cpp",
     "server/main.cpp",
+    "server/train/main.cpp",
     "client/cli/main.cpp",
 )
 COMMAND_LINE = {
@@ -92,6 +107,7 @@ COMMAND_LINE = {
     "planner/program/bound_options.cpp": ("CLI/",),
     "planner/program/options.cpp": ("CLI/",),
     "planner/program/report_options.cpp": ("CLI/",),
+    "server/train/options.cpp": ("CLI/",),
     "planner/report/json.hpp": ("nlohmann/",),
     "planner/report/run_record.cpp": ("nlohmann/",),
 }

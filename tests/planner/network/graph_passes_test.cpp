@@ -352,6 +352,24 @@ TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
       "sum: add 2 <- a, crop");
 }
 
+TEST(PlannerGraphPasses, FoldingScalesAloneLeavesActivationsAndSums) {
+  Network network;
+  network.f_in = 2;
+  network.nodes = {{"one", conv(2), {0}},       {"norm", ScaleShift{}, {1}}, {"act", Activate{relu}, {2}},
+                   {"none", Activate{{}}, {3}}, {"two", conv(2, 1), {4}},    {"three", conv(2, 1), {4}},
+                   {"sum", Add{}, {5, 6}}};
+  ASSERT_TRUE(check(network));
+  NetworkWeights weights = random_weights(network, 1);
+  const float kernel = weights[0].kernels[0] * weights[1].scale[0];
+  const LoadedNetwork folded = fold_scales({network, std::move(weights)});
+  EXPECT_TRUE(check_weights(folded.network, folded.weights));
+  EXPECT_THAT(describe(folded.network),
+              ElementsAre("one: conv 2 -> 2, k 2x2x2 <- input", "act: activation 2, relu <- one",
+                          "two: conv 2 -> 2, k 1x1x1 <- act", "three: conv 2 -> 2, k 1x1x1 <- act",
+                          "sum: add 2 <- two, three"));
+  EXPECT_EQ(folded.weights[0].kernels[0], kernel);
+}
+
 TEST(PlannerGraphPasses, MissingBiasIsMadeWhereAShiftNeedsOne) {
   Network network;
   network.f_in = 1;

@@ -36,6 +36,13 @@ TEST(PlannerAnswerOptions, APriceListIsOfMachinesWithTheirPrices) {
   EXPECT_EQ(good({"--model", "x", "--price", "--machine", "a=1", "--strategy", "gpu"}).split, SplitStrategy::gpu);
 }
 
+TEST(PlannerAnswerOptions, AStepOfTrainingIsOfOnePatch) {
+  EXPECT_FALSE(good({"--model", "x"}).train);
+  const PlannerOptions options = good({"--model", "x", "--train", "--patch", "80", "--mem", "8G", "--explain"});
+  EXPECT_TRUE(options.train);
+  EXPECT_TRUE(good({"--model", "x", "--train", "--patch", "80", "--machine", "m"}).train);
+}
+
 TEST(PlannerAnswerOptions, WrongUseNamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--model", "x", "--machine", "a", "--machine", "b"}, "--machine is given 2 times: a plan is for one machine"},
@@ -69,6 +76,18 @@ TEST(PlannerAnswerOptions, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--price", "--machine", "a=1", "--within", "24h"}, "give --volume Z,Y,X"},
       {{"--model", "x", "--price", "--machine", "a=1", "--volume", "9,9,9", "--within", "soon"},
        "--within: time 'soon'"},
+      {{"--model", "x", "--train"}, "--train plans a step of one patch: give --patch Z,Y,X"},
+      {{"--train", "--patch", "8"}, "--train is for one model"},
+      {{"draw", "--model", "x", "--train", "--patch", "8"}, "--train is for planning"},
+      {{"--model", "x", "--train", "--patch", "8", "--S", "2"}, "of pins it takes --patch alone, not --S 2"},
+      {{"--model", "x", "--train", "--patch", "8", "--curve", "1G..2G"}, "--train and --curve or --price exclude"},
+      {{"--model", "x", "--train", "--patch", "8", "--strategy", "baseline"}, "leave out --strategy"},
+      {{"--model", "x", "--train", "--patch", "8", "--strategy", "gpu"}, "leave out --strategy"},
+      {{"--model", "x", "--train", "--patch", "8", "--volume", "9,9,9"}, "leave out --volume"},
+      {{"--model", "x", "--train", "--patch", "8", "--force", "a=b"}, "leave out --force"},
+      {{"--model", "x", "--train", "--patch", "8", "--json"}, "--train prints text"},
+      {{"--model", "x", "--train", "--patch", "8", "--output", "y"}, "--train prints text"},
+      {{"--model", "x", "--train", "--patch", "8", "--patience", "measure"}, "--train measures nothing"},
   };
   for (const auto& [arguments, named] : cases) {
     const std::string line = refused(arguments);

@@ -1,0 +1,57 @@
+// The works of one step of training, in the order in which they run: forward, the loss, backward. How each is computed
+// is not chosen yet. A value is kept for the backward works that read it. Where several nodes read a value, the
+// gradients that they make are added in the order in which they are made.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/geometry/geometry.hpp"
+#include "planner/network/network.hpp"
+#include "primitives/core/gradient.hpp"
+
+namespace znni {
+
+// What is given to the caller's loss: [f][n], in a dense tensor of its own unless the output is one fragment.
+struct LossProblem {
+  Shape5 output;  // fragments counted by S
+  Shape5 dense;   // S = 1
+
+  auto operator<=>(const LossProblem&) const = default;
+};
+
+using StepProblem = std::variant<LayerProblem, GradientProblem, LossProblem>;
+
+// A value, what an activation is applied to, or a gradient of one.
+struct StepTensor {
+  std::string name;
+  Shape5 shape;
+};
+
+struct StepWork {
+  int node = -1;  // -1: the loss
+  StepProblem problem;
+  std::vector<int> reads;  // tensors, in the order of the problem's inputs; of a gradient as GradientViews has them
+  int writes = -1;         // tensor; -1: the gradients of the node's weights
+};
+
+struct StepGraph {
+  std::vector<StepTensor> tensors;  // [0] is the input
+  std::vector<StepWork> works;
+  int output = 0;           // tensor that the loss reads
+  int output_gradient = 0;  // tensor that it writes
+};
+
+// Fails with `unsupported` if the network pads, has strides of its own, or is bound to its window; if a node has no
+// gradient; or if no node has kernels. The error names the node.
+[[nodiscard]] Result<void> check_trainable(const Network& network);
+
+// Returns the works of one pass of the geometry, which must be of this network, for one patch. Requires
+// check_trainable().
+[[nodiscard]] StepGraph make_step_graph(const Network& network, const Geometry& geometry);
+
+// Returns the tensors that the work reads or writes, each once, in this order.
+[[nodiscard]] std::vector<int> tensors_of(const StepWork& work);
+
+}  // namespace znni

@@ -1,0 +1,163 @@
+#include "planner/train/step_plan.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "planner/base/text_table.hpp"
+#include "primitives/core/index.hpp"
+#include "primitives/core/refusals.hpp"
+
+namespace znni {
+namespace {
+
+std::string axis_name(int axis) { return std::string(1, "zyx"[axis]); }
+
+// Fails unless the patch is legal along each axis; the error names the nearest extents that are.
+Result<void> check_patch(const Network& network, const std::vector<PoolingMode>& modes, Vec3 patch) {
+  const Reach reach = reaches(network).back();
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t asked = patch[axis];
+    const std::int64_t most = std::max(asked, reach.fov[axis]) + 2 * reach.stride[axis];
+    const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, most);
+    if (legal.empty()) return refused("network " + network.name + ": its poolings leave no legal patch");
+    const auto above = std::lower_bound(legal.begin(), legal.end(), asked);
+    if (above != legal.end() && *above == asked) continue;
+    std::string right;
+    if (above != legal.begin()) right = std::to_string(*(above - 1));
+    if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above);
+    return unfit("patch." + axis_name(axis) + " = " + std::to_string(asked) +
+                 " does not fit the windows and strides of " + "network " + network.name + ": take " + right);
+  }
+  return {};
+}
+
+Result<Geometry> geometry_of(const Network& network, Vec3 patch, bool sparse) {
+  const PoolMode mode = sparse ? PoolMode::plain : PoolMode::fragments;
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolingMode(mode));
+  if (Result<void> legal = check_patch(network, modes, patch); !legal) return legal.error();
+  return make_geometry(network, {patch, 1, modes});
+}
+
+StepPlan plan_of(const StepLine& line, const StepPlan& frame) {
+  StepPlan plan = frame;
+  plan.calls = line.calls();
+  plan.tensors = line.tensors();
+  plan.memory = line.memory();
+  plan.packing = pack(plan.memory);
+  plan.bytes.step = plan.packing.bytes;
+  plan.seconds = 0;
+  for (const StepCall& call : plan.calls) plan.seconds += call.seconds;
+  return plan;
+}
+
+void add_weights(const Network& network, StepPlan& plan) {
+  for (const char* const of : {"weights", "gradients of the weights"}) {
+    plan.memory.push_back({of, MemorySpace::host, weight_bytes(network), Lifetime::plan()});
+    plan.packing.offsets.push_back(-1);
+  }
+}
+
+Error too_little(const Vec3& patch, std::int64_t needs, std::int64_t mem) {
+  return {ErrorCode::over_budget, "a step of patch " + to_string(patch) + " needs at least " + bytes_text(needs) +
+                                      ", and " + bytes_text(mem) + " are left of --mem: take a smaller patch"};
+}
+
+// Returns the fastest choice whose buffers fit the limit as they are packed. Lifetimes that are not those of a chain
+// may be packed with gaps; then the choices of smaller peaks follow.
+std::optional<StepPlan> fastest_packed(StepSearch& search, const StepPlan& frame, std::int64_t limit) {
+  std::optional<StepChoice> choice = search.best(limit);
+  while (choice) {
+    StepPlan plan = plan_of(search.line_of(*choice), frame);
+    if (plan.bytes.step <= limit) return plan;
+    choice = search.best(choice->peak - 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions& options, const StepParts& parts) {
+  if (Result<void> sound = check_trainable(network); !sound) return sound.error();
+  Result<Geometry> geometry = geometry_of(network, patch, options.sparse);
+  if (!geometry) return geometry.error();
+  const StepGraph graph = make_step_graph(network, *geometry);
+  Result<StepSearch> search = StepSearch::make(graph, parts);
+  if (!search) return search.error();
+  StepPlan frame;
+  frame.nodes = describe(network);
+  for (const Node& node : network.nodes) frame.names.push_back(node.name);
+  frame.device = parts.device;
+  for (const StepWork& work : graph.works) {
+    if (const auto* loss = std::get_if<LossProblem>(&work.problem)) frame.output = loss->dense;
+  }
+  frame.geometry = std::move(*geometry);
+  frame.bytes.weights = frame.bytes.gradients = weight_bytes(network);
+  const std::optional<StepChoice> smallest = search->smallest();
+  if (!smallest) return refused("network " + network.name + ": no formats suit the ways to compute its layers");
+  StepPlan least = plan_of(search->line_of(*smallest), frame);
+  const std::int64_t left = options.mem - frame.bytes.total();
+  if (least.bytes.step > left) return too_little(patch, least.bytes.total(), options.mem);
+  StepPlan plan = fastest_packed(*search, frame, left).value_or(std::move(least));
+  add_weights(network, plan);
+  return plan;
+}
+
+namespace {
+
+// Returns what a call computes of its node: "layer", "reorder", "gradient of input 0", "... of the activation".
+std::string work_text(const StepCall& call) {
+  if (const auto* gradient = std::get_if<GradientProblem>(&call.problem)) {
+    if (std::holds_alternative<ActivationProblem>(gradient->layer)) return "gradient of the activation";
+    return "gradient of " + (gradient->of == GradientOf::weights ? "the weights" : input_name(gradient->input));
+  }
+  const auto* layer = std::get_if<LayerProblem>(&call.problem);
+  if (layer == nullptr) return "loss";
+  return std::holds_alternative<ReorderProblem>(*layer) ? "reorder" : "layer";
+}
+
+std::string primitive_text(const StepCall& call) {
+  std::string text(call.layer != nullptr ? call.layer->name : call.gradient != nullptr ? call.gradient->name : "");
+  if (!call.estimate.variant.empty()) text += " " + to_string(call.estimate.variant);
+  return text;
+}
+
+// Returns the bytes alive in the largest of a call's stages.
+std::int64_t alive(const StepPlan& plan, const StepCall& call) {
+  std::int64_t most = 0;
+  const int stages = stage_count(call.estimate.memory);
+  for (int stage = call.first_stage; stage < call.first_stage + stages; ++stage) {
+    std::int64_t sum = 0;
+    for (const Buffer& buffer : plan.memory) {
+      const Lifetime& life = buffer.lifetime;
+      if (!life.persistent && life.first <= stage && stage <= life.last) sum = znni::add(sum, buffer.bytes);
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::string mebibytes(std::int64_t bytes) { return fixed_text(static_cast<double>(bytes) / (1 << 20), 1); }
+
+}  // namespace
+
+std::vector<std::string> describe(const StepPlan& plan) {
+  std::vector<TextRow> rows = {{"pass", "node", "computes", "primitive", "ms", "MiB"}};
+  bool forward = true;
+  for (const StepCall& call : plan.calls) {
+    forward = forward && call.node >= 0;
+    const std::string pass = call.node < 0 ? "" : forward ? "forward" : "backward";
+    rows.push_back({pass, call.node < 0 ? "" : plan.names[index(call.node)], work_text(call), primitive_text(call),
+                    fixed_text(call.seconds * 1e3, 3), mebibytes(alive(plan, call))});
+  }
+  std::vector<std::string> lines;
+  std::istringstream text(text_table(rows, ""));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  lines.push_back("step: " + seconds_text(plan.seconds) + ", " + to_string(plan.geometry.choice.pass_input) + " -> " +
+                  to_string(plan.output.n) + "; " + bytes_text(plan.bytes.total()) + ": weights " +
+                  bytes_text(plan.bytes.weights) + ", their gradients " + bytes_text(plan.bytes.gradients) +
+                  ", tensors and scratch " + bytes_text(plan.bytes.step));
+  return lines;
+}
+
+}  // namespace znni

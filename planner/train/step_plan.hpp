@@ -1,0 +1,54 @@
+// The plan of one step of training: every call of forward and backward, and where each buffer lies, within a limit of
+// host RAM. It trains densely: poolings make all fragments of one patch, so that the loss has a voxel of the output for
+// each voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling.
+//
+// All of the forward run that a gradient reads is kept for it; nothing is computed a second time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/train/step_search.hpp"
+
+namespace znni {
+
+struct StepOptions {
+  std::int64_t mem = 0;  // bytes of host RAM for all that StepMemory counts
+  bool sparse = false;
+};
+
+// Bytes of host RAM that a step takes. What a trainer holds besides, such as its optimiser's state, is not counted.
+struct StepMemory {
+  std::int64_t weights = 0;    // the caller's
+  std::int64_t gradients = 0;  // of the weights; the caller's
+  std::int64_t step = 0;       // tensors and scratch, packed
+  [[nodiscard]] std::int64_t total() const { return znni::add(znni::add(weights, gradients), step); }
+  bool operator==(const StepMemory&) const = default;
+};
+
+struct StepPlan {
+  std::vector<std::string> nodes;  // describe(network)
+  std::vector<std::string> names;  // of the nodes
+  DeviceSpec device;               // a device of fewer threads runs the step, too, with equal results
+  Geometry geometry;               // of one patch; the first of its passes
+  Shape5 output;                   // of the loss: S = 1, dense unless the step is sparse
+  std::vector<StepCall> calls;
+  std::vector<PlacedTensor> tensors;  // [0] is the input, planar
+  MemoryPlan memory;                  // transient: the step's; persistent: weights and their gradients
+  Packing packing;                    // of the former
+  StepMemory bytes;
+  Seconds seconds = 0;  // predicted, without the loss
+};
+
+// Returns the fastest plan found (StepSearch) for one patch of `patch` voxels of the input. The tables of `parts` must
+// outlive the plan. Fails if the network cannot be trained (check_trainable()), the
+// patch does not fit its poolings, or the smallest step takes more than options.mem: the error has both numbers.
+[[nodiscard]] Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions& options,
+                                         const StepParts& parts);
+
+// Returns a line for each call, in aligned columns below a head: pass, node, what it computes, primitive, predicted
+// milliseconds, MiB alive; then a line of the whole step.
+[[nodiscard]] std::vector<std::string> describe(const StepPlan& plan);
+
+}  // namespace znni

@@ -1,0 +1,45 @@
+"""The program `planner` from outside: steps of training. Usage: as program_case.py says."""
+
+import re
+
+import program_case
+from small_net import SMALL
+
+
+class Training(program_case.ProgramCase):
+    def step(self, *arguments):
+        return self.good("--train", "--model", self.small, "--patience", "model", *arguments)
+
+    def test_a_step_is_one_line(self):
+        line = self.step("--patch", "21,23,25", "--mem", "1G")
+        self.assertEqual(line.count("\n"), 1, line)
+        self.assertRegex(
+            line, r"^step: .*, 21x23x25 -> 14x16x18; .*: weights .*, their gradients .*, tensors and scratch"
+        )
+
+    def test_explain_lists_every_call(self):
+        lines = self.step("--patch", "21", "--mem", "1G", "--explain").splitlines()
+        self.assertRegex(lines[0], "^pass +node +computes +primitive +ms +MiB$")
+        passes = [re.match(r"[a-z]*", line)[0] for line in lines[1:-1]]
+        self.assertEqual(passes.count(""), 1, "the loss alone belongs to no pass")
+        loss = passes.index("")
+        self.assertEqual(set(passes[:loss]), {"forward"})
+        self.assertEqual(set(passes[loss + 1 :]), {"backward"})
+        self.assertEqual(sum("gradient of the weights" in line for line in lines), 2)
+        self.assertEqual(sum("cpu.grad.pool" in line for line in lines), 1)
+
+    def test_what_does_not_fit_is_one_line(self):
+        line = self.refused(3, "--train", "--model", self.small, "--patch", "41", "--mem", "1M")
+        self.assertIn("a step of patch 41x41x41 needs at least ", line)
+        self.assertIn(", and 1.00 MiB are left of --mem: take a smaller patch", line)
+        line = self.refused(2, "--train", "--model", self.small, "--patch", "21,22,23", "--mem", "1G")
+        self.assertIn("patch.y = 22 does not fit the windows and strides of network small: take 21 or 23", line)
+
+    def test_networks_that_cannot_be_trained_are_named(self):
+        self.small.write_text(SMALL.replace("f_out: 2 k: 3", "f_out: 2 k: 3 pad_begin: 1 pad_end: 1"))
+        line = self.refused(2, "--train", "--model", self.small, "--patch", "21", "--mem", "1G")
+        self.assertIn("training does not take padding yet: node '", line)
+
+
+if __name__ == "__main__":
+    program_case.main()
