@@ -26,7 +26,7 @@ znni_install_library(cpu primitives/cpu primitives/cpu/vectors primitives/cpu/de
                      primitives/cpu/pool primitives/cpu/fft primitives/cpu/conv)
 znni_install_library(hybrid primitives/hybrid)
 znni_install_library(planner_lib planner/base planner/network planner/network/operations planner/geometry planner/plan
-                     planner/costs planner/layers planner/search planner/split planner/measure planner/report planner/program)
+                     planner/costs planner/layers planner/train planner/search planner/split planner/measure planner/report planner/program)
 znni_install_library(wire)
 znni_install_library(wire_convert proto/convert)
 znni_install_library(pipeline server/pipeline server/volume)
@@ -41,7 +41,7 @@ install(FILES "${PROJECT_BINARY_DIR}/znniConfig.cmake" "${PROJECT_BINARY_DIR}/zn
 
 install(TARGETS planner RUNTIME COMPONENT runtime)
 if(ZNNI_SERVER)
-  install(TARGETS znnid znni RUNTIME COMPONENT runtime)
+  install(TARGETS znnid znni znni-train RUNTIME COMPONENT runtime)
 endif()
 # Programs look for it there (primitives/core/modules.hpp). Not in the package: CUDA's libraries are none of Debian's.
 if(TARGET znni_cuda_module)

@@ -44,7 +44,8 @@ class InstallTest(unittest.TestCase):
         if self.cache("ZNNI_SERVER") != "ON":
             self.skipTest("built without ZNNI_SERVER")
         self.assertIn("usage", run(self.prefix / "bin/znni", "--help").lower())
-        self.assertIn(self.cache("CMAKE_PROJECT_VERSION"), run(self.prefix / "bin/znnid", "--version"))
+        for program in ("znnid", "znni-train"):
+            self.assertIn(self.cache("CMAKE_PROJECT_VERSION"), run(self.prefix / "bin" / program, "--version"))
 
     def test_programs_know_no_folder_of_the_build(self):
         for program in (self.prefix / "bin").iterdir():

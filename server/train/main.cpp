@@ -1,0 +1,335 @@
+// znni-train: reads network, configuration and volumes, plans a step, trains, writes the next version of the model.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/base/memory_limit.hpp"
+#include "planner/base/progress.hpp"
+#include "planner/base/repository.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/train/step_plan.hpp"
+#include "primitives/core/file_handle.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/device/machine.hpp"
+#include "primitives/cpu/device/openmp_waiting.hpp"
+#include "primitives/cpu/fft/fft_1d.hpp"
+#include "primitives/cpu/grad/gradients.hpp"
+#include "server/signals.hpp"
+#include "server/train/first_weights.hpp"
+#include "server/train/model_version.hpp"
+#include "server/train/options.hpp"
+#include "server/train/setup.hpp"
+#include "server/train/trainer.hpp"
+#include "server/train/training_step.hpp"
+#include "server/version.hpp"
+
+namespace znni::train {
+namespace {
+
+// What is read before anything is computed.
+struct Inputs {
+  Options options;
+  TrainConfig config;
+  std::int64_t memory = 0;
+  int threads = 0;
+  TrainedNetwork trained;
+  Shape5 input;
+  Shape5 output;
+  std::optional<Loss> loss;
+};
+
+std::string file_in(const Options& options, const char* name) {
+  return (std::filesystem::path(options.output) / name).string();
+}
+
+void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+int fail(const Error& error) {
+  say("znni-train: " + error.message);
+  return 1;
+}
+
+InputScale scale_of(const TrainConfig& config) {
+  return {static_cast<float>(config.input_scale), static_cast<float>(config.input_offset)};
+}
+
+Result<std::int64_t> memory_of(const Options& options) {
+  const Result<MemoryLimit> memory =
+      choose_memory_limit(options.memory, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});
+  if (!memory) return memory.error();
+  if (!memory->warning.empty()) say(memory->warning);
+  return memory->bytes;
+}
+
+// Sets the loss. Fails if it does not fit network and targets.
+Result<void> make_loss(Inputs& inputs) {
+  const TrainConfig& config = inputs.config;
+  Result<Loss> loss = Loss::make(config.loss, inputs.trained.probability, inputs.output.f);
+  if (!loss) return loss.error().within(inputs.options.config);
+  const Result<void> fits = check_target_channels(config.targets, *loss, inputs.output.f);
+  if (!fits) return fits.error().within(inputs.options.config);
+  inputs.loss = *std::move(loss);
+  return {};
+}
+
+// Sets network, shapes and loss.
+Result<void> read_network(Inputs& inputs) {
+  constexpr std::int64_t copies = 8;  // of the weights, at least, in all that a training holds
+  const std::string& path = inputs.options.model;
+  Result<FirstNetwork> first = read_first_network(path, inputs.config.seed, inputs.memory / copies);
+  if (!first) return first.error();
+  say(first->note);
+  Result<TrainedNetwork> trained = network_for(inputs.config.loss.kind, std::move(first->loaded));
+  if (!trained) return trained.error().within(path);
+  inputs.trained = *std::move(trained);
+  if (!inputs.trained.note.empty()) say(inputs.trained.note);
+  const Network& network = inputs.trained.loaded.network;
+  const Result<Vec3> output = output_of_patch(network, inputs.config.patch);
+  if (!output) return output.error().within(path);
+  inputs.input = {1, network.f_in, inputs.config.patch};
+  inputs.output = {1, images(network).back(), *output};
+  return make_loss(inputs);
+}
+
+Result<Inputs> read_inputs(const Options& options) {
+  Result<TrainConfig> config = read_train_config(options.config);
+  if (!config) return config.error();
+  if (Result<void> fits = check_model_config(options.output, scale_of(*config)); !fits) return fits.error();
+  const Result<std::int64_t> memory = memory_of(options);
+  if (!memory) return memory.error();
+  Inputs inputs = {options, *std::move(config), *memory, options.threads.value_or(cpu::default_threads()), {}, {}, {},
+                   {}};
+  if (Result<void> read = read_network(inputs); !read) return read.error();
+  return inputs;
+}
+
+// Samples of training and of validation, and the step with what is left of the memory.
+struct Prepared {
+  std::unique_ptr<VolumeSamples> samples;
+  std::unique_ptr<VolumeSamples> validation;  // nullptr if there are no volumes for it
+  StepPlan plan;
+};
+
+Result<StepPlan> plan_within(const Inputs& inputs, std::int64_t bytes) {
+  const std::vector<const Backend*> backends = {&cpu::backend()};
+  const Result<Catalogue> catalogue = Catalogue::make(backends);
+  if (!catalogue) return catalogue.error();
+  const StepParts parts = {*catalogue, cpu::gradient_registry(), cpu::describe_cpu(inputs.threads)};
+  Result<StepPlan> plan = plan_step(inputs.trained.loaded.network, inputs.config.patch, {bytes, false}, parts);
+  return plan ? std::move(plan) : plan.error().within(inputs.options.model);
+}
+
+Result<Prepared> prepare(const Inputs& inputs) {
+  const TrainConfig& config = inputs.config;
+  const TrainingMemory own =
+      training_memory(config.optimizer, weight_bytes(inputs.trained.loaded.network), inputs.input, inputs.output);
+  std::int64_t left = inputs.memory - own.total();
+  if (left <= 0) {
+    return Error{ErrorCode::over_budget, "--mem is " + bytes_text(inputs.memory) + ", and a training takes " +
+                                             bytes_text(own.total()) + " without volumes and step; give it more"};
+  }
+  Prepared prepared;
+  const SampleOptions options = sample_options(config, inputs.input.f, inputs.output.n);
+  Result<std::unique_ptr<VolumeSamples>> samples = open_within(config.volumes, options, left / 4);
+  if (!samples) return samples.error();
+  prepared.samples = *std::move(samples);
+  left -= prepared.samples->memory_bytes();
+  if (!config.validation.empty()) {
+    Result<std::unique_ptr<VolumeSamples>> validation =
+        open_within(config.validation, validation_options(options), left / 4);
+    if (!validation) return validation.error();
+    prepared.validation = *std::move(validation);
+    left -= prepared.validation->memory_bytes();
+    left -= weight_bytes(inputs.trained.loaded.network);  // gradients that validation computes and drops
+  }
+  Result<StepPlan> plan = plan_within(inputs, left);
+  if (!plan) return plan.error();
+  prepared.plan = *std::move(plan);
+  return prepared;
+}
+
+void explain(const Inputs& inputs, const Prepared& prepared) {
+  for (const std::string& line : describe(prepared.plan)) std::printf("%s\n", line.c_str());
+  const TrainingMemory own = training_memory(inputs.config.optimizer, weight_bytes(inputs.trained.loaded.network),
+                                             inputs.input, inputs.output);
+  const std::int64_t volumes =
+      prepared.samples->memory_bytes() + (prepared.validation ? prepared.validation->memory_bytes() : 0);
+  std::printf("memory: step %s, volumes %s, optimizer %s, copies while written %s, sample %s, process %s, of %s\n",
+              bytes_text(prepared.plan.bytes.total()).c_str(), bytes_text(volumes).c_str(),
+              bytes_text(own.optimizer).c_str(), bytes_text(own.copies).c_str(), bytes_text(own.sample).c_str(),
+              bytes_text(own.process).c_str(), bytes_text(inputs.memory).c_str());
+}
+
+// Computes steps: draws a sample, runs the network, and compares with the targets.
+class StepRunner {
+ public:
+  StepRunner(TrainingStep& step, const Loss& loss) : step_(step), loss_(loss) {}
+
+  Result<double> run(SampleSource& source, std::int64_t number, NetworkWeights& gradients) {
+    const Result<Sample> sample = source.sample(static_cast<std::uint64_t>(number));
+    if (!sample) return sample.error();
+    const LossTargets targets = {sample->target, sample->weight};
+    if (const Result<void> sound = loss_.check(targets); !sound) return sound.error().within("labels");
+    const auto compare = [&](std::span<const float> output, std::span<float> gradient) {
+      return loss_(output, targets, gradient);
+    };
+    return step_.run(sample->input, compare, gradients);
+  }
+
+  // Returns the mean loss of the first patches that the source draws.
+  Result<double> mean(SampleSource& source, std::int64_t patches) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < patches; ++i) {
+      const Result<double> loss = run(source, i, dropped_);
+      if (!loss) return loss;
+      sum += *loss;
+    }
+    return sum / static_cast<double>(patches);
+  }
+
+ private:
+  TrainingStep& step_;
+  const Loss& loss_;
+  NetworkWeights dropped_;
+};
+
+TrainerSettings trainer_settings(const Inputs& inputs) {
+  const TrainConfig& config = inputs.config;
+  return {config.steps,
+          config.rate,
+          config.optimizer,
+          config.checkpoint_steps,
+          config.validation_steps,
+          voxels(inputs.output.n),
+          training_fingerprint(inputs.trained, config),
+          file_in(inputs.options, "checkpoint")};
+}
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Returns the checkpoint to go on from; nothing if there is none, or --restart is given.
+Result<std::optional<Checkpoint>> find_checkpoint(const Options& options) {
+  Result<Checkpoint> found = read_checkpoint(file_in(options, "checkpoint"));
+  if (options.restart || (!found && found.error().code == ErrorCode::not_found)) return std::optional<Checkpoint>();
+  if (!found) return found.error();
+  return std::optional(*std::move(found));
+}
+
+// Returns whether this training was done to its end.
+bool is_complete(const Inputs& inputs, const std::optional<Checkpoint>& checkpoint) {
+  return !inputs.options.explain && checkpoint && !checkpoint->written_as.empty() &&
+         checkpoint->training == training_fingerprint(inputs.trained, inputs.config);
+}
+
+// Writes the model, and that it was written.
+int finish(const Inputs& inputs, Trainer& trainer, const TrainingEnd& end) {
+  const LoadedNetwork served = with_weights(inputs.trained, inputs.trained.loaded.weights);
+  const Result<std::string> version = write_model_version(served, inputs.options.output, scale_of(inputs.config));
+  if (!version) return fail(version.error());
+  if (const Result<void> written = trainer.write_checkpoint(*version); !written) return fail(written.error());
+  std::fprintf(stderr, "%lld steps are done, loss %.4g: version %s is in %s\n", static_cast<long long>(end.steps),
+               end.mean_loss, version->c_str(), inputs.options.output.c_str());
+  return 0;
+}
+
+int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoint, const TerminationSignals& signals) {
+  NetworkWeights& weights = inputs.trained.loaded.weights;
+  const Result<std::unique_ptr<Device>> device =
+      cpu::backend().open(prepared.plan.device, prepared.plan.bytes.step, 0, 0);
+  if (!device) return fail(device.error());
+  const Result<std::unique_ptr<TrainingStep>> step =
+      TrainingStep::prepare(inputs.trained.loaded.network, prepared.plan, weights, **device);
+  if (!step) return fail(step.error());
+  Result<TrainLog> log = TrainLog::open(file_in(inputs.options, "train.jsonl"), checkpoint ? checkpoint->steps : 0);
+  if (!log) return fail(log.error());
+
+  StepRunner runner(**step, *inputs.loss);
+  Progress progress(std::cerr, ::isatty(STDERR_FILENO) == 1);
+  std::optional<int> signal;
+  TrainerCalls calls;
+  calls.compute = [&](std::int64_t number, NetworkWeights& gradients) {
+    return runner.run(*prepared.samples, number, gradients);
+  };
+  if (prepared.validation) {
+    calls.validate = [&] { return runner.mean(*prepared.validation, inputs.config.validation_patches); };
+  }
+  calls.is_stopped = [&] { return (signal = signals.wait_for(std::chrono::milliseconds(0))).has_value(); };
+  calls.tell = [&progress](const std::string& text) {
+    progress.tell(text);
+    progress.tick();
+  };
+  calls.seconds = monotonic_seconds;
+  Trainer trainer(trainer_settings(inputs), std::move(calls), weights, *log);
+  if (checkpoint) {
+    const std::int64_t steps = checkpoint->steps;
+    if (const Result<void> taken = trainer.resume(*std::move(checkpoint)); !taken) return fail(taken.error());
+    say("goes on from the checkpoint of step " + std::to_string(steps));
+  }
+  const Result<TrainingEnd> end = trainer.run();
+  progress.wipe();
+  if (!end) return fail(end.error());
+  if (!signal) return finish(inputs, trainer, *end);
+  say("stopped: the checkpoint has step " + std::to_string(end->steps) + "; the same command goes on from it");
+  return 128 + *signal;
+}
+
+// Keeps the folder from another training as long as the handle is open.
+Result<FileHandle> lock_output(const Options& options) {
+  constexpr mode_t for_its_user = 0600;
+  const std::string path = file_in(options, ".lock");
+  if (Result<void> made = check_writable(path); !made) return made.error();
+  FileHandle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_its_user));
+  if (file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  return Error{ErrorCode::unavailable,
+               options.output + ": another znni-train trains there; wait for its end, or give another --output"};
+}
+
+int run(const Options& options) {
+  const TerminationSignals signals;
+  Result<Inputs> inputs = read_inputs(options);
+  if (!inputs) return fail(inputs.error());
+  const Result<FileHandle> lock = options.explain ? Result<FileHandle>(FileHandle(-1)) : lock_output(options);
+  if (!lock) return fail(lock.error());
+  Result<std::optional<Checkpoint>> checkpoint = find_checkpoint(options);
+  if (!checkpoint) return fail(checkpoint.error());
+  if (is_complete(*inputs, *checkpoint)) {
+    say("all " + std::to_string(inputs->config.steps) + " steps are done, and version " + (*checkpoint)->written_as +
+        " was written of them; --restart trains again");
+    return 0;
+  }
+  Result<Prepared> prepared = prepare(*inputs);
+  if (!prepared) return fail(prepared.error());
+  if (options.explain) {
+    explain(*inputs, *prepared);
+    return 0;
+  }
+  return train(*inputs, *prepared, *std::move(checkpoint), signals);
+}
+
+}  // namespace
+}  // namespace znni::train
+
+int main(int argc, char** argv) {
+  using namespace znni;
+  cpu::let_openmp_sleep(argv);
+  const std::vector<const char*> arguments(argv + 1, argv + argc);
+  const train::Command command = train::parse_options(arguments, version_text("znni-train", cpu::fft_1d_notice()));
+  if (command.exit_code) {
+    std::fputs(command.text.c_str(), *command.exit_code == 0 ? stdout : stderr);
+    return *command.exit_code;
+  }
+  return train::run(command.options);
+}

@@ -1,0 +1,32 @@
+// Writes a trained network as the next version of a model, DIR/N/model.onnx, which a daemon then serves.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "planner/network/graph_edits.hpp"
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+// What the network was trained to see: raw * scale + offset.
+struct InputScale {
+  float scale = 1;
+  float offset = 0;
+};
+
+// Fails if a config.pbtxt is in the model's folder and says that the served network sees something else: another scale
+// or offset, or voxels normalised by mean and deviation; or if it cannot be read. The error begins with the file's path
+// and says what would be right. To be called before a long training.
+[[nodiscard]] Result<void> check_model_config(const std::filesystem::path& model, const InputScale& input);
+
+// Returns the number behind the newest version in the model's folder; 1 if there is none.
+[[nodiscard]] std::int64_t next_version(const std::filesystem::path& model);
+
+// Writes the next version and returns its name. It appears with all that belongs to it, by one rename; after a kill or
+// a power cut it is there as a whole, or not at all. First writes config.pbtxt if there is none and the scale needs
+// one.
+[[nodiscard]] Result<std::string> write_model_version(const LoadedNetwork& served, const std::filesystem::path& model,
+                                                      const InputScale& input);
+
+}  // namespace znni

@@ -1,0 +1,116 @@
+#include "server/train/setup.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/base/fingerprint.hpp"
+#include "planner/train/step_graph.hpp"
+#include "server/train/optimizer.hpp"
+#include "server/train/weight_parts.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t process_bytes = std::int64_t{64} << 20;
+// A writer of models takes three times the weights (proto/convert/onnx_writer.hpp).
+constexpr std::int64_t copies_while_written = 3;
+// While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, and
+// target and weight twice.
+constexpr std::int64_t bytes_per_input = 3 * sizeof(float);
+constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + sizeof(float));
+constexpr std::int64_t bytes_per_target = 2 * sizeof(float);
+
+TargetKind kind_of(TrainTargets targets) {
+  switch (targets) {
+    case TrainTargets::labels: return TargetKind::classes;
+    case TrainTargets::boundaries: return TargetKind::boundaries;
+    case TrainTargets::affinities: return TargetKind::affinities;
+  }
+  return TargetKind::classes;
+}
+
+}  // namespace
+
+TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t weight_bytes, const Shape5& input,
+                               const Shape5& output) {
+  const std::int64_t state = Optimizer::state_bytes(optimizer, weight_bytes);
+  TrainingMemory memory;
+  memory.process = process_bytes;
+  memory.optimizer = state;
+  memory.copies = std::max(mul(2, add(weight_bytes, state)), mul(copies_while_written, weight_bytes));
+  const std::int64_t labels = mul(bytes_per_label, voxels(output.n + Vec3::cube(2 * target_margin)));
+  const std::int64_t targets = mul(bytes_per_target, elements(output));
+  memory.sample = add(mul(bytes_per_input, elements(input)), add(labels, targets));
+  return memory;
+}
+
+Result<Vec3> output_of_patch(const Network& network, Vec3 patch) {
+  if (const Result<void> trainable = check_trainable(network); !trainable) return trainable.error();
+  const Vec3 fov = reaches(network).back().fov;
+  if (covers(patch, fov)) return patch - fov + Vec3::cube(1);
+  return Error{ErrorCode::invalid_argument, "patch is " + to_string(patch) + ", smaller than the field of view, " +
+                                                to_string(fov) + "; make it larger"};
+}
+
+SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 output) {
+  SampleOptions options;
+  options.seed = config.seed;
+  options.f_in = f_in;
+  options.patch = config.patch;
+  options.output = output;
+  options.input_scale = static_cast<float>(config.input_scale);
+  options.input_offset = static_cast<float>(config.input_offset);
+  options.targets = kind_of(config.targets);
+  options.sampling = config.sampling == TrainSampling::balanced ? Sampling::balanced : Sampling::uniform;
+  const AugmentationSettings& given = config.augmentation;
+  options.augmentation = {given.symmetries, given.contrast, given.brightness, given.missing_planes,
+                          given.blurred_planes};
+  return options;
+}
+
+SampleOptions validation_options(const SampleOptions& training) {
+  SampleOptions options = training;
+  options.seed = ~training.seed;
+  options.sampling = Sampling::uniform;
+  options.augmentation = {};
+  return options;
+}
+
+std::vector<VolumeNames> names_of(const std::vector<TrainVolume>& volumes) {
+  std::vector<VolumeNames> names;
+  for (const TrainVolume& each : volumes) names.push_back({each.input, each.labels, each.mask});
+  return names;
+}
+
+Result<std::unique_ptr<VolumeSamples>> open_within(const std::vector<TrainVolume>& volumes, SampleOptions options,
+                                                   std::int64_t max_bytes) {
+  options.max_bytes = max_bytes;
+  options.keeps_volumes = true;
+  Result<std::unique_ptr<VolumeSamples>> kept = open_samples(names_of(volumes), options);
+  if (kept || kept.error().code != ErrorCode::over_budget) return kept;
+  options.keeps_volumes = false;
+  return open_samples(names_of(volumes), options);
+}
+
+Result<void> check_target_channels(TrainTargets targets, const Loss& loss, std::int64_t network_channels) {
+  const std::int64_t found = target_channels(kind_of(targets));
+  if (found == loss.target_channels()) return {};
+  const std::string right = targets == TrainTargets::affinities
+                                ? "one with 3 output channels is right for affinities"
+                                : "one with 1 is right, or the loss softmax_cross_entropy for classes";
+  return Error{ErrorCode::invalid_argument, "the network writes " + std::to_string(network_channels) +
+                                                " channels, and the targets have " + std::to_string(found) + "; " +
+                                                right};
+}
+
+std::string training_fingerprint(const TrainedNetwork& trained, const TrainConfig& config) {
+  Fingerprint fingerprint;
+  fingerprint.add(config.text);
+  for (const std::string& line : describe(trained.served)) fingerprint.add(line);
+  for (const NodeWeights& node : trained.loaded.weights) {
+    for (const auto part : weight_parts) fingerprint.add(std::as_bytes(std::span(node.*part)));
+  }
+  return fingerprint.text();
+}
+
+}  // namespace znni

@@ -1,0 +1,73 @@
+#include "server/train/train_log.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "primitives/core/write_atomically.hpp"
+#include "proto/convert/read_file.hpp"
+
+namespace znni {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Returns whether the line is whole and of one of the first steps.
+bool is_kept(std::string_view line, std::int64_t steps) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) return false;
+  return object["step"].get<std::int64_t>() <= steps;
+}
+
+std::string kept_lines(std::string_view text, std::int64_t steps) {
+  std::string kept;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    if (!is_kept(line, steps)) break;
+    kept.append(line).append("\n");
+    text.remove_prefix(end + 1);
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<TrainLog> TrainLog::open(const std::string& path, std::int64_t steps) {
+  const Result<std::string> before = read_file(path, std::numeric_limits<std::int64_t>::max());
+  if (!before && before.error().code != ErrorCode::not_found) return before.error();
+  const std::string kept = before ? kept_lines(*before, steps) : "";
+  if (Result<void> written = write_atomically(path, kept); !written) return written.error();
+  FileHandle file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file.is_open()) {
+    return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};
+  }
+  return TrainLog(path, std::move(file));
+}
+
+Result<void> TrainLog::add(const StepRecord& record) {
+  return write(Json{{"step", record.step},
+                    {"loss", record.loss},
+                    {"learning_rate", record.learning_rate},
+                    {"gradient_norm", record.gradient_norm},
+                    {"seconds", record.seconds}}
+                   .dump());
+}
+
+Result<void> TrainLog::add_validation(std::int64_t step, double loss) {
+  return write(Json{{"step", step}, {"validation_loss", loss}}.dump());
+}
+
+Result<void> TrainLog::write(const std::string& line) {
+  const Result<void> written = write_all(file_.get(), line + "\n");
+  return written ? written : written.error().within(path_);
+}
+
+Result<void> TrainLog::sync() { return sync_file(path_); }
+
+}  // namespace znni

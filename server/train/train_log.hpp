@@ -1,0 +1,42 @@
+// What became of each step of a training: train.jsonl, one JSON object a line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "primitives/core/file_handle.hpp"
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+// {"step":7,"loss":0.31,"learning_rate":0.002,"gradient_norm":1.5,"seconds":0.8}; steps count from 1.
+struct StepRecord {
+  std::int64_t step = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;  // before it was clipped
+  double seconds = 0;
+};
+
+class TrainLog {
+ public:
+  // Opens the file for a training that has done so many steps. Lines of later steps, which will be done again, are
+  // taken away, and so is a line that was cut.
+  [[nodiscard]] static Result<TrainLog> open(const std::string& path, std::int64_t steps);
+
+  // Each writes one line, whole, before it returns.
+  [[nodiscard]] Result<void> add(const StepRecord& record);
+  [[nodiscard]] Result<void> add_validation(std::int64_t step, double loss);  // {"step":500,"validation_loss":0.4}
+  // Makes all lines survive a power cut.
+  [[nodiscard]] Result<void> sync();
+
+ private:
+  TrainLog(std::string path, FileHandle file) : path_(std::move(path)), file_(std::move(file)) {}
+  Result<void> write(const std::string& line);
+
+  std::string path_;
+  FileHandle file_;
+};
+
+}  // namespace znni

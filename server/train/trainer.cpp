@@ -1,0 +1,142 @@
+#include "server/train/trainer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+#include "server/train/learning_rate.hpp"
+#include "server/train/weight_parts.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::size_t max_losses = 50;
+
+double mean_of(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Returns "45 s", "12 min", "3.4 h".
+std::string duration_text(double seconds) {
+  constexpr double minute = 60;
+  constexpr double hour = 3600;
+  std::array<char, 40> text{};
+  if (seconds < 2 * minute) {
+    std::snprintf(text.data(), text.size(), "%.0f s", seconds);
+  } else if (seconds < 2 * hour) {
+    std::snprintf(text.data(), text.size(), "%.0f min", seconds / minute);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f h", seconds / hour);
+  }
+  return text.data();
+}
+
+Error not_finite(std::string_view what, double value) {
+  return {ErrorCode::invalid_argument, "the " + std::string(what) + " is " + std::to_string(value) +
+                                           "; lower learning_rate, warm up, or set clip_norm"};
+}
+
+// Copies in place, because what computes the steps may have the addresses of the weights.
+void copy_weights(const NetworkWeights& from, NetworkWeights& to) {
+  for (std::size_t node = 0; node < to.size(); ++node) {
+    for (const auto part : weight_parts)
+      std::copy((from[node].*part).begin(), (from[node].*part).end(), (to[node].*part).begin());
+  }
+}
+
+std::string name_of_step(std::int64_t step) { return "step " + std::to_string(step); }
+
+}  // namespace
+
+Trainer::Trainer(TrainerSettings settings, TrainerCalls calls, NetworkWeights& weights, TrainLog& log)
+    : settings_(std::move(settings)),
+      calls_(std::move(calls)),
+      weights_(weights),
+      log_(log),
+      optimizer_(settings_.optimizer, weights),
+      gradients_(zeros_like(weights)) {}
+
+Result<void> Trainer::resume(Checkpoint checkpoint) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorCode::invalid_argument,
+                 settings_.checkpoint_file + ": " + why +
+                     "; give the network and the configuration of that one, another --output, or --restart"};
+  };
+  if (checkpoint.training != settings_.training) return refuse("a checkpoint of another training");
+  if (checkpoint.steps > settings_.steps || !have_equal_sizes(checkpoint.weights, weights_)) {
+    return refuse("a checkpoint of another network");
+  }
+  if (!optimizer_.restore(std::move(checkpoint.optimizer))) return refuse("a checkpoint of another optimizer");
+  copy_weights(checkpoint.weights, weights_);
+  done_ = checkpoint.steps;
+  return {};
+}
+
+Result<StepRecord> Trainer::do_step() {
+  const double begin = calls_.seconds();
+  const Result<double> loss = calls_.compute(done_, gradients_);
+  const std::string place = name_of_step(done_ + 1);
+  if (!loss) return loss.error().within(place);
+  if (!std::isfinite(*loss)) return not_finite("loss", *loss).within(place);
+  const double rate = learning_rate(settings_.rate, done_, settings_.steps);
+  const double norm = optimizer_.update(weights_, gradients_, rate);
+  if (!std::isfinite(norm)) return not_finite("norm of the gradients", norm).within(place);
+  ++done_;
+  return StepRecord{done_, *loss, rate, norm, calls_.seconds() - begin};
+}
+
+Result<void> Trainer::finish_step(const StepRecord& record) {
+  if (last_losses_.size() < max_losses) {
+    last_losses_.push_back(record.loss);
+  } else {
+    last_losses_[static_cast<std::size_t>(done_) % max_losses] = record.loss;
+  }
+  if (Result<void> added = log_.add(record); !added) return added;
+  if (calls_.validate && is_due(settings_.validation_steps)) {
+    const Result<double> loss = calls_.validate();
+    if (!loss) return loss.error().within("validation");
+    if (Result<void> added = log_.add_validation(done_, *loss); !added) return added;
+  }
+  calls_.tell(progress());
+  return is_due(settings_.checkpoint_steps) ? write_checkpoint("") : Result<void>();
+}
+
+Result<TrainingEnd> Trainer::run() {
+  done_before_ = done_;
+  begin_ = calls_.seconds();
+  while (done_ < settings_.steps) {
+    const Result<StepRecord> record = do_step();
+    if (!record) return record.error();
+    if (const Result<void> finished = finish_step(*record); !finished) {
+      return finished.error().within(name_of_step(done_));
+    }
+    if (done_ == settings_.steps || !calls_.is_stopped()) continue;
+    if (const Result<void> written = write_checkpoint(""); !written) return written.error();
+    break;
+  }
+  return TrainingEnd{done_, mean_of(last_losses_)};
+}
+
+Result<void> Trainer::write_checkpoint(const std::string& written_as) {
+  if (Result<void> synced = log_.sync(); !synced) return synced;
+  return znni::write_checkpoint(settings_.checkpoint_file,
+                                {settings_.training, done_, written_as, weights_, optimizer_.state()});
+}
+
+std::string Trainer::progress() const {
+  const double seconds = calls_.seconds() - begin_;
+  const auto own = static_cast<double>(done_ - done_before_);
+  std::array<char, 160> text{};
+  const double rate = seconds > 0 ? own / seconds : 0;
+  std::snprintf(text.data(), text.size(), "step %lld of %lld, loss %.4g, %.3g voxels/s", static_cast<long long>(done_),
+                static_cast<long long>(settings_.steps), mean_of(last_losses_),
+                rate * static_cast<double>(settings_.voxels));
+  const auto left = static_cast<double>(settings_.steps - done_);
+  return text.data() + (rate > 0 ? ", " + duration_text(left / rate) + " left" : "");
+}
+
+}  // namespace znni

@@ -1,0 +1,79 @@
+// The loop of a training: step after step until all are done, with a log, checkpoints and validations. It knows neither
+// networks nor volumes: what a step computes is a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "planner/network/network.hpp"
+#include "proto/convert/train_config.hpp"
+#include "server/train/checkpoint.hpp"
+#include "server/train/train_log.hpp"
+
+namespace znni {
+
+struct TrainerSettings {
+  std::int64_t steps = 0;
+  LearningRate rate;
+  OptimizerSettings optimizer;
+  std::int64_t checkpoint_steps = 100;
+  std::int64_t validation_steps = 500;
+  std::int64_t voxels = 0;  // of the output, in one step
+  std::string training;     // Checkpoint::training
+  std::string checkpoint_file;
+};
+
+struct TrainerCalls {
+  // Writes the gradients of all weights for step 0, 1, ..., and returns the loss. It depends on the step and the
+  // weights alone: a training that continues from a checkpoint calls it with the steps that are left.
+  std::function<Result<double>(std::int64_t step, NetworkWeights& gradients)> compute;
+  std::function<Result<double>()> validate;           // returns the loss of the validation volumes; may be empty
+  std::function<bool()> is_stopped;                   // asked after every step
+  std::function<void(const std::string& text)> tell;  // after every step: what is done, how fast, what is left
+  std::function<double()> seconds;                    // of a clock that never goes back
+};
+
+// How a training ended: all steps are done unless it was stopped.
+struct TrainingEnd {
+  std::int64_t steps = 0;
+  double mean_loss = 0;  // of the last steps of this run, 50 at most
+};
+
+class Trainer {
+ public:
+  // `weights` are changed in place by run(); they and `log` outlive the trainer.
+  Trainer(TrainerSettings settings, TrainerCalls calls, NetworkWeights& weights, TrainLog& log);
+
+  // Goes on from there; the addresses of the weights stay. Fails if the checkpoint is of another training, or has other
+  // sizes.
+  [[nodiscard]] Result<void> resume(Checkpoint checkpoint);
+
+  // Trains until all steps are done or is_stopped() says so; a checkpoint of the last step is written in both cases.
+  // Fails if a call does, if a file cannot be written, or if loss or gradient are not finite; the last checkpoint
+  // remains, then. The error names the step, from 1.
+  [[nodiscard]] Result<TrainingEnd> run();
+
+  // Writes a checkpoint that says as which version of the model these weights were written.
+  [[nodiscard]] Result<void> write_checkpoint(const std::string& written_as);
+
+ private:
+  Result<StepRecord> do_step();
+  Result<void> finish_step(const StepRecord& record);
+  [[nodiscard]] std::string progress() const;
+  [[nodiscard]] bool is_due(std::int64_t period) const { return done_ % period == 0 || done_ == settings_.steps; }
+
+  TrainerSettings settings_;
+  TrainerCalls calls_;
+  NetworkWeights& weights_;
+  TrainLog& log_;
+  Optimizer optimizer_;
+  NetworkWeights gradients_;
+  std::int64_t done_ = 0;
+  std::int64_t done_before_ = 0;     // at the start of run()
+  double begin_ = 0;                 // likewise, seconds
+  std::vector<double> last_losses_;  // the newest of them at done_ % size
+};
+
+}  // namespace znni

@@ -1,0 +1,192 @@
+"""Compares trainings of znni-train with those of PyTorch, step by step: losses, optimizers, gradients and targets.
+
+Runs only if torch is installed: deploy/packages/python.txt does not have it. Else it says that it is skipped.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+HAS_TORCH = bool(importlib.util.find_spec("torch"))
+if HAS_TORCH:
+    import torch
+    from torch.nn import functional
+
+PROGRAM = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znni-train"
+LONGEST = 600  # seconds; only a bound for a hang
+STEPS = 15
+BOUND = 1e-5  # of a loss, and absolute of a weight
+PATCH = 25  # as large as the volume: every step has the same sample
+FOV = 8
+CENTRE = (FOV - 1) // 2
+
+NET = """
+name: "tiny" node { conv { f_out: 8 k: 3 activation: relu } } node { max_pool { window: 2 } }
+node { conv { f_out: %d k: 3 } } %s
+"""
+SIGMOID = "node { activate { kind: sigmoid } }"
+SOFTMAX = "node { softmax {} }"
+
+
+def boundaries(labels, known):
+    """Returns where a known face neighbour has another label."""
+    marked = labels == 0
+    for axis in range(3):
+        near, far = [slice(None)] * 3, [slice(None)] * 3
+        near[axis], far[axis] = slice(None, -1), slice(1, None)
+        near, far = tuple(near), tuple(far)
+        differs = labels[near] != labels[far]
+        marked[near] |= differs & known[far]
+        marked[far] |= differs & known[near]
+    return marked
+
+
+def output_part(values):
+    """Returns the voxels of the input that voxels of the output belong to."""
+    part = slice(CENTRE, CENTRE + PATCH - FOV + 1)
+    return values[part, part, part]
+
+
+@unittest.skipUnless(HAS_TORCH, "torch is not installed")
+class TrainPeerTest(unittest.TestCase):
+    """One volume of random voxels, a third of which is unlabelled."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        rng = np.random.default_rng(3)
+        raw = rng.standard_normal((PATCH,) * 3).astype(np.float32)
+        labels = np.kron(rng.integers(1, 9, (5, 5, 5)), np.ones((5, 5, 5), int)).astype(np.uint32)
+        mask = (rng.random(raw.shape) > 0.3).astype(np.uint8)
+        with h5py.File(self.root / "data.h5", "w") as file:
+            file["raw"], file["labels"], file["mask"], file["classes"] = raw, labels, mask, labels % 3
+        self.input = torch.from_numpy(raw * np.float32(0.5) + np.float32(0.25))[None, None]
+        self.weight = torch.from_numpy(output_part(mask).astype(np.float32))
+        self.border = torch.from_numpy(output_part(boundaries(labels, mask == 1)).astype(np.float32))
+        self.classes = torch.from_numpy(output_part(labels % 3).astype(np.int64))
+
+    def train(self, name, model, settings):
+        """Trains. Returns the losses and the weights at the end."""
+        config = self.root / f"{name}.pbtxt"
+        config.write_text(f"patch: {PATCH} input_scale: 0.5 input_offset: 0.25 " + settings)
+        output = self.root / name
+        words = [PROGRAM, "--model", model, "--config", config, "--output", output, "--mem", "300M"]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=LONGEST, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        log = [json.loads(line) for line in (output / "train.jsonl").read_text().splitlines()]
+        return [line["loss"] for line in log], self.weights(output)
+
+    @staticmethod
+    def weights(output):
+        """Returns kernels and biases of a model, in order."""
+        tensors = onnx.load(output / "1/model.onnx").graph.initializer
+        return [torch.from_numpy(numpy_helper.to_array(each).copy()) for each in tensors]
+
+    def network(self, weights):
+        """Returns the logits: the dense form has pooling of stride 1, and dilation behind it."""
+        hidden = functional.relu(functional.conv3d(self.input, weights[0], weights[1]))
+        pooled = functional.max_pool3d(hidden, 2, 1)
+        return functional.conv3d(pooled, weights[2], weights[3], dilation=2)[0]
+
+    def compare(self, end, channels, settings, loss, optimizer, clip_norm=None):
+        """Trains by both, from the same weights."""
+        net = self.root / "net.pbtxt"
+        net.write_text(NET % (channels, end))
+        data = self.root / "data.h5"
+        labels = "classes" if channels > 1 else "labels"
+        common = f'volume {{ input: "{data}:/raw" labels: "{data}:/{labels}" mask: "{data}:/mask" }} '
+        common += "" if channels > 1 else "targets: boundaries "
+        loss_text, optimizer_text = settings
+        still = "steps: 1 optimizer { kind: sgd learning_rate: 1e-30 } "  # writes the weights of its beginning
+        _, first = self.train("first", net, common + loss_text + still)
+        ours, ended = self.train(
+            "ours", self.root / "first/1/model.onnx", f"{common}{loss_text} steps: {STEPS} {optimizer_text}"
+        )
+        weights = [each.clone().requires_grad_() for each in first]
+        peer = optimizer(weights)
+        for step in range(STEPS):
+            peer.zero_grad()
+            theirs = loss(self.network(weights))
+            self.assertAlmostEqual(ours[step], theirs.item(), delta=BOUND * abs(theirs.item()), msg=f"step {step + 1}")
+            theirs.backward()
+            if clip_norm:
+                torch.nn.utils.clip_grad_norm_(weights, clip_norm)
+            peer.step()
+        for mine, wanted in zip(ended, weights, strict=True):
+            self.assertLess((mine - wanted).abs().max().item(), BOUND)
+
+    def binary(self, logits):
+        """Binary cross-entropy whose class 1 counts twice."""
+        total = functional.binary_cross_entropy_with_logits(
+            logits[0], self.border, weight=self.weight, pos_weight=torch.tensor(2.0), reduction="sum"
+        )
+        return total / self.weight.sum()
+
+    def test_binary_cross_entropy_and_adam(self):
+        """Adam adds the decay to the gradient."""
+        self.compare(
+            SIGMOID,
+            1,
+            (
+                "loss { kind: binary_cross_entropy class_weight: [1, 2] }",
+                "optimizer { kind: adam learning_rate: 0.01 weight_decay: 0.1 }",
+            ),
+            self.binary,
+            lambda weights: torch.optim.Adam(weights, 0.01, weight_decay=0.1),
+        )
+
+    def test_binary_cross_entropy_and_sgd(self):
+        """With momentum, and with gradients that are clipped."""
+        self.compare(
+            SIGMOID,
+            1,
+            (
+                "loss { kind: binary_cross_entropy class_weight: [1, 2] }",
+                "optimizer { kind: sgd learning_rate: 0.05 momentum: 0.9 weight_decay: 0.01 clip_norm: 0.3 }",
+            ),
+            self.binary,
+            lambda weights: torch.optim.SGD(weights, 0.05, momentum=0.9, weight_decay=0.01),
+            clip_norm=0.3,
+        )
+
+    def test_softmax_cross_entropy_and_adamw(self):
+        """AdamW takes the decay from the weight; the mean is over the weights of the classes."""
+
+        def softmax(logits):
+            known = torch.where(self.weight > 0, self.classes, torch.tensor(-100))
+            return functional.cross_entropy(logits[None], known[None], weight=torch.tensor([1.0, 2.0, 0.5]))
+
+        self.compare(
+            SOFTMAX,
+            3,
+            (
+                "loss { kind: softmax_cross_entropy class_weight: [1, 2, 0.5] }",
+                "optimizer { kind: adamw learning_rate: 0.01 weight_decay: 0.1 }",
+            ),
+            softmax,
+            lambda weights: torch.optim.AdamW(weights, 0.01, weight_decay=0.1),
+        )
+
+    def test_square_and_adam(self):
+        """The mean over labelled voxels."""
+        self.compare(
+            "",
+            1,
+            ("loss { kind: square }", "optimizer { kind: adam learning_rate: 0.01 beta1: 0.8 beta2: 0.9 }"),
+            lambda logits: (self.weight * (logits[0] - self.border) ** 2).sum() / self.weight.sum(),
+            lambda weights: torch.optim.Adam(weights, 0.01, betas=(0.8, 0.9)),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,239 @@
+"""Trains a tiny net with znni-train, kills it on the way, and serves what it wrote."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy as np
+import tritonclient.grpc as triton
+from harness import Daemon
+
+PROGRAM = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znni-train"
+LONGEST = 600  # seconds; only a bound for a hang
+STEPS = 30
+MEM = 300 << 20
+FOV = 8
+
+NET = """
+name: "tiny"
+node { conv { f_out: 8 k: 3 activation: relu } }
+node { max_pool { window: 2 } }
+node { conv { f_out: 1 k: 3 activation: sigmoid } }
+"""
+
+CONFIG = """
+steps: 30
+patch: 33
+volume { input: "%(data)s:/raw" labels: "%(data)s:/labels" }
+validation { input: "%(data)s:/raw" labels: "%(data)s:/labels" }
+input_scale: 0.0078125
+input_offset: -1
+targets: boundaries
+sampling: balanced
+loss { kind: binary_cross_entropy class_weight: [1, 2] }
+optimizer { kind: adam learning_rate: 0.02 warm_up_steps: 3 cosine: true clip_norm: 5 }
+augmentation { symmetries: true contrast: 0.1 brightness: 0.1 missing_planes: 0.02 blurred_planes: 0.02 }
+checkpoint_steps: 4
+validation_steps: 15
+validation_patches: 2
+"""
+
+
+def cells(extent=48):
+    """Returns (raw, labels): cells of nearest centres, dark at their borders."""
+    rng = np.random.default_rng(1)
+    centres = rng.uniform(0, extent, (40, 3))
+    grid = np.stack(np.meshgrid(*[np.arange(extent)] * 3, indexing="ij"), axis=-1).astype(np.float32)
+    distances = np.sort(
+        np.stack([np.linalg.norm(grid - centre, axis=-1) for centre in centres.astype(np.float32)]), axis=0
+    )
+    nearest = np.argmin(np.stack([np.linalg.norm(grid - c, axis=-1) for c in centres.astype(np.float32)]), axis=0)
+    raw = 40 + 160 * np.clip((distances[1] - distances[0]) / 4, 0, 1) + rng.normal(0, 10, (extent,) * 3)
+    return np.clip(raw, 0, 255).astype(np.uint8), (nearest + 1).astype(np.uint32)
+
+
+def lines_of(output):
+    """Returns the whole lines of a training's log."""
+    path = pathlib.Path(output, "train.jsonl")
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.split("\n")[:-1]]
+
+
+def steps_of(output):
+    """Returns the lines of steps, without what depends on the machine."""
+    keys = ("step", "loss", "learning_rate", "gradient_norm", "validation_loss")
+    return [{key: line[key] for key in keys if key in line} for line in lines_of(output)]
+
+
+class TrainTest(unittest.TestCase):
+    """All trainings are of one net on one volume."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = pathlib.Path(cls.folder.name)
+        cls.raw, cls.labels = cells()
+        with h5py.File(cls.root / "cells.h5", "w") as file:
+            file["raw"], file["labels"] = cls.raw, cls.labels
+        (cls.root / "net.pbtxt").write_text(NET)
+        (cls.root / "train.pbtxt").write_text(CONFIG % {"data": cls.root / "cells.h5"})
+        ended = cls.train("whole/net")
+        if ended.returncode != 0:
+            raise RuntimeError(ended.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def command(cls, output, *arguments, model="net.pbtxt", config="train.pbtxt", mem=MEM):
+        """Returns the words of a training."""
+        words = [PROGRAM, "--model", cls.root / model, "--config", cls.root / config, "--output", cls.root / output]
+        return [str(word) for word in (*words, "--mem", str(mem), "--threads", "2", *arguments)]
+
+    @classmethod
+    def train(cls, output, *arguments, **settings):
+        """Trains to the end, or to an error."""
+        return subprocess.run(
+            cls.command(output, *arguments, **settings), capture_output=True, text=True, timeout=LONGEST, check=False
+        )
+
+    def interrupt(self, output, step, number):
+        """Sends the signal once the log has this step. Returns (exit code, standard error)."""
+        with subprocess.Popen(self.command(output), stderr=subprocess.PIPE, text=True) as process:
+            deadline = time.monotonic() + LONGEST
+            while not any(line["step"] >= step for line in lines_of(self.root / output)):
+                self.assertIsNone(process.poll(), "it ended before it was interrupted")
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.0005)
+            process.send_signal(number)
+            return process.wait(LONGEST), process.stderr.read()
+
+    def test_the_loss_falls(self):
+        """The loss of the last steps is well below that of the first; so is that of validation."""
+        log = lines_of(self.root / "whole/net")
+        losses = [line["loss"] for line in log if "loss" in line]
+        self.assertEqual(len(losses), STEPS)
+        self.assertLess(np.mean(losses[-5:]), 0.8 * np.mean(losses[:5]))
+        validations = {line["step"]: line["validation_loss"] for line in log if "validation_loss" in line}
+        self.assertEqual(list(validations), [15, 30])
+        self.assertLess(validations[30], validations[15])
+
+    def test_what_was_killed_continues_bit_by_bit(self):
+        """Killed, then stopped, then finished: the same model and the same log as without."""
+        output = "killed/net"
+        code, _ = self.interrupt(output, 6, signal.SIGKILL)
+        self.assertEqual(code, -signal.SIGKILL)
+        code, text = self.interrupt(output, 10, signal.SIGTERM)
+        self.assertEqual(code, 128 + signal.SIGTERM, text)
+        self.assertRegex(text, r"goes on from the checkpoint of step [4-9]\n")
+        self.assertRegex(text, r"stopped: the checkpoint has step 1\d; the same command goes on from it")
+        ended = self.train(output)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stderr, r"goes on from the checkpoint of step 1\d\n")
+        self.assertEqual(steps_of(self.root / output), steps_of(self.root / "whole/net"))
+        ours, theirs = ((self.root / each / "1/model.onnx").read_bytes() for each in (output, "whole/net"))
+        self.assertEqual(ours, theirs)
+
+    def test_the_model_is_served(self):
+        """znnid serves what was written, with the scale of the training and the sigmoid: borders stand out."""
+        repository = self.root / "whole"
+        self.assertIn('"0.0078125"', (repository / "net/config.pbtxt").read_text())
+        with Daemon(repository, mem="1G") as daemon, daemon.client() as client:
+            tensor = triton.InferInput("input", [1, 1, *self.raw.shape], "FP32")
+            tensor.set_data_from_numpy(self.raw[None, None].astype(np.float32))
+            output = client.infer("net", [tensor]).as_numpy("output")[0, 0]
+        self.assertEqual(output.shape, tuple(extent - FOV + 1 for extent in self.raw.shape))
+        self.assertGreaterEqual(output.min(), 0)
+        self.assertLessEqual(output.max(), 1)
+        begin, end = (FOV - 1) // 2, FOV // 2
+        inner = self.labels[begin:-end, begin:-end, begin:-end]
+        border = np.zeros(inner.shape, bool)
+        for axis in range(3):
+            differs = np.diff(inner, axis=axis) != 0
+            near, far = [slice(None)] * 3, [slice(None)] * 3
+            near[axis], far[axis] = slice(None, -1), slice(1, None)
+            border[tuple(near)] |= differs
+            border[tuple(far)] |= differs
+        self.assertGreater(output[border].mean(), output[~border].mean() + 0.2)
+
+    def test_a_model_is_trained_further(self):
+        """From the weights of a model the loss begins where it ended, and the model gets its next version."""
+        (self.root / "further/net").mkdir(parents=True)
+        model = self.root / "whole/net/1/model.onnx"
+        (self.root / "further/net/1").mkdir()
+        (self.root / "further/net/1/model.onnx").write_bytes(model.read_bytes())
+        ended = self.train("further/net", model="further/net/1/model.onnx")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn("weights of ", ended.stderr)
+        self.assertIn("its sigmoid is part of the loss", ended.stderr)
+        first, whole = lines_of(self.root / "further/net")[0], lines_of(self.root / "whole/net")
+        self.assertLess(first["loss"], np.mean([line["loss"] for line in whole[:5]]))
+        self.assertTrue((self.root / "further/net/2/model.onnx").exists())
+
+    def test_what_is_done_and_what_differs(self):
+        """A finished training is not done again; another one is refused beside its checkpoint."""
+        self.assertEqual(self.train("done/net").returncode, 0)
+        again = self.train("done/net")
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("all 30 steps are done, and version 1 was written", again.stderr)
+        config = (self.root / "train.pbtxt").read_text()
+        (self.root / "other.pbtxt").write_text(config + "seed: 2\n")
+        other = self.train("done/net", config="other.pbtxt")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("done/net/checkpoint: a checkpoint of another training; give ", other.stderr)
+        restarted = self.train("done/net", "--restart", config="other.pbtxt")
+        self.assertEqual(restarted.returncode, 0, restarted.stderr)
+        self.assertTrue((self.root / "done/net/2/model.onnx").exists())
+
+    def test_two_trainings_do_not_share_a_folder(self):
+        """The second is refused while the first runs, and the first goes on."""
+        with subprocess.Popen(self.command("shared/net"), stderr=subprocess.PIPE, text=True) as process:
+            while not lines_of(self.root / "shared/net"):
+                self.assertIsNone(process.poll())
+                time.sleep(0.0005)
+            process.send_signal(signal.SIGSTOP)
+            second = self.train("shared/net")
+            process.send_signal(signal.SIGCONT)
+            self.assertEqual(second.returncode, 1)
+            self.assertIn("shared/net: another znni-train trains there; ", second.stderr)
+            process.stderr.read()
+            self.assertEqual(process.wait(LONGEST), 0)
+
+    def test_memory_is_within_the_limit(self):
+        """The process takes less than --mem, and says what it takes; too little is refused with both numbers."""
+        with subprocess.Popen(self.command("memory/net"), stderr=subprocess.PIPE, text=True) as process:
+            process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(usage.ru_maxrss << 10, MEM)
+        explained = self.train("memory/other", "--explain")
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        self.assertIn("memory: step ", explained.stdout)
+        self.assertFalse((self.root / "memory/other").exists())
+        little = self.train("memory/other", mem=66 << 20)
+        self.assertEqual(little.returncode, 1)
+        self.assertRegex(little.stderr, r"needs at least .* MiB, and .* are left of --mem: take a smaller patch")
+
+    def test_errors_are_one_line(self):
+        """Each names its file."""
+        for name, text, words in (
+            ("a.pbtxt", "steps: 0", "a.pbtxt: steps is 0; a whole number of at least 1 is right"),
+            ("b.pbtxt", CONFIG % {"data": self.root / "none.h5"}, "none.h5"),
+            ("c.pbtxt", CONFIG.replace("patch: 33", "patch: 7") % {"data": "d.h5"}, "patch is 7x7x7, smaller than"),
+        ):
+            (self.root / name).write_text(text)
+            ended = self.train("errors/net", config=name)
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn(words, ended.stderr.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()

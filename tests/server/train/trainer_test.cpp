@@ -1,0 +1,210 @@
+#include "server/train/trainer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A training without network or volumes: the loss is (w - 3)^2, and a little noise that depends on the step.
+class TrainerTest : public testing::Test {
+ protected:
+  // Of one run; `stop_at`: the steps after which it is stopped.
+  struct Run {
+    std::int64_t stop_at = 1000;
+    std::int64_t fail_at = 1000;
+    double loss_added = 0;
+    std::vector<std::int64_t> computed = {};
+    std::vector<std::string> told = {};
+    int validations = 0;
+    NetworkWeights weights = {{{0, 10}, {}, {}, {}}};
+  };
+
+  TrainerTest() {
+    settings_.steps = 20;
+    settings_.rate = {0.1, 0, true};
+    settings_.optimizer.kind = OptimizerKind::adam;
+    settings_.checkpoint_steps = 6;
+    settings_.validation_steps = 8;
+    settings_.voxels = 1000;
+    settings_.training = "0123";
+    settings_.checkpoint_file = (folder_.path() / "checkpoint").string();
+  }
+
+  TrainerCalls calls_of(Run& run) {
+    TrainerCalls calls;
+    calls.compute = [&run](std::int64_t step, NetworkWeights& gradients) -> Result<double> {
+      if (step == run.fail_at) return Error{ErrorCode::device_failure, "broken"};
+      run.computed.push_back(step);
+      double loss = run.loss_added;
+      for (std::size_t i = 0; i < 2; ++i) {
+        const float distance = run.weights[0].kernels[i] - 3 + 0.1F * std::sin(static_cast<float>(step));
+        gradients[0].kernels[i] = 2 * distance;
+        loss += static_cast<double>(distance) * distance;
+      }
+      return loss;
+    };
+    calls.validate = [&run]() -> Result<double> { return static_cast<double>(++run.validations); };
+    calls.is_stopped = [&run] { return static_cast<std::int64_t>(run.computed.size()) >= run.stop_at; };
+    calls.tell = [&run](const std::string& text) { run.told.push_back(text); };
+    calls.seconds = [this] { return seconds_ += 0.5; };
+    return calls;
+  }
+
+  // Runs, from the checkpoint if `resumed`.
+  Result<TrainingEnd> train(Run& run, bool resumed = false) {
+    std::optional<Checkpoint> checkpoint;
+    if (resumed) checkpoint = *read_checkpoint(settings_.checkpoint_file);
+    Result<TrainLog> log = TrainLog::open(log_path(), checkpoint ? checkpoint->steps : 0);
+    Trainer trainer(settings_, calls_of(run), run.weights, *log);
+    if (checkpoint) {
+      if (const Result<void> taken = trainer.resume(*std::move(checkpoint)); !taken) return taken.error();
+    }
+    return trainer.run();
+  }
+
+  [[nodiscard]] std::string log_path() const { return (folder_.path() / "train.jsonl").string(); }
+  [[nodiscard]] std::ptrdiff_t log_lines() const {
+    const std::string text = test::read_text(log_path());
+    return std::count(text.begin(), text.end(), '\n');
+  }
+
+  test::TemporaryDirectory folder_;
+  TrainerSettings settings_;
+  double seconds_ = 0;
+};
+
+TEST_F(TrainerTest, DoesAllSteps) {
+  Run run;
+  const Result<TrainingEnd> end = train(run);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->steps, 20);
+  EXPECT_EQ(run.computed.size(), 20);
+  EXPECT_EQ(run.computed.back(), 19);
+  EXPECT_EQ(run.validations, 3);  // after 8, 16 and the last
+  EXPECT_EQ(log_lines(), 23);
+  EXPECT_LT(std::abs(run.weights[0].kernels[0] - 3), 2.5);
+  const Result<Checkpoint> last = read_checkpoint(settings_.checkpoint_file);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->steps, 20);
+  EXPECT_EQ(last->written_as, "");
+  EXPECT_EQ(last->weights[0].kernels, run.weights[0].kernels);
+}
+
+TEST_F(TrainerTest, TheLearningRateFollowsTheStep) {
+  Run run;
+  ASSERT_TRUE(train(run));
+  const std::string log = test::read_text(log_path());
+  EXPECT_THAT(log, HasSubstr(R"("step":1,"loss":58.0,"learning_rate":0.1,)"));
+  EXPECT_THAT(log, HasSubstr(R"("step":11,)"));
+  EXPECT_THAT(log, HasSubstr(R"("learning_rate":0.05,)"));
+}
+
+TEST_F(TrainerTest, StopsWithACheckpointOfTheStep) {
+  Run run;
+  run.stop_at = 3;
+  const Result<TrainingEnd> end = train(run);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->steps, 3);
+  EXPECT_EQ(read_checkpoint(settings_.checkpoint_file)->steps, 3);
+}
+
+TEST_F(TrainerTest, ContinuesBitByBit) {
+  Run whole;
+  ASSERT_TRUE(train(whole));
+  Run first;
+  first.stop_at = 3;
+  ASSERT_TRUE(train(first));
+  Run second;
+  const Result<TrainingEnd> end = train(second, true);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(second.computed.front(), 3);
+  EXPECT_EQ(end->steps, 20);
+  EXPECT_EQ(second.weights[0].kernels, whole.weights[0].kernels);
+  EXPECT_EQ(log_lines(), 23);
+}
+
+// A kill leaves the checkpoint of step 6 and the log of step 9.
+TEST_F(TrainerTest, ContinuesBitByBitFromAnEarlierCheckpoint) {
+  Run whole;
+  ASSERT_TRUE(train(whole));
+  Run killed;
+  killed.fail_at = 9;
+  ASSERT_FALSE(train(killed));
+  EXPECT_EQ(log_lines(), 10);
+  Run second;
+  ASSERT_TRUE(train(second, true));
+  EXPECT_EQ(second.computed.front(), 6);
+  EXPECT_EQ(second.weights[0].kernels, whole.weights[0].kernels);
+  EXPECT_EQ(log_lines(), 23);
+}
+
+TEST_F(TrainerTest, WhatIsDoneIsNotDoneAgain) {
+  Run run;
+  ASSERT_TRUE(train(run));
+  Run again;
+  const Result<TrainingEnd> end = train(again, true);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->steps, 20);
+  EXPECT_THAT(again.computed, IsEmpty());
+  EXPECT_EQ(again.weights[0].kernels, run.weights[0].kernels);
+}
+
+TEST_F(TrainerTest, CheckpointsOfOtherTrainingsAreRefused) {
+  Run run;
+  ASSERT_TRUE(train(run));
+  const auto refusal = [&] {
+    Run other;
+    const Result<TrainingEnd> end = train(other, true);
+    return end ? "" : end.error().message;
+  };
+  settings_.training = "other";
+  EXPECT_EQ(refusal(), settings_.checkpoint_file +
+                           ": a checkpoint of another training; give the network and the configuration of that one, "
+                           "another --output, or --restart");
+  settings_.training = "0123";
+  settings_.optimizer.kind = OptimizerKind::sgd;
+  EXPECT_THAT(refusal(), HasSubstr("another optimizer"));
+  settings_.optimizer.kind = OptimizerKind::adam;
+  settings_.steps = 19;
+  EXPECT_THAT(refusal(), HasSubstr("another network"));
+}
+
+TEST_F(TrainerTest, ErrorsNameTheStep) {
+  Run failing;
+  failing.fail_at = 4;
+  const Result<TrainingEnd> broken = train(failing);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().message, "step 5: broken");
+  Run endless;
+  endless.loss_added = std::numeric_limits<double>::quiet_NaN();
+  const Result<TrainingEnd> end = train(endless);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message, "step 1: the loss is nan; lower learning_rate, warm up, or set clip_norm");
+  Run far;
+  far.weights[0].kernels[0] = std::numeric_limits<float>::infinity();
+  far.loss_added = -std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(train(far));
+}
+
+// The clock is read twice in a step, at the start, and when progress is told: 0.5 s between two looks.
+TEST_F(TrainerTest, TellsProgress) {
+  settings_.steps = 2;
+  Run run;
+  ASSERT_TRUE(train(run));
+  EXPECT_THAT(run.told, ElementsAre("step 1 of 2, loss 58, 667 voxels/s, 2 s left", HasSubstr("step 2 of 2, loss 57")));
+}
+
+}  // namespace
+}  // namespace znni
