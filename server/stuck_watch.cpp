@@ -14,7 +14,7 @@ void watch_for_stuck(const StuckReason& stuck_reason, const Supervisor& supervis
   while (!stop.stop_requested()) {
     never.wait_for(lock, stop, period, [] { return false; });
     const std::optional<std::string> reason = stuck_reason();
-    if (reason && !stuck) log.error("stuck: " + *reason + "; the process had better be started anew");
+    if (reason && !stuck) log.error("stuck: " + *reason + "; the process should be started again");
     if (!reason && stuck) log.info("no longer stuck");
     stuck = reason.has_value();
     // The next message makes up for a lost one.

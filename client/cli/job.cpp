@@ -120,8 +120,9 @@ JobIdentity identity_of(const Job& job) {
 
 // Returns the state of a job with --resume that was not interrupted: it starts from the beginning. So a supervisor that
 // restarts a job may always pass --resume.
-ResumeState begun_anew(const Job& job) {
-  std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning anew\n", job.options.output.c_str());
+ResumeState fresh_state(const Job& job) {
+  std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning at the start\n",
+               job.options.output.c_str());
   return ResumeState{};
 }
 
@@ -147,7 +148,7 @@ Result<ResumeState> resumed(const Job& job) {
   const Result<std::optional<ResumeState>> state = read_resume(job.output);
   if (!state) return state.error();
   if (!state->has_value()) {
-    return options.resume ? begun_anew(job) : ResumeState{};
+    return options.resume ? fresh_state(job) : ResumeState{};
   }
   const ResumeState& found = **state;
   const Parts parts = parts_of(job, found);

@@ -44,7 +44,7 @@ class Handle {
 // Silences the library; call it before any other function of the library. Turns off its error print-out of many lines,
 // for the calling thread. Also turns off its closing of files at exit: that crashes for files whose closing failed on
 // a full disk, and this program closes all of its files itself.
-void silence() {
+void mute_library() {
   static const herr_t closes_nothing_at_exit = H5dont_atexit();
   static_cast<void>(closes_nothing_at_exit);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
@@ -217,7 +217,7 @@ Result<Handle> open_or_create(const std::string& path, bool is_there) {
 
 // Removes a partial output, and its file if that was made for it.
 void discard(OpenDataset& open, const FileName& partial) {
-  silence();
+  mute_library();
   H5Ldelete(open.file.get(), partial.dataset.c_str(), H5P_DEFAULT);
   open.dataset.end();
   open.file.end();
@@ -289,7 +289,7 @@ Result<void> finish(const OpenDataset& open, const FileName& name) {
 }  // namespace
 
 Result<VolumeSource> open_hdf5(const FileName& name) {
-  silence();
+  mute_library();
   Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (!file.valid()) return unopened(name.path, LOCK_SH);
   const Result<std::string> dataset = dataset_name(file.get(), name);
@@ -301,14 +301,14 @@ Result<VolumeSource> open_hdf5(const FileName& name) {
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), *facts, has_channels});
   return VolumeSource{
       *facts, [open, name](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
-        silence();
+        mute_library();
         if (transfer(*open, z, box, out.data(), Direction::read) >= 0) return {};
         return Error{ErrorCode::corrupt_file, to_string(name) + ": cannot read plane " + std::to_string(z)};
       }};
 }
 
 Result<void> check_hdf5_file(const std::string& path) {
-  silence();
+  mute_library();
   std::error_code unknown;
   if (!std::filesystem::exists(path, unknown)) return {};
   const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
@@ -316,7 +316,7 @@ Result<void> check_hdf5_file(const std::string& path) {
 }
 
 bool hdf5_dataset_exists(const FileName& name) {
-  silence();
+  mute_library();
   std::error_code unknown;
   if (!std::filesystem::exists(name.path, unknown)) return false;
   const Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
@@ -347,7 +347,7 @@ std::int64_t hdf5_bytes(const VolumeFacts& facts) {
 }
 
 Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
-  silence();
+  mute_library();
   std::error_code unknown;
   const bool is_there = std::filesystem::exists(name.path, unknown);
   Result<Handle> file = open_or_create(name.path, is_there);

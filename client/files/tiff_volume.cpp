@@ -25,7 +25,7 @@ struct Close {
 using File = std::unique_ptr<TIFF, Close>;
 
 // Silences the library. It prints warnings about private tags; errors are returned as codes as well.
-void silence() {
+void mute_library() {
   TIFFSetWarningHandler(nullptr);
   TIFFSetErrorHandler(nullptr);
 }
@@ -206,7 +206,7 @@ std::string mode_for(const VolumeFacts& facts, std::int64_t planes_done) {
 }  // namespace
 
 Result<VolumeSource> open_tiff(const std::string& path) {
-  silence();
+  mute_library();
   const std::shared_ptr<TIFF> file(TIFFOpen(path.c_str(), "r"), [](TIFF* open) {
     if (open != nullptr) TIFFClose(open);
   });
@@ -229,7 +229,7 @@ Result<void> check_tiff_target(const FileName& name, const VolumeFacts& facts) {
 }
 
 Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
-  silence();
+  mute_library();
   if (Result<void> kept = keep_pages(partial_name(name).path, facts, planes_done); !kept) return kept.error();
   const std::string partial = partial_name(name).path;
   errno = 0;

@@ -8,13 +8,13 @@ import threading
 REASONS = {
     "queue full": ("UNAVAILABLE", "is full"),
     "shutting down": ("UNAVAILABLE", "shutting down"),
-    "not ready": ("UNAVAILABLE", "still loading|loaded anew|is unavailable"),
-    "nobody listens": ("UNAVAILABLE", "failed to connect|Connection refused"),
+    "not ready": ("UNAVAILABLE", "still loading|loaded again|is unavailable"),
+    "no listener": ("UNAVAILABLE", "failed to connect|Connection refused"),
     "no memory": ("RESOURCE_EXHAUSTED", "of transport memory"),
 }
 ALWAYS = {"queue full"}  # there are more clients than places
 # Refusals by a daemon that ends or has just begun. UNAVAILABLE: the connection broke.
-WHILE_RESTARTED = {"shutting down", "not ready", "nobody listens", "UNAVAILABLE"}
+WHILE_RESTARTED = {"shutting down", "not ready", "no listener", "UNAVAILABLE"}
 
 
 def kind_of(code, message):

@@ -1,7 +1,7 @@
 #include "planner/geometry/geometry.hpp"
 
 #include "planner/geometry/geometry_family.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -27,7 +27,7 @@ std::vector<std::int64_t> strided_extents(const Network& network, int axis, std:
 std::string to_string(const PoolingMode& mode) {
   if (mode.mode == PoolMode::plain) return "plain";
   if (mode.groups == Vec3::cube(1)) return "mpf";
-  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":anew");
+  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":recompute");
 }
 
 Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
@@ -58,14 +58,14 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
 
 Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume) {
   if (choice.head_slab != 0) return {};
-  const Vec3 whole = exchanged(volume, choice.axis);
-  const Vec3 padding = exchanged(padded_axes(network), choice.axis);
+  const Vec3 whole = swap_axes(volume, choice.axis);
+  const Vec3 padding = swap_axes(padded_axes(network), choice.axis);
   Vec3 closed;
   for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {
     closed[axis] = padding[axis] > 0 && choice.pass_input[axis] == whole[axis] ? 1 : 0;
   }
   if (closed == Vec3{}) return closed;
-  const Network turned = exchanged(network, choice.axis);
+  const Network turned = swap_axes(network, choice.axis);
   return check_closed(turned, closed) ? axes_cut(close_axes(turned, closed)) : Vec3{};
 }
 

@@ -7,7 +7,7 @@
 //   naive method when all poolings are plain; ZNNi section V).
 // - Fragments in groups: one pass makes those of a few offsets, so that they never live all at once. What the
 //   pooling reads is held, and only the nodes from it on run for the next group (depth-first execution); or
-//   nothing is held, and the whole net runs anew for each group, on a shifted window.
+//   nothing is held, and the whole net runs again for each group, on a shifted window.
 //
 // A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
 // a column, each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that
@@ -28,7 +28,7 @@ namespace znni {
 struct PoolingMode {
   PoolMode mode = PoolMode::fragments;
   Vec3 groups = Vec3::cube(1);  // of fragments, per axis; divides the stride; 1 where the mode is plain
-  bool held = true;             // with several groups: hold the input, or run the whole net anew for each
+  bool held = true;             // with several groups: hold the input, or run the whole net again for each
 
   PoolingMode() = default;
   PoolingMode(PoolMode of) : mode(of) {}  // all fragments at once, or plain
@@ -37,7 +37,7 @@ struct PoolingMode {
   auto operator<=>(const PoolingMode&) const = default;
 };
 
-// "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:anew".
+// "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:recompute".
 [[nodiscard]] std::string to_string(const PoolingMode& mode);
 
 struct GeometryChoice {
@@ -46,8 +46,8 @@ struct GeometryChoice {
   std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
   std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
   bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
-  int axis = 0;                    // 0: none; 1: z and y are exchanged; 2: z and x; in the net and in every extent
-                                   // and position (planner/network/exchange.hpp), so that it is streamed along y or x
+  int axis = 0;                    // 0: none; 1: z and y are swapped; 2: z and x; in the net and in every extent
+                                   // and position (planner/network/swap_axes.hpp), so that it is streamed along y or x
   Vec3 closed = {};                // 1 along axes of which the patch has the whole volume (closed_axes.hpp): one of
                                    // this extent, frame included, or smaller; 0 along others
   bool operator==(const GeometryChoice&) const = default;
@@ -68,7 +68,7 @@ struct Histories {
   // Per node: how many of them it reads of its first input; of others it reads none. Below 0: it passes over as many
   // new ones, since its stride is longer than its window.
   std::vector<std::int64_t> read;
-  // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. Nobody
+  // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. No node
   // reads them: a step that would write no others can do without the node.
   std::vector<std::int64_t> idle;
 };
@@ -144,7 +144,7 @@ struct Geometry {
 // Bytes of all of them in `format`.
 [[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
 
-// Position, in the dense output of the patch (axes exchanged as in the geometry), of voxel `v` of fragment `fragment`
+// Position, in the dense output of the patch (axes swapped as in the geometry), of voxel `v` of fragment `fragment`
 // (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
 [[nodiscard]] Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v);
 

@@ -7,9 +7,9 @@
 #include "planner/geometry/head.hpp"
 #include "planner/geometry/passes.hpp"
 #include "planner/geometry/streams.hpp"
-#include "planner/network/exchange.hpp"
 #include "planner/network/operation_problem.hpp"
 #include "planner/network/reading.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
 
@@ -101,7 +101,7 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
   return {values[0].back(), values[1].back(), values[2].back()};
 }
 
-// `network`: its axes exchanged.
+// `network`: its axes swapped.
 Result<void> check_closed_axes(const Network& network, const GeometryChoice& choice) {
   if (choice.closed.z != 0 && choice.streamed) return invalid("closed along z, along which it is streamed");
   if (choice.closed != Vec3{} && choice.head_slab != 0) return invalid("closed, and its head runs in slabs");
@@ -115,9 +115,9 @@ Result<void> check_closed_axes(const Network& network, const GeometryChoice& cho
 
 Result<void> check_axis(const Network& network, const GeometryChoice& choice) {
   if (choice.axis < 0 || choice.axis > 2) return invalid("axis " + std::to_string(choice.axis) + "; 0 to 2 is right");
-  if (choice.axis != 0 && !can_exchange(network)) return invalid("axes of a network that shuffles stay as they are");
+  if (choice.axis != 0 && !can_swap_axes(network)) return invalid("axes of a network that shuffles stay as they are");
   if (choice.axis == 0 || (choice.streamed && network.spatial_rank == 3)) return {};
-  return invalid("axes are exchanged for streams of nets of three axes only");
+  return invalid("axes are swapped for streams of nets of three axes only");
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ Result<GeometryFamily> GeometryFamily::make(const Network& network, const Geomet
 
 Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const GeometryChoice& like) {
   if (Result<void> sound = check_axis(part, like); !sound) return sound.error();
-  GeometryFamily family(exchanged(part, like.axis));
+  GeometryFamily family(swap_axes(part, like.axis));
   if (Result<void> sound = check_modes(family.network_, like.modes); !sound) return sound.error();
   if (Result<void> sound = check_closed_axes(family.network_, like); !sound) return sound.error();
   Geometry& common = family.common_;

@@ -52,7 +52,7 @@ class GeometryFamily {
   void add_padding(int number, std::vector<Shape5>& inputs) const;
   Result<void> cut_head(Geometry& geometry) const;
 
-  Network network_;  // its axes exchanged as the choice says
+  Network network_;  // its axes swapped as the choice says
   Geometry common_;
   Fragments3 whole_;                    // of the output, of all passes of one window
   std::vector<Vec3> fragments_before_;  // per node: of its first input

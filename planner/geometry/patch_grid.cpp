@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 namespace {
@@ -65,7 +65,7 @@ struct Columns {
   std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1, and the lead
   std::int64_t band = 0;    // dense planes between two new beginnings
   std::int64_t period = 1;  // along z: bands begin at multiples of it
-  int axis = 0;             // exchanged with z in all these
+  int axis = 0;             // swapped with z in all these
   std::int64_t turns = 1;   // of each column
   bool to_and_fro = false;  // the last stream of a band goes on as the first of the next
 
@@ -103,8 +103,8 @@ std::int64_t band_planes(const Columns& columns, std::int64_t max_planes) {
 
 Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes, int sockets) {
   const int axis = geometry.choice.axis;
-  fov = exchanged(fov, axis);
-  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov, geometry.period),
+  fov = swap_axes(fov, axis);
+  Columns columns{extents(swap_axes(volume, axis), geometry.patch_input, fov, geometry.period),
                   fov.z - 1 + geometry.lead,
                   0,
                   geometry.period.z,
@@ -278,7 +278,7 @@ std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
   const std::int64_t part = columns.all.part.z;
   if (columns.alone()) return std::min(volume.z, part);
   const std::int64_t begun = mul(columns.steps(columns.band), part);
-  // Whoever goes on ends within a step.
+  // A column that goes on ends within a step.
   const std::int64_t gone_on = add(columns.before, mul(columns.further_steps(columns.band), part));
   return std::min(volume.z, columns.to_and_fro && columns.bands() > 1 ? std::max(begun, gone_on) : begun);
 }

@@ -8,7 +8,7 @@
 // complete only when all of them have passed it, so that their output waits: it is cut into bands of no more planes
 // than may wait, and the columns begin again for each. All but one: bands run to and fro, and the stream that was the
 // last of one, and still has what it keeps, goes on as the first of the next (on one socket; of several, each has
-// others). Columns along y or x, whose places have the axes exchanged as their geometry has, run row by row: a row
+// others). Columns along y or x, whose places have the axes swapped as their geometry has, run row by row: a row
 // completes the planes of z that its cross-section has.
 #pragma once
 

@@ -1,6 +1,6 @@
 #include "planner/geometry/rounding_reach.hpp"
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 Vec3 widest_margin(const Geometry& geometry) {
   Vec3 widest = geometry.patch_output - Vec3::cube(1);
   if (geometry.choice.streamed) widest.z = saturated;
-  return exchanged(widest, geometry.choice.axis);
+  return swap_axes(widest, geometry.choice.axis);
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ RoundingReach rounding_reach(const Network& network, const Geometry& geometry, c
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const std::vector<int>& inputs = network.nodes[i].inputs;
     const auto first = static_cast<std::size_t>(inputs.front());
-    Vec3 margin = margins[first] + reach[first].stride * exchanged(spreads[i], geometry.choice.axis);
+    Vec3 margin = margins[first] + reach[first].stride * swap_axes(spreads[i], geometry.choice.axis);
     for (const int input : inputs) margin = max(margin, margins[static_cast<std::size_t>(input)]);
     margins.push_back(margin);
   }

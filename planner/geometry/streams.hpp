@@ -20,8 +20,8 @@ namespace znni {
 [[nodiscard]] Histories no_histories(const Network& network);
 
 // For choice.streamed; no_histories() otherwise. The same for every extent. `unsupported` where a pooling of a stride
-// along z keeps one offset or makes its groups anew along z: another step would begin elsewhere; and where a node
-// repeats planes at the border that no reader keeps. Requires as many modes as the network has poolings.
+// along z keeps one offset or recomputes the net for its groups along z: another step would begin elsewhere; and where
+// a node repeats planes at the border that no reader keeps. Requires as many modes as the network has poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
 // Per value: what the node that reads most of its planes before the new ones wants; `read`: per node.

@@ -6,7 +6,7 @@
 
 #include "planner/layers/pipeline_bytes.hpp"
 #include "planner/layers/segment_check.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/refusals.hpp"
 
@@ -64,9 +64,9 @@ Error no_gpu(const Rung& rung) {
 Result<LadderRung> design_one(const Network& network, const Rung& rung, const Catalogue& catalogue,
                               const DeviceSpec& cpu, const DeviceSpec* gpu) {
   if (network.window != Vec3{} && rung.geometry.pass_input != framed(network, network.window)) {
-    return unfit("it computes windows of " +
-                 to_string(rung.geometry.pass_input - network.frame.begin - network.frame.end) + "; the network's is " +
-                 to_string(network.window));
+    return invalid_argument("it computes windows of " +
+                            to_string(rung.geometry.pass_input - network.frame.begin - network.frame.end) +
+                            "; the network's is " + to_string(network.window));
   }
   LadderRung made;
   if (on_cpu(rung)) {
@@ -98,7 +98,7 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
   if (!schedule) return schedule.error();
   if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
   RungDesign design;
-  design.whole.network = exchanged(network, rung.geometry.axis);
+  design.whole.network = swap_axes(network, rung.geometry.axis);
   design.whole.geometry = *std::move(geometry);
   design.whole.steps = steps;
   design.whole.schedule = *std::move(schedule);
@@ -119,10 +119,10 @@ Plan without_gpu(const Plan& plan) {
 
 Result<std::vector<LadderRung>> design_rungs(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                              const DeviceSpec& cpu, const DeviceSpec* gpu) {
-  if (plan.ladder.empty()) return unfit("the ladder has no rung, it needs one");
+  if (plan.ladder.empty()) return invalid_argument("the ladder has no rung, it needs one");
   if (is_tile_bound(network) && plan.ladder.size() != 1) {
-    return unfit("the ladder has " + std::to_string(plan.ladder.size()) +
-                 " rungs; a network that is bound to its window has one");
+    return invalid_argument("the ladder has " + std::to_string(plan.ladder.size()) +
+                            " rungs; a network that is bound to its window has one");
   }
   const Result<DeviceSpec> device = device_of_rungs(plan, cpu);
   if (!device) return device.error();
@@ -139,7 +139,7 @@ Result<std::vector<LadderRung>> design_rungs(const Network& network, const Plan&
 Result<void> check_memory(const Network& network, const Plan& plan, const std::vector<LadderRung>& rungs) {
   const MemoryUse steps = memory_of(network, rungs, plan.sockets);
   if (plan.memory == steps) return {};
-  return unfit("plan memory: found " + to_string(plan.memory) + ", its steps take " + to_string(steps));
+  return invalid_argument("plan memory: found " + to_string(plan.memory) + ", its steps take " + to_string(steps));
 }
 
 Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan& plan, const Catalogue& catalogue,

@@ -14,7 +14,7 @@ namespace znni {
 
 // What a rung on the CPU needs.
 struct RungDesign {
-  SegmentDesign whole;  // of all nodes, in one group, input and output in its memory; the network's axes are exchanged
+  SegmentDesign whole;  // of all nodes, in one group, input and output in its memory; the network's axes are swapped
                         // as in the geometry
   Packing packing;      // of the transient buffers; packing.bytes is what the shared block must have
 };

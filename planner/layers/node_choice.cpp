@@ -138,7 +138,7 @@ class Combiner {
       Label label = pool_[static_cast<std::size_t>(parent)];
       label.parent = parent;
       label.pick = {&option, nullptr};
-      const Beside beside{add(others, beside_slab(static_cast<int>(node), option)), add(others, read_on)};
+      const ExtraLiveBytes beside{add(others, beside_slab(static_cast<int>(node), option)), add(others, read_on)};
       write(node, label, after, beside, states);
     }
   }
@@ -153,13 +153,14 @@ class Combiner {
   }
 
   // Bytes alive beside what a call declares: of the node's own call, and of a reorder behind it.
-  struct Beside {
+  struct ExtraLiveBytes {
     std::int64_t call = 0;
     std::int64_t reorder = 0;
   };
 
   // The output as the option writes it, and reordered into every other format that can be read.
-  void write(std::size_t node, const Label& label, State& after, const Beside& beside, std::map<State, Front>& states) {
+  void write(std::size_t node, const Label& label, State& after, const ExtraLiveBytes& beside,
+             std::map<State, Front>& states) {
     const int number = static_cast<int>(node);
     const LayerOption& option = *label.pick.option;
     for (const Format format : readable_[node + 1]) {

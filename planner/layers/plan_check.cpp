@@ -20,8 +20,8 @@ Result<void> check_node_lines(const Plan& plan, const Network& network) {
   if (plan.key.nodes == nodes) return {};
   std::size_t i = 0;
   while (i < nodes.size() && i < plan.key.nodes.size() && nodes[i] == plan.key.nodes[i]) ++i;
-  return unfit("made for another network: node " + std::to_string(i) + " is " + quoted(plan.key.nodes, i) +
-               " in the plan and " + quoted(nodes, i) + " in the network");
+  return invalid_argument("made for another network: node " + std::to_string(i) + " is " + quoted(plan.key.nodes, i) +
+                          " in the plan and " + quoted(nodes, i) + " in the network");
 }
 
 // Bytes with their exact number, since two that differ may round to the same text.
@@ -29,11 +29,12 @@ std::string exact_bytes(std::int64_t bytes) { return bytes_text(bytes) + " (" + 
 
 Result<void> check_machine(const Plan& plan, const DeviceSpec& device, std::int64_t memory_limit) {
   if (plan.memory.total() > memory_limit) {
-    return unfit("needs " + exact_bytes(plan.memory.total()) + "; the limit is " + exact_bytes(memory_limit));
+    return invalid_argument("needs " + exact_bytes(plan.memory.total()) + "; the limit is " +
+                            exact_bytes(memory_limit));
   }
   if (plan.key.threads != device.threads) {
-    return unfit("planned for " + std::to_string(plan.key.threads) +
-                 " threads, on which its memory depends; there are " + std::to_string(device.threads));
+    return invalid_argument("planned for " + std::to_string(plan.key.threads) +
+                            " threads, on which its memory depends; there are " + std::to_string(device.threads));
   }
   return {};
 }
@@ -41,25 +42,25 @@ Result<void> check_machine(const Plan& plan, const DeviceSpec& device, std::int6
 Result<void> check_primitive(const Step& step, const Catalogue& catalogue) {
   if (step.primitive.empty()) return {};  // the input's step only reorders
   const Primitive* primitive = catalogue.find(step.primitive);
-  if (primitive == nullptr) return unfit("unknown primitive " + step.primitive);
+  if (primitive == nullptr) return invalid_argument("unknown primitive " + step.primitive);
   if (primitive->version == step.version) return {};
-  return unfit(step.primitive + " is version " + std::to_string(primitive->version) + " here and version " +
-               std::to_string(step.version) + " in the plan");
+  return invalid_argument(step.primitive + " is version " + std::to_string(primitive->version) + " here and version " +
+                          std::to_string(step.version) + " in the plan");
 }
 
 // Fails if the step rounds coarser than the plan allows.
 Result<void> check_precision(const Step& step, Precision allowed) {
   const Precision found = precision_of(step);
   if (found <= allowed) return {};
-  return unfit((step.primitive.empty() ? step.reorder : step.primitive) + " computes in " +
-               std::string(to_string(found)) + "; the plan allows " + std::string(to_string(allowed)));
+  return invalid_argument((step.primitive.empty() ? step.reorder : step.primitive) + " computes in " +
+                          std::string(to_string(found)) + "; the plan allows " + std::string(to_string(allowed)));
 }
 
 // Fails if the rung needs more of a kind than the plan counts.
 Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t counted) {
   if (needed <= counted) return {};
-  return unfit(std::string("its ") + what + " take " + exact_bytes(needed) + "; the plan counts " +
-               exact_bytes(counted));
+  return invalid_argument(std::string("its ") + what + " take " + exact_bytes(needed) + "; the plan counts " +
+                          exact_bytes(counted));
 }
 
 // The setting that plans are checked against.
@@ -83,9 +84,9 @@ Result<void> check_steps(const Rung& rung, const Plan& plan, const Catalogue& ca
 Result<void> check_split(const SpaceBytes& taken, const Plan& plan, const GpuOffer& gpu) {
   const SpaceBytes offered{saturated, gpu.pinned_bytes, gpu.device_bytes};
   if (!offered.covers({0, taken.pinned, taken.device})) {
-    return unfit("needs, with the rungs before it, " + exact_bytes(taken.device) + " of the GPU's memory and " +
-                 exact_bytes(taken.pinned) + " pinned; there are " + exact_bytes(offered.device) + " and " +
-                 exact_bytes(offered.pinned));
+    return invalid_argument("needs, with the rungs before it, " + exact_bytes(taken.device) +
+                            " of the GPU's memory and " + exact_bytes(taken.pinned) + " pinned; there are " +
+                            exact_bytes(offered.device) + " and " + exact_bytes(offered.pinned));
   }
   return check_counted("buffers in host RAM", add(taken.host, taken.pinned), plan.memory.transient);
 }
@@ -110,7 +111,7 @@ Result<void> check_bytes(const std::vector<LadderRung>& rungs, const Plan& plan,
 }
 
 Result<void> check_ladder(const Plan& plan, const Checked& with) {
-  if (plan.ladder.empty()) return unfit("has no patch size");
+  if (plan.ladder.empty()) return invalid_argument("has no patch size");
   const std::int64_t weights = weight_bytes(with.network);
   if (Result<void> sound = check_counted("weights", weights, plan.memory.weights); !sound) return sound;
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
@@ -150,9 +151,11 @@ bool on_cpu(const Rung& rung) { return first_off_cpu(rung) == nullptr; }
 
 Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu) {
   if (plan.sockets == 1) return cpu;
-  if (needs_gpu(plan)) return unfit("sockets is " + std::to_string(plan.sockets) + "; with a GPU it must be 1");
+  if (needs_gpu(plan))
+    return invalid_argument("sockets is " + std::to_string(plan.sockets) + "; with a GPU it must be 1");
   if (plan.sockets == cpu.sockets) return of_one_socket(cpu);
-  return unfit("planned for " + std::to_string(plan.sockets) + " sockets; there are " + std::to_string(cpu.sockets));
+  return invalid_argument("planned for " + std::to_string(plan.sockets) + " sockets; there are " +
+                          std::to_string(cpu.sockets));
 }
 
 bool needs_gpu(const Plan& plan) { return !std::all_of(plan.ladder.begin(), plan.ladder.end(), on_cpu); }

@@ -68,7 +68,7 @@ Prediction predict(const Network& network, const Geometry& geometry, const Rung&
 
 Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
                            const std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>& costs) {
-  if (needs_gpu(plan)) return Error{ErrorCode::unsupported, "times of a plan with a GPU are not told anew"};
+  if (needs_gpu(plan)) return Error{ErrorCode::unsupported, "times of a plan with a GPU are not predicted again"};
   const Result<DeviceSpec> spec = device_of_rungs(plan, device);
   if (!spec) return spec.error();
   const std::unique_ptr<CostSource> source = costs(*spec);

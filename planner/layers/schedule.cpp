@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "planner/costs/catalogue.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/plan/pairs.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
@@ -50,7 +50,7 @@ class Builder {
 
   // Copies of the network's, for as long as the plan.
   void add_kernels(std::int64_t bytes) {
-    schedule_.kernels = add_buffer({"exchanged kernels", MemorySpace::host, bytes, Lifetime::plan()});
+    schedule_.kernels = add_buffer({"swapped kernels", MemorySpace::host, bytes, Lifetime::plan()});
   }
 
   void keep_history(int tensor, int buffer, std::int64_t runs) {
@@ -209,8 +209,8 @@ Work reorder_work(const Step& step, int number, const std::string& name, const S
 Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor,
                         const Border& around) {
   if ((step.native == step.out) != step.reorder.empty()) {
-    return unfit("writes " + to_string(step.native) + ", the edge is " + to_string(step.out) + ", and the reorder is " +
-                 (step.reorder.empty() ? "missing" : step.reorder));
+    return invalid_argument("writes " + to_string(step.native) + ", the edge is " + to_string(step.out) +
+                            ", and the reorder is " + (step.reorder.empty() ? "missing" : step.reorder));
   }
   if (step.reorder.empty()) return tensor;
   Work work = reorder_work(step, number, name, builder.tensor(tensor), tensor);
@@ -227,7 +227,8 @@ int held_number(const Geometry& geometry, int node) {
 Result<int> tensor_read(const Builder& builder, int tensor, int input, Format wanted) {
   const Format found = builder.tensor(tensor).format;
   if (found == wanted) return tensor;
-  return unfit("reads " + to_string(wanted) + ", but its " + input_name(input) + " is in " + to_string(found));
+  return invalid_argument("reads " + to_string(wanted) + ", but its " + input_name(input) + " is in " +
+                          to_string(found));
 }
 
 // Node `index_of_node` and the one behind it, by one call: there is no tensor between them.
@@ -319,21 +320,22 @@ Result<void> check_steps(const Network& network, const Geometry& geometry, const
   const std::size_t nodes = network.nodes.size();
   ensure(geometry.problems.size() == nodes, "the geometry is of another network");
   if (steps.size() - first != nodes) {
-    return unfit(std::to_string(steps.size() - first) + " steps for " + std::to_string(nodes) + " nodes");
+    return invalid_argument(std::to_string(steps.size() - first) + " steps for " + std::to_string(nodes) + " nodes");
   }
   for (std::size_t i = 0; i < nodes; ++i) {
     const int found = steps[first + i].node;
     if (found == static_cast<int>(i)) continue;
-    return unfit("step " + std::to_string(first + i) + " is of node " + std::to_string(found) + "; node " +
-                 std::to_string(i) + " comes next");
+    return invalid_argument("step " + std::to_string(first + i) + " is of node " + std::to_string(found) + "; node " +
+                            std::to_string(i) + " comes next");
   }
   if (geometry.head.last >= 0) {
-    if (first == 1) return unfit("the input is reordered, but read in slabs by the head");
+    if (first == 1) return invalid_argument("the input is reordered, but read in slabs by the head");
     const Step& last = steps[index(geometry.head.last)];
-    if (!last.reorder.empty()) return unfit("the head ends in slabs with a reorder, " + last.reorder);
+    if (!last.reorder.empty()) return invalid_argument("the head ends in slabs with a reorder, " + last.reorder);
   }
   if (steps.back().out == Format{}) return {};
-  return unfit("the output is left in " + to_string(steps.back().out) + "; it must be " + to_string(Format{}));
+  return invalid_argument("the output is left in " + to_string(steps.back().out) + "; it must be " +
+                          to_string(Format{}));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Schedule {
   std::vector<ScheduledTensor> tensors;  // [0] is the network's input, planar
   int output = 0;                        // tensor of the network's output, planar
   std::vector<ScheduledHistory> histories;
-  int kernels = -1;   // index into memory of all kernels with axes exchanged, node after node; -1: none are
+  int kernels = -1;   // index into memory of all kernels with axes swapped, node after node; -1: none are
   MemoryPlan memory;  // transient and persistent buffers of all calls, names made unique
 };
 

@@ -20,15 +20,16 @@ Result<void> check_order(const Network& network, const std::vector<Segment>& seg
   int next = 0;
   for (const Segment& segment : segments) {
     if (segment.first != next || segment.last < segment.first) {
-      return unfit(name_of(segment) + ": node " + std::to_string(next) + " comes next");
+      return invalid_argument(name_of(segment) + ": node " + std::to_string(next) + " comes next");
     }
     if (segment.last >= static_cast<int>(network.nodes.size())) {
-      return unfit(name_of(segment) + ": there are " + std::to_string(network.nodes.size()) + " nodes");
+      return invalid_argument(name_of(segment) + ": there are " + std::to_string(network.nodes.size()) + " nodes");
     }
     next = segment.last + 1;
   }
   if (next == static_cast<int>(network.nodes.size())) return {};
-  return unfit("the segments end before node " + std::to_string(next) + " of " + std::to_string(network.nodes.size()));
+  return invalid_argument("the segments end before node " + std::to_string(next) + " of " +
+                          std::to_string(network.nodes.size()));
 }
 
 // Fails if any value but the one that a segment begins with is alive there.
@@ -56,7 +57,8 @@ void leave_out(Schedule& schedule, int tensor) {
 Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
   const std::int64_t group = segment.group.inputs == 0 ? inputs : segment.group.inputs;
   if (group > 0 && inputs % group == 0) return group;
-  return unfit("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) + " inputs");
+  return invalid_argument("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) +
+                          " inputs");
 }
 
 // Returns the kind of device that computes the step.
@@ -67,34 +69,34 @@ DeviceKind kind_of(const Step& step, Place place) {
 
 Result<void> check_step(const Step& step, const Catalogue& catalogue, Place place) {
   if (!step.division.empty() && place != Place::gpu_host_ram) {
-    return unfit("node " + std::to_string(step.node) + " is divided; only segments on 'gpu_host_ram' are");
+    return invalid_argument("node " + std::to_string(step.node) + " is divided; only segments on 'gpu_host_ram' are");
   }
   const Primitive* const reorder = catalogue.find(step.reorder);
   if (reorder != nullptr && reorder->device != kind_of(step, place)) {
-    return unfit(step.reorder + " does not run on '" + std::string(to_string(place)) + "'");
+    return invalid_argument(step.reorder + " does not run on '" + std::string(to_string(place)) + "'");
   }
   const Primitive* const primitive = catalogue.find(step.primitive);
   if (primitive == nullptr || primitive->device == kind_of(step, place)) return {};
-  return unfit(step.primitive + " does not run on '" + std::string(to_string(place)) + "'" +
-               (place == Place::gpu_host_ram
-                    ? " where its layer is " + std::string(step.division.empty() ? "not " : "") + "divided"
-                    : ""));
+  return invalid_argument(step.primitive + " does not run on '" + std::string(to_string(place)) + "'" +
+                          (place == Place::gpu_host_ram
+                               ? " where its layer is " + std::string(step.division.empty() ? "not " : "") + "divided"
+                               : ""));
 }
 
 // Checks a divided step: its parts travel planar if they are reordered, and are left as they are if not.
 Result<void> check_parts(const Step& step, const Primitive* reorder) {
-  if (reorder == nullptr && !step.reorder.empty()) return unfit("unknown primitive " + step.reorder);
+  if (reorder == nullptr && !step.reorder.empty()) return invalid_argument("unknown primitive " + step.reorder);
   const bool reorders = step.native != step.out && step.out == Format{};
   if (reorder == nullptr ? step.native == step.out : reorders) return {};
-  return unfit("parts are computed in " + to_string(step.native) + " and left in " + to_string(step.out) +
-               ", and the reorder is " + (reorder == nullptr ? "missing" : step.reorder));
+  return invalid_argument("parts are computed in " + to_string(step.native) + " and left in " + to_string(step.out) +
+                          ", and the reorder is " + (reorder == nullptr ? "missing" : step.reorder));
 }
 
 // Nodes of the segment, before their numbers are used; node -1 reorders the input of one on 'gpu'.
 Result<void> check_number(const Step& step, const Segment& segment) {
   if (step.node < 0 && segment.place != Place::gpu) return refused("its input is reordered; it must begin planar");
   if (step.node == -1 || (step.node >= segment.first && step.node <= segment.last)) return {};
-  return unfit("a step is of node " + std::to_string(step.node));
+  return invalid_argument("a step is of node " + std::to_string(step.node));
 }
 
 Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, const PlaceSpecs& specs,

@@ -20,7 +20,7 @@ struct SegmentDesign {
   int first_node = 0;  // of the whole network
   Network network;
   Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes;
-                            // axes exchanged as in the whole one
+                            // axes swapped as in the whole one
   std::vector<Step> steps;  // nodes numbered as in `network`
   Schedule schedule;        // of one group; its input and output are in their owners' memory, not in its own; those of
                             // a whole rung are in its own (planner/layers/ladder.hpp)

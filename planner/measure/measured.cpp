@@ -42,7 +42,7 @@ std::int64_t kept_bytes(const Way& way) {
 std::int64_t bytes_needed(const Way& way) { return add(pack(way.estimate.memory).bytes, kept_bytes(way)); }
 
 // Brings every page in, so that the first run does not pay for it.
-void touch(const Reservation& block, Executor& executor) {
+void prefault(const Reservation& block, Executor& executor) {
   constexpr std::int64_t page = 4096;
   constexpr std::int64_t piece = 256 * page;
   executor.parallel_for(div_up(block.bytes(), piece), [&](std::int64_t index, int) {
@@ -183,7 +183,7 @@ Result<void> Measurer::run_trials(const LayerProblem& problem, std::vector<Trial
   for (const Trial& trial : trials) bytes = std::max(bytes, pack(trial.way->estimate.memory).bytes);
   const Result<Reservation> block = device_->reserve(MemorySpace::host, bytes, "layer to measure");
   if (!block) return block.error();
-  touch(*block, device_->executor());
+  prefault(*block, device_->executor());
   const LayerParameters parameters = random_parameters(problem);
   std::vector<std::unique_ptr<LayerRun>> runs = prepare(problem, trials, parameters, *block, tell);
   sample(trials, runs, tell);

@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// Told before each problem is measured, one line.
+// PlanWithNotes before each problem is measured, one line.
 using OnProgress = std::function<void(const std::string&)>;
 
 // The ways the plan chose are measured first, then, when its times are all known, their rivals. When time is

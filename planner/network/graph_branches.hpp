@@ -10,12 +10,12 @@
 namespace znni {
 
 // Two inputs of the Concat `node` that stand side by side become one of all their images, with the name of the first,
-// if both are convolutions, read by nobody else, that differ in nothing but their kernels and images. A Concat of one
+// if both are convolutions, read by no other node, that differ in nothing but their kernels and images. A Concat of one
 // goes.
 bool join_convolutions(LoadedNetwork& loaded, int node);
 
 // Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first) and read by
-// nobody else, the first and the last become one each, if
+// no other node, the first and the last become one each, if
 //   the first differ in nothing but their kernels and images, of which one tensor is read, and so do the last;
 //   the first write at most as many images together as the tensor has, those joined before counted in: memory;
 //   where they are added, the last have no activation: one sums over the images of both;

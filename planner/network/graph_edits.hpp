@@ -24,7 +24,7 @@ struct LoadedNetwork {
 // input, too. Requires that no other node reads that input if the node's readers want -infinity there.
 void remove_node(LoadedNetwork& loaded, int node);
 
-// Takes away what nobody reads and is not the output.
+// Removes nodes whose value is neither read nor the output.
 void remove_unread(LoadedNetwork& loaded);
 
 }  // namespace znni

@@ -12,7 +12,7 @@
 namespace znni {
 namespace {
 
-// The node that `reader` (of one input) reads, if nobody else reads it; nullptr otherwise, or for the input.
+// The node that `reader` (of one input) reads, if no other node reads it; nullptr otherwise, or for the input.
 Node* exclusive_producer(Network& network, int reader) {
   const int value = network.nodes[index(reader)].inputs.front();
   if (value == 0 || !is_read_once(network, value)) return nullptr;

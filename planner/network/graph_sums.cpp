@@ -17,10 +17,10 @@ struct Addend {
   int node = -1;         // Convolution or ScaleShift; -1: the tensor itself
   Convolution taps;      // of one tap where it is no convolution
   Vec3 begin;            // of the first tap
-  bool is_owned = true;  // nobody else reads it, nor what it was before it was cropped
+  bool is_owned = true;  // no other node reads it, nor what it was before it was cropped
 };
 
-// Goes back to what the source was cropped from; whether nobody else reads what lies between.
+// Goes back to what the source was cropped from; whether no other node reads what lies between.
 bool go_through_crops(const Network& network, Addend& addend) {
   bool is_owned = true;
   while (addend.source > 0) {

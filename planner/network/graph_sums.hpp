@@ -8,12 +8,12 @@
 namespace znni {
 
 // Two inputs of the Add `node` become one, if
-//   one is a convolution without activation or residual, read by nobody else,
+//   one is a convolution without activation or residual, read by no other node,
 //   the other is such a convolution, a ScaleShift or the bare tensor,
 //   both of one tensor, each cropped before or behind, or not at all,
 //   and every tap of the other falls onto one of the convolution's, so that the sum has no more of them,
 // and the Add has at most 16 inputs.
-// Takes away what nobody reads then. An Add that is left with one input becomes its activation.
+// Removes what no node reads then. An Add that is left with one input becomes its activation.
 bool join_addends(LoadedNetwork& loaded, int node);
 
 }  // namespace znni

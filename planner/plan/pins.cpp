@@ -5,13 +5,14 @@
 
 #include "planner/base/sizes.hpp"
 #include "planner/geometry/cube.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 namespace {
 
 constexpr std::string_view groups_prefix = "mpf:";
-constexpr std::string_view anew_suffix = ":anew";
+constexpr std::string_view recompute_suffix = ":recompute";
+constexpr std::string_view old_recompute_suffix = ":anew";  // up to 0.2.0
 
 Error wrong(std::string_view text, const std::string& right) {
   return {ErrorCode::invalid_argument, "'" + std::string(text) + "': write " + right};
@@ -24,14 +25,20 @@ std::optional<std::int64_t> number(std::string_view text) {
   return value;
 }
 
+// Takes the suffix away from the word; false if it does not end with it.
+bool take_suffix(std::string_view& word, std::string_view suffix) {
+  if (!word.ends_with(suffix)) return false;
+  word.remove_suffix(suffix.size());
+  return true;
+}
+
 // Returns the mode that the word names; nothing if it names none.
 std::optional<PoolingMode> parse_mode(std::string_view word) {
   if (word == "max" || word == "plain") return PoolMode::plain;
   if (word == "mpf") return PoolMode::fragments;
   if (!word.starts_with(groups_prefix)) return std::nullopt;
   word.remove_prefix(groups_prefix.size());
-  const bool held = !word.ends_with(anew_suffix);
-  if (!held) word.remove_suffix(anew_suffix.size());
+  const bool held = !take_suffix(word, recompute_suffix) && !take_suffix(word, old_recompute_suffix);
   const Result<Vec3> groups = parse_extents(word);
   if (!groups) return std::nullopt;
   return PoolingMode(*groups, held || *groups == Vec3::cube(1));
@@ -85,7 +92,7 @@ Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     const std::optional<PoolingMode> mode = parse_mode(word);
-    if (!mode) return wrong(word, "max, mpf, mpf:2x1x1 or mpf:2x1x1:anew for each pooling, such as max,mpf");
+    if (!mode) return wrong(word, "max, mpf, mpf:2x1x1 or mpf:2x1x1:recompute for each pooling, such as max,mpf");
     modes.push_back(*mode);
     begin = end + 1;
   }
@@ -103,9 +110,9 @@ std::optional<Vec3> pinned_patch(const Pins& pins, int rank) {
   return cube_of(pins.patch->x, rank);
 }
 
-Pins exchanged(Pins pins, int axis) {
-  if (pins.patch) pins.patch = exchanged(*pins.patch, axis);
-  for (PoolingMode& mode : pins.modes) mode.groups = exchanged(mode.groups, axis);
+Pins swap_axes(Pins pins, int axis) {
+  if (pins.patch) pins.patch = swap_axes(*pins.patch, axis);
+  for (PoolingMode& mode : pins.modes) mode.groups = swap_axes(mode.groups, axis);
   return pins;
 }
 

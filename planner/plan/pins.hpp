@@ -37,7 +37,8 @@ inline constexpr std::int64_t max_pinned_S = 4096;
 
 // "Z,Y,X", "ZxYxX", or "N", the edge of a cube. From 1 to max_pinned_extent each.
 [[nodiscard]] Result<Vec3> parse_pinned_patch(std::string_view text);
-// "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held), "mpf:2x1x1:anew".
+// "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held),
+// "mpf:2x1x1:recompute".
 [[nodiscard]] Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text);
 
 // Reads a batch size from 1 to max_pinned_S.
@@ -45,8 +46,8 @@ inline constexpr std::int64_t max_pinned_S = 4096;
 
 // The pinned patch for a net of this rank: a cube is one along the axes that the net has.
 [[nodiscard]] std::optional<Vec3> pinned_patch(const Pins& pins, int rank);
-// The pins with z and `axis` exchanged.
-[[nodiscard]] Pins exchanged(Pins pins, int axis);
+// The pins with z and `axis` swapped.
+[[nodiscard]] Pins swap_axes(Pins pins, int axis);
 // The pins that smaller rungs keep.
 [[nodiscard]] Pins of_smaller_rungs(Pins pins);
 

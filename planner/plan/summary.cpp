@@ -2,7 +2,7 @@
 
 #include "planner/base/text_table.hpp"
 #include "planner/geometry/streams.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 namespace {
@@ -42,7 +42,7 @@ std::string ladder_table(const Plan& plan) {
         rung.geometry.streamed ? " a step along " + std::string(axis_name(rung.geometry.axis)) : "";
     const std::string closed = rung.geometry.closed == Vec3{}
                                    ? ""
-                                   : ", closed along " + axes_text(exchanged(rung.geometry.closed, rung.geometry.axis));
+                                   : ", closed along " + axes_text(swap_axes(rung.geometry.closed, rung.geometry.axis));
     rows.push_back({to_string(rung.geometry.pass_input) + streamed + closed, std::to_string(rung.geometry.S),
                     modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
                     bytes_text(rung.memory.persistent)});
@@ -88,7 +88,7 @@ std::string predicted_rate_text(const Plan& plan) {
   if (!plan.key.volume) return rate + " in an endless volume";
   std::string here = rate + " in a volume of " + to_string(*plan.key.volume);
   const GeometryChoice choice = plan.ladder.empty() ? GeometryChoice{} : plan.ladder.front().geometry;
-  const Vec3 open = exchanged(Vec3::cube(1) - choice.closed, choice.axis);
+  const Vec3 open = swap_axes(Vec3::cube(1) - choice.closed, choice.axis);
   if (open == Vec3{}) return here;
   const std::string where = open == Vec3::cube(1) ? "in an endless one" : "in one endless along " + axes_text(open);
   return here + ", " + rate_text(endless_rate(plan.predicted)) + " " + where;

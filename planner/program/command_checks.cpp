@@ -28,10 +28,11 @@ Result<void> check_draw(const PlannerOptions& options) {
 Result<void> check_show(const PlannerOptions& options) {
   const bool again = !options.timings.empty() || !options.output.empty();
   if (!options.timings.empty() && options.patience == Patience::model) {
-    return wrong("show --timings FILE tells a plan anew from the file: leave out --patience model, which uses none");
+    return wrong(
+        "show --timings FILE predicts a plan again from the file: leave out --patience model, which uses none");
   }
   if (!again || (!options.model.empty() && !options.timings.empty())) return {};
-  return wrong("show tells a plan anew with both --model FILE and --timings FILE");
+  return wrong("show predicts a plan again with both --model FILE and --timings FILE");
 }
 
 Result<void> check_measure(const PlannerOptions& options) {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "planner/program/beside.hpp"
+#include "planner/program/alternatives.hpp"
 #include "planner/report/curve_text.hpp"
 
 namespace znni {
@@ -48,7 +48,7 @@ Result<void> curve_command(const Network& network, const Session& session) {
   if (!found) return found.error();
   const std::optional<MachinePlaces>& places = *found;
   const std::vector<StrategyCurves> curves =
-      Beside(network, session, places).curves_within(limits_between(range.from, range.to, options.memory));
+      Alternatives(network, session, places).curves_within(limits_between(range.from, range.to, options.memory));
   if (interrupted()) warn("interrupted: limits that were not searched yet are missing");
   if (!interrupted() && !fits_somewhere(curves)) return nothing_fits(network, session, range);
   const std::string device = device_name(session.spec, places ? &places->specs.gpu : nullptr);

@@ -85,7 +85,7 @@ void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
                  "host RAM; default: the fastest; example: --theta 4");
   app.add_option("--modes", raw.modes,
                  "mode of each pooling, in order: max, mpf, mpf:2x1x1 (groups of fragments, the input held) or "
-                 "mpf:2x1x1:anew; default: the fastest; example: --modes max,mpf");
+                 "mpf:2x1x1:recompute; default: the fastest; example: --modes max,mpf");
   app.add_option("--S", raw.S, "patches computed together; default: the fastest of 1, 2 and 4; example: --S 2");
   app.add_flag("--no-stream", raw.patches_alone,
                "independent patches alone; default: streams, too; example: --strategy cpu-gpu --no-stream --no-groups, "

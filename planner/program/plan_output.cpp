@@ -8,7 +8,7 @@
 
 #include "planner/base/text_table.hpp"
 #include "planner/plan/summary.hpp"
-#include "planner/program/beside.hpp"
+#include "planner/program/alternatives.hpp"
 #include "planner/report/explain.hpp"
 #include "planner/report/explain_json.hpp"
 #include "planner/report/k8s_resources.hpp"
@@ -56,7 +56,7 @@ void say_caveats(const Network& network, const Plan& plan, const Session& sessio
 }
 
 // A plan with what is told of it.
-struct Told {
+struct PlanWithNotes {
   const Network& network;
   const Plan& plan;
   const PlanReport& report;
@@ -73,7 +73,7 @@ PageOrigin origin_now(const PlannerOptions& options) {
   return {text.data(), std::string(version), options.command_line};
 }
 
-Result<void> write_report(const Told& told, Beside& beside, const std::string& better) {
+Result<void> write_report(const PlanWithNotes& told, Alternatives& beside, const std::string& better) {
   const PlannerOptions& options = told.session.options;
   ReportFacts facts{told.network,          told.plan, told.report, told.log,
                     told.session.measured, {},        better,      origin_now(options)};
@@ -84,7 +84,7 @@ Result<void> write_report(const Told& told, Beside& beside, const std::string& b
   return write_atomically(options.report, report_page(facts));
 }
 
-Result<void> check_measured(const Told& told) {
+Result<void> check_measured(const PlanWithNotes& told) {
   const std::vector<RunRecord>& runs = told.session.measured;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Result<void> of_plan = check_run(runs[i], told.plan, told.report);
@@ -93,13 +93,13 @@ Result<void> check_measured(const Told& told) {
   return {};
 }
 
-std::string explanation(const Told& told, const std::string& better) {
+std::string explanation(const PlanWithNotes& told, const std::string& better) {
   return explain(told.network, told.plan, told.report, told.log) +
          (better.empty() ? "" : "next better\n  " + better + "\n");
 }
 
 // `otherwise`: what is printed where nothing else is asked for.
-void print(const Told& told, const std::string& reasons, const std::string& otherwise, const DeviceSpec* gpu) {
+void print(const PlanWithNotes& told, const std::string& reasons, const std::string& otherwise, const DeviceSpec* gpu) {
   const PlannerOptions& options = told.session.options;
   if (options.json || options.k8s_resources) std::fputs(reasons.c_str(), stderr);
   if (options.json) {
@@ -112,15 +112,15 @@ void print(const Told& told, const std::string& reasons, const std::string& othe
 }
 
 // Returns what more memory would be worth; asked with --explain.
-using Better = std::function<std::string(Beside& beside)>;
+using Better = std::function<std::string(Alternatives& beside)>;
 
-Result<void> print_all(const Told& told, const Better& better_of, const std::optional<MachinePlaces>& places,
+Result<void> print_all(const PlanWithNotes& told, const Better& better_of, const std::optional<MachinePlaces>& places,
                        const std::string& otherwise, const DeviceSpec* gpu) {
   say_caveats(told.network, told.plan, told.session);
   std::string reasons;
   if (told.session.options.explain || !told.session.options.report.empty()) {
     if (Result<void> of_plan = check_measured(told); !of_plan) return of_plan;
-    Beside beside(told.network, told.session, places);
+    Alternatives beside(told.network, told.session, places);
     const std::string better = told.session.options.explain ? better_of(beside) : "";
     if (told.session.options.explain) reasons = explanation(told, better);
     const bool has_page = !told.session.options.report.empty();
@@ -135,7 +135,7 @@ Result<void> print_all(const Told& told, const Better& better_of, const std::opt
 Result<void> print_plan(const Network& network, const Plan& plan, const Session& session, const SearchLog& log) {
   const Result<PlanReport> report = make_report(network, plan, session.catalogue, session.spec);
   if (!report) return report.error();
-  const Better better = [&](Beside& beside) { return beside.next_better(plan); };
+  const Better better = [&](Alternatives& beside) { return beside.next_better(plan); };
   return print_all({network, plan, *report, session, log}, better, other_places(session), summary(plan), nullptr);
 }
 
@@ -143,7 +143,7 @@ Result<void> print_plan(const Network& network, const SplitPlan& plan, const Mac
                         PlaceSearches& searches, const Session& session, const SearchLog& log) {
   const Result<PlanReport> report = make_report(network, plan, session.catalogue, places.specs);
   if (!report) return report.error();
-  const Better better = [&](Beside& beside) { return beside.next_better(plan, searches); };
+  const Better better = [&](Alternatives& beside) { return beside.next_better(plan, searches); };
   return print_all({network, plan.plan, *report, session, log}, better, places, split_summary(plan), &places.specs.gpu);
 }
 

@@ -176,7 +176,7 @@ void say_measured(const Measurer& measurer, const std::string& path) {
   warn(std::to_string(measurer.records_made()) + " new timings in " + path);
   if (measurer.busy_records() > 0) {
     warn(std::to_string(measurer.busy_records()) +
-         " of them were taken while this machine was busy with other things; `planner measure` makes them anew");
+         " of them were taken while this machine was busy with other things; `planner measure` takes them again");
   }
   for (const std::string& failure : measurer.failures()) warn("not measured: " + failure);
 }

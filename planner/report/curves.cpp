@@ -7,8 +7,8 @@
 #include <memory>
 #include <set>
 
+#include "planner/base/subsample.hpp"
 #include "planner/base/text_table.hpp"
-#include "planner/base/thinned.hpp"
 #include "planner/geometry/cube.hpp"
 #include "planner/search/candidates.hpp"
 #include "planner/search/geometry_search.hpp"
@@ -80,7 +80,7 @@ std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count)
   query.total = setting.options.memory_limit - weights;
   query.volume = setting.options.volume;
   std::vector<CurveSample> samples;
-  for (const std::int64_t edge : thinned(edges, count)) {
+  for (const std::int64_t edge : subsample(edges, count)) {
     if (is_stopped(setting.options.stop)) break;
     const std::optional<FoundRung> best = geometries.best(of_edge.at(edge), query);
     const Vec3 patch = cube_of(edge, setting.network.spatial_rank);

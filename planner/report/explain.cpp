@@ -4,8 +4,8 @@
 #include <map>
 
 #include "planner/base/text_table.hpp"
-#include "planner/network/exchange.hpp"
 #include "planner/network/operation_traits.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/summary.hpp"
 
@@ -36,13 +36,13 @@ std::string stream_text(const PlanReport& report) {
   const int axis = report.geometry.choice.axis;
   return "stream     along " + std::string(axis_name(axis)) + ", " + std::to_string(section.z) +
          " new planes a step over " + std::to_string(section.y) + "x" + std::to_string(section.x) + " outputs" +
-         (axis == 0 ? "; " : " (z and " + std::string(axis_name(axis)) + " are exchanged in all extents here); ") +
+         (axis == 0 ? "; " : " (z and " + std::string(axis_name(axis)) + " are swapped in all extents here); ") +
          bytes_text(report.history_bytes) + " kept from step to step\n";
 }
 
 std::string closed_text(const GeometryChoice& choice) {
   if (choice.closed == Vec3{}) return "";
-  return "closed     along " + axes_text(exchanged(choice.closed, choice.axis)) +
+  return "closed     along " + axes_text(swap_axes(choice.closed, choice.axis)) +
          ": the patch has the whole volume, and computes nothing beyond its border\n";
 }
 
@@ -166,7 +166,7 @@ std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
          (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "") +
          (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis))) +
-         (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(exchanged(choice.closed, choice.axis)));
+         (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(swap_axes(choice.closed, choice.axis)));
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {

@@ -1,6 +1,6 @@
 #include "planner/report/explain_json.hpp"
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/report/json.hpp"
 
 namespace znni {
@@ -15,7 +15,7 @@ Json mode_json(const std::optional<PoolingMode>& mode) {
 
 Json groups_json(const std::optional<PoolingMode>& mode) {
   if (!mode || mode->groups == Vec3::cube(1)) return nullptr;
-  return {{"count", json_of(mode->groups)}, {"input", mode->holds() ? "held" : "anew"}};
+  return {{"count", json_of(mode->groups)}, {"input", mode->holds() ? "held" : "recompute"}};
 }
 
 Json division_json(const Step& step) {
@@ -71,7 +71,7 @@ Json rung_json(const Rung& own) {
           {"modes", std::move(modes)},
           {"head_slab", own.geometry.head_slab},
           {"streamed", own.geometry.streamed},
-          {"closed", axes_text(exchanged(own.geometry.closed, own.geometry.axis))},
+          {"closed", axes_text(swap_axes(own.geometry.closed, own.geometry.axis))},
           {"predicted_seconds", own.seconds},
           {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
 }

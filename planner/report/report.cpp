@@ -34,8 +34,8 @@ void add_calls(const Schedule& schedule, MemorySpace space, std::span<NodeReport
   }
 }
 
-// Returns the bytes of a node's own copy of its kernels, which exists if axes are exchanged.
-std::int64_t exchanged_kernel_bytes(const Geometry& geometry, int node) {
+// Returns the bytes of a node's own copy of its kernels, which exists if axes are swapped.
+std::int64_t swapped_kernel_bytes(const Geometry& geometry, int node) {
   if (geometry.choice.axis == 0 || node < 0) return 0;
   const auto* const conv = std::get_if<ConvProblem>(&geometry.problems[static_cast<std::size_t>(node)]);
   if (conv == nullptr) return 0;
@@ -117,7 +117,7 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   if (!device) return device.error();
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps_of(rung), catalogue, *device);
   if (!schedule) return schedule.error();
-  for (NodeReport& node : report.nodes) node.persistent = exchanged_kernel_bytes(*geometry, node.node);
+  for (NodeReport& node : report.nodes) node.persistent = swapped_kernel_bytes(*geometry, node.node);
   add_calls(*schedule, MemorySpace::host, report.nodes);
   report.history_bytes = history_bytes(*schedule);
   set_geometry(network, *std::move(geometry), report);

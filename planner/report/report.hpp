@@ -23,7 +23,7 @@ struct NodeReport {
   std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
   Place place = Place::cpu;         // on a GPU the bytes are those of its memory, elsewhere of host RAM
   std::int64_t runs = 1;            // in a patch, groups of a segment counted
-  Vec3 spread = {};                 // Estimate::spread, axes exchanged as in the geometry
+  Vec3 spread = {};                 // Estimate::spread, axes swapped as in the geometry
 };
 
 // Totals of a plan over several places.

@@ -9,7 +9,7 @@
 namespace znni {
 
 // Returns what is known before any layer is described: the bytes of tensors alone, except those of the values
-// `without`. `kernels`: bytes of the network's kernels, of which there are copies if axes are exchanged.
+// `without`. `kernels`: bytes of the network's kernels, of which there are copies if axes are swapped.
 [[nodiscard]] GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels,
                                          const std::vector<std::size_t>& without = {});
 

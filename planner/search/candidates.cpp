@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "planner/base/thinned.hpp"
+#include "planner/base/subsample.hpp"
 #include "planner/geometry/geometry_family.hpp"
 #include "planner/geometry/streams.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/search/candidate_modes.hpp"
 #include "planner/search/extent_combinations.hpp"
 #include "planner/search/window_candidates.hpp"
@@ -187,10 +187,10 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
   }
 }
 
-// Options for the volume with its axes exchanged.
-SearchOptions exchanged_options(SearchOptions options, int axis) {
-  if (options.volume) options.volume = exchanged(*options.volume, axis);
-  options.pins = exchanged(std::move(options.pins), axis);
+// Options for the volume with its axes swapped.
+SearchOptions swapped_options(SearchOptions options, int axis) {
+  if (options.volume) options.volume = swap_axes(*options.volume, axis);
+  options.pins = swap_axes(std::move(options.pins), axis);
   return options;
 }
 
@@ -217,8 +217,8 @@ std::vector<std::int64_t> batches_of(const SearchOptions& options) {
 
 void add_streams_along(int axis, const Network& network, const SearchOptions& options,
                        std::vector<GeometryChoice>& candidates) {
-  const Network turned = exchanged(network, axis);
-  const SearchOptions turned_options = exchanged_options(options, axis);
+  const Network turned = swap_axes(network, axis);
+  const SearchOptions turned_options = swapped_options(options, axis);
   for (const Modes& modes : modes_of_streams(turned, turned_options)) {
     if (stopped(options)) break;
     const std::optional<Vec3> shift = patch_shift(turned, modes, options.max_extent);
@@ -235,10 +235,10 @@ std::vector<int> stream_axes(const Network& network, const SearchOptions& option
   const bool is_allowed = options.strategy == Strategy::cpu && options.pins.streams && options.pins.S.value_or(1) == 1;
   if (!is_allowed || network.spatial_rank < 3) return {};
   std::vector<int> axes = {0};
-  if (!can_exchange(network)) return axes;
+  if (!can_swap_axes(network)) return axes;
   for (int axis = 1; axis < 3; ++axis) {
-    const SearchOptions turned = exchanged_options(options, axis);
-    const bool same = exchanged(network, axis) == network && turned.volume == options.volume;
+    const SearchOptions turned = swapped_options(options, axis);
+    const bool same = swap_axes(network, axis) == network && turned.volume == options.volume;
     if (!same || turned.pins != options.pins) axes.push_back(axis);
   }
   return axes;
@@ -291,11 +291,11 @@ std::vector<GeometryChoice> with_extents(const Network& network, const SearchOpt
 
 std::vector<GeometryChoice> near_streams(const Network& network, const SearchOptions& options,
                                          const GeometryChoice& choice) {
-  const Network turned = exchanged(network, choice.axis);
+  const Network turned = swap_axes(network, choice.axis);
   const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.max_extent);
   ensure(shift.has_value(), "a choice of legal modes");
   const std::int64_t thickness = 2 * plane_step(turned);
-  Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
+  Extents near = stream_extents(turned, choice.modes, swapped_options(options, choice.axis), *shift);
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t own = choice.pass_input[axis];
     const std::int64_t less = axis == 0 ? thickness : 0;
@@ -365,8 +365,8 @@ std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptio
   std::vector<AxisExtents> families;
   for (const Modes& modes : modes_of_patches(network, free)) add_inputs(network, modes, free, false, families);
   for (const int axis : stream_axes(network, options)) {
-    const Network turned = exchanged(network, axis);
-    const SearchOptions turned_options = exchanged_options(free, axis);
+    const Network turned = swap_axes(network, axis);
+    const SearchOptions turned_options = swapped_options(free, axis);
     const std::size_t first = families.size();
     for (const Modes& modes : modes_of_streams(turned, turned_options)) {
       add_inputs(turned, modes, turned_options, true, families);

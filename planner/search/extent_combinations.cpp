@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "planner/base/thinned.hpp"
+#include "planner/base/subsample.hpp"
 
 namespace znni {
 
@@ -20,7 +20,7 @@ void ExtentCombinations::add_cubes(const AxisExtents& extents, std::size_t most,
   std::set<std::int64_t> edges;
   for (const auto& list : extents) edges.insert(list.begin(), list.end());
   const std::vector<std::int64_t> all(edges.begin(), edges.end());
-  const std::vector<std::int64_t> cubes = thinned(all, most);
+  const std::vector<std::int64_t> cubes = subsample(all, most);
   for (std::size_t i = 0; i < cubes.size(); ++i) {
     const std::int64_t next = cubes[std::min(i + 1, cubes.size() - 1)];
     for (int corner = 0; corner < (mixtures ? 8 : 1); ++corner) {
@@ -42,7 +42,7 @@ std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge)
 
 AxisExtents ladder(const AxisExtents& extents, std::int64_t most) {
   const auto per_axis = static_cast<std::size_t>(std::max(2.0, std::floor(std::cbrt(static_cast<double>(most)))));
-  return {thinned(extents[0], per_axis), thinned(extents[1], per_axis), thinned(extents[2], per_axis)};
+  return {subsample(extents[0], per_axis), subsample(extents[1], per_axis), subsample(extents[2], per_axis)};
 }
 
 std::vector<std::int64_t> around(const std::vector<std::int64_t>& extents, std::int64_t own, std::int64_t most) {

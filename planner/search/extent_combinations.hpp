@@ -32,7 +32,7 @@ class ExtentCombinations {
 // Returns the largest of `extents` that is at most `edge`, or the smallest. Requires one.
 [[nodiscard]] std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge);
 
-// Returns as many along each axis (planner/base/thinned.hpp) that about `most` combinations remain.
+// Returns as many along each axis (planner/base/subsample.hpp) that about `most` combinations remain.
 [[nodiscard]] AxisExtents ladder(const AxisExtents& extents, std::int64_t most);
 
 // Returns of `extents` up to `most` below `own`, itself, and up to `most` above. Requires that `own` is one of them.

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "planner/base/parallel.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/throughput.hpp"
 #include "planner/search/looking_order.hpp"
@@ -32,7 +32,7 @@ ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.pers
 
 }  // namespace
 
-struct GeometrySearch::Look {
+struct GeometrySearch::GeometryEvaluation {
   Geometry geometry;  // as it is searched: in pairs, where some are
   const SearchFamily* family = nullptr;
   std::vector<bool> absent;  // per value: whether a pair leaves it out; empty where none does
@@ -158,18 +158,18 @@ void GeometrySearch::learn(const Outcome& outcome) {
 // Computes the outcome of a candidate with each layer by itself, and in pairs.
 GeometrySearch::Outcome GeometrySearch::outcome(const SearchFamily& family, Vec3 pass_input, const RungQuery& query,
                                                 double to_beat) {
-  Look apart;
+  GeometryEvaluation apart;
   if (stopped()) return {Verdict(Verdict::Kind::stopped), {}, {}};
   if (Verdict verdict = lay_out(family, pass_input, query, apart); !verdict.is_in()) return {verdict, {}, {}};
   Outcome best = weigh(apart, query, to_beat);
   for (const std::vector<bool>& absent : pairings(apart, query)) {
-    Look look = in_pairs(apart, absent);
+    GeometryEvaluation look = in_pairs(apart, absent);
     best.take_better(weigh(look, query, std::max(to_beat, best.voxels_per_second())));
   }
   return best;
 }
 
-GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query, double to_beat) {
+GeometrySearch::Outcome GeometrySearch::weigh(GeometryEvaluation& look, const RungQuery& query, double to_beat) {
   Outcome outcome;
   outcome.verdict = describe(query, to_beat, look);
   outcome.seconds_per_operation = std::move(look.seconds_per_operation);
@@ -178,7 +178,7 @@ GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query
 }
 
 // Per subset of the pairs that some primitive may compute, the values that it leaves out.
-std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const RungQuery& query) {
+std::vector<std::vector<bool>> GeometrySearch::pairings(const GeometryEvaluation& apart, const RungQuery& query) {
   const std::size_t values = apart.geometry.values.size();
   std::vector<std::size_t> between;
   for (std::size_t node = 0; node + 2 < values && between.size() < max_pairs; ++node) {
@@ -192,7 +192,7 @@ std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const
 }
 
 // Returns whether some primitive computes `node` and the pooling behind it: here, or at other extents.
-bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
+bool GeometrySearch::may_begin_pair(std::size_t node, const GeometryEvaluation& apart) {
   const auto [own, next] = std::pair(forced_[node], forced_[node + 1]);
   if (own != nullptr && next != nullptr && own != next) return false;
   std::atomic<bool>& known = apart.family->begins_pair(node);
@@ -202,8 +202,9 @@ bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
   return known = std::isfinite(table_.min_seconds(both, {InputUse{}}, own != nullptr ? own : next, around));
 }
 
-GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
-  Look look;
+GeometrySearch::GeometryEvaluation GeometrySearch::in_pairs(const GeometryEvaluation& apart,
+                                                            const std::vector<bool>& absent) const {
+  GeometryEvaluation look;
   look.family = apart.family;
   look.absent = absent;
   look.geometry = searched_in_pairs(network_, apart.geometry, absent);
@@ -215,10 +216,10 @@ std::optional<std::int64_t> GeometrySearch::min_bytes(const std::vector<Geometry
   const Families families = families_of(candidates);
   std::optional<std::int64_t> least;
   for (std::size_t number = families.size(); number-- > 0 && !stopped();) {
-    Look apart;
+    GeometryEvaluation apart;
     if (!lay_out(*families[number], candidates[number].pass_input, {}, apart).is_in()) continue;
     for (const std::vector<bool>& absent : pairings(apart, {})) {
-      Look look = in_pairs(apart, absent);
+      GeometryEvaluation look = in_pairs(apart, absent);
       lessen(look, least);
     }
     lessen(apart, least);
@@ -227,7 +228,7 @@ std::optional<std::int64_t> GeometrySearch::min_bytes(const std::vector<Geometry
 }
 
 // `least` where some combination needs less.
-void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
+void GeometrySearch::lessen(GeometryEvaluation& look, std::optional<std::int64_t>& least) {
   RungQuery query;
   query.total = least.value_or(saturated);
   const Verdict verdict = describe(query, 0, look);
@@ -258,14 +259,14 @@ Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidat
 }
 
 // Returns the least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
-std::int64_t GeometrySearch::min_live(const Look& found, std::size_t node) {
+std::int64_t GeometrySearch::min_live(const GeometryEvaluation& found, std::size_t node) {
   std::int64_t sum = 0;
   for (const int value : found.use->live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
   return sum;
 }
 
 GeometrySearch::Verdict GeometrySearch::lay_out(const SearchFamily& family, Vec3 pass_input, const RungQuery& query,
-                                                Look& found) const {
+                                                GeometryEvaluation& found) const {
   const Result<GeometryFamily>& geometries = family.geometries();
   if (!geometries) return Verdict(Verdict::Kind::illegal, geometries.error().message);
   const std::optional<Vec3>& most = query.largest_output;
@@ -279,7 +280,7 @@ GeometrySearch::Verdict GeometrySearch::lay_out(const SearchFamily& family, Vec3
 }
 
 // Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
-GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double to_beat, Look& found) {
+GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double to_beat, GeometryEvaluation& found) {
   const Geometry& shapes = found.geometry;
   found.copying = copy_seconds(network_, shapes, spec_);
   found.useful = useful_voxels(shapes, fov_, query.volume);
@@ -296,7 +297,8 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
 }
 
 // Adds up the least times of nodes, without asking a library: most candidates are out then.
-GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& order, double to_beat, Look& found) {
+GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& order, double to_beat,
+                                             GeometryEvaluation& found) {
   Seconds sum = 0;
   found.bounds.assign(order.size(), 0);
   for (const std::size_t node : order) {
@@ -313,22 +315,22 @@ GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& ord
   return {};
 }
 
-const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) const {
+const Primitive* GeometrySearch::forced(std::size_t node, const GeometryEvaluation& found) const {
   return found.leaves_out(node) && forced_[node - 1] != nullptr ? forced_[node - 1] : forced_[node];
 }
 
-const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& found) {
+const LayerOptions& GeometrySearch::options_of(std::size_t node, const GeometryEvaluation& found) {
   if (found.leaves_out(node + 1)) return left_to_the_pair;
   const Vec3 around = around_output(found.geometry, static_cast<int>(node));
   return table_.get(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
-Seconds GeometrySearch::min_seconds(std::size_t node, const Look& found) {
+Seconds GeometrySearch::min_seconds(std::size_t node, const GeometryEvaluation& found) {
   const Vec3 around = around_output(found.geometry, static_cast<int>(node));
   return table_.min_seconds(found.geometry.problems[node], found.use->uses[node], forced(node, found), around);
 }
 
-GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look& found) const {
+GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const GeometryEvaluation& found) const {
   const std::string reasons = table_.refusals(found.geometry.problems[node], forced(node, found));
   return Verdict(Verdict::Kind::undescribed, "node " + network_.nodes[node].name + ": " + reasons);
 }
@@ -336,7 +338,7 @@ GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look
 // Counts the node with what its options take at least, the nodes behind it with their bounds: no combination takes
 // less.
 GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
-                                                 Look& found) {
+                                                 GeometryEvaluation& found) {
   const LayerOptions& options = options_of(node, found);
   if (options.empty()) return undescribed(node, found);
   found.options.nodes[node] = &options;
@@ -356,7 +358,7 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
   return Verdict::slower(found.useful / (least_of_all + found.copying));
 }
 
-GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
+GeometrySearch::Verdict GeometrySearch::fit(const GeometryEvaluation& look, const RungQuery& query, double to_beat,
                                             std::optional<FoundRung>& rung) {
   const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
   bool cut = false;
@@ -376,7 +378,7 @@ GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& q
   return Verdict(assignments.empty() ? Verdict::Kind::no_combination : Verdict::Kind::unpacked);
 }
 
-FoundRung GeometrySearch::schedule(const Look& look, const Assignment& assignment) const {
+FoundRung GeometrySearch::schedule(const GeometryEvaluation& look, const Assignment& assignment) const {
   Result<Geometry> geometry = look.family->geometries()->with_passes(look.geometry.choice.pass_input);
   ensure(geometry.has_value(), "a geometry that was looked at is legal");
   FoundRung found = found_rung(network_, *std::move(geometry), assignment, catalogue_, spec_);

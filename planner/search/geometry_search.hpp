@@ -67,31 +67,31 @@ class GeometrySearch {
   [[nodiscard]] std::int64_t cut() const { return cut_; }
 
  private:
-  struct Look;     // what is known of one candidate so far
-  struct Outcome;  // what came of one candidate
+  struct GeometryEvaluation;  // what is known of one candidate so far
+  struct Outcome;             // what came of one candidate
   using Families = std::vector<const SearchFamily*>;
   using Verdict = CandidateVerdict;
 
   // Returns one family for each candidate; fewer after a stop.
   Families families_of(const std::vector<GeometryChoice>& candidates);
   [[nodiscard]] Outcome outcome(const SearchFamily& family, Vec3 pass_input, const RungQuery& query, double to_beat);
-  [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
-  Verdict lay_out(const SearchFamily& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
-  [[nodiscard]] std::vector<std::vector<bool>> pairings(const Look& apart, const RungQuery& query);
-  [[nodiscard]] bool may_begin_pair(std::size_t node, const Look& apart);
-  [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
-  Verdict describe(const RungQuery& query, double to_beat, Look& found);
-  Verdict time(const std::vector<std::size_t>& order, double to_beat, Look& found);
-  Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
-  [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
-  [[nodiscard]] Seconds min_seconds(std::size_t node, const Look& found);
-  [[nodiscard]] Verdict undescribed(std::size_t node, const Look& found) const;
+  [[nodiscard]] Outcome weigh(GeometryEvaluation& look, const RungQuery& query, double to_beat);
+  Verdict lay_out(const SearchFamily& family, Vec3 pass_input, const RungQuery& query, GeometryEvaluation& found) const;
+  [[nodiscard]] std::vector<std::vector<bool>> pairings(const GeometryEvaluation& apart, const RungQuery& query);
+  [[nodiscard]] bool may_begin_pair(std::size_t node, const GeometryEvaluation& apart);
+  [[nodiscard]] GeometryEvaluation in_pairs(const GeometryEvaluation& apart, const std::vector<bool>& absent) const;
+  Verdict describe(const RungQuery& query, double to_beat, GeometryEvaluation& found);
+  Verdict time(const std::vector<std::size_t>& order, double to_beat, GeometryEvaluation& found);
+  Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, GeometryEvaluation& found);
+  [[nodiscard]] const LayerOptions& options_of(std::size_t node, const GeometryEvaluation& found);
+  [[nodiscard]] Seconds min_seconds(std::size_t node, const GeometryEvaluation& found);
+  [[nodiscard]] Verdict undescribed(std::size_t node, const GeometryEvaluation& found) const;
   // The one that must compute it, or nullptr.
-  [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
-  Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
-  void lessen(Look& look, std::optional<std::int64_t>& least);
-  [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
-  [[nodiscard]] static std::int64_t min_live(const Look& found, std::size_t node);
+  [[nodiscard]] const Primitive* forced(std::size_t node, const GeometryEvaluation& found) const;
+  Verdict fit(const GeometryEvaluation& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
+  void lessen(GeometryEvaluation& look, std::optional<std::int64_t>& least);
+  [[nodiscard]] FoundRung schedule(const GeometryEvaluation& look, const Assignment& assignment) const;
+  [[nodiscard]] static std::int64_t min_live(const GeometryEvaluation& found, std::size_t node);
   static Candidate logged(const GeometryChoice& choice, const Outcome& outcome);
   void learn(const Outcome& outcome);
 

@@ -1,7 +1,7 @@
 #include "planner/search/search_bound.hpp"
 
 #include "planner/geometry/geometry.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 
@@ -12,7 +12,7 @@ std::string bound_note(const Network& network, const Plan& plan, std::int64_t ma
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return "";
   const Vec3 stride = max(reaches(network).back().stride, period(network));
-  const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
+  const Vec3 patch = swap_axes(geometry->patch_input, choice.axis);
   for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
     const bool is_step = choice.streamed && axis == choice.axis;
     const bool is_whole = volume && patch[axis] >= (*volume)[axis];
@@ -27,7 +27,7 @@ std::int64_t lifted_bound(const Network& network, const Plan& plan, std::int64_t
   const GeometryChoice& choice = plan.ladder.front().geometry;
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return max_extent;
-  const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
+  const Vec3 patch = swap_axes(geometry->patch_input, choice.axis);
   for (int axis = 0; axis < 3; ++axis) {
     const bool is_step = choice.streamed && axis == choice.axis;
     while (!is_step && patch[axis] > max_extent) max_extent *= 2;

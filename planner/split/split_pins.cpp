@@ -55,7 +55,7 @@ Result<void> check_split_modes(const Pins& pins) {
   if (found == pins.modes.end()) return {};
   return Error{ErrorCode::invalid_argument, modes_flag(pins.modes) + ": " + to_string(*found) +
                                                 " holds the pooling's input, which plans with a GPU cannot do; write " +
-                                                to_string(*found) + ":anew"};
+                                                to_string(*found) + ":recompute"};
 }
 
 }  // namespace znni

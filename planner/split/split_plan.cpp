@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "planner/base/subsample.hpp"
 #include "planner/base/text_table.hpp"
-#include "planner/base/thinned.hpp"
 #include "planner/geometry/cube.hpp"
 #include "planner/plan/summary.hpp"
 #include "planner/split/patch_search.hpp"
@@ -22,7 +22,7 @@ std::vector<std::int64_t> cubes(const Network& network, const std::vector<Poolin
     const std::vector<std::int64_t> along = legal_extents(network, modes, axis, options.max_extent);
     std::erase_if(edges, [&](std::int64_t edge) { return !std::binary_search(along.begin(), along.end(), edge); });
   }
-  return thinned(edges, most);
+  return subsample(edges, most);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::string split_summary(const SplitPlan& plan) {
   return text + "\ntogether   CPU " + seconds_text(plan.seconds.cpu) + ", GPU " + seconds_text(plan.seconds.gpu) +
          " a patch; " + to_string(plan.bytes) + "\nsmaller    " + std::to_string(with_gpu - 1) + " rungs with the GPU" +
          "\nfallback   " +
-         (on_cpu_alone > 0 ? std::to_string(on_cpu_alone) + " rungs on the CPU" : "none: " + plan.no_spare) + "\n";
+         (on_cpu_alone > 0 ? std::to_string(on_cpu_alone) + " rungs on the CPU" : "none: " + plan.no_fallback) + "\n";
 }
 
 }  // namespace znni

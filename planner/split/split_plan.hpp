@@ -26,8 +26,8 @@ struct SplitPlan {
   Plan plan;
   SpaceBytes bytes;  // of all rungs with a GPU
   SplitSeconds seconds;
-  int theta = 0;         // nodes before the GPU's own segment
-  std::string no_spare;  // why no rung of the CPU stands behind; empty where some do
+  int theta = 0;            // nodes before the GPU's own segment
+  std::string no_fallback;  // why no rung of the CPU stands behind; empty where some do
 };
 
 // options.memory_limit bounds host and pinned bytes and the network's weights together, an eighth of it aside, which is

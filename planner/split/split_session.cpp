@@ -84,7 +84,7 @@ std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, 
 
 // Rungs of the CPU: each layer as a whole, because a search of all that a CPU can do would take longer than that of the
 // plan itself.
-SearchOptions options_of_spare(SearchOptions options) {
+SearchOptions options_of_fallback(SearchOptions options) {
   options.strategy = Strategy::layerwise;
   options.pins = {};
   return options;
@@ -110,7 +110,7 @@ SplitSession::SplitSession(const Network& network, const Catalogue& catalogue, C
       specs_(specs),
       strategy_(strategy),
       options_(std::move(options)),
-      spare_(network, specs_.cpu, catalogue, costs, options_of_spare(options_)) {}
+      fallback_(network, specs_.cpu, catalogue, costs, options_of_fallback(options_)) {}
 
 Result<SplitPlan> SplitSession::within(std::int64_t memory_limit, const SpaceBytes& memory, SearchLog* log) {
   Result<SplitPlan> made = first_within(memory_limit, memory, log);
@@ -118,28 +118,28 @@ Result<SplitPlan> SplitSession::within(std::int64_t memory_limit, const SpaceByt
   const Vec3 output = measure_of(reached_.back().found.geometry);
   add_smaller(network_, candidates_of_smaller_rungs(network_, options_, candidates_), reached_.back().budget, output,
               *patches_, *made);
-  const Result<void> spare = add_spare(made->plan);
-  made->no_spare = spare ? "" : spare.error().message;
+  const Result<void> fallback = add_fallback(made->plan);
+  made->no_fallback = fallback ? "" : fallback.error().message;
   return made;
 }
 
 // Adds rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better.
 // Adds none where no memory is left for them.
-Result<void> SplitSession::add_spare(Plan& plan) {
+Result<void> SplitSession::add_fallback(Plan& plan) {
   const std::int64_t room = options_.memory_limit - plan.memory.total();
-  const Result<Plan>& spare = spare_within(add(plan.memory.weights, std::min(room, options_.memory_limit / 4)));
-  if (!spare) return spare.error();
-  plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
-  plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
-  plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
+  const Result<Plan>& fallback = fallback_within(add(plan.memory.weights, std::min(room, options_.memory_limit / 4)));
+  if (!fallback) return fallback.error();
+  plan.ladder.insert(plan.ladder.end(), fallback->ladder.begin(), fallback->ladder.end());
+  plan.memory.persistent = add(plan.memory.persistent, fallback->memory.persistent);
+  plan.memory.transient = add(plan.memory.transient, fallback->memory.transient);
   return {};
 }
 
 // Returns the rungs of the CPU within a limit, which it searches once. Those of several GPUs' memories are the same.
-const Result<Plan>& SplitSession::spare_within(std::int64_t memory_limit) {
-  const auto known = spares_.find(memory_limit);
-  if (known != spares_.end()) return known->second;
-  return spares_.emplace(memory_limit, spare_.within(memory_limit)).first->second;
+const Result<Plan>& SplitSession::fallback_within(std::int64_t memory_limit) {
+  const auto known = fallbacks_.find(memory_limit);
+  if (known != fallbacks_.end()) return known->second;
+  return fallbacks_.emplace(memory_limit, fallback_.within(memory_limit)).first->second;
 }
 
 Result<SplitPlan> SplitSession::first_within(std::int64_t memory_limit, const SpaceBytes& memory, SearchLog* log) {
@@ -236,7 +236,7 @@ SplitPlan SplitSession::plan_of(WeighedRung best) const {
     made.plan.predicted.endless_voxels_per_second = endless_rate(best.geometry, best.choice.rung.seconds);
   made.plan.memory.weights = weight_bytes(network_);
   append_split(std::move(best), made);
-  made.no_spare = "smaller rungs were not asked for";
+  made.no_fallback = "smaller rungs were not asked for";
   return made;
 }
 

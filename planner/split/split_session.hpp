@@ -46,8 +46,8 @@ class SplitSession {
   std::optional<WeighedRung> best_candidate(PatchQuery query, SearchLog* log);
   [[nodiscard]] std::optional<WeighedRung> best_reached(const SpaceBytes& budget) const;
   [[nodiscard]] SplitPlan plan_of(WeighedRung best) const;
-  Result<void> add_spare(Plan& plan);
-  const Result<Plan>& spare_within(std::int64_t memory_limit);
+  Result<void> add_fallback(Plan& plan);
+  const Result<Plan>& fallback_within(std::int64_t memory_limit);
 
   const Network& network_;
   const Catalogue& catalogue_;
@@ -56,10 +56,10 @@ class SplitSession {
   SplitStrategy strategy_;
   SearchOptions options_;  // with the limit in hand
   std::vector<GeometryChoice> candidates_;
-  SearchSession spare_;                          // of rungs of the CPU
-  std::map<std::int64_t, Result<Plan>> spares_;  // rungs of the CPU, by their limit
-  std::unique_ptr<PatchSearch> patches_;         // nullptr before the first search
-  std::vector<Reached> reached_;                 // each budget that a rung was found for
+  SearchSession fallback_;                          // of rungs of the CPU
+  std::map<std::int64_t, Result<Plan>> fallbacks_;  // rungs of the CPU, by their limit
+  std::unique_ptr<PatchSearch> patches_;            // nullptr before the first search
+  std::vector<Reached> reached_;                    // each budget that a rung was found for
 };
 
 }  // namespace znni

@@ -26,8 +26,9 @@ Result<void> check_patch(const Network& network, const std::vector<PoolingMode>&
     std::string right;
     if (above != legal.begin()) right = std::to_string(*(above - 1));
     if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above);
-    return unfit("patch." + axis_name(axis) + " = " + std::to_string(asked) +
-                 " does not fit the windows and strides of " + "network " + network.name + ": take " + right);
+    return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(asked) +
+                            " does not fit the windows and strides of " + "network " + network.name + ": take " +
+                            right);
   }
   return {};
 }

@@ -69,12 +69,12 @@ Result<void> check(const GradientProblem& problem) {
     return refused("the gradient of an activation is a problem of its own; take it off: " + to_string(problem.layer));
   }
   if (problem.input < 0 || problem.input >= input_count(problem.layer)) {
-    return unfit("input " + std::to_string(problem.input) + " of " + std::to_string(input_count(problem.layer)) +
-                 " was named: " + to_string(problem.layer));
+    return invalid_argument("input " + std::to_string(problem.input) + " of " +
+                            std::to_string(input_count(problem.layer)) + " was named: " + to_string(problem.layer));
   }
   const bool has_weights = std::holds_alternative<ConvProblem>(problem.layer) && problem.input == 0;
   if (problem.of == GradientOf::weights && !has_weights) {
-    return unfit("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
+    return invalid_argument("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
   }
   return {};
 }

@@ -30,7 +30,7 @@ Result<void> check_whole(const std::filesystem::path& file, const std::filesyste
   const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
   if (!failed && bytes >= end && header.e_shoff < end) return {};
   return refusal(file, "is cut off: it has " + std::to_string(bytes) + " bytes of at least " + std::to_string(end) +
-                           "; copy or build it anew");
+                           "; copy or build it again");
 }
 
 Result<void> check_module(const std::filesystem::path& file, const BackendModule* module) {

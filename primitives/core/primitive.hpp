@@ -77,7 +77,7 @@ struct Primitive {
 
   // Of a describe() that must ask a library: its estimates without their memory, found at once, in describe()'s order.
   // Some may be among them that the library will refuse; none for a problem that is refused without asking it. nullptr:
-  // whoever wants to know describes.
+  // a caller has to call describe().
   std::vector<Estimate> (*outline)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 

@@ -11,7 +11,9 @@
 namespace znni {
 
 // Returns an invalid_argument: what is said contradicts itself or what it is about.
-[[nodiscard]] inline Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+[[nodiscard]] inline Error invalid_argument(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message)};
+}
 
 // Returns an `unsupported`: it is sound, but not computed here.
 [[nodiscard]] inline Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }

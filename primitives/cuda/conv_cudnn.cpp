@@ -204,7 +204,7 @@ class CudnnLayer final : public PreparedLayer {
       return Error{ErrorCode::over_budget, std::string(name) + ": engine " + std::to_string(engine_.engine) +
                                                " takes a workspace of " + bytes_text(*bytes) +
                                                " on this device and for these strides, " +
-                                               bytes_text(workspace_bytes_) + " were planned; plan anew"};
+                                               bytes_text(workspace_bytes_) + " were planned; plan again"};
     }
     planned_.push_back({convolution, std::move(*graph), std::move(*plan)});
     return &planned_.back();

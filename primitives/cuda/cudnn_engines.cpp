@@ -242,7 +242,7 @@ Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice,
   if (!acceptable(*engine, precision)) {
     return Error{ErrorCode::unsupported, "engine " + std::to_string(choice.engine) + " of cuDNN " +
                                              std::to_string(cudnnGetVersion()) +
-                                             " rounds more than was planned; plan anew with this release"};
+                                             " rounds more than was planned; plan again with this release"};
   }
   Result<CudnnPlan> made = make_plan(*engine, choice, nullptr, handle);
   if (made) made->parts.push_back(*std::move(engine));

@@ -1,5 +1,5 @@
-// What convolutions by FFT in tiles share, whoever transforms: parameters in device memory, the products and the end of
-// a tile.
+// What convolutions by FFT in tiles share, whichever library transforms: parameters in device memory, the products and
+// the end of a tile.
 #pragma once
 
 #include "primitives/cuda/cuda_device.hpp"

@@ -11,7 +11,7 @@ namespace znni::cuda {
 
 // Of the formats of GPU plans those that the device offers, planar_f32 first: the others only where it has matrix units
 // for them, TF32 and bf16.
-// Whoever wants none of these says that there are none, and does not wait for what a library would say of them.
+// A caller that wants none of these says so, and does not wait for a library's answer about them.
 [[nodiscard]] std::vector<Format> gpu_formats(const DeviceSpec& spec);
 
 // A roofline: the longer of `arithmetic` seconds and of moving `bytes` through device memory, plus `launches` launches.

@@ -59,7 +59,7 @@ inline constexpr std::string_view blas_area_buffer = "cuBLAS workspace";
 // more: two copies of a slice's spectra.
 [[nodiscard]] std::int64_t fft_area_bytes(const FftTiling& tiling);
 
-// Bytes that one run moves through device memory, kernel spectra made anew or read, and operations of its products.
+// Bytes that one run moves through device memory, kernel spectra made again or read, and operations of its products.
 [[nodiscard]] double fft_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 [[nodiscard]] double fft32_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 [[nodiscard]] double fft_product_flops(const FftTiling& tiling);

@@ -36,7 +36,7 @@ std::byte* bytes_at(const TensorView& view, std::int64_t element) {
   return reinterpret_cast<std::byte*>(view.data) + element * element_bytes(view.format.type);
 }
 
-// Returns rows from a dense tensor to a view: exchanges the two steps.
+// Returns rows from a dense tensor to a view: swaps the two steps.
 CopyRows turned(CopyRows rows) {
   std::swap(rows.to_step, rows.from_step);
   return rows;

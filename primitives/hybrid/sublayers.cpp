@@ -12,8 +12,8 @@ constexpr std::int64_t max_sublayers = std::int64_t{1} << 20;
 // Returns the size of a part of `all`; 0 means all of it.
 Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {
   if (part >= 0 && part <= all) return part == 0 ? all : part;
-  return unfit(std::string("division.") + name + " = " + std::to_string(part) + " is not in [0, " +
-               std::to_string(all) + "]");
+  return invalid_argument(std::string("division.") + name + " = " + std::to_string(part) + " is not in [0, " +
+                          std::to_string(all) + "]");
 }
 
 Result<Division> resolve(const Division& division, const ConvProblem& conv) {
@@ -25,8 +25,8 @@ Result<Division> resolve(const Division& division, const ConvProblem& conv) {
     if (!*each) return each->error();
   }
   if (conv.in.f % *f == 0) return Division{*S, *f, *f_out, *slab};
-  return unfit("division.f = " + std::to_string(*f) + " does not divide the " + std::to_string(conv.in.f) +
-               " input images");
+  return invalid_argument("division.f = " + std::to_string(*f) + " does not divide the " + std::to_string(conv.in.f) +
+                          " input images");
 }
 
 }  // namespace
@@ -49,8 +49,8 @@ Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
   parts.outputs = div_up(conv.f_out, part->f_out);
   parts.terms = conv.in.f / part->f;
   if (parts.count() <= max_sublayers) return parts;
-  return unfit("the division makes " + std::to_string(parts.count()) + " sub-layers; the limit is " +
-               std::to_string(max_sublayers));
+  return invalid_argument("the division makes " + std::to_string(parts.count()) + " sub-layers; the limit is " +
+                          std::to_string(max_sublayers));
 }
 
 SubLayer SubLayers::at(std::int64_t index) const {

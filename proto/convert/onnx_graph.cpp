@@ -207,7 +207,7 @@ Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGrap
     open.pop_back();
     for (const std::string& input : node.input()) {
       if (!input.empty() && !visit(input))
-        return corrupt(called(node) + ": nobody writes its input " + in_quotes(input));
+        return corrupt(called(node) + ": no node writes its input " + in_quotes(input));
     }
     for (const std::string& tensor : tensors_read_by(node)) visit(tensor);  // of an inner graph, or of this one
   }

@@ -102,7 +102,7 @@ Result<void> add_groups(const text::Plan::Groups& written, std::vector<PoolingMo
   if (!count) return count.error();
   PoolingMode& mode = modes[static_cast<std::size_t>(written.pooling())];
   mode.groups = *count;
-  mode.held = !written.anew();
+  mode.held = !written.recompute() && !written.anew();
   return {};
 }
 

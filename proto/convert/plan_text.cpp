@@ -81,7 +81,7 @@ void set_segment(text::Plan::Segment* written, const Segment& segment) {
 void set_groups(text::Plan::Groups* written, int pooling, const PoolingMode& mode) {
   written->set_pooling(pooling);
   for (int axis = 0; axis < 3; ++axis) written->add_count(mode.groups[axis]);
-  if (!mode.held) written->set_anew(true);
+  if (!mode.held) written->set_recompute(true);
 }
 
 void set_rung(text::Plan::Rung* written, const Rung& rung) {

@@ -88,7 +88,7 @@ bool JobLine::standardises(const VolumeJob& job) const { return model_.planned.i
 GuestPlaces JobLine::places_of(const VolumeJob& job) const {
   const bool in_memory = job.input.source == nullptr && job.sink.first_plane == 0;
   if (!in_memory || standardises(job)) return {};
-  const std::optional<JobOutlook> shared = model_.engine->outlook_as_guest(job.input.volume.shape, job.sink.type);
+  const std::optional<JobEstimate> shared = model_.engine->estimate_as_guest(job.input.volume.shape, job.sink.type);
   return {model_.engine->guest_places(job), shared ? shared->places : 0};
 }
 

@@ -146,12 +146,12 @@ class ModelServer {
   [[nodiscard]] virtual std::optional<GpuLoss> gpu_loss() const = 0;
 
   // Checks shape and type, without work. The errors name model, found and expected. A job with this rung and output
-  // type takes what the outlook says. `alike`: how many such jobs will run_all() be given; 0 for one that cannot share
+  // type takes what the estimate says. `alike`: how many such jobs will run_all() be given; 0 for one that cannot share
   // a batch with others, because its volume will not lie in memory as a whole.
-  [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                                   const VolumeShape& input, ElementType output = ElementType::f32,
-                                                   std::int64_t alike = 1) const = 0;
-  // Returns the parts in which a volume that outlook() takes is computed soonest, one after the other, while no other
+  [[nodiscard]] virtual Result<JobEstimate> estimate(const std::string& name, const std::string& version,
+                                                     const VolumeShape& input, ElementType output = ElementType::f32,
+                                                     std::int64_t alike = 1) const = 0;
+  // Returns the parts in which a volume that estimate() takes is computed soonest, one after the other, while no other
   // job is there: jobs that run now will end before the last part. over_budget, with numbers, if not even then there is
   // memory for a job on any part; `cancelled` when `stop` came first.
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
@@ -163,7 +163,7 @@ class ModelServer {
   // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
   // jobs that wait and are no less urgent run one of theirs each. The job's normalisation is replaced by the model's
   // own, or by none where the job is `normalised`. unavailable, too, where another model was loaded in the place of the
-  // one that the job is for: outlook, slabs and output were made for that.
+  // one that the job is for: estimate, slabs and output were made for that.
   [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                           std::stop_token stop) {
     std::vector<VolumeJob> jobs;

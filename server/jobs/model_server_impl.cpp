@@ -13,8 +13,8 @@
 #include "planner/costs/costs.hpp"
 #include "planner/costs/recorded_primitives.hpp"
 #include "server/jobs/admission.hpp"
-#include "server/jobs/busy_outlook.hpp"
 #include "server/jobs/job_line.hpp"
+#include "server/jobs/load_estimate.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_slots.hpp"
 #include "server/jobs/shared_device.hpp"
@@ -24,8 +24,8 @@
 namespace znni {
 namespace {
 
-Error loaded_anew(const std::string& name) {
-  return {ErrorCode::unavailable, "model '" + name + "' was loaded anew since the request came; try again"};
+Error was_reloaded(const std::string& name) {
+  return {ErrorCode::unavailable, "model '" + name + "' was loaded again since the request came; try again"};
 }
 
 class ModelServerImpl final : public ModelServer {
@@ -92,19 +92,20 @@ class ModelServerImpl final : public ModelServer {
 
   std::optional<GpuLoss> gpu_loss() const override { return shared_.gpu.loss(); }
 
-  Result<JobOutlook> outlook(const std::string& name, const std::string& version, const VolumeShape& input,
-                             ElementType output, std::int64_t alike) const override {
+  Result<JobEstimate> estimate(const std::string& name, const std::string& version, const VolumeShape& input,
+                               ElementType output, std::int64_t alike) const override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     const Engine& engine = *(*model)->engine;
     const std::int64_t max_held = usual_share(*transport_);
-    Result<JobOutlook> outlook = engine.outlook(input, output, max_held);
-    if (!outlook) return outlook.error().within("model '" + name + "'");
+    Result<JobEstimate> estimate = engine.estimate(input, output, max_held);
+    if (!estimate) return estimate.error().within("model '" + name + "'");
     const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
-    const Company company = {(*slot)->queue().taken(), has_own_values ? 0 : alike, (*slot)->guests().possible_places()};
-    JobOutlook found = outlook_in_company(engine, input, output, *outlook, company);
+    const QueueLoad queue_load = {(*slot)->queue().taken(), has_own_values ? 0 : alike,
+                                  (*slot)->guests().possible_places()};
+    JobEstimate found = estimate_under_load(engine, input, output, *estimate, queue_load);
     found.max_held = max_held;
     return found;
   }
@@ -131,11 +132,11 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     for (VolumeJob& job : jobs) {
-      if (job.schedule.model != 0 && job.schedule.model != (*model)->number) return loaded_anew(name);
-      const Result<JobOutlook> outlook =
-          (*model)->engine->outlook(job.input.volume.shape, job.sink.type, job.schedule.max_held);
-      if (!outlook) return outlook.error().within("model '" + name + "'");
-      if (!job.schedule.rung) job.schedule.rung = outlook->rung;
+      if (job.schedule.model != 0 && job.schedule.model != (*model)->number) return was_reloaded(name);
+      const Result<JobEstimate> estimate =
+          (*model)->engine->estimate(job.input.volume.shape, job.sink.type, job.schedule.max_held);
+      if (!estimate) return estimate.error().within("model '" + name + "'");
+      if (!job.schedule.rung) job.schedule.rung = estimate->rung;
     }
     Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
@@ -150,7 +151,7 @@ class ModelServerImpl final : public ModelServer {
     const Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
-    Result<void> loaded = load_anew(name, either.token());
+    Result<void> loaded = reload(name, either.token());
     return loaded ? loaded : admission_.reason(loaded.error(), stop);
   }
 
@@ -216,7 +217,7 @@ class ModelServerImpl final : public ModelServer {
     return std::max<std::int64_t>(count, 1);
   }
 
-  Result<void> load_anew(const std::string& name, const std::stop_token& stop) {
+  Result<void> reload(const std::string& name, const std::stop_token& stop) {
     const Result<Turn> turn = management_.wait(stop);
     if (!turn) return turn.error();
     Result<std::vector<ModelEntry>> entries = scan_repository(options_.repository);

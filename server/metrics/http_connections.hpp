@@ -15,9 +15,9 @@
 namespace znni {
 
 struct HttpLimits {
-  int most = max_waiting_requests + 48;      // connections that are served at the same time
-  int max_of_client = most / 2;              // of those, from one address
-  std::chrono::milliseconds silence{5'000};  // of a client that is waited for: then its connection is closed
+  int most = max_waiting_requests + 48;           // connections that are served at the same time
+  int max_of_client = most / 2;                   // of those, from one address
+  std::chrono::milliseconds idle_timeout{5'000};  // of a client that is waited for: then its connection is closed
   // Bounds a request from its first byte to the last one of its answer, the pauses of its client included. A request
   // that a service works on is bounded by the service.
   std::chrono::milliseconds request{10'000};
@@ -56,7 +56,7 @@ class HttpPlace {
 // Thread safe.
 class HttpConnections {
  public:
-  // Told of connections that were closed for others, in one line, every ten seconds at most.
+  // PlanWithNotes of connections that were closed for others, in one line, every ten seconds at most.
   using Warn = std::function<void(const std::string& line)>;
 
   explicit HttpConnections(const HttpLimits& limits, Warn warn = {});

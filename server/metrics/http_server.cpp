@@ -54,7 +54,7 @@ class BoundedServer final : public httplib::Server {
     if (!peer) return;  // it is gone already
     const std::unique_ptr<HttpPlace> place = connections_.enter(socket, peer->text(), peer->client());
     if (!place) return;
-    HttpStream stream(socket, *place, limits_.silence);
+    HttpStream stream(socket, *place, limits_.idle_timeout);
     bool is_last = false;
     for (std::size_t left = keep_alive_max_count_; left > 0 && !is_last && svr_sock_ != INVALID_SOCKET; --left) {
       if (!stream.has_request(between_requests)) return;

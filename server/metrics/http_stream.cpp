@@ -29,8 +29,8 @@ void tell(const std::optional<rpc::SocketAddress>& address, std::string& ip, int
 
 bool HttpStream::wait(short events) const {
   const std::chrono::milliseconds left = place_.left();
-  if (left > left.zero() && poll_one(socket_, events, std::min(silence_, left))) return true;
-  if (left < silence_) place_.note_late();
+  if (left > left.zero() && poll_one(socket_, events, std::min(idle_timeout_, left))) return true;
+  if (left < idle_timeout_) place_.note_late();
   return false;
 }
 

@@ -15,8 +15,8 @@ namespace znni {
 // Reads ahead, so it is kept from the first request of a connection to the last. Borrows the socket and the place.
 class HttpStream final : public httplib::Stream {
  public:
-  HttpStream(int socket, const HttpPlace& place, std::chrono::milliseconds silence)
-      : socket_(socket), place_(place), silence_(silence) {}
+  HttpStream(int socket, const HttpPlace& place, std::chrono::milliseconds idle_timeout)
+      : socket_(socket), place_(place), idle_timeout_(idle_timeout) {}
 
   // Return false if the client was silent for too long, or no time is left for its request.
   [[nodiscard]] bool is_readable() const override;
@@ -37,7 +37,7 @@ class HttpStream final : public httplib::Stream {
 
   const int socket_;
   const HttpPlace& place_;
-  const std::chrono::milliseconds silence_;
+  const std::chrono::milliseconds idle_timeout_;
   std::array<char, 4096> ahead_{};
   std::size_t begin_ = 0;  // of what is unread in ahead_
   std::size_t end_ = 0;

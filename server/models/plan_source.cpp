@@ -171,8 +171,8 @@ void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log)
     }
     return;
   }
-  const Result<void> spared = files.size() == 1 ? saved : save(plan, files.back());
-  if (spared) {
+  const Result<void> in_temporary = files.size() == 1 ? saved : save(plan, files.back());
+  if (in_temporary) {
     return log_to(log, "warning",
                   "plan written to " + files.back().string() + ", which a restart may clear: " + saved.error().message);
   }
@@ -231,8 +231,8 @@ std::vector<fs::path> plan_roots(const Network& network, const PlanContext& cont
   if (context.plan_directory.empty()) return {};
   std::vector<fs::path> roots = {context.plan_directory};
   const fs::path folder = kept_plan_file(roots.front(), network, context.spec, 1).parent_path();
-  const fs::path spare = can_write(folder) ? fs::path() : spare_plan_directory(context.temporary);
-  if (!spare.empty()) roots.push_back(spare);
+  const fs::path temporary = can_write(folder) ? fs::path() : temporary_plan_directory(context.temporary);
+  if (!temporary.empty()) roots.push_back(temporary);
   return roots;
 }
 

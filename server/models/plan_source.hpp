@@ -18,7 +18,7 @@
 #include "server/models/loading_progress.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
-#include "server/models/spare_plans.hpp"
+#include "server/models/temporary_plans.hpp"
 
 namespace znni {
 

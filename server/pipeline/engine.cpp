@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "primitives/core/clock_time.hpp"
 #include "primitives/core/refusals.hpp"
 #include "server/pipeline/engine_state.hpp"
 #include "server/pipeline/job_run.hpp"
+#include "server/pipeline/prefault.hpp"
 #include "server/pipeline/resumable_job.hpp"
 #include "server/pipeline/slab_queue.hpp"
-#include "server/pipeline/touch.hpp"
 
 namespace znni {
 namespace {
@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
-Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t max_held) const {
-  return state_->outlook_of({state_->network().framed(input), output, max_held});
+Result<JobEstimate> Engine::estimate(const VolumeShape& input, ElementType output, std::int64_t max_held) const {
+  return state_->estimate_of({state_->network().framed(input), output, max_held});
 }
 
 namespace {
@@ -38,7 +38,7 @@ std::vector<Vec3> patches_of(const Engine::State& state, Vec3 output) {
   std::vector<Vec3> patches;
   for (const std::size_t rung : state.rungs_now()) {
     const Geometry& geometry = state.rungs[rung].geometry();
-    Vec3 patch = exchanged(geometry.patch_output, geometry.choice.axis);
+    Vec3 patch = swap_axes(geometry.patch_output, geometry.choice.axis);
     if (geometry.choice.streamed) patch[geometry.choice.axis] = output[geometry.choice.axis];
     patches.push_back(patch);
   }
@@ -49,24 +49,24 @@ std::vector<Vec3> patches_of(const Engine::State& state, Vec3 output) {
 
 Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t max_held,
                               const std::stop_token& stop) const {
-  const Result<JobOutlook> whole = outlook(input, output, max_held);
+  const Result<JobEstimate> whole = estimate(input, output, max_held);
   if (!whole) return whole.error();
   const NetworkShape& network = state_->network();
   const Vec3 n = whole->output.n;
   std::int64_t least = saturated;
-  const auto outlook_of_part = [&](Vec3 extent) -> PartOutlook {
+  const auto estimate_of_part = [&](Vec3 extent) -> PartEstimate {
     if (stop.stop_requested()) return {0, false};
     VolumeShape part = input;
     part.n = extent;
     const Work work{part, output, max_held};
-    const JobOutlook found = state_->outlooks->best_of_sound(work, state_->rungs_now());
-    const std::int64_t held = state_->outlooks->held_bytes(found, work);
+    const JobEstimate found = state_->estimates->best_of_sound(work, state_->rungs_now());
+    const std::int64_t held = state_->estimates->held_bytes(found, work);
     least = std::min(least, held);
     return {found.predicted_seconds, held <= max_held};
   };
   // The border of a part is none of the volume's: padding would stand where voxels are.
   const std::vector<Vec3> patches = network.is_dense ? patches_of(*state_, n) : std::vector<Vec3>{};
-  const VolumeCut cut = best_cut(n, network.fov, patches, outlook_of_part);
+  const VolumeCut cut = best_cut(n, network.fov, patches, estimate_of_part);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
   if (cut.fits) return cut;
   return Error{ErrorCode::over_budget, "in whatever parts, a job holds " + bytes_text(least) +
@@ -75,13 +75,13 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
                                            bytes_text(max_held)};
 }
 
-std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
-  std::optional<JobOutlook> best;
+std::optional<JobEstimate> Engine::estimate_beside_streams(const VolumeShape& input, ElementType output) const {
+  std::optional<JobEstimate> best;
   if (state_->network().is_bound) return best;  // nothing is streamed
   const Work work{state_->network().framed(input), output};
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (!beside_streams(i) || !state_->outlooks->takes(i, work.input.n)) continue;
-    const JobOutlook other = state_->outlooks->on(i, work);
+    if (!beside_streams(i) || !state_->estimates->takes(i, work.input.n)) continue;
+    const JobEstimate other = state_->estimates->on(i, work);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
@@ -93,16 +93,16 @@ std::int64_t Engine::guest_places(const VolumeJob& job) const {
   if (!state_->network().is_dense || !state_->rungs[*rung].on_cpu()) return 0;
   const Vec3 n = state_->network().framed(job.input.volume.shape).n;
   const std::int64_t patches = patch_count(n, state_->rungs[*rung].geometry(), state_->network().fov);
-  return state_->outlooks->guest_places(*rung, patches);
+  return state_->estimates->guest_places(*rung, patches);
 }
 
-std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
-  std::optional<JobOutlook> best;
+std::optional<JobEstimate> Engine::estimate_as_guest(const VolumeShape& input, ElementType output) const {
+  std::optional<JobEstimate> best;
   if (!state_->network().is_dense) return best;
   const Work work{state_->network().framed(input), output};
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!state_->rungs[i].on_cpu()) continue;
-    JobOutlook other = state_->outlooks->on(i, work);
+    JobEstimate other = state_->estimates->on(i, work);
     if (other.places == 0) continue;
     other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
@@ -116,31 +116,31 @@ namespace {
 struct JobCourse {
   Course on;
   Vec3 input;
-  std::int64_t max_planes = 0;  // of its output that may wait, as its outlook said
+  std::int64_t max_planes = 0;  // of its output that may wait, as its estimate said
 };
 
 // On the rung that suits what the job has to do, or its own.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   const NetworkShape& network = state.network();
   if (network.is_bound && job.sink.first_plane != 0) {
-    return unfit("the job's first plane is " + std::to_string(job.sink.first_plane) +
-                 "; 0 is right where a network is bound to its window");
+    return invalid_argument("the job's first plane is " + std::to_string(job.sink.first_plane) +
+                            "; 0 is right where a network is bound to its window");
   }
   const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
   const Work work{*left, job.sink.type, job.schedule.max_held};
-  const Result<JobOutlook> outlook = state.outlook_of(work);
-  if (!outlook) return outlook.error();
-  const std::size_t wanted = job.schedule.rung.value_or(outlook->rung);
+  const Result<JobEstimate> estimate = state.estimate_of(work);
+  if (!estimate) return estimate.error();
+  const std::size_t wanted = job.schedule.rung.value_or(estimate->rung);
   if (wanted >= state.rungs.size()) {
-    return unfit("the job is for rung " + std::to_string(wanted) + "; the plan has " +
-                 std::to_string(state.rungs.size()));
+    return invalid_argument("the job is for rung " + std::to_string(wanted) + "; the plan has " +
+                            std::to_string(state.rungs.size()));
   }
-  const bool runs = state.rungs[wanted].is_open() && state.outlooks->takes(wanted, left->n);
-  const std::size_t rung = runs ? wanted : outlook->rung;
-  const Course on{rung, state.outlooks->spare_of(rung, work)};
-  const std::int64_t max_planes = state.outlooks->max_planes(on, work);
-  if (on.spare && state.gpu.why_lost()) return JobCourse{{*on.spare, {}}, left->n, max_planes};
+  const bool runs = state.rungs[wanted].is_open() && state.estimates->takes(wanted, left->n);
+  const std::size_t rung = runs ? wanted : estimate->rung;
+  const Course on{rung, state.estimates->fallback_of(rung, work)};
+  const std::int64_t max_planes = state.estimates->max_planes(on, work);
+  if (on.fallback && state.gpu.why_lost()) return JobCourse{{*on.fallback, {}}, left->n, max_planes};
   return JobCourse{on, left->n, max_planes};
 }
 
@@ -149,10 +149,10 @@ Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, co
                                  Engine::State& state, const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
   const NetworkShape& network = state.network();
-  const std::optional<WindowWeight> blend = state.outlooks->blend_of(course.input);
+  const std::optional<WindowWeight> blend = state.estimates->blend_of(course.input);
   const std::int64_t max_planes = blend ? 1 : row_planes(course.input, rung.geometry(), network.fov, course.max_planes);
   const PatchGrid grid =
-      blend ? state.outlooks->window_grid(course.input)
+      blend ? state.estimates->window_grid(course.input)
             : job_grid(job, rung.geometry(), network.fov, max_planes, state.plan.sockets, network.frame);
   const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
@@ -216,9 +216,9 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Result<JobCourse> course = course_of(job, *state_);
   if (!course) return course.error();
   Result<JobStatistics> ran = run_rung(course->on.rung, *course, resumable.job(), *state_, stop);
-  if (!ran && course->on.spare && loses_gpu(*state_)) {
+  if (!ran && course->on.fallback && loses_gpu(*state_)) {
     resumable.go_back();
-    ran = run_rung(*course->on.spare, *course, resumable.job(), *state_, stop);
+    ran = run_rung(*course->on.fallback, *course, resumable.job(), *state_, stop);
   }
   if (!ran) return ran;
   const Vec3 output = job.input.volume.shape.n - Vec3{job.sink.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);
@@ -252,7 +252,7 @@ Result<Seconds> Engine::touch_memory(const ByteRange& part, std::stop_token stop
   const Result<void> touched = on_every_socket(*state_, [&](std::size_t number) -> Result<void> {
     const State::Socket& socket = state_->sockets[number];
     const std::span<std::byte> bytes(socket.transient.data() + part.first, static_cast<std::size_t>(part.bytes));
-    const Result<Seconds> seconds = touch(bytes, socket.device->executor(), stop);
+    const Result<Seconds> seconds = prefault(bytes, socket.device->executor(), stop);
     return seconds ? Result<void>() : seconds.error();
   });
   return touched ? Result<Seconds>(seconds_since(start)) : touched.error();
@@ -283,7 +283,7 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
 
 void Engine::touched_from(std::size_t rung) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
-  state_->outlooks->touched_from(rung);
+  state_->estimates->touched_from(rung);
 }
 
 bool Engine::beside_streams(std::size_t rung) const {
@@ -292,13 +292,13 @@ bool Engine::beside_streams(std::size_t rung) const {
 
 void Engine::retry_gpu_after(Seconds wait) { state_->gpu.retry_after(wait); }
 
-void Engine::blend_windows(const WindowBlend& blend) { state_->outlooks->blend_windows(blend); }
+void Engine::blend_windows(const WindowBlend& blend) { state_->estimates->blend_windows(blend); }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 
 ByteRange Engine::memory() const { return {0, state_->sockets.front().transient.bytes()}; }
 ByteRange Engine::memory_of(std::size_t rung) const { return state_->places[rung].memory; }
-std::size_t Engine::first_touched() const { return state_->outlooks->first_touched(); }
+std::size_t Engine::first_touched() const { return state_->estimates->first_touched(); }
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const {
   const NetworkShape& network = state_->network();
@@ -308,7 +308,7 @@ std::optional<std::string> Engine::gpu_lost() const { return state_->gpu.why_los
 bool Engine::gpu_lost_for_good() const { return state_->gpu.is_lost_for_good(); }
 Vec3 Engine::patch() const {
   const Geometry& geometry = state_->front().geometry();
-  return exchanged(geometry.patch_input, geometry.choice.axis);
+  return swap_axes(geometry.patch_input, geometry.choice.axis);
 }
 std::int64_t Engine::f_in() const { return state_->network().f_in; }
 std::int64_t Engine::f_out() const { return state_->network().f_out; }

@@ -22,7 +22,7 @@
 #include "planner/costs/catalogue.hpp"
 #include "planner/plan/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
-#include "server/pipeline/job_outlook.hpp"
+#include "server/pipeline/job_estimate.hpp"
 #include "server/pipeline/place_devices.hpp"
 #include "server/pipeline/volume_cut.hpp"
 #include "server/pipeline/volume_job.hpp"
@@ -55,11 +55,11 @@ class Engine {
   // output and its list of patches at a time. If a rung is streamed in several columns or turns, output planes are
   // buffered until the last one is done. `max_held` bounds these planes, at least one; for the next planes all columns
   // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
-  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
-                                           std::int64_t max_held = saturated) const;
+  [[nodiscard]] Result<JobEstimate> estimate(const VolumeShape& input, ElementType output = ElementType::f32,
+                                             std::int64_t max_held = saturated) const;
 
-  // Returns the parts in which a volume that outlook() takes is computed soonest. Each part has the outlook that
-  // outlook() gives for the same max_held. Fails with over_budget, with numbers, if a job would hold more for every
+  // Returns the parts in which a volume that estimate() takes is computed soonest. Each part has the estimate that
+  // estimate() gives for the same max_held. Fails with over_budget, with numbers, if a job would hold more for every
   // part; with `cancelled` if `stop` came first.
   [[nodiscard]] Result<VolumeCut> cut(const VolumeShape& input, ElementType output = ElementType::f32,
                                       std::int64_t max_held = saturated, const std::stop_token& stop = {}) const;
@@ -88,22 +88,22 @@ class Engine {
   // called while a job runs.
   void observe(CallObserver observer);
 
-  // Makes outlook() add, for rungs before this one, the time the system takes to give their pages to a first job. Small
-  // jobs then prefer rungs that have their pages; for large ones the difference is small. Any thread.
+  // Makes estimate() add, for rungs before this one, the time the system takes to give their pages to a first job.
+  // Small jobs then prefer rungs that have their pages; for large ones the difference is small. Any thread.
   void touched_from(std::size_t rung);
   [[nodiscard]] std::size_t first_touched() const;
   // Returns whether jobs on this rung may run between the steps of a streamed job. False for a streamed rung.
   [[nodiscard]] bool beside_streams(std::size_t rung) const;
-  // Returns the outlook, on the fastest of those rungs, of a job that outlook() takes. Nothing if there are none.
-  [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input,
-                                                                 ElementType output = ElementType::f32) const;
+  // Returns the estimate, on the fastest of those rungs, of a job that estimate() takes. Nothing if there are none.
+  [[nodiscard]] std::optional<JobEstimate> estimate_beside_streams(const VolumeShape& input,
+                                                                   ElementType output = ElementType::f32) const;
 
-  // Returns JobOutlook::places of a job on its rung. 0 if its volume is not all in memory or it names no rung.
+  // Returns JobEstimate::places of a job on its rung. 0 if its volume is not all in memory or it names no rung.
   [[nodiscard]] std::int64_t guest_places(const VolumeJob& job) const;
-  // Returns the outlook of a job that outlook() takes on the rung where its share of a batch takes least time;
+  // Returns the estimate of a job that estimate() takes on the rung where its share of a batch takes least time;
   // predicted_seconds are of that share. Nothing if no rung can be shared: streamed rungs and those with a GPU cannot.
-  [[nodiscard]] std::optional<JobOutlook> outlook_as_guest(const VolumeShape& input,
-                                                           ElementType output = ElementType::f32) const;
+  [[nodiscard]] std::optional<JobEstimate> estimate_as_guest(const VolumeShape& input,
+                                                             ElementType output = ElementType::f32) const;
 
   // Replaces GpuRetry::first_wait. Must be called before the first job.
   void retry_gpu_after(Seconds wait);

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   if (Result<void> opened = open_rungs(network, weights, catalogue, devices, *designs, *state); !opened) {
     return opened.error();
   }
-  state->outlooks.emplace(network_shape(network), facts_of_rungs(*state), state->plan.sockets);
+  state->estimates.emplace(network_shape(network), facts_of_rungs(*state), state->plan.sockets);
   return std::make_unique<Engine>(std::move(state));
 }
 

@@ -9,7 +9,7 @@
 
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/gpu_health.hpp"
-#include "server/pipeline/outlooks.hpp"
+#include "server/pipeline/job_estimates.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_schedule.hpp"
 #include "server/pipeline/rung_places.hpp"
@@ -37,12 +37,12 @@ struct Engine::State {
   std::vector<Socket> sockets;
   Executor* drivers = nullptr;  // of several sockets
   std::vector<OpenRung> rungs;
-  std::vector<RungPlace> places;     // of rungs in each socket's memory
-  std::optional<Outlooks> outlooks;  // once the rungs are open
+  std::vector<RungPlace> places;          // of rungs in each socket's memory
+  std::optional<JobEstimates> estimates;  // once the rungs are open
   CallObserver observer;
   GpuHealth gpu;
 
-  [[nodiscard]] const NetworkShape& network() const { return outlooks->network(); }
+  [[nodiscard]] const NetworkShape& network() const { return estimates->network(); }
 
   // Returns whether jobs may go on without a GPU that fails for this reason; notes the failure if so.
   [[nodiscard]] bool lose_gpu(const Error& reason) {
@@ -74,8 +74,8 @@ struct Engine::State {
   }
   [[nodiscard]] const OpenRung& front() const { return rungs[rungs_now().front()]; }
 
-  // Returns the best outlook; fails if the input, frame included, does not fit the network.
-  [[nodiscard]] Result<JobOutlook> outlook_of(const Work& work) const { return outlooks->best(work, rungs_now()); }
+  // Returns the best estimate; fails if the input, frame included, does not fit the network.
+  [[nodiscard]] Result<JobEstimate> estimate_of(const Work& work) const { return estimates->best(work, rungs_now()); }
 };
 
 }  // namespace znni

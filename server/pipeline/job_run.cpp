@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/pipeline/blender.hpp"
 #include "server/pipeline/guests.hpp"
 #include "server/pipeline/job_cancelled.hpp"
@@ -207,9 +207,9 @@ class SideBySide final : public PatchStrategy {
       const std::vector<Vec3> begins(lane.starts.size(), geometry_.read_begin);
       lane.seat.rung->place(begins, geometry_.choice.pass_input);
     } else {
-      lane.seat.rung->place(lane.starts, exchanged(volume, geometry_.choice.axis));
+      lane.seat.rung->place(lane.starts, swap_axes(volume, geometry_.choice.axis));
     }
-    for (Vec3& start : lane.starts) start = start - exchanged(work_.frame.begin, geometry_.choice.axis);
+    for (Vec3& start : lane.starts) start = start - swap_axes(work_.frame.begin, geometry_.choice.axis);
   }
 
   // A window is a volume of its own: around it stand zeros, whatever the volume has there.

@@ -20,10 +20,10 @@ struct PlaceDevices {
   std::string lacking;  // why there is no GPU where there should be one
 
   // Which of them gives memory of `space` to segments on `place`, and which computes a call there.
-  [[nodiscard]] Device& giver(Place place, MemorySpace space) const {
+  [[nodiscard]] Device& memory_device(Place place, MemorySpace space) const {
     return place == Place::cpu || (place == Place::gpu_host_ram && space == MemorySpace::host) ? *cpu : *gpu;
   }
-  [[nodiscard]] Device& computer(Place place, bool divided) const {
+  [[nodiscard]] Device& compute_device(Place place, bool divided) const {
     return place == Place::gpu || divided ? *gpu : *cpu;
   }
   // Returns the threads that copy in host RAM for segments on `place`. The CPU computes the head while a segment behind

@@ -9,8 +9,8 @@
 #include "primitives/core/clock_time.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
-#include "server/pipeline/exchanged_kernels.hpp"
 #include "server/pipeline/job_cancelled.hpp"
+#include "server/pipeline/swapped_kernels.hpp"
 
 namespace znni {
 namespace {
@@ -34,8 +34,8 @@ PreparedSchedule::PreparedSchedule(SegmentDesign design, ScheduleMemory memory, 
 
 Result<PreparedSchedule> PreparedSchedule::open(SegmentDesign design, const NetworkWeights& weights,
                                                 const PlaceDevices& devices, const Arena::Poison& poison) {
-  const auto giver = [&](MemorySpace space) -> Device& { return devices.giver(design.place, space); };
-  Result<ScheduleMemory> memory = ScheduleMemory::reserve(design.schedule, giver);
+  const auto memory_device = [&](MemorySpace space) -> Device& { return devices.memory_device(design.place, space); };
+  Result<ScheduleMemory> memory = ScheduleMemory::reserve(design.schedule, memory_device);
   if (!memory) return memory.error();
   return open_in(*std::move(memory), std::move(design), weights, devices, poison);
 }
@@ -43,8 +43,9 @@ Result<PreparedSchedule> PreparedSchedule::open(SegmentDesign design, const Netw
 Result<PreparedSchedule> PreparedSchedule::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
                                                 const PlaceDevices& devices, const Arena::Poison& poison) {
   SegmentDesign& whole = design.whole;
-  const auto giver = [&](MemorySpace space) -> Device& { return devices.giver(whole.place, space); };
-  Result<ScheduleMemory> memory = ScheduleMemory::reserve_beside(whole.schedule, design.packing, transient, giver);
+  const auto memory_device = [&](MemorySpace space) -> Device& { return devices.memory_device(whole.place, space); };
+  Result<ScheduleMemory> memory =
+      ScheduleMemory::reserve_beside(whole.schedule, design.packing, transient, memory_device);
   if (!memory) return memory.error();
   Result<PreparedSchedule> rung = open_in(*std::move(memory), std::move(whole), weights, devices, poison);
   if (!rung) return rung;
@@ -63,7 +64,7 @@ Result<PreparedSchedule> PreparedSchedule::open_in(ScheduleMemory memory, Segmen
   const SegmentDesign& own = prepared.design_;
   Parts parts{std::span(weights).subspan(index(own.first_node), own.network.nodes.size()), {}, devices, poison};
   const int kernels = own.schedule.kernels;
-  if (kernels >= 0) parts.kernels = exchanged_kernels(own.geometry, parts.weights, prepared.memory_.place(kernels));
+  if (kernels >= 0) parts.kernels = swapped_kernels(own.geometry, parts.weights, prepared.memory_.place(kernels));
   for (const Call& call : own.schedule.calls) {
     Result<Task> task = prepared.prepare(call, parts);
     if (!task) return task.error();
@@ -88,7 +89,7 @@ Result<PreparedSchedule::Task> PreparedSchedule::prepare(const Call& call, const
                                         divided_choice(step, *call.primitive, call.reorder), own, *task.arena,
                                         *parts.devices.gpu, parts.poison)
               : call.primitive->prepare(call.problem, call.estimate, own, *task.arena,
-                                        parts.devices.computer(design_.place, divided));
+                                        parts.devices.compute_device(design_.place, divided));
   if (!layer) return layer.error().within(task.name);
   task.layer = std::move(*layer);
   return task;

@@ -78,7 +78,7 @@ class PreparedSchedule {
   // What calls are prepared with.
   struct Parts {
     std::span<const NodeWeights> weights;         // of the design's nodes
-    std::vector<std::span<const float>> kernels;  // per node, with axes exchanged; empty where they are not
+    std::vector<std::span<const float>> kernels;  // per node, with axes swapped; empty where they are not
     const PlaceDevices& devices;
     const Arena::Poison& poison;
   };

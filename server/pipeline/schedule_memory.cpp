@@ -12,27 +12,29 @@ constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpa
 
 }  // namespace
 
-Result<ScheduleMemory> ScheduleMemory::reserve(const Schedule& schedule, const Giver& giver) {
+Result<ScheduleMemory> ScheduleMemory::reserve(const Schedule& schedule, const MemoryDevice& memory_device) {
   ScheduleMemory memory;
   memory.places_.assign(schedule.memory.size(), nullptr);
   for (const MemorySpace space : spaces) {
     const Packing packing = pack(schedule.memory, space);
     if (packing.bytes == 0) continue;
-    Result<Reservation> block = giver(space).reserve(space, packing.bytes, "activations and scratch");
+    Result<Reservation> block = memory_device(space).reserve(space, packing.bytes, "activations and scratch");
     if (!block) return block.error();
     memory.lay(packing, block->data());
     memory.blocks_.push_back(std::move(*block));
   }
-  if (Result<void> reserved = memory.reserve_persistent(schedule.memory, giver); !reserved) return reserved.error();
+  if (Result<void> reserved = memory.reserve_persistent(schedule.memory, memory_device); !reserved)
+    return reserved.error();
   return memory;
 }
 
 Result<ScheduleMemory> ScheduleMemory::reserve_beside(const Schedule& schedule, const Packing& packing,
-                                                      std::byte* block, const Giver& giver) {
+                                                      std::byte* block, const MemoryDevice& memory_device) {
   ScheduleMemory memory;
   memory.places_.assign(schedule.memory.size(), nullptr);
   memory.lay(packing, block);
-  if (Result<void> reserved = memory.reserve_persistent(schedule.memory, giver); !reserved) return reserved.error();
+  if (Result<void> reserved = memory.reserve_persistent(schedule.memory, memory_device); !reserved)
+    return reserved.error();
   return memory;
 }
 
@@ -42,10 +44,11 @@ void ScheduleMemory::lay(const Packing& packing, std::byte* block) {
   }
 }
 
-Result<void> ScheduleMemory::reserve_persistent(const MemoryPlan& memory, const Giver& giver) {
+Result<void> ScheduleMemory::reserve_persistent(const MemoryPlan& memory, const MemoryDevice& memory_device) {
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!memory[i].lifetime.persistent) continue;
-    Result<Reservation> block = giver(memory[i].space).reserve(memory[i].space, memory[i].bytes, memory[i].name);
+    Result<Reservation> block =
+        memory_device(memory[i].space).reserve(memory[i].space, memory[i].bytes, memory[i].name);
     if (!block) return block.error();
     places_[i] = block->data();
     persistent_bytes_ = add(persistent_bytes_, block->bytes());
@@ -69,10 +72,10 @@ std::vector<Placement> ScheduleMemory::placements(const Call& call) const {
 }
 
 LayerWeights weights_of(const Call& call, int node, std::span<const NodeWeights> weights,
-                        std::span<const std::span<const float>> exchanged) {
+                        std::span<const std::span<const float>> swapped) {
   if (call.is_reorder || node < 0) return {};
   LayerWeights own = weights[index(node)].view();
-  if (!exchanged.empty()) own.kernels = exchanged[index(node)];
+  if (!swapped.empty()) own.kernels = swapped[index(node)];
   return own;
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -47,7 +47,7 @@ PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std
   const Vec3 skipped{job.sink.first_plane, 0, 0};
   const Vec3 left = job.input.volume.shape.n + frame.begin + frame.end - skipped;
   PatchGrid grid = make_patch_grid(left, geometry, fov, max_planes, sockets);
-  for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
+  for (PatchPlace& place : grid.patches) place.start = place.start + swap_axes(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.sink.first_plane;
   return grid;
 }

@@ -12,7 +12,7 @@ constexpr Seconds call = 0.02;    // of a stream, until its first planes are her
 
 struct Candidate {
   Vec3 part;
-  PartOutlook outlook;  // of all parts
+  PartEstimate estimate;  // of all parts
   std::int64_t parts = 0;
   std::int64_t sent = 0;  // voxels of a plane of each part's input
 };
@@ -41,15 +41,15 @@ std::vector<Run> runs_along(std::int64_t output, std::int64_t part) {
   return runs;
 }
 
-Candidate weigh(Vec3 output, Vec3 fov, Vec3 part, const OutlookOfPart& outlook) {
+Candidate weigh(Vec3 output, Vec3 fov, Vec3 part, const EstimateOfPart& estimate) {
   Candidate sum{part, {}};
   for (const Run& y : runs_along(output.y, part.y)) {
     for (const Run& x : runs_along(output.x, part.x)) {
       const Vec3 input = Vec3{output.z, y.extent, x.extent} + fov - Vec3::cube(1);
       const std::int64_t count = mul(y.count, x.count);
-      const PartOutlook one = outlook(input);
-      sum.outlook.seconds += static_cast<double>(count) * (one.seconds + call);
-      sum.outlook.fits = sum.outlook.fits && one.fits;
+      const PartEstimate one = estimate(input);
+      sum.estimate.seconds += static_cast<double>(count) * (one.seconds + call);
+      sum.estimate.fits = sum.estimate.fits && one.fits;
       sum.parts = add(sum.parts, count);
       sum.sent = add(sum.sent, mul(count, mul(input.y, input.x)));
     }
@@ -57,7 +57,8 @@ Candidate weigh(Vec3 output, Vec3 fov, Vec3 part, const OutlookOfPart& outlook) 
   return sum;
 }
 
-std::vector<Candidate> candidates(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook) {
+std::vector<Candidate> candidates(Vec3 output, Vec3 fov, std::span<const Vec3> patches,
+                                  const EstimateOfPart& estimate) {
   std::vector<Candidate> found;
   for (const Vec3 patch : patches) {
     for (const std::int64_t y : extents_along(output.y, patch.y)) {
@@ -65,30 +66,30 @@ std::vector<Candidate> candidates(Vec3 output, Vec3 fov, std::span<const Vec3> p
         const Vec3 part{output.z, y, x};
         const auto known = [part](const Candidate& other) { return other.part == part; };
         if (part == output || std::any_of(found.begin(), found.end(), known)) continue;
-        found.push_back(weigh(output, fov, part, outlook));
+        found.push_back(weigh(output, fov, part, estimate));
       }
     }
   }
-  std::erase_if(found, [](const Candidate& candidate) { return !candidate.outlook.fits; });
+  std::erase_if(found, [](const Candidate& candidate) { return !candidate.estimate.fits; });
   return found;
 }
 
 }  // namespace
 
-VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook) {
-  const Candidate whole = weigh(output, fov, output, outlook);
-  VolumeCut cut{output, 1, whole.outlook.seconds, whole.outlook.seconds, whole.outlook.fits};
-  const std::vector<Candidate> all = candidates(output, fov, patches, outlook);
+VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const EstimateOfPart& estimate) {
+  const Candidate whole = weigh(output, fov, output, estimate);
+  VolumeCut cut{output, 1, whole.estimate.seconds, whole.estimate.seconds, whole.estimate.fits};
+  const std::vector<Candidate> all = candidates(output, fov, patches, estimate);
   if (all.empty()) return cut;
-  const auto sooner = [](const Candidate& a, const Candidate& b) { return a.outlook.seconds < b.outlook.seconds; };
-  const Seconds soonest = std::min_element(all.begin(), all.end(), sooner)->outlook.seconds;
-  if (whole.outlook.fits && soonest > worth_it * whole.outlook.seconds) return cut;
+  const auto sooner = [](const Candidate& a, const Candidate& b) { return a.estimate.seconds < b.estimate.seconds; };
+  const Seconds soonest = std::min_element(all.begin(), all.end(), sooner)->estimate.seconds;
+  if (whole.estimate.fits && soonest > worth_it * whole.estimate.seconds) return cut;
   const Candidate* best = nullptr;
   for (const Candidate& candidate : all) {
-    if (candidate.outlook.seconds > hardly * soonest) continue;
+    if (candidate.estimate.seconds > hardly * soonest) continue;
     if (best == nullptr || candidate.sent < best->sent) best = &candidate;
   }
-  return {best->part, best->parts, whole.outlook.seconds, best->outlook.seconds, true};
+  return {best->part, best->parts, whole.estimate.seconds, best->estimate.seconds, true};
 }
 
 }  // namespace znni

@@ -1,6 +1,6 @@
 // A wide volume is asked for in parts, one after the other, each a volume of its own: along z as long as the whole,
 // along y and x some patches, or columns of a stream, wide. Of the whole, a job holds planes of all the cross-section:
-// where they are many, its bands are thin, and most columns begin anew in each. Of a part it holds less, and of one
+// where they are many, its bands are thin, and most columns begin again in each. Of a part it holds less, and of one
 // column in one turn nothing waits at all. Parts are cut where the whole's own patches end, so that no border is
 // computed that was not before; their input overlaps by a field of view, and is sent more than once.
 #pragma once
@@ -22,17 +22,17 @@ struct VolumeCut {
 };
 
 // What a volume of some extent takes, alone.
-struct PartOutlook {
+struct PartEstimate {
   Seconds seconds = 0;
   bool fits = true;  // a job holds no more of it than it may
 };
-using OutlookOfPart = std::function<PartOutlook(Vec3 input)>;
+using EstimateOfPart = std::function<PartEstimate(Vec3 input)>;
 
 // Returns the parts in which `output` is predicted to be computed soonest, among those that are looked at; other
 // multiples of a patch may be sooner. Among cuts within 2 % of the soonest it takes the one that sends the least input.
 // Returns the whole volume unless parts take a tenth less time, or fit where the whole does not; also if nothing fits.
 // `patches`: output extents of the patches and columns that parts may consist of. Twelve widths of each along y and
 // along x are looked at; z is not cut.
-[[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook);
+[[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const EstimateOfPart& estimate);
 
 }  // namespace znni

@@ -42,7 +42,7 @@ struct JobInput {
 
 // Where the output of a job goes, slab by slab.
 struct JobSink {
-  ElementType type = ElementType::f32;  // of its slabs: as its outlook was asked for
+  ElementType type = ElementType::f32;  // of its slabs: as its estimate was asked for
   // The first output plane to compute: an interrupted job goes on where its last slab ended. The input planes, fov - 1,
   // that it shares with earlier output planes are read again.
   std::int64_t first_plane = 0;
@@ -57,9 +57,9 @@ struct JobSink {
 
 // When and where a job runs, and who may run beside it.
 struct JobSchedule {
-  // Rung of the job's outlook, for which the caller reserved memory. Empty: the rung that is fastest now.
+  // Rung of the job's estimate, for which the caller reserved memory. Empty: the rung that is fastest now.
   std::optional<std::size_t> rung;
-  std::int64_t max_held = saturated;  // as its outlook was asked for
+  std::int64_t max_held = saturated;  // as its estimate was asked for
   // Optional. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
   // Optional; default true. Returns whether calling `between_patches` now would let another job run. A rung with a GPU
@@ -79,12 +79,12 @@ struct JobSchedule {
 struct JobAccount {
   // Optional. Called after each patch and each layer, by one thread at a time.
   std::function<void(const JobProgress&)> progress;
-  // Optional. Told what is new after each batch, before its output is delivered, and at the end, also if the job fails.
-  // No voxel is told twice, even if another rung goes on. Called by one thread at a time.
+  // Optional. PlanWithNotes what is new after each batch, before its output is delivered, and at the end, also if the
+  // job fails. No voxel is told twice, even if another rung goes on. Called by one thread at a time.
   std::function<void(const JobGain&)> gained;
   std::int64_t held_bytes = 0;  // memory of its request, held while it waits and runs: for statistics
-  // Optional. Told false while the job waits, at first and again if the batch it was to join as a guest fails. Told
-  // true when the job has its turn or runs as a guest.
+  // Optional. PlanWithNotes false while the job waits, at first and again if the batch it was to join as a guest fails.
+  // Told true when the job has its turn or runs as a guest.
   std::function<void(bool)> in_turn;
 };
 

@@ -12,7 +12,7 @@
 namespace znni {
 
 struct AugmentationOptions {
-  bool symmetries = false;    // the 48 of the cube: each axis reversed or not, and axes of equal extent exchanged
+  bool symmetries = false;    // the 48 of the cube: each axis reversed or not, and axes of equal extent swapped
   double contrast = 0;        // voxels are multiplied by exp of a normal number of this deviation
   double brightness = 0;      // a normal number of this deviation is added to all voxels
   double missing_planes = 0;  // probability with which a plane along z becomes 0
@@ -27,7 +27,7 @@ struct Symmetry {
   bool operator==(const Symmetry&) const = default;
 };
 
-// Draws one of the symmetries, each as likely. Axes are exchanged where both the patch and the output have equal
+// Draws one of the symmetries, each as likely. Axes are swapped where both the patch and the output have equal
 // extents. Returns the one that changes nothing if `options` has no symmetries.
 [[nodiscard]] Symmetry draw_symmetry(const AugmentationOptions& options, Vec3 patch, Vec3 output,
                                      CounterRandom& random);

@@ -1,4 +1,4 @@
-// Random numbers as a pure function of a seed, a step and a stream: whoever goes on with step 1000 needs no state of
+// Random numbers as a pure function of a seed, a step and a stream: a run that goes on with step 1000 needs no state of
 // the steps before it.
 #pragma once
 

@@ -19,10 +19,11 @@ std::string call_name(const StepPlan& plan, const StepCall& call) {
 
 Result<void> check_fit(const Network& network, const StepPlan& plan, const NetworkWeights& weights,
                        const DeviceSpec& device) {
-  if (plan.nodes != describe(network)) return unfit("the step was planned for another network than " + network.name);
+  if (plan.nodes != describe(network))
+    return invalid_argument("the step was planned for another network than " + network.name);
   if (device.kind != DeviceKind::cpu || device.simd_floats != plan.device.simd_floats ||
       device.threads > plan.device.threads) {
-    return unfit("the step was planned for " + plan.device.name + ", not for " + device.name);
+    return invalid_argument("the step was planned for " + plan.device.name + ", not for " + device.name);
   }
   return check_weights(network, weights);
 }
@@ -97,8 +98,8 @@ Result<void> TrainingStep::prepare(const StepCall& call, Task& task) {
 Result<double> TrainingStep::run(std::span<const float> input, const LossOfOutput& loss, NetworkWeights& gradients) {
   const std::span<float> own = elements_of(view(0));
   if (input.size() != own.size()) {
-    return unfit("the step reads " + std::to_string(own.size()) + " elements of " + to_string(input_shape()) +
-                 "; it was given " + std::to_string(input.size()));
+    return invalid_argument("the step reads " + std::to_string(own.size()) + " elements of " +
+                            to_string(input_shape()) + "; it was given " + std::to_string(input.size()));
   }
   resize_like(weights_, gradients);
   std::copy(input.begin(), input.end(), own.begin());

@@ -2,7 +2,7 @@
 // after the other, so that the volume is never in memory as a whole.
 //
 // The reader says which planes it wants next, waits for them and reads them. It goes along z and never back: the source
-// may forget planes before those that it wants. JobOutlook::input_planes is the number that it wants at a time.
+// may forget planes before those that it wants. JobEstimate::input_planes is the number that it wants at a time.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -29,7 +29,7 @@ class PlaneReader {
       : volume_(volume), normalisation_(normalisation), in_(in), axis_(axis) {}
 
   void read(std::int64_t s, std::int64_t j, std::int64_t z, Vec3 start) const {
-    const Inside part = inside(start, in_.shape.n, exchanged(volume_.shape().n, axis_));
+    const Inside part = inside(start, in_.shape.n, swap_axes(volume_.shape().n, axis_));
     for (std::int64_t y = 0; y < in_.shape.n.y; ++y) {
       float* row = in_.image(s, j) + z * in_.strides.z + y * in_.strides.y;
       const bool covered = part.first.z <= z && z < part.last.z && part.first.y <= y && y < part.last.y;
@@ -53,7 +53,7 @@ class PlaneReader {
 
   [[nodiscard]] const std::byte* at(std::int64_t j, Vec3 position) const {
     const VolumeShape& shape = volume_.shape();
-    position = exchanged(position, axis_);
+    position = swap_axes(position, axis_);
     return volume_.plane(j, position.z) + (position.y * shape.n.x + position.x) * element_bytes(shape.type);
   }
 

@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// in[s][j][v] = normalised voxel starts[s] + v of image j of `volume`, its axes exchanged as `axis` says
-// (planner/network/exchange.hpp), for all elements of `in`; zero where that lies outside the volume. Nothing
+// in[s][j][v] = normalised voxel starts[s] + v of image j of `volume`, its axes swapped as `axis` says
+// (planner/network/swap_axes.hpp), for all elements of `in`; zero where that lies outside the volume. Nothing
 // that depends on those is kept (planner/geometry/patch_grid.hpp), but for means over a window that lies around a
 // smaller volume. `in` is a planar view, starts.size() == in.shape.S, in.shape.f == volume.shape().f. Large tensors are
 // shared out among the workers of `executor`, small ones are copied by the caller. The planes have been waited for.

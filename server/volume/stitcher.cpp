@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -74,7 +74,7 @@ void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_
     const Source y = source(1, pass, dense_y);
     if (y.fragment < 0) continue;
     ensure(z.v < out.shape.n.z && y.v < out.shape.n.y, "a pass computes what its geometry promises");
-    Vec3 position = exchanged(place.start + Vec3{dense_z, dense_y, 0}, axis_);
+    Vec3 position = swap_axes(place.start + Vec3{dense_z, dense_y, 0}, axis_);
     position.z -= target.slab.first_plane;
     const float* row = out.image(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
     stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, element_at(target.slab, j, position));

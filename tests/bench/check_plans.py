@@ -266,7 +266,7 @@ def parse(arguments):
         default=[],
         help="file of a further plan that runs beside the drawn ones, as named-FILE; of one --model alone",
     )
-    parser.add_argument("--again", action="store_true", help="predict anew, from --timings")
+    parser.add_argument("--again", action="store_true", help="predict again, from --timings")
     options = parser.parse_args(arguments)
     if options.again and not options.timings:
         parser.error("--again needs --timings FILE")

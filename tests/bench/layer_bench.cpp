@@ -7,7 +7,7 @@
 
 #include "planner/base/text_table.hpp"
 #include "planner/measure/layer_run.hpp"
-#include "server/pipeline/touch.hpp"
+#include "server/pipeline/prefault.hpp"
 #include "tests/bench/energy.hpp"
 #include "tests/bench/layer_samples.hpp"
 #include "tests/bench/median.hpp"
@@ -84,7 +84,7 @@ class LayerBench {
     Result<Reservation> block = work_.device->reserve(MemorySpace::host, bytes, "transient buffers");
     if (!block) return block.error();
     const std::span<std::byte> all(block->data(), static_cast<std::size_t>(block->bytes()));
-    const Result<Seconds> touched = touch(all, work_.device->executor(), work_.stop);
+    const Result<Seconds> touched = prefault(all, work_.device->executor(), work_.stop);
     if (!touched) return touched.error();
     return block;
   }

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "server/pipeline/touch.hpp"
+#include "server/pipeline/prefault.hpp"
 #include "tests/bench/fma_chains.hpp"
 
 namespace znni::bench {
@@ -72,7 +72,7 @@ Result<MachineRates> measure_machine(Device& device) {
   Result<Reservation> block = device.reserve(MemorySpace::host, read_block_bytes(device.spec()), "reads of memory");
   if (!block) return block.error();
   const std::span<std::byte> bytes(block->data(), static_cast<std::size_t>(block->bytes()));
-  if (const Result<Seconds> touched = touch(bytes, device.executor(), {}); !touched) return touched.error();
+  if (const Result<Seconds> touched = prefault(bytes, device.executor(), {}); !touched) return touched.error();
   rates.flops_per_second = measure_flops(device);
   rates.read_bytes_per_second = measure_reads(device, *block);
   return rates;

@@ -195,7 +195,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   Volumes volumes(**engine, *report, network.frame.begin + network.frame.end);
   times.voxels = volumes.voxels() / static_cast<double>(report->geometry.turns);
   if (plan.ladder[0].geometry.streamed) {
-    times.steps = (*engine)->outlook(volumes.input())->patches / plan.sockets;
+    times.steps = (*engine)->estimate(volumes.input())->patches / plan.sockets;
   }
   if (Result<void> ran = Runs(**engine, volumes, work).run(times); !ran) return ran.error();
   return times;

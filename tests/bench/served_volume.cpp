@@ -88,9 +88,9 @@ Result<Spent> run_volume(ModelServer& models, const ServedVolume& volume) {
   VolumeJob job;
   job.input.volume = {input.data(), {1, volume.n, ElementType::u8, VolumeOrder::plane_major}};
   job.sink.type = ElementType::u8;
-  const Result<JobOutlook> outlook = models.outlook(volume.model, "", job.input.volume.shape, job.sink.type);
-  if (!outlook) return outlook.error();
-  const VolumeShape whole = {outlook->output.f, outlook->output.n, ElementType::u8, VolumeOrder::plane_major};
+  const Result<JobEstimate> estimate = models.estimate(volume.model, "", job.input.volume.shape, job.sink.type);
+  if (!estimate) return estimate.error();
+  const VolumeShape whole = {estimate->output.f, estimate->output.n, ElementType::u8, VolumeOrder::plane_major};
   std::vector<std::byte> output(static_cast<std::size_t>(volume_bytes(whole)));
   job.sink.slab = [&](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
     OutputSlab slab{first_plane, output.data() + first_plane * plane_stride(whole), whole};

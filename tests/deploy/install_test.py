@@ -68,7 +68,7 @@ class InstallTest(unittest.TestCase):
         for header in headers:
             for name in inside.findall(header.read_text()):
                 self.assertTrue(
-                    (include / name).is_file() or name == "primitives/cpu/vectors/eight.hpp", f"{header}: {name}"
+                    (include / name).is_file() or name == "primitives/cpu/vectors/simd8.hpp", f"{header}: {name}"
                 )
 
     def test_another_project_links_it(self):

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/layers/schedule.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/throughput.hpp"
 #include "tests/planner/drawn_primitives.hpp"
@@ -22,7 +22,7 @@ BruteForce::BruteForce(const Network& network, const SearchOptions& options)
     : network_(network), options_(options), catalogue_(drawn::catalogue()), spec_(drawn_device()) {
   std::vector<PoolingMode> modes(pooling_nodes(network_).size());
   for (axis_ = 0; axis_ < 3; ++axis_) {
-    const std::vector<PoolingMode> pinned = exchanged(options_.pins, axis_).modes;
+    const std::vector<PoolingMode> pinned = swap_axes(options_.pins, axis_).modes;
     if (pinned.empty()) {
       try_modes(0, modes);
     } else {
@@ -39,7 +39,7 @@ double BruteForce::best_within(std::int64_t memory_limit) const {
   return best;
 }
 
-// Groups divide the stride along z, then y, then x; only the first pooling may do so anew, for streams the second
+// Groups divide the stride along z, then y, then x; only the first pooling may recompute, for streams the second
 // too, along y and x alone, and groups do not go with plain poolings.
 void BruteForce::try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
   if (pooling == modes.size()) {
@@ -71,14 +71,14 @@ std::vector<PoolingMode> BruteForce::modes_of(std::size_t pooling) const {
     const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
     const bool divides = stride % groups == Vec3{};
     const bool y_first = groups.z == 1 && (groups.x == 1 || groups.y == stride.y);
-    const bool anew_elsewhere = pooling == 0 && stride.z == 1 && groups != stride;
-    if (pooling < 2 && divides && y_first && groups != Vec3::cube(1) && !anew_elsewhere) {
+    const bool recompute_elsewhere = pooling == 0 && stride.z == 1 && groups != stride;
+    if (pooling < 2 && divides && y_first && groups != Vec3::cube(1) && !recompute_elsewhere) {
       all.emplace_back(groups, false);
     }
     const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
     if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
     all.emplace_back(groups, true);
-    if (pooling == 0 && groups != stride) all.emplace_back(groups, false);  // all of them anew: that is plain
+    if (pooling == 0 && groups != stride) all.emplace_back(groups, false);  // recompute for all of them: that is plain
   }
   return all;
 }
@@ -96,8 +96,8 @@ void BruteForce::try_extents(const std::vector<PoolingMode>& modes, std::int64_t
   }
 }
 
-// Streams make groups of the first pooling, of the second anew where the first makes all it can across them, and of
-// plain poolings none.
+// Streams make groups of the first pooling, of the second by recomputing where the first makes all it can across them,
+// and of plain poolings none.
 bool BruteForce::may_stream(const std::vector<PoolingMode>& modes) const {
   for (std::size_t i = 0; i < modes.size(); ++i) {
     const bool second = i == 1 && !modes[1].held && modes[0] == all_across();
@@ -111,7 +111,7 @@ PoolingMode BruteForce::all_across() const {
   return groups == Vec3::cube(1) ? PoolingMode() : PoolingMode(groups, false);
 }
 
-// Groups anew along y and x where z, which comes first, has its own, or where all of them anew are plain.
+// Groups by recomputing along y and x where z, which comes first, has its own, or where all of them are plain.
 bool BruteForce::for_streams_alone(const std::vector<PoolingMode>& modes) const {
   if (modes.size() > 1 && !modes[1].held) return true;
   const bool across = !modes.empty() && !modes[0].held && modes[0].groups.z == 1;
@@ -120,7 +120,7 @@ bool BruteForce::for_streams_alone(const std::vector<PoolingMode>& modes) const 
 
 Vec3 BruteForce::stride_of(std::size_t pooling) const {
   const auto node = static_cast<std::size_t>(pooling_nodes(network_)[pooling]);
-  return exchanged(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
+  return swap_axes(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
 }
 
 // Pinned modes may be others than those that are looked at by themselves.
@@ -140,7 +140,7 @@ bool BruteForce::satisfies_pins(const Geometry& geometry) const {
 
 bool BruteForce::is_pinned_patch(const Geometry& geometry) const {
   const std::optional<Vec3> patch = pinned_patch(options_.pins, network_.spatial_rank);
-  return !patch || exchanged(geometry.patch_input, geometry.choice.axis) == *patch;
+  return !patch || swap_axes(geometry.patch_input, geometry.choice.axis) == *patch;
 }
 
 void BruteForce::try_geometry(const GeometryChoice& choice) {

@@ -56,7 +56,7 @@ class BruteForce {
   SearchOptions options_;
   Catalogue catalogue_;
   DeviceSpec spec_;
-  int axis_ = 0;  // exchanged with z
+  int axis_ = 0;  // swapped with z
   Geometry geometry_;
   std::vector<std::vector<Way>> ways_;            // of the geometry's nodes
   std::vector<std::vector<Way>> pairs_;           // of each node and the pooling behind it

@@ -1,4 +1,4 @@
-// Pooling modes drawn at random: plain, fragments, and groups of fragments, held or anew.
+// Pooling modes drawn at random: plain, fragments, and groups of fragments, held or recomputed.
 #pragma once
 
 #include "planner/geometry/geometry.hpp"

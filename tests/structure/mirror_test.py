@@ -7,7 +7,7 @@ import tree
 
 # Sources that another test exercises, and which.
 COVERED_ELSEWHERE = {
-    "planner/program/beside.cpp": "tests/planner/program/plans_test.py",
+    "planner/program/alternatives.cpp": "tests/planner/program/plans_test.py",
     "planner/program/check_command.cpp": "tests/planner/program/checks_test.py",
     "planner/program/curve_command.cpp": "tests/planner/program/curves_and_prices_test.py",
     "planner/program/draw_command.cpp": "tests/planner/program/plans_test.py",

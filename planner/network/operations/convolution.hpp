@@ -1,11 +1,11 @@
 // Rules of convolutions.
 #pragma once
 
-#include "planner/network/exchange.hpp"
 #include "planner/network/network_reach.hpp"
 #include "planner/network/operations/bounds.hpp"
 #include "planner/network/operations/rules.hpp"
 #include "planner/network/operations/texts.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 
@@ -49,10 +49,10 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
 
   static Activation* fused(Convolution& conv) { return &conv.activation; }
 
-  static void exchange(Convolution& conv, int axis) {
-    conv.k = exchanged(conv.k, axis);
-    conv.dilation = exchanged(conv.dilation, axis);
-    conv.stride = exchanged(conv.stride, axis);
+  static void swap_own_axes(Convolution& conv, int axis) {
+    conv.k = swap_axes(conv.k, axis);
+    conv.dilation = swap_axes(conv.dilation, axis);
+    conv.stride = swap_axes(conv.stride, axis);
   }
 
   static ConvProblem problem(const Convolution& c, const NodeInputs& in) {

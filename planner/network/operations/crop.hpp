@@ -1,9 +1,9 @@
 // Rules of crops.
 #pragma once
 
-#include "planner/network/exchange.hpp"
 #include "planner/network/operations/bounds.hpp"
 #include "planner/network/operations/rules.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 
@@ -22,9 +22,9 @@ struct OperationRules<Crop> : RulesOfOneVoxel<Crop> {
     return check_within("end", crop.end, 0, spatial_rank);
   }
 
-  static void exchange(Crop& crop, int axis) {
-    crop.begin = exchanged(crop.begin, axis);
-    crop.end = exchanged(crop.end, axis);
+  static void swap_own_axes(Crop& crop, int axis) {
+    crop.begin = swap_axes(crop.begin, axis);
+    crop.end = swap_axes(crop.end, axis);
   }
 
   static CropProblem problem(const Crop& crop, const NodeInputs& in) {

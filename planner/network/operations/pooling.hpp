@@ -1,9 +1,9 @@
 // Rules of poolings.
 #pragma once
 
-#include "planner/network/exchange.hpp"
 #include "planner/network/operations/bounds.hpp"
 #include "planner/network/operations/rules.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 
@@ -23,9 +23,9 @@ struct OperationRules<Pooling> : RulesOfOneVoxel<Pooling> {
     return check_positive("stride", pool.stride, spatial_rank);
   }
 
-  static void exchange(Pooling& pool, int axis) {
-    pool.window = exchanged(pool.window, axis);
-    pool.stride = exchanged(pool.stride, axis);
+  static void swap_own_axes(Pooling& pool, int axis) {
+    pool.window = swap_axes(pool.window, axis);
+    pool.stride = swap_axes(pool.stride, axis);
   }
 
   static PoolProblem problem(const Pooling& pool, const NodeInputs& in) {

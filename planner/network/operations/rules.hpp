@@ -52,7 +52,7 @@ struct RulesOfOneVoxel {
   }
   static WeightSizes weights(const Own&, std::int64_t) { return {}; }
   static Activation* fused(Own&) { return nullptr; }
-  static void exchange(Own&, int) {}
+  static void swap_own_axes(Own&, int) {}
 };
 
 }  // namespace znni

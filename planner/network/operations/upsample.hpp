@@ -1,9 +1,9 @@
 // Rules of upsamplings.
 #pragma once
 
-#include "planner/network/exchange.hpp"
 #include "planner/network/operations/bounds.hpp"
 #include "planner/network/operations/rules.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 
@@ -42,7 +42,7 @@ struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
     return up.kind == UpsampleKind::shuffle ? f / voxels(up.factor) : f;
   }
 
-  static void exchange(Upsample& up, int axis) { up.factor = exchanged(up.factor, axis); }
+  static void swap_own_axes(Upsample& up, int axis) { up.factor = swap_axes(up.factor, axis); }
 
   static UpsampleProblem problem(const Upsample& up, const NodeInputs& in) {
     return {in.shapes.front(), up.factor, up.kind};

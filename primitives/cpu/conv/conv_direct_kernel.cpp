@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr int max_images = 4;
 constexpr int max_vectors = 3;
 
-using Lanes = Eight::V;
+using Lanes = Simd8::V;
 
 // Calls body(row, kernels) for every input row that the output row depends on. `kernels` advances by `block` per
 // position along x.
@@ -36,15 +36,15 @@ template <int images, int vectors>
 void voxel_tile(const DirectRow& row, std::int64_t x) {
   Lanes sums[images][vectors];
   for (int j = 0; j < images; ++j) {
-    for (int v = 0; v < vectors; ++v) sums[j][v] = Eight::all(row.bias[j]);
+    for (int v = 0; v < vectors; ++v) sums[j][v] = Simd8::broadcast(row.bias[j]);
   }
   for_each_input_row(row, max_images, [&](const float* in, const float* kernels) {
     const float* from = in + x;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
       Lanes values[vectors];
-      for (int v = 0; v < vectors; ++v) values[v] = Eight::load(from + v * direct_lanes);
+      for (int v = 0; v < vectors; ++v) values[v] = Simd8::load(from + v * direct_lanes);
       for (int j = 0; j < images; ++j) {
-        const Lanes weight = Eight::all(kernels[j]);
+        const Lanes weight = Simd8::broadcast(kernels[j]);
         for (int v = 0; v < vectors; ++v) sums[j][v] += weight * values[v];
       }
       from += row.dilation.x;
@@ -53,7 +53,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
   });
   for (int j = 0; j < images; ++j) {
     for (int v = 0; v < vectors; ++v) {
-      Eight::store(row.out + j * row.out_f + x + v * direct_lanes, sums[j][v]);
+      Simd8::store(row.out + j * row.out_f + x + v * direct_lanes, sums[j][v]);
     }
   }
 }
@@ -63,19 +63,19 @@ template <int voxels, bool is_strided>
 void image_tile(const DirectRow& row, std::int64_t first) {
   const std::int64_t step = is_strided ? row.step : 1;
   Lanes sums[voxels];
-  for (int x = 0; x < voxels; ++x) sums[x] = Eight::load(row.bias);
+  for (int x = 0; x < voxels; ++x) sums[x] = Simd8::load(row.bias);
   for_each_input_row(row, direct_lanes, [&](const float* in, const float* kernels) {
     in += first * step;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
-      const Lanes weights = Eight::load(kernels);
-      for (int x = 0; x < voxels; ++x) sums[x] += Eight::all(in[x * step]) * weights;
+      const Lanes weights = Simd8::load(kernels);
+      for (int x = 0; x < voxels; ++x) sums[x] += Simd8::broadcast(in[x * step]) * weights;
       in += row.dilation.x;
       kernels += direct_lanes;
     }
   });
   for (int x = 0; x < voxels; ++x) {
     float images[direct_lanes];
-    Eight::store(images, sums[x]);
+    Simd8::store(images, sums[x]);
     for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + first + x] = images[j];
   }
 }

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "primitives/cpu/fft/fft_1d.hpp"
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
 
-using V = Eight::V;
-constexpr std::int64_t lanes = Eight::lanes;
+using V = Simd8::V;
+constexpr std::int64_t lanes = Simd8::lanes;
 
 // Real and imaginary parts of eight lines: sample e of lane l at e * lanes + l.
 struct Parts {
@@ -32,10 +32,10 @@ Pair operator*(float a, Pair b) { return {a * b.re, a * b.im}; }
 Pair turned(Pair b) { return {b.im, -b.re}; }
 Pair times(Complex w, Pair b) { return {w.real() * b.re - w.imag() * b.im, w.real() * b.im + w.imag() * b.re}; }
 
-Pair load(Parts from, std::int64_t at) { return {Eight::load(from.re + at), Eight::load(from.im + at)}; }
+Pair load(Parts from, std::int64_t at) { return {Simd8::load(from.re + at), Simd8::load(from.im + at)}; }
 void store(Parts to, std::int64_t at, Pair value) {
-  Eight::store(to.re + at, value.re);
-  Eight::store(to.im + at, value.im);
+  Simd8::store(to.re + at, value.re);
+  Simd8::store(to.im + at, value.im);
 }
 
 // Returns exp(-2 pi i e / n).
@@ -190,7 +190,7 @@ struct Fft1d::Plans {
     }
   }
 
-  // Returns the parts, swapped for a backward transform: it is a forward one with real and imaginary parts exchanged.
+  // Returns the parts, swapped for a backward transform: it is a forward one with real and imaginary parts swapped.
   [[nodiscard]] Parts direction(Parts parts) const {
     const bool is_back = lines.kind == FftKind::backward || lines.kind == FftKind::complex_to_real;
     return is_back ? Parts{parts.im, parts.re} : parts;

@@ -14,10 +14,10 @@ template <class Isa, int count, class Step>
 void sum_taps(const RowsTask& task, Step step, const float* in, const float* weights, float* line) {
   typename Isa::V sums[count]{};
   for (std::int64_t tap = 0; tap < task.tap_count; ++tap, weights += Isa::lanes) {
-    const float* at = Isa::anew(in + task.taps[tap]);
+    const float* at = Isa::opaque(in + task.taps[tap]);
     const typename Isa::V weight = Isa::load(weights);
 #pragma GCC unroll 8
-    for (int i = 0; i < count; ++i) sums[i] += Isa::all(at[i * step]) * weight;
+    for (int i = 0; i < count; ++i) sums[i] += Isa::broadcast(at[i * step]) * weight;
   }
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) Isa::store(line + i * Isa::lanes, sums[i]);

@@ -4,7 +4,7 @@
     generate_codelets.py --sizes 4 6 8 ... --output codelets.hpp
 
 A transform is built as a graph of additions and multiplications by constants, in which equal terms are one node
-and what is multiplied by zero or read by nobody disappears (as in FFTW's genfft; Frigo, PLDI 1999). Three kinds:
+and what is multiplied by zero or never read disappears (as in FFTW's genfft; Frigo, PLDI 1999). Three kinds:
 
     c2c   complex, all T frequencies: X[k] = sum of x[t] exp(-2 pi i k t / T); swapping the real and imaginary
           pointers on both sides gives the inverse; also for lines of which only the first few values are not zero

@@ -26,7 +26,8 @@ void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float*
 
 // Computes all columns of one plane of taps.
 template <class Isa>
-void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* line, float* stopgap, float* columns) {
+void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* line, float* zero_padded,
+                  float* columns) {
   const Tiling& t = *task.tiling;
   const std::int64_t pair = t.block_step();
   const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
@@ -35,16 +36,16 @@ void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* 
     along_x(line, nullptr, Isa::lanes, plane + y * pair, plane + y * pair + Isa::lanes, t.T.y * pair);
   }
   for (std::int64_t y = t.problem.k.y * pair; y < t.T.y * pair; y += Isa::lanes) {
-    Isa::store(stopgap + y, typename Isa::V{});
+    Isa::store(zero_padded + y, typename Isa::V{});
   }
   for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
     for (std::int64_t y = 0; y < t.problem.k.y * pair; y += Isa::lanes) {
-      Isa::store(stopgap + y, Isa::load(plane + kx * t.T.y * pair + y));
+      Isa::store(zero_padded + y, Isa::load(plane + kx * t.T.y * pair + y));
     }
     float* to = columns + t.first_column(kx) * pair;
     const bool real = kx == 0 || kx == t.T.x / 2;
     const Codelet along_y = real ? r2c_codelet<Isa, false>(t.T.y) : c2c_codelet<Isa, false>(t.T.y);
-    along_y(stopgap, stopgap + Isa::lanes, pair, to, to + Isa::lanes, pair);
+    along_y(zero_padded, zero_padded + Isa::lanes, pair, to, to + Isa::lanes, pair);
   }
 }
 
@@ -63,9 +64,9 @@ void kernel_spectra(const SpectraTask& task) {
   float* const columns = task.scratch + plane_floats(t);
   float* const line = columns + t.problem.k.z * t.columns() * pair;
   float* const along = line + t.T.x * Isa::lanes;
-  float* const stopgap = along + t.T.z * pair;
+  float* const zero_padded = along + t.T.z * pair;
   for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
-    kernel_plane<Isa>(task, z, task.scratch, line, stopgap, columns + z * t.columns() * pair);
+    kernel_plane<Isa>(task, z, task.scratch, line, zero_padded, columns + z * t.columns() * pair);
   }
   for (std::int64_t i = t.problem.k.z * pair; i < t.T.z * pair; i += Isa::lanes)
     Isa::store(along + i, typename Isa::V{});

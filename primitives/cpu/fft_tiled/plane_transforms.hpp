@@ -159,8 +159,8 @@ template <class Isa>
 void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, std::int64_t inside) {
   const float* from = row_of<Isa>(sink, *sink.residual, block, sink.stack.y + y);
   const std::int64_t step = sink.residual->strides.x;
-  Isa::touch(from);
-  Isa::touch(from + (inside - 1) * step);
+  Isa::load_ahead(from);
+  Isa::load_ahead(from + (inside - 1) * step);
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
 }
 

@@ -28,7 +28,7 @@ inline void accumulate(const float* a, const float* w, std::int64_t images, type
     for (std::int64_t i = 0; i < here; ++i, w += vectors * Isa::lanes) {
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
-        const typename Isa::V value = Isa::all(a[r * Isa::lanes + i]);
+        const typename Isa::V value = Isa::broadcast(a[r * Isa::lanes + i]);
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) acc[r][v] += value * Isa::load(w + v * Isa::lanes);
       }
@@ -86,8 +86,8 @@ void multiply_by_four(const RowBlock& block, Ahead& ahead) {
     for (std::int64_t i = 0; i < here; ++i, w += vectors * 2 * Isa::lanes) {
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
-        const V a_re = Isa::all(a[r * Isa::lanes + i]);
-        const V a_im = Isa::all(a[block.operand + r * Isa::lanes + i]);
+        const V a_re = Isa::broadcast(a[r * Isa::lanes + i]);
+        const V a_im = Isa::broadcast(a[block.operand + r * Isa::lanes + i]);
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {
           const V w_re = Isa::load(w + v * 2 * Isa::lanes);

@@ -16,11 +16,11 @@ void plane_spectra(const SpectraTask& task) {
   const std::int64_t pair = t.block_step();
   float* const columns = task.scratch + plane_floats(t);
   float* const line = columns + t.columns() * pair;
-  float* const stopgap = line + t.T.x * Isa::lanes;
+  float* const zero_padded = line + t.T.x * Isa::lanes;
   const float voxels_of_plane = static_cast<float>(t.T.y * t.T.x);
   float* to = task.spectra + (task.block * t.columns() * t.problem.in.f + task.image) * t.problem.k.z * pair;
   for (std::int64_t z = 0; z < t.problem.k.z; ++z, to += pair) {
-    kernel_plane<Isa>(task, z, task.scratch, line, stopgap, columns);
+    kernel_plane<Isa>(task, z, task.scratch, line, zero_padded, columns);
     for (std::int64_t column = 0; column < t.columns(); ++column) {
       const float scale = static_cast<float>(column_weight(t, column)) / voxels_of_plane;
       const float* from = columns + column * pair;
@@ -95,12 +95,12 @@ inline void multiply_taps(std::int64_t images, std::int64_t count, const float* 
       const typename Isa::V wi = Isa::load(taps + Isa::lanes);
       const typename Isa::V minus_sum = -wr - wi;
       const typename Isa::V difference = wi - wr;
-      a = Isa::anew(a);
+      a = Isa::opaque(a);
 #pragma GCC unroll 8
       for (int row = 0; row < rows; ++row) {
-        im[row] += Isa::all(a[row]) * difference;
-        re[row] += Isa::all(a[planes + row]) * minus_sum;
-        shared[row] += Isa::all(a[2 * planes + row]) * wr;
+        im[row] += Isa::broadcast(a[row]) * difference;
+        re[row] += Isa::broadcast(a[planes + row]) * minus_sum;
+        shared[row] += Isa::broadcast(a[2 * planes + row]) * wr;
       }
       ++a;
     }

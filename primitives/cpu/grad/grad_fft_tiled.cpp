@@ -1,6 +1,6 @@
 // cpu.grad.fft_tiled: gradients of convolutions by spectra of overlap-save tiles. That of the kernels:
 // weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with k - 1 zeros around it and
-// the kernels turned and their channels exchanged; cpu.conv.fft_tiled computes it. Kernels are transformed in every
+// the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it. Kernels are transformed in every
 // run, since they change in every step of a training.
 #include <algorithm>
 #include <utility>

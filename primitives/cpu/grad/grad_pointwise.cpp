@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view name = "cpu.grad.pointwise";
 constexpr std::int64_t block = 4;  // channels
-constexpr std::int64_t wide = 2 * Eight::lanes;
+constexpr std::int64_t wide = 2 * Simd8::lanes;
 // Share of the device's rate; channels are read again for every block.
 constexpr double efficiency = 0.35;
 
@@ -60,24 +60,24 @@ class InputGradient final : public PreparedGradient {
   // Computes up to 16 voxels of a block of channels, from voxel x of the run on.
   void compute(const GradientViews& views, const Run& run, std::int64_t first, std::int64_t x) const {
     const std::int64_t count = std::min(wide, run.floats - x);
-    Eight::V sums[block][2] = {};
+    Simd8::V sums[block][2] = {};
     for (std::int64_t j = 0; j < conv_.f_out; ++j) {
       const float* from = &views.output.at(run.s, j, run.start) + x;
       float rest[wide] = {};
       if (count < wide) from = std::copy_n(from, count, rest) - count;
-      const Eight::V low = Eight::load(from);
-      const Eight::V high = Eight::load(from + Eight::lanes);
+      const Simd8::V low = Simd8::load(from);
+      const Simd8::V high = Simd8::load(from + Simd8::lanes);
       for (std::int64_t i = 0; i < block; ++i) {
-        const Eight::V weight =
-            Eight::all(kernels_[static_cast<std::size_t>(j * conv_.in.f + std::min(first + i, conv_.in.f - 1))]);
+        const Simd8::V weight =
+            Simd8::broadcast(kernels_[static_cast<std::size_t>(j * conv_.in.f + std::min(first + i, conv_.in.f - 1))]);
         sums[i][0] += weight * low;
         sums[i][1] += weight * high;
       }
     }
     for (std::int64_t i = 0; i < std::min(block, conv_.in.f - first); ++i) {
       float made[wide];
-      Eight::store(made, sums[i][0]);
-      Eight::store(made + Eight::lanes, sums[i][1]);
+      Simd8::store(made, sums[i][0]);
+      Simd8::store(made + Simd8::lanes, sums[i][1]);
       std::copy_n(made, count, &views.gradient.at(run.s, first + i, run.start) + x);
     }
   }
@@ -125,14 +125,14 @@ class WeightsGradient final : public PreparedGradient {
 
   // Adds the products of `count` neighbouring voxels.
   static void add_row(const Rows& g, const Rows& x, std::int64_t count, Sums& sums) {
-    Eight::V vectors[block][block] = {};
-    const std::int64_t whole = count / Eight::lanes * Eight::lanes;
-    for (std::int64_t v = 0; v < whole; v += Eight::lanes) {
+    Simd8::V vectors[block][block] = {};
+    const std::int64_t whole = count / Simd8::lanes * Simd8::lanes;
+    for (std::int64_t v = 0; v < whole; v += Simd8::lanes) {
 #pragma GCC unroll 4
       for (std::size_t a = 0; a < block; ++a) {
-        const Eight::V read = Eight::load(x[a] + v);
+        const Simd8::V read = Simd8::load(x[a] + v);
 #pragma GCC unroll 4
-        for (std::size_t b = 0; b < block; ++b) vectors[b][a] += Eight::load(g[b] + v) * read;
+        for (std::size_t b = 0; b < block; ++b) vectors[b][a] += Simd8::load(g[b] + v) * read;
       }
     }
     for (std::size_t b = 0; b < block; ++b) {

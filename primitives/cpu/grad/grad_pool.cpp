@@ -10,7 +10,7 @@
 #include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "primitives/cpu/pool/pool_layer.hpp"
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -66,17 +66,17 @@ void for_each_position(Vec3 window, const Body& body) {
   }
 }
 
-// Eight bytes, and as many numbers.
+// Simd8 bytes, and as many numbers.
 typedef Position Eighth __attribute__((vector_size(8)));     // NOLINT
 typedef std::int8_t Signs __attribute__((vector_size(8)));   // NOLINT
 typedef std::int32_t Mask __attribute__((vector_size(32)));  // NOLINT
 
 // Finds the first largest of the values at `places`, in floats from `from`, for a vector of windows.
 void find_largest(const float* from, std::span<const std::int64_t> places, Position* positions) {
-  Eight::V most = Eight::load(from + places.front());
+  Simd8::V most = Simd8::load(from + places.front());
   Mask first = {};
   for (std::size_t i = 1; i < places.size(); ++i) {
-    const Eight::V value = Eight::load(from + places[i]);
+    const Simd8::V value = Simd8::load(from + places[i]);
     const Mask larger = value > most;
     first = larger ? Mask{} + static_cast<std::int32_t>(i) : first;
     most = larger ? value : most;
@@ -123,13 +123,13 @@ struct Source {
 };
 
 // Returns the gradient of a vector of voxels, of windows from float `at` of the source on.
-Eight::V taken(const Source& source, std::int64_t at) {
-  const Eight::V value = Eight::load(source.from + at);
+Simd8::V taken(const Source& source, std::int64_t at) {
+  const Simd8::V value = Simd8::load(source.from + at);
   if (source.maxima == nullptr) return value;
   Eighth positions;
   std::memcpy(&positions, source.maxima + at, sizeof(positions));
   const Signs same = positions == Eighth{} + source.position;
-  return __builtin_convertvector(same, Mask) ? value : Eight::V{};
+  return __builtin_convertvector(same, Mask) ? value : Simd8::V{};
 }
 
 template <std::int64_t width>
@@ -194,7 +194,7 @@ class PoolGradient final : public PreparedGradient {
       if constexpr (width == 1) {
         *positions = largest(from, places);
       } else {
-        for (std::int64_t i = 0; i < width; i += Eight::lanes) find_largest(from + i, places, positions + i);
+        for (std::int64_t i = 0; i < width; i += Simd8::lanes) find_largest(from + i, places, positions + i);
       }
     }
   }
@@ -237,7 +237,7 @@ class PoolGradient final : public PreparedGradient {
       if constexpr (width == 1) {
         *to = gathered(sources, x);
       } else {
-        for (std::int64_t i = 0; i < width; i += Eight::lanes) Eight::store(to + i, gathered(sources, x, i));
+        for (std::int64_t i = 0; i < width; i += Simd8::lanes) Simd8::store(to + i, gathered(sources, x, i));
       }
     }
   }
@@ -252,8 +252,8 @@ class PoolGradient final : public PreparedGradient {
     return sum;
   }
 
-  [[nodiscard]] Eight::V gathered(std::span<const Source> sources, std::int64_t x, std::int64_t lane) const {
-    Eight::V sum = {};
+  [[nodiscard]] Simd8::V gathered(std::span<const Source> sources, std::int64_t x, std::int64_t lane) const {
+    Simd8::V sum = {};
     for (const Source& source : sources) {
       const std::int64_t v = x - source.first;
       if (v >= 0 && v < out_.n.x) sum += taken(source, v * width + lane);

@@ -6,11 +6,11 @@ namespace znni::cpu {
 namespace {
 
 float dense_product(const float* a, const float* b, std::int64_t count) {
-  Eight::V sums[2] = {};
+  Simd8::V sums[2] = {};
   std::int64_t i = 0;
-  for (; i + 2 * Eight::lanes <= count; i += 2 * Eight::lanes) {
-    sums[0] += Eight::load(a + i) * Eight::load(b + i);
-    sums[1] += Eight::load(a + i + Eight::lanes) * Eight::load(b + i + Eight::lanes);
+  for (; i + 2 * Simd8::lanes <= count; i += 2 * Simd8::lanes) {
+    sums[0] += Simd8::load(a + i) * Simd8::load(b + i);
+    sums[1] += Simd8::load(a + i + Simd8::lanes) * Simd8::load(b + i + Simd8::lanes);
   }
   double sum = sum_of_lanes(sums[0] + sums[1]);
   for (; i < count; ++i) sum += a[i] * b[i];

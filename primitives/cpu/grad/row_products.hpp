@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "primitives/core/tensor.hpp"
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 
@@ -21,9 +21,9 @@ void sum_block(const TensorView& view, std::int64_t block, float* sums);
 [[nodiscard]] double sum_of_channel(const TensorView& view, std::int64_t j);
 
 // Returns the sum of a vector's lanes, in float64.
-[[nodiscard]] inline double sum_of_lanes(Eight::V value) {
-  float lanes[Eight::lanes];
-  Eight::store(lanes, value);
+[[nodiscard]] inline double sum_of_lanes(Simd8::V value) {
+  float lanes[Simd8::lanes];
+  Simd8::store(lanes, value);
   double sum = 0.0;
   for (const float lane : lanes) sum += lane;
   return sum;

@@ -48,8 +48,8 @@ void multiply_weights(const float* x, const float* g, std::int64_t step, std::in
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      const V x_re = Isa::all(x[r]);
-      const V x_im = Isa::all(x[r + Isa::lanes]);
+      const V x_re = Isa::broadcast(x[r]);
+      const V x_im = Isa::broadcast(x[r + Isa::lanes]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
         re[r][v] += x_re * g_re[v];

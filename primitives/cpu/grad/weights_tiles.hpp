@@ -12,7 +12,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// Returns the tiling by which the output's gradient is transformed: that of the convolution, its channels exchanged.
+// Returns the tiling by which the output's gradient is transformed: that of the convolution, its channels swapped.
 [[nodiscard]] inline Tiling tiling_of_output(Tiling t) {
   std::swap(t.problem.in.f, t.problem.f_out);
   return t;

@@ -1,21 +1,21 @@
 #include "primitives/cpu/pool/pool_pairs.hpp"
 
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
 
 // Two ways to finish the maxima; `v` is the vector of the voxel's lanes.
-struct AsItIs {
-  explicit AsItIs(const PairedPlane& /*plane*/) {}
-  Eight::V operator()(Eight::V value, int /*v*/) const { return value; }
+struct Identity {
+  explicit Identity(const PairedPlane& /*plane*/) {}
+  Simd8::V operator()(Simd8::V value, int /*v*/) const { return value; }
 };
 struct Finished {
   const float* bias;
-  Eight::V least;
-  explicit Finished(const PairedPlane& plane) : bias(plane.bias), least(Eight::all(plane.least)) {}
-  Eight::V operator()(Eight::V value, int v) const {
-    return Eight::larger(value + Eight::load(bias + v * Eight::lanes), least);
+  Simd8::V least;
+  explicit Finished(const PairedPlane& plane) : bias(plane.bias), least(Simd8::broadcast(plane.least)) {}
+  Simd8::V operator()(Simd8::V value, int v) const {
+    return Simd8::max(value + Simd8::load(bias + v * Simd8::lanes), least);
   }
 };
 
@@ -25,22 +25,22 @@ template <int window_z, int z, int y, int x, int vectors, bool past, class Finis
 struct Pairs {
   static constexpr int planes = window_z + z - 1;  // planes of the input
   static constexpr int lines = y + 1;              // rows of each plane
-  static constexpr std::int64_t width = Eight::lanes * vectors;
+  static constexpr std::int64_t width = Simd8::lanes * vectors;
   // Maxima over a window's planes and rows, for the offsets along z and y and all lanes of a voxel.
-  using Column = Eight::V[vectors][z][y];
+  using Column = Simd8::V[vectors][z][y];
 
   static void load(const float* in, std::int64_t step_z, std::int64_t step_y, Column& column) {
-    for (int v = 0; v < vectors; ++v, in += Eight::lanes) {
-      Eight::V over_planes[z][lines];
+    for (int v = 0; v < vectors; ++v, in += Simd8::lanes) {
+      Simd8::V over_planes[z][lines];
       for (int line = 0; line < lines; ++line) {
-        Eight::V voxels[planes];
-        for (int i = 0; i < planes; ++i) voxels[i] = Eight::load(in + i * step_z + line * step_y);
+        Simd8::V voxels[planes];
+        for (int i = 0; i < planes; ++i) voxels[i] = Simd8::load(in + i * step_z + line * step_y);
         for (int i = 0; i < z; ++i) {
-          over_planes[i][line] = window_z == 2 ? Eight::larger(voxels[i], voxels[i + window_z - 1]) : voxels[i];
+          over_planes[i][line] = window_z == 2 ? Simd8::max(voxels[i], voxels[i + window_z - 1]) : voxels[i];
         }
       }
       for (int i = 0; i < z; ++i) {
-        for (int j = 0; j < y; ++j) column[v][i][j] = Eight::larger(over_planes[i][j], over_planes[i][j + 1]);
+        for (int j = 0; j < y; ++j) column[v][i][j] = Simd8::max(over_planes[i][j], over_planes[i][j + 1]);
       }
     }
   }
@@ -49,11 +49,11 @@ struct Pairs {
                     int offset, std::int64_t to) {
     for (int i = 0; i < z * y; ++i) {
       for (int v = 0; v < vectors; ++v) {
-        const Eight::V value = finish(Eight::larger(left[v][i / y][i % y], right[v][i / y][i % y]), v);
+        const Simd8::V value = finish(Simd8::max(left[v][i / y][i % y], right[v][i / y][i % y]), v);
         if constexpr (past) {
-          Eight::stream(out[i * x + offset] + to + v * Eight::lanes, value);
+          Simd8::stream(out[i * x + offset] + to + v * Simd8::lanes, value);
         } else {
-          Eight::store(out[i * x + offset] + to + v * Eight::lanes, value);
+          Simd8::store(out[i * x + offset] + to + v * Simd8::lanes, value);
         }
       }
     }
@@ -97,7 +97,7 @@ void pool(std::int64_t width, const PairedPlane& plane) {
 template <int window_z, int z, int y, int x>
 void pool(std::int64_t width, const PairedPlane& plane) {
   if (plane.bias != nullptr) return pool<window_z, z, y, x, Finished>(width, plane);
-  return pool<window_z, z, y, x, AsItIs>(width, plane);
+  return pool<window_z, z, y, x, Identity>(width, plane);
 }
 
 template <int window_z, int z>

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
 
 struct Largest {
-  static Eight::V reduce(Eight::V a, Eight::V b) { return Eight::larger(a, b); }
+  static Simd8::V reduce(Simd8::V a, Simd8::V b) { return Simd8::max(a, b); }
 };
 struct Sum {
-  static Eight::V reduce(Eight::V a, Eight::V b) { return a + b; }
+  static Simd8::V reduce(Simd8::V a, Simd8::V b) { return a + b; }
 };
 
 // Positions of a row that are processed at once.
@@ -21,11 +21,11 @@ constexpr std::int64_t max_floats = (max_positions + max_pooled - 1) * 16;
 // Reduces `count` lines of `floats` floats to one. Meanwhile prefetches the floats at `ahead`.
 template <class Reduction, int count>
 void reduce_lines(const float* const* from, std::int64_t floats, float* to, const float* ahead) {
-  for (std::int64_t at = 0; at < floats; at += Eight::lanes) {
-    Eight::V value = Eight::load(from[0] + at);
-    for (int i = 1; i < count; ++i) value = Reduction::reduce(value, Eight::load(from[i] + at));
-    Eight::store(to + at, value);
-    Eight::prefetch(ahead + at);
+  for (std::int64_t at = 0; at < floats; at += Simd8::lanes) {
+    Simd8::V value = Simd8::load(from[0] + at);
+    for (int i = 1; i < count; ++i) value = Reduction::reduce(value, Simd8::load(from[i] + at));
+    Simd8::store(to + at, value);
+    Simd8::prefetch(ahead + at);
   }
 }
 
@@ -42,17 +42,17 @@ void reduce_lines(const float* const* from, std::int64_t count, std::int64_t flo
 // Writes `count` positions from `columns` on; each is `stride` after the one before it.
 template <class Reduction, int parts, int window, bool past_caches>
 void write_positions(const float* columns, std::int64_t count, std::int64_t stride, float factor, float* to) {
-  constexpr std::int64_t width = Eight::lanes * parts;
+  constexpr std::int64_t width = Simd8::lanes * parts;
   for (std::int64_t i = 0; i < count; ++i, columns += stride * width, to += width) {
     for (int part = 0; part < parts; ++part) {
-      Eight::V value = Eight::load(columns + part * Eight::lanes);
+      Simd8::V value = Simd8::load(columns + part * Simd8::lanes);
       for (int d = 1; d < window; ++d) {
-        value = Reduction::reduce(value, Eight::load(columns + d * width + part * Eight::lanes));
+        value = Reduction::reduce(value, Simd8::load(columns + d * width + part * Simd8::lanes));
       }
       if constexpr (past_caches) {
-        Eight::stream(to + part * Eight::lanes, factor * value);
+        Simd8::stream(to + part * Simd8::lanes, factor * value);
       } else {
-        Eight::store(to + part * Eight::lanes, factor * value);
+        Simd8::store(to + part * Simd8::lanes, factor * value);
       }
     }
   }
@@ -61,7 +61,7 @@ void write_positions(const float* columns, std::int64_t count, std::int64_t stri
 // Pools all rows of the positions [first, first + positions); `first` is a multiple of the stride.
 template <class Reduction, int parts, int window>
 void pool_positions(const PooledPlane& plane, std::int64_t first, std::int64_t positions) {
-  constexpr std::int64_t width = Eight::lanes * parts;
+  constexpr std::int64_t width = Simd8::lanes * parts;
   alignas(64) float reduced[max_pooled][max_floats];  // ring of input rows, reduced over the window's planes
   alignas(64) float columns[max_floats];              // the same, reduced over the window's rows
   const std::int64_t floats = (positions + window - 1) * width;
@@ -113,6 +113,6 @@ void pool_voxels(PoolKind kind, std::int64_t width, const PooledPlane& plane) {
   return width == 16 ? pool_plane<Sum, 2>(plane) : pool_plane<Sum, 1>(plane);
 }
 
-void finish_pooling() { Eight::fence(); }
+void finish_pooling() { Simd8::fence(); }
 
 }  // namespace znni::cpu

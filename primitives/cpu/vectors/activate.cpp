@@ -1,17 +1,17 @@
 #include "primitives/cpu/vectors/activate.hpp"
 
-#include "primitives/cpu/vectors/eight.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 #include "primitives/cpu/vectors/vector_activations.hpp"
 
 namespace znni::cpu {
 
 void activate(Activation activation, std::span<float> values) {
-  activate_vectors<Eight>(activation, values.data(), static_cast<std::int64_t>(values.size()));
+  activate_vectors<Simd8>(activation, values.data(), static_cast<std::int64_t>(values.size()));
 }
 
 void exponentiate(std::span<float> values) {
-  each_vector<Eight>(values.data(), static_cast<std::int64_t>(values.size()),
-                     [](Eight::V x) { return exponential<Eight>(x); });
+  each_vector<Simd8>(values.data(), static_cast<std::int64_t>(values.size()),
+                     [](Simd8::V x) { return exponential<Simd8>(x); });
 }
 
 void accumulate(std::span<const float> from, std::span<float> to) {

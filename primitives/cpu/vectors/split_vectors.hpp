@@ -35,16 +35,16 @@ struct SplitVectors {
     Half::stream(to + Half::lanes, value.high);
   }
   static void fence() { Half::fence(); }
-  static V all(float value) { return {Half::all(value), Half::all(value)}; }
-  static V larger(V a, V b) { return {Half::larger(a.low, b.low), Half::larger(a.high, b.high)}; }
-  static V where_negative(V value, V then, V otherwise) {
-    return {Half::where_negative(value.low, then.low, otherwise.low),
-            Half::where_negative(value.high, then.high, otherwise.high)};
+  static V broadcast(float value) { return {Half::broadcast(value), Half::broadcast(value)}; }
+  static V max(V a, V b) { return {Half::max(a.low, b.low), Half::max(a.high, b.high)}; }
+  static V select_negative(V value, V then, V otherwise) {
+    return {Half::select_negative(value.low, then.low, otherwise.low),
+            Half::select_negative(value.high, then.high, otherwise.high)};
   }
-  static V power(V value) { return {Half::power(value.low), Half::power(value.high)}; }
-  static const float* anew(const float* at) { return Half::anew(at); }
+  static V exp2_bits(V value) { return {Half::exp2_bits(value.low), Half::exp2_bits(value.high)}; }
+  static const float* opaque(const float* at) { return Half::opaque(at); }
   static void prefetch(const void* address) { Half::prefetch(address); }
-  static void touch(const float* address) { Half::touch(address); }
+  static void load_ahead(const float* address) { Half::load_ahead(address); }
 };
 
 }  // namespace znni::cpu

@@ -29,77 +29,78 @@ struct SplitExponential {
 template <class Isa>
 SplitExponential<Isa> split_exponential(typename Isa::V x) {
   using V = typename Isa::V;
-  const V shift = Isa::all(0x1.8p23F + 127.0F);  // the last bits of such a sum hold an integer
-  const V shifted = Isa::all(1.44269504F) * x + shift;
+  const V shift = Isa::broadcast(0x1.8p23F + 127.0F);  // the last bits of such a sum hold an integer
+  const V shifted = Isa::broadcast(1.44269504F) * x + shift;
   const V k = shifted - shift;
-  const V r = (x - Isa::all(0.693359375F) * k) + Isa::all(2.12194440e-4F) * k;  // x - k log(2)
-  V sum = Isa::all(1.9875691500e-4F) * r + Isa::all(1.3981999507e-3F);
-  sum = sum * r + Isa::all(8.3334519073e-3F);
-  sum = sum * r + Isa::all(4.1665795894e-2F);
-  sum = sum * r + Isa::all(1.6666665459e-1F);
-  sum = sum * r + Isa::all(5.0000001201e-1F);
-  return {Isa::power(shifted), sum * (r * r) + r};
+  const V r = (x - Isa::broadcast(0.693359375F) * k) + Isa::broadcast(2.12194440e-4F) * k;  // x - k log(2)
+  V sum = Isa::broadcast(1.9875691500e-4F) * r + Isa::broadcast(1.3981999507e-3F);
+  sum = sum * r + Isa::broadcast(8.3334519073e-3F);
+  sum = sum * r + Isa::broadcast(4.1665795894e-2F);
+  sum = sum * r + Isa::broadcast(1.6666665459e-1F);
+  sum = sum * r + Isa::broadcast(5.0000001201e-1F);
+  return {Isa::exp2_bits(shifted), sum * (r * r) + r};
 }
 
 // Returns e^x for x <= 0.
 template <class Isa>
 typename Isa::V exponential(typename Isa::V x) {
   const auto [scale, rest] = split_exponential<Isa>(x);
-  return Isa::where_negative(x + Isa::all(87.3365402F), typename Isa::V{}, scale * rest + scale);
+  return Isa::select_negative(x + Isa::broadcast(87.3365402F), typename Isa::V{}, scale * rest + scale);
 }
 
 // Returns e^x - 1 for x <= 0; below -20 it is -1 to the last bit.
 template <class Isa>
 typename Isa::V exponential_less_one(typename Isa::V x) {
   const auto [scale, rest] = split_exponential<Isa>(x);
-  return Isa::where_negative(x + Isa::all(20.0F), Isa::all(-1.0F), scale * rest + (scale - Isa::all(1.0F)));
+  return Isa::select_negative(x + Isa::broadcast(20.0F), Isa::broadcast(-1.0F),
+                              scale * rest + (scale - Isa::broadcast(1.0F)));
 }
 
 template <class Isa>
 typename Isa::V elu(typename Isa::V x, float alpha) {
-  return Isa::where_negative(x, Isa::all(alpha) * exponential_less_one<Isa>(x), x);
+  return Isa::select_negative(x, Isa::broadcast(alpha) * exponential_less_one<Isa>(x), x);
 }
 
 template <class Isa>
 typename Isa::V sigmoid(typename Isa::V x) {
-  const auto power = exponential<Isa>(Isa::where_negative(x, x, -x));
-  return Isa::where_negative(x, power, Isa::all(1.0F)) / (power + Isa::all(1.0F));
+  const auto power = exponential<Isa>(Isa::select_negative(x, x, -x));
+  return Isa::select_negative(x, power, Isa::broadcast(1.0F)) / (power + Isa::broadcast(1.0F));
 }
 
 template <class Isa>
 typename Isa::V hyperbolic_tangent(typename Isa::V x) {
-  const auto less = exponential_less_one<Isa>(Isa::where_negative(x, x + x, -(x + x)));
-  const auto magnitude = less / (less + Isa::all(2.0F));  // negative
-  return Isa::where_negative(x, magnitude, typename Isa::V{} - magnitude);
+  const auto less = exponential_less_one<Isa>(Isa::select_negative(x, x + x, -(x + x)));
+  const auto magnitude = less / (less + Isa::broadcast(2.0F));  // negative
+  return Isa::select_negative(x, magnitude, typename Isa::V{} - magnitude);
 }
 
 template <class Isa>
 typename Isa::V relu(typename Isa::V x) {
-  return Isa::larger(x, typename Isa::V{});  // larger() returns its first argument if one is NaN, so NaN stays NaN
+  return Isa::max(x, typename Isa::V{});  // larger() returns its first argument if one is NaN, so NaN stays NaN
 }
 
 template <class Isa>
 typename Isa::V leaky_relu(typename Isa::V x, float alpha) {
-  return Isa::where_negative(x, Isa::all(alpha) * x, x);
+  return Isa::select_negative(x, Isa::broadcast(alpha) * x, x);
 }
 
 // Returns the smaller of x and `most`; NaN stays NaN.
 template <class Isa>
 typename Isa::V capped(typename Isa::V x, float most) {
-  return Isa::where_negative(Isa::all(most) - x, Isa::all(most), x);
+  return Isa::select_negative(Isa::broadcast(most) - x, Isa::broadcast(most), x);
 }
 
 // Returns -|x|.
 template <class Isa>
 typename Isa::V below_zero(typename Isa::V x) {
-  return Isa::where_negative(x, x, -x);
+  return Isa::select_negative(x, x, -x);
 }
 
 // Returns the polynomial of these coefficients, the one of the highest power first.
 template <class Isa, int count>
 typename Isa::V polynomial(const float (&coefficients)[count], typename Isa::V x) {
-  typename Isa::V sum = Isa::all(coefficients[0]);
-  for (int i = 1; i < count; ++i) sum = sum * x + Isa::all(coefficients[i]);
+  typename Isa::V sum = Isa::broadcast(coefficients[0]);
+  for (int i = 1; i < count; ++i) sum = sum * x + Isa::broadcast(coefficients[i]);
   return sum;
 }
 
@@ -120,7 +121,7 @@ typename Isa::V softplus(typename Isa::V x) {
 // Returns x times its factor; 0 below `least`, where the factor is 0 to the last bit.
 template <class Isa>
 typename Isa::V gated(typename Isa::V x, typename Isa::V gate, float least) {
-  return Isa::where_negative(x - Isa::all(least), typename Isa::V{}, x * gate);
+  return Isa::select_negative(x - Isa::broadcast(least), typename Isa::V{}, x * gate);
 }
 
 template <class Isa>
@@ -130,7 +131,7 @@ typename Isa::V silu(typename Isa::V x) {
 
 template <class Isa>
 typename Isa::V hard_swish(typename Isa::V x) {
-  return gated<Isa>(x, capped<Isa>(x + Isa::all(3.0F), 6.0F) * Isa::all(1.0F / 6.0F), -3.0F);
+  return gated<Isa>(x, capped<Isa>(x + Isa::broadcast(3.0F), 6.0F) * Isa::broadcast(1.0F / 6.0F), -3.0F);
 }
 
 // The factor tanh(log(1 + w)) is (w^2 + 2w) / (w^2 + 2w + 2) for w = e^x. For x >= 0 it is written with e^-x.
@@ -138,8 +139,8 @@ template <class Isa>
 typename Isa::V mish(typename Isa::V x) {
   using V = typename Isa::V;
   const V e = exponential<Isa>(below_zero<Isa>(x));
-  const V upper = Isa::where_negative(x, e * (e + Isa::all(2.0F)), e + e + Isa::all(1.0F));
-  const V rest = Isa::where_negative(x, Isa::all(2.0F), (e + e) * e);
+  const V upper = Isa::select_negative(x, e * (e + Isa::broadcast(2.0F)), e + e + Isa::broadcast(1.0F));
+  const V rest = Isa::select_negative(x, Isa::broadcast(2.0F), (e + e) * e);
   return gated<Isa>(x, upper / (upper + rest), -88.0F);
 }
 
@@ -150,20 +151,20 @@ typename Isa::V lower_normal(typename Isa::V x) {
   using V = typename Isa::V;
   constexpr float q[] = {0.0308960732F, -0.154740125F, 0.255466431F, -0.155535683F, 0.164152294F,
                          0.0496425517F, 0.10339132F,   0.102964938F, 0.103762187F};
-  const V u = Isa::all(1.0F) / (Isa::all(1.0F) - Isa::all(0.26F) * x);
-  return exponential<Isa>(Isa::all(-0.5F) * x * x) * u * polynomial<Isa>(q, u);
+  const V u = Isa::broadcast(1.0F) / (Isa::broadcast(1.0F) - Isa::broadcast(0.26F) * x);
+  return exponential<Isa>(Isa::broadcast(-0.5F) * x * x) * u * polynomial<Isa>(q, u);
 }
 
 template <class Isa>
 typename Isa::V gelu(typename Isa::V x) {
   const auto lower = lower_normal<Isa>(below_zero<Isa>(x));
-  return gated<Isa>(x, Isa::where_negative(x, lower, Isa::all(1.0F) - lower), -14.0F);
+  return gated<Isa>(x, Isa::select_negative(x, lower, Isa::broadcast(1.0F) - lower), -14.0F);
 }
 
 // (1 + tanh(u)) / 2 is the sigmoid of 2u.
 template <class Isa>
 typename Isa::V gelu_tanh(typename Isa::V x) {
-  const auto twice = x * (Isa::all(0.0713548163F) * x * x + Isa::all(1.59576912F));
+  const auto twice = x * (Isa::broadcast(0.0713548163F) * x * x + Isa::broadcast(1.59576912F));
   return gated<Isa>(x, sigmoid<Isa>(twice), -14.0F);
 }
 

@@ -22,22 +22,22 @@ struct Vectors {
 
   static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
-  static V all(float value) { return value - V{}; }
+  static V broadcast(float value) { return value - V{}; }
   // Returns the larger of each lane; `a` if one of them is not a number.
-  static V larger(V a, V b) { return a < b ? b : a; }
-  static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
+  static V max(V a, V b) { return a < b ? b : a; }
+  static V select_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
   // Returns 2^(n - 127) for the value 1.5 * 2^23 + n, whose last bits hold the integer n, 1 to 254. The result for
   // other values is arbitrary.
-  static V power(V value) { return (V)((Bits)value << 23); }
+  static V exp2_bits(V value) { return (V)((Bits)value << 23); }
   // Hides a pointer from the optimiser, so that it does not keep loaded single values in registers over loop
   // iterations. It would have to broadcast each to the lanes of a vector, which a load does for free.
-  static const float* anew(const float* at) {
+  static const float* opaque(const float* at) {
     __asm__("" : "+r"(at));
     return at;
   }
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
   // Loads a value without waiting for it. Unlike a prefetch, it always gets its page translated.
-  static void touch(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }
+  static void load_ahead(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }
 };
 
 // An instruction set whose stores all go through the caches.

@@ -58,7 +58,7 @@ __global__ void transpose(const TransposeArg arg, const float2* __restrict__ fro
         to[(column0 + y) * arg.to_step + row] = square[threadIdx.x][y];
       }
     }
-    __syncthreads();  // before the square is filled anew
+    __syncthreads();  // before the square is filled again
   }
 }
 

@@ -32,7 +32,7 @@ __global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To*
             to[row.to + (image0 + image) * arg.to.f + (x0 + x) * arg.to.x] = converted<From, To>(square[image][x]);
           }
         }
-        __syncthreads();  // before the square is filled anew
+        __syncthreads();  // before the square is filled again
       }
     }
   }

@@ -1,12 +1,12 @@
-// Memory that others took between a job's outlook and its lease is no reason to refuse it where less would do: the next
-// outlook counts what is free then.
+// Memory that others took between a job's estimate and its lease is no reason to refuse it where less would do: the
+// next estimate counts what is free then.
 #pragma once
 
 #include "primitives/core/result.hpp"
 
 namespace znni::rpc {
 
-// Tries `look`, which asks for an outlook and leases what that says, a few times while it is over_budget: its result.
+// Tries `look`, which asks for an estimate and leases what that says, a few times while it is over_budget: its result.
 // `look` itself gives back what it leased before it failed.
 template <class Look>
 [[nodiscard]] Result<void> find_room(const Look& look) {

@@ -31,7 +31,7 @@ bool MessageWait::read(const std::function<bool()>& read) {
 }
 
 std::optional<Error> MessageWait::why_to_end() {
-  if (reads_ && brings_something()) silence_.begin_anew();
+  if (reads_ && brings_something()) silence_.restart();
   if (std::optional<Error> error = gone_or_too_large()) return error;
   if (std::optional<Error> error = gone_or_stalled(context_, silence_)) return error;
   return gone_or_stalled(context_, stall_);

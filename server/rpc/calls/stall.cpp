@@ -7,7 +7,7 @@ Stall::Wait::Wait(Stall& stall) : stall_(stall) { stall_.since_ns_ = stall_.now_
 
 Stall::Wait::~Wait() { stall_.since_ns_ = 0; }
 
-void Stall::begin_anew() {
+void Stall::restart() {
   std::int64_t since = since_ns_;
   while (since != 0 && !since_ns_.compare_exchange_weak(since, now_ns())) {
   }

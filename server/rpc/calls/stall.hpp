@@ -29,7 +29,7 @@ class Stall {
       : max_seconds_(max_seconds), now_(std::move(now)) {}
 
   // Notes that the client did something: a wait that goes on begins again.
-  void begin_anew();
+  void restart();
   // A wait is going on, for longer than `max_seconds`.
   [[nodiscard]] bool too_long() const;
 

@@ -128,7 +128,7 @@ std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInf
   const std::int64_t output = response_bytes(admitted);
   const std::int64_t sent = admitted.output_regions.empty() ? output : 0;
   const std::int64_t copied = converted_bytes(admitted.request);
-  return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.outlook.list_bytes);
+  return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.estimate.list_bytes);
 }
 
 // Returns what to lease of `transport` bytes. The memory that a stream holds already has room for a request and its
@@ -138,7 +138,7 @@ std::int64_t bytes_to_lease(const InferTerms& terms, const AdmittedInfer& admitt
   if (terms.leased || has_regions) return transport;
   const bool is_copied = admitted.request.inputs.size() > 1;
   const std::int64_t copied = is_copied ? converted_bytes(admitted.request) : 0;
-  return is_copied || admitted.model.window != Vec3{} ? add(copied, admitted.outlook.list_bytes) : 0;
+  return is_copied || admitted.model.window != Vec3{} ? add(copied, admitted.estimate.list_bytes) : 0;
 }
 
 // Writes the outputs into shared memory, if they go there.
@@ -179,8 +179,8 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   VolumeJob job;
   job.input.volume = input;
   job.schedule.model = admitted.model.number;
-  job.schedule.rung = admitted.outlook.rung;
-  job.schedule.max_held = admitted.outlook.max_held;
+  job.schedule.rung = admitted.estimate.rung;
+  job.schedule.max_held = admitted.estimate.max_held;
   job.sink.type = admitted.output.type;
   job.schedule.priority = admitted.request.parameters.priority;
   job.sink.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
@@ -191,26 +191,27 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
 
 // Returns the bytes of the slabs of one job.
 std::int64_t slab_bytes(const AdmittedInfer& admitted) {
-  const JobOutlook& outlook = admitted.outlook;
-  return mul(ImageOutput::block_bytes(admitted.output, outlook.slab_planes), outlook.slabs);
+  const JobEstimate& estimate = admitted.estimate;
+  return mul(ImageOutput::block_bytes(admitted.output, estimate.slab_planes), estimate.slabs);
 }
 
 // Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at least
 // one.
 Result<void> reserve_blocks(AdmittedInfer& admitted) {
-  const JobOutlook& outlook = admitted.outlook;
-  const std::int64_t wanted = std::min(outlook.places > 0 ? outlook.batch / outlook.places : 1, admitted.request.batch);
-  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, outlook.slab_planes);
+  const JobEstimate& estimate = admitted.estimate;
+  const std::int64_t wanted =
+      std::min(estimate.places > 0 ? estimate.batch / estimate.places : 1, admitted.request.batch);
+  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, estimate.slab_planes);
   for (admitted.together = 0; admitted.together < wanted; ++admitted.together) {
-    const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, outlook.slabs) : Result<void>();
+    const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, estimate.slabs) : Result<void>();
     if (!reserved) return admitted.together > 0 ? Result<void>() : reserved;
   }
   return {};
 }
 
-Error loaded_anew(const ModelInfo& model) {
+Error was_reloaded(const ModelInfo& model) {
   return {ErrorCode::unavailable,
-          "model " + in_quotes(model.name) + " was loaded anew since the request came; try again"};
+          "model " + in_quotes(model.name) + " was loaded again since the request came; try again"};
 }
 
 bool is_loaded_still(const ModelServer& server, const ModelInfo& model) {
@@ -218,19 +219,19 @@ bool is_loaded_still(const ModelServer& server, const ModelInfo& model) {
   return !now || now->number == model.number;
 }
 
-// Asks the server for an outlook and leases what it says, by the memory that is free now.
+// Asks the server for an estimate and leases what it says, by the memory that is free now.
 Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
                             AdmittedInfer& admitted) {
   const InferRequest& checked = admitted.request;
   // The lease of an earlier attempt must not count as taken.
   admitted.lease = {};
   admitted.blocks->clear();
-  Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
-                                              checked.parameters.output_type, checked.batch);
-  if (!outlook) return is_loaded_still(server, admitted.model) ? outlook.error() : loaded_anew(admitted.model);
-  if (outlook->output.f != admitted.model.f_out) return loaded_anew(admitted.model);
-  admitted.outlook = *std::move(outlook);
-  admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
+  Result<JobEstimate> estimate = server.estimate(admitted.model.name, admitted.model.version, checked.volume,
+                                                 checked.parameters.output_type, checked.batch);
+  if (!estimate) return is_loaded_still(server, admitted.model) ? estimate.error() : was_reloaded(admitted.model);
+  if (estimate->output.f != admitted.model.f_out) return was_reloaded(admitted.model);
+  admitted.estimate = *std::move(estimate);
+  admitted.output = {admitted.estimate.output.f, admitted.estimate.output.n, checked.parameters.output_type,
                      VolumeOrder::image_major};
   if (Result<void> found = find_regions(terms, admitted); !found) return found;
   if (admitted.output_regions.empty()) {

@@ -28,7 +28,7 @@ struct InferTerms {
 struct AdmittedInfer {
   ModelInfo model;
   InferRequest request;
-  JobOutlook outlook;                        // of one job of the batch
+  JobEstimate estimate;                      // of one job of the batch
   VolumeShape output;                        // of one job, image_major
   std::vector<RegionHandle> input_regions;   // one for each input, nullptr: in the message; none: all are
   std::vector<RegionHandle> output_regions;  // one for each output that is asked for; none: in the message
@@ -39,7 +39,7 @@ struct AdmittedInfer {
   std::int64_t together = 1;           // jobs at a time: as many as share a batch of the engine and have memory
 };
 
-// Checks the request and leases its memory, where it must be by less than the outlook first said. Of request and
+// Checks the request and leases its memory, where it must be by less than the estimate first said. Of request and
 // response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents, shared
 // memory and several inputs are copied beside them. over_budget when the voxels of the request, or of the response that
 // it would have, are more than one message may have; invalid_argument, not_found, unavailable, unsupported as the

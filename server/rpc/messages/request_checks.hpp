@@ -35,7 +35,7 @@ struct InferRequest {
 
 // Requires the model's inputs as check_inputs() does, and a request for no other outputs than the model's: for all if
 // it names none.
-// ModelServer::outlook() compares extents with the field of view.
+// ModelServer::estimate() compares extents with the field of view.
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);
 

@@ -101,12 +101,13 @@ Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
   VolumeShape left = head.volume;
   left.n.z -= head.first_plane;
   const std::int64_t alike = head.first_plane == 0 ? 1 : 0;
-  Result<JobOutlook> outlook =
-      door_.models.outlook(accepted.model.name, accepted.model.version, left, head.output_type, alike);
-  if (!outlook) return outlook.error();
-  accepted.outlook = *std::move(outlook);
-  accepted.in_memory = head.whole || (alike > 0 && accepted.outlook.places > 0);
-  accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head.output_type, VolumeOrder::plane_major};
+  Result<JobEstimate> estimate =
+      door_.models.estimate(accepted.model.name, accepted.model.version, left, head.output_type, alike);
+  if (!estimate) return estimate.error();
+  accepted.estimate = *std::move(estimate);
+  accepted.in_memory = head.whole || (alike > 0 && accepted.estimate.places > 0);
+  accepted.output = {accepted.estimate.output.f, accepted.estimate.output.n, head.output_type,
+                     VolumeOrder::plane_major};
   accepted.output.n.z += head.first_plane;
   const Result<void> leased = lease(accepted);
   return leased ? leased : leased.error().within("model " + in_quotes(record_.model));
@@ -114,13 +115,13 @@ Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
 
 Result<void> VolumeCall::lease(const Accepted& accepted) {
   VolumeShape slab = accepted.output;
-  slab.n.z = accepted.outlook.slab_planes;
-  const std::int64_t slabs = accepted.outlook.slabs;
+  slab.n.z = accepted.estimate.slab_planes;
+  const std::int64_t slabs = accepted.estimate.slabs;
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;
   const std::int64_t least =
-      accepted.in_memory ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
-  const std::int64_t list_bytes = accepted.outlook.list_bytes;
+      accepted.in_memory ? left : std::clamp<std::int64_t>(accepted.estimate.input_planes, 1, left);
+  const std::int64_t list_bytes = accepted.estimate.list_bytes;
   wanted_bytes_ = add(add(mul(slabs, volume_bytes(slab)), mul(least, plane)), list_bytes);
   // Reserves output before input that is read ahead, which is leased only if there is memory for it.
   if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
@@ -147,9 +148,9 @@ Result<void> VolumeCall::greet(const Accepted& accepted) {
   set_extent(accepted.output.n, *message.mutable_extent());
   message.set_datatype(std::string(datatype(accepted.output.type)));
   set_extent(accepted.model.field_of_view, *message.mutable_field_of_view());
-  set_extent(accepted.outlook.patch, *message.mutable_patch());
-  message.set_patches(accepted.outlook.patches);
-  message.set_predicted_seconds(accepted.outlook.predicted_seconds);
+  set_extent(accepted.estimate.patch, *message.mutable_patch());
+  message.set_patches(accepted.estimate.patches);
+  message.set_predicted_seconds(accepted.estimate.predicted_seconds);
   if (!accepted.head.whole && accepted.model.is_resumable()) message.set_resume_token(accepted.token);
   message.set_model_token(model_token(accepted.model));
   accepted_ = Clock::now();
@@ -182,7 +183,7 @@ Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& r
   record_.layers = layer_text(accepted.model, done->stages);
   record_.patches = done->patches;
   record_.nonfinite_voxels = done->replaced;
-  record_.voxels = voxels(accepted.outlook.output.n);
+  record_.voxels = voxels(accepted.estimate.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;
   if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
   return finish(receiver, sender.sent_bytes(), *done);
@@ -203,8 +204,8 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.input.normalised = accepted.head.normalised;
   job.schedule.priority = accepted.head.priority;
   job.schedule.model = accepted.model.number;
-  job.schedule.rung = accepted.outlook.rung;
-  job.schedule.max_held = accepted.outlook.max_held;
+  job.schedule.rung = accepted.estimate.rung;
+  job.schedule.max_held = accepted.estimate.max_held;
   job.account.held_bytes = held_bytes_;
   job.sink.type = accepted.head.output_type;
   job.account.gained = [this](const JobGain& gain) { door_.note(record_, gain); };
@@ -258,7 +259,7 @@ bool VolumeCall::read_first(v1::VolumeRequest& request) {
 
 bool VolumeCall::read_more(v1::VolumeRequest& request) {
   if (!read(request)) return false;
-  input_stall_.begin_anew();
+  input_stall_.restart();
   CallFlow flow;
   flow.bytes_in = static_cast<std::int64_t>(request.chunk().data().size());
   received_bytes_ += flow.bytes_in;

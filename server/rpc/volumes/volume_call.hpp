@@ -39,9 +39,9 @@ class VolumeCall {
     v1::VolumeHeader header;
     ModelInfo model;
     VolumeHead head;
-    JobOutlook outlook;  // of the planes that are left
-    VolumeShape output;  // of the whole volume, plane_major
-    std::string token;   // to go on with when this stream breaks
+    JobEstimate estimate;  // of the planes that are left
+    VolumeShape output;    // of the whole volume, plane_major
+    std::string token;     // to go on with when this stream breaks
     // The whole input is received before the job begins: its model needs that, or it is one batch that others share.
     bool in_memory = false;
   };

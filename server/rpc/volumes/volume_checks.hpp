@@ -18,7 +18,7 @@ struct VolumeHead {
   std::int64_t first_plane = 0;  // of the output that is wanted; of the input that is sent
 };
 
-// Extents are compared with the field of view by ModelServer::outlook().
+// Extents are compared with the field of view by ModelServer::estimate().
 [[nodiscard]] Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model);
 
 // Names the volume as the header describes it, and the model and plan that compute it: what a stream that goes on

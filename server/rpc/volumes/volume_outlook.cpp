@@ -29,13 +29,13 @@ Result<v1::VolumeOutlook> volume_outlook(v1::VolumeHeader header, const ModelSer
   const std::int64_t most = models.memory().transport_limit;
   if (head->whole && volume_bytes(head->volume) > most) return too_large(*model, head->volume, most);
   if (head->whole) *cut = {output, 1, cut->whole_seconds, cut->whole_seconds};
-  v1::VolumeOutlook outlook;
-  set_extent(output, *outlook.mutable_extent());
-  outlook.set_predicted_seconds(cut->whole_seconds);
-  set_extent(cut->part, *outlook.mutable_part());
-  outlook.set_parts(cut->parts);
-  outlook.set_predicted_seconds_in_parts(cut->seconds);
-  return outlook;
+  v1::VolumeOutlook estimate;
+  set_extent(output, *estimate.mutable_extent());
+  estimate.set_predicted_seconds(cut->whole_seconds);
+  set_extent(cut->part, *estimate.mutable_part());
+  estimate.set_parts(cut->parts);
+  estimate.set_predicted_seconds_in_parts(cut->seconds);
+  return estimate;
 }
 
 }  // namespace znni::rpc

@@ -49,10 +49,10 @@ grpc::Status VolumesService::Outlook(grpc::ServerContext* context, const v1::Vol
   if (!pass) return door_.refuse("Outlook", to_status(pass.error()));
   const auto start = std::chrono::steady_clock::now();
   const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
-  Result<v1::VolumeOutlook> outlook = volume_outlook(*request, door_.models, call.token());
-  const Result<void> result = outlook ? Result<void>() : call.reason(outlook.error());
+  Result<v1::VolumeOutlook> estimate = volume_outlook(*request, door_.models, call.token());
+  const Result<void> result = estimate ? Result<void>() : call.reason(estimate.error());
   note(door_, *request, seconds_since(start), result);
-  if (outlook) *response = *std::move(outlook);
+  if (estimate) *response = *std::move(estimate);
   return to_status(result);
 }
 

@@ -76,10 +76,11 @@ TEST(DryRun, WhatIsRefusedOrNotThereIsAnError) {
   Options options = dry(full, scratch);
   EXPECT_EQ(run_infer(options, {}).error().message, "not now");
   options.server = "127.0.0.1:1";
-  const auto nobody = run_infer(options, {});
-  ASSERT_FALSE(nobody);
-  EXPECT_NE(nobody.error().message.find("no answer from 127.0.0.1:1: "), std::string::npos) << nobody.error().message;
-  EXPECT_EQ(exit_code(nobody.error()), 1);
+  const auto no_answer = run_infer(options, {});
+  ASSERT_FALSE(no_answer);
+  EXPECT_NE(no_answer.error().message.find("no answer from 127.0.0.1:1: "), std::string::npos)
+      << no_answer.error().message;
+  EXPECT_EQ(exit_code(no_answer.error()), 1);
 }
 
 TEST(DryRun, OfAnInterruptedRunWhatIsThere) {

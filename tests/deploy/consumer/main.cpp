@@ -19,9 +19,9 @@ znni::Result<znni::Vec3> run(znni::Engine& engine) {
                                 znni::VolumeOrder::image_major};
   const std::vector<std::byte> zeros(static_cast<std::size_t>(znni::volume_bytes(shape)));
   std::vector<std::byte> output;
-  const znni::Result<znni::JobOutlook> outlook = engine.outlook(shape);
-  if (!outlook) return outlook.error();
-  const znni::VolumeShape whole{outlook->output.f, outlook->output.n, shape.type, shape.order};
+  const znni::Result<znni::JobEstimate> estimate = engine.estimate(shape);
+  if (!estimate) return estimate.error();
+  const znni::VolumeShape whole{estimate->output.f, estimate->output.n, shape.type, shape.order};
   znni::VolumeJob job;
   job.input.volume = {zeros.data(), shape};
   job.sink.slab = [&](std::int64_t first, std::int64_t planes) -> znni::Result<znni::OutputSlab> {

@@ -9,7 +9,7 @@ import soak_tally
 FULL = ("UNAVAILABLE", "model 'net': the queue of model 'net' is full: 3 jobs wait, at most 3 may; try again later")
 ENDING = ("UNAVAILABLE", "the server is shutting down; try another one")
 LOADING = ("UNAVAILABLE", "model 'net' is still loading")
-NOBODY = ("UNAVAILABLE", "failed to connect to all addresses")
+NO_LISTENER = ("UNAVAILABLE", "failed to connect to all addresses")
 BROKEN = ("UNAVAILABLE", "Socket closed")
 MEMORY = ("RESOURCE_EXHAUSTED", "model 'net': the request needs 1.00 MiB of transport memory; 2 B of 3 B are free")
 TOO_LARGE = ("RESOURCE_EXHAUSTED", "Received message larger than max (2 vs. 1)")
@@ -18,8 +18,8 @@ TOO_LARGE = ("RESOURCE_EXHAUSTED", "Received message larger than max (2 vs. 1)")
 class KindTest(unittest.TestCase):
     def test_one_code_has_several_reasons(self):
         self.assertEqual(
-            [soak_tally.kind_of(*error) for error in (FULL, ENDING, LOADING, NOBODY, MEMORY, TOO_LARGE)],
-            ["queue full", "shutting down", "not ready", "nobody listens", "no memory", "RESOURCE_EXHAUSTED"],
+            [soak_tally.kind_of(*error) for error in (FULL, ENDING, LOADING, NO_LISTENER, MEMORY, TOO_LARGE)],
+            ["queue full", "shutting down", "not ready", "no listener", "no memory", "RESOURCE_EXHAUSTED"],
         )
 
     def test_words_count_with_their_code_only(self):
@@ -46,7 +46,7 @@ class TallyTest(unittest.TestCase):
         self.assertIn("of transport memory", str(self.tally.report()["refused, not expected"]))
 
     def test_a_daemon_that_is_gone_fits_while_it_is_restarted_only(self):
-        for error in (ENDING, LOADING, NOBODY, BROKEN):
+        for error in (ENDING, LOADING, NO_LISTENER, BROKEN):
             self.tally.refusal("stream", *error, restarted=True)
         self.assertTrue(self.tally.is_good())
         self.assertEqual(self.tally.expected["stream: UNAVAILABLE"], 1)

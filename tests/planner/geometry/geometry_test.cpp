@@ -77,8 +77,8 @@ TEST(PlannerGeometry, MixedModesShiftByWhatThePlainPoolingKept) {
 }
 
 TEST(PlannerGeometry, GroupsThatRunAnewShiftTheWindow) {
-  const PoolingMode anew = {{1, 1, 2}, false};
-  const Geometry geometry = geometry_of(chain_along_x(), {1, 1, 20}, {anew, mpf});
+  const PoolingMode recompute = {{1, 1, 2}, false};
+  const Geometry geometry = geometry_of(chain_along_x(), {1, 1, 20}, {recompute, mpf});
   EXPECT_THAT(windows(geometry), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}));
   EXPECT_EQ(geometry.values[2], (Shape5{1, 1, {1, 1, 9}}));
   EXPECT_EQ(geometry.patch_input, (Vec3{1, 1, 21}));

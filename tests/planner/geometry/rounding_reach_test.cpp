@@ -71,7 +71,7 @@ TEST(RoundingReach, EndsWithThePatchButAlongAStream) {
 }
 
 // Spreads and patch are along the axes of the geometry, the reach along those of the volume.
-TEST(RoundingReach, IsOfTheVolumesAxesWhereTheyAreExchanged) {
+TEST(RoundingReach, IsOfTheVolumesAxesWhereTheyAreSwapped) {
   const Network network = chain();
   GeometryChoice choice;
   choice.pass_input = {4, 20, 30};  // 4 new planes along x

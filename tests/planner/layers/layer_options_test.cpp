@@ -215,7 +215,7 @@ TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
   EXPECT_FALSE(forced.empty());
 }
 
-// Each is collected once, by whoever asks first; all get the same.
+// Each is collected once, by the first that asks; all get the same.
 TEST_F(PlannerOptionTable, ManyThreadsMayAsk) {
   std::vector<const LayerOptions*> found(400);
   parallel_for(5, found.size(), [&](std::size_t i) {

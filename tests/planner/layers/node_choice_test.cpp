@@ -145,8 +145,8 @@ TEST_P(PlannerNodeChoice, LimitsCutAndNothingElse) {
 }
 
 const PoolingMode held = {{2, 1, 1}, true};
-const PoolingMode anew = {{2, 1, 1}, false};
-const PoolingMode rows_anew = {{1, 2, 1}, false};
+const PoolingMode recompute = {{2, 1, 1}, false};
+const PoolingMode rows_recompute = {{1, 2, 1}, false};
 
 TEST_P(PlannerNodeChoice, AStopAtAnyQuestionEndsItWithNone) {
   std::size_t found = 0;
@@ -163,12 +163,13 @@ INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                          testing::Values(Case{"chain", drawn::chain(), PoolMode::fragments},
                                          Case{"branches", drawn::branches(), PoolMode::fragments},
                                          Case{"residuals", drawn::residuals(), PoolMode::fragments},
-                                         Case{"held", drawn::chain(), held}, Case{"anew", drawn::chain(), anew},
+                                         Case{"held", drawn::chain(), held},
+                                         Case{"recompute", drawn::chain(), recompute},
                                          Case{"head", drawn::chain(), PoolMode::fragments, 1, 1},
-                                         Case{"head_anew", drawn::chain(), anew, 1, 2},
+                                         Case{"head_recompute", drawn::chain(), recompute, 1, 2},
                                          Case{"stream", drawn::chain(), PoolMode::fragments, 1, 0, true},
                                          Case{"stream_held", drawn::chain(), held, 1, 0, true},
-                                         Case{"stream_anew", drawn::chain(), rows_anew, 1, 0, true},
+                                         Case{"stream_recompute", drawn::chain(), rows_recompute, 1, 0, true},
                                          Case{"stream_head", drawn::chain(), PoolMode::fragments, 1, 1, true},
                                          Case{"stream_branches", drawn::branches(), PoolMode::fragments, 1, 0, true},
                                          Case{"stream_residuals", drawn::residuals(), PoolMode::fragments, 1, 0, true}),

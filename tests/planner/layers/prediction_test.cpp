@@ -123,7 +123,7 @@ TEST_F(PlannerPrediction, StepsOfOnePrimitiveErrAlikeAndOthersDoNot) {
   steps.back().primitive = "another";
   EXPECT_LT(error(), 0.19);
   steps.back().error = 0;
-  EXPECT_EQ(error(), 0);  // nobody knows
+  EXPECT_EQ(error(), 0);  // unknown
 }
 
 TEST_F(PlannerPrediction, OfAPlanThatDoesNotRunIsAnError) {

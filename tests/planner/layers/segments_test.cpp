@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
@@ -177,7 +177,7 @@ TEST_F(SegmentsTest, PartsOfADividedLayerMayBeReordered) {
   EXPECT_THAT(message(), HasSubstr("does not run on 'gpu_host_ram'"));
 }
 
-TEST_F(SegmentsTest, OfAStreamAlongYEachSegmentHasItsOwnKernelsExchanged) {
+TEST_F(SegmentsTest, OfAStreamAlongYEachSegmentHasItsOwnKernelsSwapped) {
   GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
   choice.pass_input.z = 8;
   choice.streamed = true;

@@ -255,7 +255,7 @@ TEST(PlannerGraphPasses, ChainsOfResidualBlocksLoseTheirAdditions) {
 }
 
 TEST(PlannerGraphPasses, AdditionStaysWhereTheConvolutionCannotEndWithIt) {
-  // Somebody else reads the convolution; it has an activation; it is the earlier one; three values meet.
+  // Another node reads the convolution; it has an activation; it is the earlier one; three values meet.
   EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {0, 1}}, {"all", Concat{}, {1, 2}}})[1],
             "sum: add 2 <- input, a");
   EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {1}}, {"sum", Add{}, {0, 2}}})[1],
@@ -342,7 +342,7 @@ TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
                       {"all", Concat{}, {6, 4}}}),
               ElementsAre("a: conv 2 -> 2, k 2x2x2 <- input", "crop: crop 2, begin 1x1x1, end 1x1x1 <- input",
                           "b: conv 2 -> 2, k 2x2x2, residual, relu <- a, crop", "all: concat <- b, crop"));
-  // It reads the convolution itself; somebody else does, too.
+  // It reads the convolution itself; another node does, too.
   EXPECT_EQ(
       passed({{"a", conv(2), {0}}, {"crop", Crop{{1, 1, 1}, {}}, {1}}, {"b", conv(2), {1}}, {"sum", Add{}, {2, 3}}})
           .size(),

@@ -6,18 +6,19 @@ namespace znni {
 namespace {
 
 const PoolingMode held({2, 1, 1}, true);
-const PoolingMode anew({1, 2, 1}, false);
+const PoolingMode recompute({1, 2, 1}, false);
 
 TEST(PlannerPins, FlagsAreReadAsTheyAreWritten) {
   Pins pins;
   EXPECT_EQ(to_string(pins), "");
   EXPECT_EQ(with_pins(pins), "");
-  pins = {Vec3{88, 288, 280}, "conv4", {PoolMode::plain, PoolMode::fragments, held, anew}, 2, false, false};
-  EXPECT_EQ(to_string(pins),
-            "--patch 88,288,280 --theta conv4 --modes max,mpf,mpf:2x1x1,mpf:1x2x1:anew --S 2 --no-stream --no-groups");
+  pins = {Vec3{88, 288, 280}, "conv4", {PoolMode::plain, PoolMode::fragments, held, recompute}, 2, false, false};
+  EXPECT_EQ(
+      to_string(pins),
+      "--patch 88,288,280 --theta conv4 --modes max,mpf,mpf:2x1x1,mpf:1x2x1:recompute --S 2 --no-stream --no-groups");
   EXPECT_EQ(with_pins(pins), " with " + to_string(pins));
   EXPECT_EQ(parse_pinned_patch("88,288,280").value(), *pins.patch);
-  EXPECT_EQ(parse_pinned_modes("max,mpf,mpf:2x1x1,mpf:1x2x1:anew").value(), pins.modes);
+  EXPECT_EQ(parse_pinned_modes("max,mpf,mpf:2x1x1,mpf:1x2x1:recompute").value(), pins.modes);
   EXPECT_EQ(parse_pinned_batch("2").value(), 2);
 }
 
@@ -26,7 +27,8 @@ TEST(PlannerPins, OtherWordsMeanTheSame) {
   EXPECT_EQ(patch_flag(Vec3::cube(64)), "--patch 64");
   EXPECT_EQ(parse_pinned_patch("8x9x10").value(), (Vec3{8, 9, 10}));
   EXPECT_EQ(parse_pinned_modes("plain").value(), std::vector<PoolingMode>{PoolMode::plain});
-  EXPECT_EQ(parse_pinned_modes("mpf:1x1x1:anew").value(), std::vector<PoolingMode>{PoolMode::fragments});
+  EXPECT_EQ(parse_pinned_modes("mpf:1x2x1:anew").value(), std::vector<PoolingMode>{recompute}) << "of 0.2.0";
+  EXPECT_EQ(parse_pinned_modes("mpf:1x1x1:recompute").value(), std::vector<PoolingMode>{PoolMode::fragments});
 }
 
 TEST(PlannerPins, WrongWordsAreNamed) {
@@ -53,15 +55,15 @@ TEST(PlannerPins, ACubeIsOneAlongTheAxesThatTheNetHas) {
   EXPECT_EQ(pinned_patch(pins, 2), (Vec3{2, 9, 9}));
 }
 
-TEST(PlannerPins, AxesAreExchangedInPatchAndGroups) {
+TEST(PlannerPins, AxesAreSwappedInPatchAndGroups) {
   Pins pins;
-  EXPECT_EQ(exchanged(pins, 2), pins);
+  EXPECT_EQ(swap_axes(pins, 2), pins);
   pins.patch = Vec3{3, 4, 5};
-  pins.modes = {held, anew};
-  const Pins turned = exchanged(pins, 2);
+  pins.modes = {held, recompute};
+  const Pins turned = swap_axes(pins, 2);
   EXPECT_EQ(turned.patch, (Vec3{5, 4, 3}));
-  EXPECT_EQ(turned.modes, (std::vector<PoolingMode>{PoolingMode({1, 1, 2}, true), anew}));
-  EXPECT_EQ(exchanged(turned, 2), pins);
+  EXPECT_EQ(turned.modes, (std::vector<PoolingMode>{PoolingMode({1, 1, 2}, true), recompute}));
+  EXPECT_EQ(swap_axes(turned, 2), pins);
 }
 
 TEST(PlannerPins, SmallerRungsKeepAllButPatchAndS) {

@@ -57,7 +57,7 @@ TEST(PlannerSummary, MemoryAddsUp) {
 TEST(PlannerSummary, Words) {
   EXPECT_EQ(modes_text({}), "none");
   EXPECT_EQ(modes_text({PoolMode::fragments, PoolMode::plain}), "mpf plain");
-  EXPECT_EQ(modes_text({PoolingMode({2, 1, 1}, true), PoolingMode({2, 2, 1}, false)}), "mpf:2x1x1 mpf:2x2x1:anew");
+  EXPECT_EQ(modes_text({PoolingMode({2, 1, 1}, true), PoolingMode({2, 2, 1}, false)}), "mpf:2x1x1 mpf:2x2x1:recompute");
   EXPECT_EQ(layout_text({ElementType::f32, Layout::blocked16}), "blocked16");
   EXPECT_EQ(layout_text({ElementType::f16, Layout::planar}), "f16:planar");
 }

@@ -32,7 +32,8 @@ TEST(PlannerCommandChecks, EachCommandHasItsOwn) {
   const auto with_output = [](auto& options) { options.output = "x"; };
   EXPECT_EQ(refusal(Command::draw, with_output), "draw needs --model FILE and --output DIR");
   EXPECT_EQ(refusal(Command::measure, with_output), "measure writes timings and no plan: leave out --output");
-  EXPECT_EQ(refusal(Command::show, with_output), "show tells a plan anew with both --model FILE and --timings FILE");
+  EXPECT_EQ(refusal(Command::show, with_output),
+            "show predicts a plan again with both --model FILE and --timings FILE");
   EXPECT_EQ(refusal(Command::diff, with_output), "");
   EXPECT_EQ(refusal(Command::primitives, with_output), "");
 }

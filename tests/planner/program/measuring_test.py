@@ -55,8 +55,8 @@ class Measuring(program_case.ProgramCase):
         self.assertTrue(timings.exists())
         self.good("--model", self.small, "--mem", "3M", "--timings", timings)
 
-    def test_a_plan_is_told_anew(self):
-        plan, anew, timings = self.folder / "a.pbtxt", self.folder / "b.pbtxt", self.folder / "t.pbtxt"
+    def test_a_plan_is_predicted_again(self):
+        plan, again, timings = self.folder / "a.pbtxt", self.folder / "b.pbtxt", self.folder / "t.pbtxt"
         search = ("--model", self.small, "--mem", "3M", "--enable", "cpu.conv.direct,cpu.pool.mpf", "--threads", 1)
         self.good(*search, "--patience", "model", "--output", plan)
         show = ("show", plan, "--model", self.small, "--mem", "3M", "--timings", timings)
@@ -64,10 +64,10 @@ class Measuring(program_case.ProgramCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("no timings in it", done.stderr)
         self.good("measure", *search, "--timings", timings, "--time-limit", "60s")
-        told = self.good(*show, "--output", anew).splitlines()
+        told = self.good(*show, "--output", again).splitlines()
         self.assertTrue(told[-1].startswith(f"by {timings}: "), told)
-        self.assertEqual(self.good("show", anew, "--model", self.small, "--mem", "3M").splitlines()[-1], told[-2])
-        self.assertNotEqual(anew.read_text(), plan.read_text())
+        self.assertEqual(self.good("show", again, "--model", self.small, "--mem", "3M").splitlines()[-1], told[-2])
+        self.assertNotEqual(again.read_text(), plan.read_text())
         self.assertIn("both --model FILE and --timings FILE", self.refused(2, "show", plan, "--timings", timings))
 
     def test_calibration_keeps_what_it_measured(self):

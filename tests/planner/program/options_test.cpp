@@ -131,9 +131,9 @@ TEST(PlannerCommandLine, PrecisionIsOfPlansWithAGpu) {
 TEST(PlannerCommandLine, PinsAreRead) {
   EXPECT_EQ(good({"--model", "x"}).pins, Pins());
   const PlannerOptions all = good({"--model", "x", "--strategy", "cpu-gpu", "--patch", "88,288,280", "--theta", "4",
-                                   "--modes", "max,mpf:1x2x1:anew", "--S", "3", "--no-stream", "--no-groups"});
+                                   "--modes", "max,mpf:1x2x1:recompute", "--S", "3", "--no-stream", "--no-groups"});
   EXPECT_EQ(to_string(all.pins),
-            "--patch 88,288,280 --theta 4 --modes max,mpf:1x2x1:anew --S 3 --no-stream --no-groups");
+            "--patch 88,288,280 --theta 4 --modes max,mpf:1x2x1:recompute --S 3 --no-stream --no-groups");
   EXPECT_EQ(good({"--model", "x", "--patch", "64"}).pins.patch, Vec3::cube(64));
   EXPECT_FALSE(good({"--model-repository", "x", "--no-stream"}).pins.streams);
   EXPECT_EQ(good({"measure", "--model", "x", "--S", "2"}).pins.S, 2);

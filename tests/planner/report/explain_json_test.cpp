@@ -81,7 +81,7 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
   const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
   EXPECT_EQ(json["passes"], 2);
   EXPECT_EQ(json["ladder"][0]["head_slab"], 1);
-  EXPECT_EQ(json["ladder"][0]["modes"][0], "mpf:2x1x1:anew");
+  EXPECT_EQ(json["ladder"][0]["modes"][0], "mpf:2x1x1:recompute");
   for (const nlohmann::json& node : json["nodes"]) {
     const int index = node["index"];
     EXPECT_EQ(node["runs"], runs_of(geometry, index)) << index;
@@ -91,7 +91,7 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
     }
     EXPECT_EQ(node["pooling_mode"], "mpf");
     EXPECT_EQ(node["pooling_groups"]["count"], (std::vector<int>{2, 1, 1}));
-    EXPECT_EQ(node["pooling_groups"]["input"], "anew");
+    EXPECT_EQ(node["pooling_groups"]["input"], "recompute");
   }
 }
 

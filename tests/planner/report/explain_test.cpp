@@ -105,7 +105,7 @@ double told(const std::string& text, const std::string& unit) {
 // Of streams in turns and of patches alike.
 TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
   int in_turns = 0;
-  for (const char* modes : {"mpf", "mpf:1x2x2:anew", "mpf:1x2x1:anew", "max"}) {
+  for (const char* modes : {"mpf", "mpf:1x2x2:recompute", "mpf:1x2x1:recompute", "max"}) {
     test::Planned planned;
     SearchOptions options;
     options.memory_limit = 300000;

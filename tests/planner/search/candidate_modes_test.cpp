@@ -26,21 +26,21 @@ Network pooled_by(const std::vector<Vec3>& strides) {
 }
 
 PoolingMode held(Vec3 groups) { return {groups, true}; }
-PoolingMode anew(Vec3 groups) { return {groups, false}; }
+PoolingMode recompute(Vec3 groups) { return {groups, false}; }
 
 TEST(PlannerCandidateModes, StreamsSplitTheFirstPoolingAndAcrossThemTheSecond) {
   const PoolingMode all;
-  EXPECT_THAT(
-      stream_modes(pooled_by({Vec3::cube(2), Vec3::cube(2), Vec3::cube(2)})),
-      ElementsAre(Modes{all, all, all}, Modes{held({2, 1, 1}), all, all}, Modes{held({2, 2, 1}), all, all},
-                  Modes{held({2, 2, 2}), all, all}, Modes{anew({1, 2, 1}), all, all}, Modes{anew({1, 2, 2}), all, all},
-                  Modes{anew({1, 2, 2}), anew({1, 2, 1}), all}, Modes{anew({1, 2, 2}), anew({1, 2, 2}), all}));
+  EXPECT_THAT(stream_modes(pooled_by({Vec3::cube(2), Vec3::cube(2), Vec3::cube(2)})),
+              ElementsAre(Modes{all, all, all}, Modes{held({2, 1, 1}), all, all}, Modes{held({2, 2, 1}), all, all},
+                          Modes{held({2, 2, 2}), all, all}, Modes{recompute({1, 2, 1}), all, all},
+                          Modes{recompute({1, 2, 2}), all, all}, Modes{recompute({1, 2, 2}), recompute({1, 2, 1}), all},
+                          Modes{recompute({1, 2, 2}), recompute({1, 2, 2}), all}));
 }
 
 TEST(PlannerCandidateModes, StreamsOfPoolingsThatDoNotSplitAcrossThem) {
   const PoolingMode all;
   EXPECT_THAT(stream_modes(pooled_by({{2, 1, 1}, {1, 1, 2}})),
-              ElementsAre(Modes{all, all}, Modes{held({2, 1, 1}), all}, Modes{all, anew({1, 1, 2})}));
+              ElementsAre(Modes{all, all}, Modes{held({2, 1, 1}), all}, Modes{all, recompute({1, 1, 2})}));
   EXPECT_THAT(stream_modes(pooled_by({})), ElementsAre(Modes{}));
 }
 
@@ -84,8 +84,8 @@ TEST(PlannerCandidateModes, PinnedOnesTakeThePlaceOfAllAndGroupsMayBeForbidden) 
 TEST(PlannerCandidateModes, PlainPoolingsRepeatMostAndHeldGroupsLeast) {
   const PoolingMode all;
   EXPECT_EQ(repeats({all, all}), 0);
-  EXPECT_LT(repeats({held({2, 1, 1}), all}), repeats({anew({2, 1, 1}), all}));
-  EXPECT_LT(repeats({anew({2, 2, 2}), all}), repeats({all, PoolMode::plain}));
+  EXPECT_LT(repeats({held({2, 1, 1}), all}), repeats({recompute({2, 1, 1}), all}));
+  EXPECT_LT(repeats({recompute({2, 2, 2}), all}), repeats({all, PoolMode::plain}));
   EXPECT_TRUE(in_groups({all, held({2, 1, 1})}));
 }
 

@@ -17,7 +17,7 @@ TEST(PlannerCandidateVerdict, NothingIsSaidOfWhatIsIn) {
   EXPECT_FALSE(CandidateVerdict(Kind::larger).is_in());
 }
 
-// The largest tensor, all that is kept, and kernels where axes are exchanged.
+// The largest tensor, all that is kept, and kernels where axes are swapped.
 TEST(PlannerCandidateVerdict, TensorsAloneTakeSomething) {
   const Network network = drawn::chain(3);
   for (const int axis : {0, 1}) {

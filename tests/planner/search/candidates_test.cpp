@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
@@ -144,7 +144,8 @@ TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
     EXPECT_GE(plains, before);
     before = plains;
   }
-  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first anew, 2 * 4^2, and 4 more that only streams have.
+  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first by recomputing, 2 * 4^2, and 4 more that only
+  // streams have.
   EXPECT_EQ(modes.size(), 8U + 63U + 32U + 4U);
 }
 
@@ -183,9 +184,9 @@ TEST(PlannerCandidates, PatchesAsLongAsTheVolumeAreClosedThere) {
   chosen.volume = Vec3{20, 24, 30};
   int closed = 0;
   for (const GeometryChoice& choice : make_candidates(network, chosen)) {
-    const Vec3 volume = exchanged(*chosen.volume, choice.axis);
+    const Vec3 volume = swap_axes(*chosen.volume, choice.axis);
     for (int axis = 0; axis < 3; ++axis) {
-      const bool pads = exchanged(network.frame.begin, choice.axis)[axis] > 0;
+      const bool pads = swap_axes(network.frame.begin, choice.axis)[axis] > 0;
       const bool whole = choice.pass_input[axis] == volume[axis] && !(choice.streamed && axis == 0);
       EXPECT_EQ(choice.closed[axis], pads && whole ? 1 : 0);
     }

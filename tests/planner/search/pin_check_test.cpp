@@ -56,7 +56,7 @@ TEST(PlannerPinCheck, NamesWhatExcludesTheModes) {
 // The extents that are named fit, and none between them does.
 TEST(PlannerPinCheck, NamesTheNearestPatchesThatFit) {
   int told = 0;
-  for (const char* text : {"max", "mpf", "mpf:1x1x2:anew", ""}) {
+  for (const char* text : {"max", "mpf", "mpf:1x1x2:recompute", ""}) {
     for (std::int64_t edge = 1; edge < 12; ++edge) {
       SearchOptions options = options_of(*text == '\0' ? Pins() : modes(text));
       options.pins.streams = edge % 2 == 0;

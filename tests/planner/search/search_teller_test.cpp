@@ -24,8 +24,8 @@ TEST(SearchTeller, TellsOnItsOwnThreadWhatAllHaveLookedAt) {
 }
 
 TEST(SearchTeller, NobodyNeedListen) {
-  const std::function<void(const SearchProgress&)> nobody;
-  SearchTeller teller(nobody, {0, 1, 0, false});
+  const std::function<void(const SearchProgress&)> none;
+  SearchTeller teller(none, {0, 1, 0, false});
   teller.looked();
   teller.found(1);
 }

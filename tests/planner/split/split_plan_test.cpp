@@ -298,7 +298,7 @@ TEST_F(PlannerSplitPlan, RungsOfTheCpuBehindTheGpuAreNotPinned) {
   options_.pins.theta = "1";
   options_.pins.modes = {PoolMode::plain};
   const SplitPlan made = plan(SplitStrategy::cpu_gpu).value();
-  EXPECT_EQ(made.no_spare, "");
+  EXPECT_EQ(made.no_fallback, "");
   for (const Rung& rung : made.plan.ladder) {
     if (on_cpu(rung)) continue;
     EXPECT_EQ(rung.geometry.modes, options_.pins.modes);
@@ -328,8 +328,8 @@ TEST_F(PlannerSplitPlan, SaysWhyNothingServesWhenTheGpuFails) {
   const std::array<const Backend*, 1> backends = {&gpu_alone};
   catalogue_ = Catalogue::make(backends).value();
   const SplitPlan made = plan(SplitStrategy::gpu).value();
-  EXPECT_NE(made.no_spare.find("no patch of"), std::string::npos) << made.no_spare;
-  EXPECT_NE(split_summary(made).find("fallback   none: " + made.no_spare), std::string::npos);
+  EXPECT_NE(made.no_fallback.find("no patch of"), std::string::npos) << made.no_fallback;
+  EXPECT_NE(split_summary(made).find("fallback   none: " + made.no_fallback), std::string::npos);
 }
 
 // Of primitives in float32 alone the same plan, which says what it might have used.

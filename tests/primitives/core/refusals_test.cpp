@@ -6,8 +6,8 @@ namespace znni {
 namespace {
 
 TEST(Refusals, TellWhatIsWrongFromWhatIsNotComputed) {
-  EXPECT_EQ(unfit("2 steps for 3 nodes").code, ErrorCode::invalid_argument);
-  EXPECT_EQ(unfit("2 steps for 3 nodes").message, "2 steps for 3 nodes");
+  EXPECT_EQ(invalid_argument("2 steps for 3 nodes").code, ErrorCode::invalid_argument);
+  EXPECT_EQ(invalid_argument("2 steps for 3 nodes").message, "2 steps for 3 nodes");
   EXPECT_EQ(refused("a head in slabs").code, ErrorCode::unsupported);
   EXPECT_EQ(refused("a head in slabs").message, "a head in slabs");
 }

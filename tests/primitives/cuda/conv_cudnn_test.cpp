@@ -88,7 +88,7 @@ TEST(CudaConvCudnn, LargeKernelsAreTriedInForwardFormsToo) {
   }
 }
 
-// Whoever looks at thousands of parts leaves those alone that cannot be fast enough, without asking the library.
+// A search through thousands of parts leaves those alone that cannot be fast enough, without asking the library.
 TEST(CudaConvCudnn, SaysTheLeastThatItTakes) {
   DeviceSpec strict = described_gpu();
   strict.accelerator.tf32_flops_per_second = strict.accelerator.bf16_flops_per_second = 0;

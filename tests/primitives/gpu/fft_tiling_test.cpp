@@ -197,9 +197,9 @@ TEST(FftTiling, KeptSpectraAreAPersistentBuffer) {
   const ConvProblem conv{{1, 80, Vec3::cube(100)}, 80, Vec3::cube(5), {1, 1, 1}, {1, 1, 1}, {}, false};
   const FftTiling tiling = *make_tiling(conv, 32, 1 << 28);
   const MemoryPlan kept = fft_buffers(conv, tiling, true);
-  const MemoryPlan anew = fft_buffers(conv, tiling, false);
+  const MemoryPlan remade = fft_buffers(conv, tiling, false);
   const std::int64_t spectra = 80 * 80 * std::int64_t{32 * 32 * 17} * 8;
-  EXPECT_EQ(persistent_bytes(kept, MemorySpace::device) - persistent_bytes(anew, MemorySpace::device), spectra);
+  EXPECT_EQ(persistent_bytes(kept, MemorySpace::device) - persistent_bytes(remade, MemorySpace::device), spectra);
   EXPECT_GT(fft_traffic(conv, tiling, false), fft_traffic(conv, tiling, true));
   EXPECT_GT(fft_product_flops(tiling), 8.0 * 80 * 80 * 100 * 100 * 100 / 2);
 }

@@ -9,8 +9,8 @@
 
 #include "planner/costs/problem_hash.hpp"
 #include "planner/costs/problem_text.hpp"
-#include "planner/network/exchange.hpp"
 #include "planner/network/reading.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "proto/convert/network_text.hpp"
 #include "tests/support/cases.hpp"
@@ -112,11 +112,12 @@ void write_facts(std::ostream& to, const Network& network) {
      << images(network).back() << ", period " << to_string(period(network)) << ", weights " << weight_bytes(network)
      << " bytes, kernels " << kernel_bytes(network) << "\n";
   to << "  " << (is_dense(network) ? "dense" : "not dense") << (is_strided(network) ? ", strided" : "")
-     << (is_tile_bound(network) ? ", bound to its window" : "") << (can_exchange(network) ? "" : ", axes stay") << "\n";
+     << (is_tile_bound(network) ? ", bound to its window" : "") << (can_swap_axes(network) ? "" : ", axes stay")
+     << "\n";
   const NodeWeights weights = random_weights(network, 1).back();
   to << "  weights " << weights.kernels.size() << ", " << weights.bias.size() << ", " << weights.scale.size() << ", "
      << weights.shift.size() << "\n";
-  for (const int axis : {1, 2}) to << "  exchanged: " << describe(exchanged(network, axis)).back() << "\n";
+  for (const int axis : {1, 2}) to << "  swapped: " << describe(swap_axes(network, axis)).back() << "\n";
 }
 
 std::string operations_text() {
@@ -229,20 +230,20 @@ TEST(GoldenLayers, AllOperationsAndProblemsAreInThem) {
   EXPECT_EQ(count_kinds(sound_problems()), std::variant_size_v<LayerProblem>);
 }
 
-Reading exchanged_reading(const Reading& in, int axis) {
-  return {exchanged(in.window, axis),
-          exchanged(in.stride, axis),
-          exchanged(in.factor, axis),
-          {exchanged(in.idle.begin, axis), exchanged(in.idle.end, axis)},
+Reading swapped_reading(const Reading& in, int axis) {
+  return {swap_axes(in.window, axis),
+          swap_axes(in.stride, axis),
+          swap_axes(in.factor, axis),
+          {swap_axes(in.idle.begin, axis), swap_axes(in.idle.end, axis)},
           in.resizing};
 }
 
-TEST(GoldenLayers, ExchangedOperationsReadAlongExchangedAxes) {
+TEST(GoldenLayers, SwappedOperationsReadAlongSwappedAxes) {
   for (const Operation& operation : sound_operations()) {
     const Network network = around(operation, joins(operation) ? 2 : 1);
     for (const int axis : {1, 2}) {
-      EXPECT_EQ(reading_of(exchanged(network, axis).nodes.back().operation),
-                exchanged_reading(reading_of(network.nodes.back().operation), axis))
+      EXPECT_EQ(reading_of(swap_axes(network, axis).nodes.back().operation),
+                swapped_reading(reading_of(network.nodes.back().operation), axis))
           << describe(network).back() << ", axis " << axis;
     }
   }

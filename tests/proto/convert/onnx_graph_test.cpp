@@ -128,7 +128,7 @@ TEST(OnnxGraph, NamesWrittenTwiceOrNever) {
   EXPECT_THAT(initializers.output("a").refusal(), HasSubstr("initializer 'w' stands twice"));
   OnnxModel missing;
   missing.node("Relu", {"nobody"}, {"a"});
-  EXPECT_THAT(missing.output("a").refusal(), HasSubstr("node '/a' (Relu): nobody writes its input 'nobody'"));
+  EXPECT_THAT(missing.output("a").refusal(), HasSubstr("node '/a' (Relu): no node writes its input 'nobody'"));
   OnnxModel no_output;
   no_output.node("Relu", {"in"}, {"a"});
   EXPECT_THAT(no_output.output("b").refusal(), HasSubstr("no node writes the output 'b'"));

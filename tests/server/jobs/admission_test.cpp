@@ -56,7 +56,7 @@ TEST(Admission, KnowsWhomItStoppedAndWhoGaveUp) {
   const Error failed{ErrorCode::device_failure, "failed"};
   std::stop_source gives_up;
   gives_up.request_stop();
-  EXPECT_EQ(admission.reason(cancelled, {}).code, ErrorCode::cancelled) << "nobody drains";
+  EXPECT_EQ(admission.reason(cancelled, {}).code, ErrorCode::cancelled) << "no drain is under way";
   std::optional<Result<Admission::Entrance>> inside = admission.enter();
   std::jthread drain([&] { admission.drain(0); });
   ASSERT_TRUE(wait_until([&] { return admission.stop_token().stop_requested(); }));

@@ -23,14 +23,14 @@ using testing::HasSubstr;
 class GpuModelServer : public test::ServedRepository {
  protected:
   // A model whose plan lies beside it.
-  void add_model(const std::string& name, bool spare = true) {
+  void add_model(const std::string& name, bool fallback = true) {
     add_network(name);
     const std::vector<ModelEntry> entries = scan_repository(directory_.path()).value();
     const auto entry =
         std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.name == name; });
     const Network read = read_model_files(*entry, {}).value().network;
     const GeometryChoice choice = test::choice_of(read, PoolMode::fragments, 1);
-    const Plan plan = test::mixed_plan(read, choice, 1, test::host_device(1)->spec(), test::host_sim_spec(), spare);
+    const Plan plan = test::mixed_plan(read, choice, 1, test::host_device(1)->spec(), test::host_sim_spec(), fallback);
     directory_.write(name + "/1/plan.pbtxt", plan_text(plan));
   }
 
@@ -45,7 +45,7 @@ class GpuModelServer : public test::ServedRepository {
   }
   Result<std::unique_ptr<Device>> open_gpu(const GpuOffer& offer) {
     ++opened_;
-    if (!opens_) return Error{ErrorCode::over_budget, "somebody else has its memory"};
+    if (!opens_) return Error{ErrorCode::over_budget, "another program has its memory"};
     auto gpu =
         std::make_unique<test::HostSim>(test::HostSimOptions{offer.spec, 0, offer.pinned_bytes, offer.device_bytes, 0});
     gpu->fail_work(lost_at_, ErrorCode::device_lost);
@@ -211,11 +211,11 @@ TEST_F(GpuModelServer, WhereTheGpuDoesNotOpenTheRungsOfTheCpuServe) {
   add_model("both");
   add_model("gpu", false);
   const std::unique_ptr<ModelServer> server = open();
-  EXPECT_EQ(run(*server, "both").fallback, "somebody else has its memory");
-  EXPECT_THAT(log(), HasSubstr("the CPU takes over, for the GPU failed: somebody else has its memory"));
+  EXPECT_EQ(run(*server, "both").fallback, "another program has its memory");
+  EXPECT_THAT(log(), HasSubstr("the CPU takes over, for the GPU failed: another program has its memory"));
   const Result<ModelInfo> alone = server->find("gpu", "");
   ASSERT_FALSE(alone);
-  EXPECT_THAT(alone.error().message, HasSubstr("somebody else has its memory"));
+  EXPECT_THAT(alone.error().message, HasSubstr("another program has its memory"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(GuestList, ThoseOfTheRungThatFitAreTakenInTheOrderTheyCame) {
   EXPECT_EQ(list.possible_places(), 0);
 }
 
-// A job in a thread of its own, while somebody else has the turn.
+// A job in a thread of its own, while another job has the turn.
 class TurnOrGuestTest : public testing::Test {
  protected:
   TurnOrGuestTest() { EXPECT_TRUE(other_.take({})); }
@@ -122,7 +122,7 @@ TEST_F(TurnOrGuestTest, WhatDidNotRunHasATurnOfItsOwnHoweverManyWait) {
   EXPECT_EQ(in_line_, 1);
   guest.ended(nullptr);
   ASSERT_TRUE(wait_until([&] { return model_.waiting() == 2; }));
-  EXPECT_EQ(in_line_, 2) << "it waits again, and whoever asks is told";
+  EXPECT_EQ(in_line_, 2) << "it waits again, and each that asks is told";
   EXPECT_EQ(begun_, 1);
   end_other();
   const Outcome outcome = job.get();

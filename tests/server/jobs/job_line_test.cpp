@@ -161,7 +161,7 @@ TEST_F(JobLineTest, TheFirstErrorEndsItAndNobodyStaysInLine) {
   EXPECT_THAT(done.error().message, HasSubstr("no room for a slab"));
   EXPECT_EQ(slot_.statistics().succeeded, 0);
   EXPECT_EQ(slot_.statistics().failed, 1);
-  EXPECT_EQ(slot_.statistics().inferences, 0) << "nobody gets the first";
+  EXPECT_EQ(slot_.statistics().inferences, 0) << "no job gets the first";
   EXPECT_EQ(slot_.guests().possible_places(), 0);
   EXPECT_FALSE(slot_.queue().taken());
 }

@@ -41,7 +41,7 @@ class JobTurnsTest : public testing::Test {
   TurnQueue a_{"model 'a'", 100};
   TurnQueue b_{"model 'b'", 100};
   TurnQueue c_{"model 'c'", 100};
-  std::string order_;  // written by whoever has the device
+  std::string order_;  // written by the job that has the device
   std::vector<std::jthread> jobs_;
 };
 
@@ -156,7 +156,7 @@ TEST_F(JobTurnsTest, AJobThatIsStoppedWhileItStandsAsideIsCancelledAndBlocksNobo
   JobTurns stopped(a_, device_, 2);
   ASSERT_TRUE(stopped.take({}));
   stop.request_stop();
-  EXPECT_EQ(stopped.give_way(stop.get_token(), [] { return false; }).has_value(), true);  // nobody waits: on it goes
+  EXPECT_EQ(stopped.give_way(stop.get_token(), [] { return false; }).has_value(), true);  // no job waits: on it goes
 
   JobTurns other(a_, device_, 2);
   std::jthread waits([&] { EXPECT_TRUE(other.take({})); });

@@ -21,19 +21,19 @@ TEST_F(LoadingByHand, ModelsAreLoadedAndUnloadedByHand) {
   add_network("b");
   load_at_start_ = {{"a"}};
   const std::unique_ptr<ModelServer> server = open();
-  EXPECT_TRUE(server->ready()) << "nobody expects b";
+  EXPECT_TRUE(server->ready()) << "b is not expected";
   EXPECT_EQ(server->find("b", "").error().code, ErrorCode::not_found);
   EXPECT_THAT(server->find("b", "").error().message, HasSubstr("RepositoryModelLoad loads it"));
   const std::int64_t before = server->memory().models_used;
   const Result<void> loaded = server->load("b", {});
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_TRUE(server->find("b", ""));
-  EXPECT_TRUE(server->outlook("b", "", volume_.shape));
+  EXPECT_TRUE(server->estimate("b", "", volume_.shape));
   EXPECT_EQ(server->memory().models_used, before + server->find("b", "")->memory.total());
   ASSERT_TRUE(server->unload("b", {}));
   EXPECT_EQ(server->memory().models_used, before);
   EXPECT_EQ(server->find("b", "").error().code, ErrorCode::not_found);
-  EXPECT_EQ(server->outlook("b", "", volume_.shape).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->estimate("b", "", volume_.shape).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->models().at(1).state, ModelState::unloaded);
   EXPECT_TRUE(server->ready());
   EXPECT_TRUE(server->unload("b", {})) << "once more does no harm";
@@ -87,7 +87,7 @@ TEST_F(LoadingByHand, AModelThatServedAndCannotBeLoadedAnewIsMissed) {
     EXPECT_THAT(server->find("net", "").error().message, HasSubstr("model.onnx"));
   }
   ASSERT_TRUE(server->unload("net", {}));
-  EXPECT_TRUE(server->ready()) << "nobody expects it any more";
+  EXPECT_TRUE(server->ready()) << "it is no longer expected";
   EXPECT_EQ(server->find("net", "").error().code, ErrorCode::not_found);
 }
 
@@ -111,7 +111,7 @@ TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
   FAIL() << "memory without end";
 }
 
-// A share that keeps room for so many is too small; nobody has taken the rest yet.
+// A share that keeps room for so many is too small; the rest is not taken yet.
 TEST_F(LoadingByHand, AModelThatFitsInAllFreeMemoryButNotInItsShareIsLoaded) {
   constexpr int resting = 48;
   for (int model = 0; model < resting; ++model) add_network("net" + std::to_string(model));
@@ -131,11 +131,11 @@ TEST_F(LoadingByHand, AModelWhoseUnloadingWasCancelledCountsAgain) {
   JobOutcome outcome;
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
   ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
-  for (const bool anew : {false, true}) {
+  for (const bool reload : {false, true}) {
     std::stop_source impatient;
     std::jthread cancelled([&] {
       const Result<void> done =
-          anew ? server->load("net", impatient.get_token()) : server->unload("net", impatient.get_token());
+          reload ? server->load("net", impatient.get_token()) : server->unload("net", impatient.get_token());
       EXPECT_EQ(done.error().code, ErrorCode::cancelled);
     });
     ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
@@ -143,7 +143,7 @@ TEST_F(LoadingByHand, AModelWhoseUnloadingWasCancelledCountsAgain) {
     impatient.request_stop();
     cancelled.join();
     EXPECT_TRUE(server->find("net", ""));
-    EXPECT_TRUE(server->models().at(0).expected) << anew;
+    EXPECT_TRUE(server->models().at(0).expected) << reload;
     EXPECT_TRUE(server->ready());
   }
   released_ = true;
@@ -189,7 +189,7 @@ TEST_F(LoadingByHand, AJobForAModelThatWasLoadedAnewIsRefused) {
   const Result<JobStatistics> late = server->run("net", "", job, {});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::unavailable);
-  EXPECT_EQ(late.error().message, "model 'net' was loaded anew since the request came; try again");
+  EXPECT_EQ(late.error().message, "model 'net' was loaded again since the request came; try again");
   job.schedule.model = server->find("net", "")->number;
   EXPECT_TRUE(server->run("net", "", job, {}));
 }

@@ -53,12 +53,12 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
                    "parameters { key: 'input_offset' value { string_value: '2' } }");
   const std::unique_ptr<ModelServer> server = open();
   ASSERT_TRUE(server->ready()) << log();
-  const Result<JobOutlook> outlook = server->outlook("net", "", volume_.shape);
-  ASSERT_TRUE(outlook) << outlook.error().message;
-  EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32, {})->part, outlook->output.n);
+  const Result<JobEstimate> estimate = server->estimate("net", "", volume_.shape);
+  ASSERT_TRUE(estimate) << estimate.error().message;
+  EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32, {})->part, estimate->output.n);
   JobOutcome outcome;
   VolumeJob job =
-      test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.input.normalisation = {100.0F, 100.0F};  // not the caller's business
   outcome.statistics = server->run("net", "1", job, {});
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
@@ -67,7 +67,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
   JobOutcome plain;
   VolumeJob own =
-      test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, plain);
+      test::recorded_job(volume_.view(), estimate->output, ElementType::f32, VolumeOrder::image_major, plain);
   own.input.normalised = true;
   plain.statistics = server->run("net", "1", own, {});
   ASSERT_TRUE(plain.statistics);
@@ -77,7 +77,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
       1e-5);
   const ModelStatistics counters = server->statistics("net", "");
   EXPECT_EQ(counters.succeeded, 2);
-  EXPECT_EQ(counters.voxels, 2 * voxels(outlook->output.n));
+  EXPECT_EQ(counters.voxels, 2 * voxels(estimate->output.n));
 }
 
 TEST_F(ModelServerTest, AVolumeIsCutForAServerWithoutOthers) {
@@ -153,7 +153,7 @@ TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
   EXPECT_EQ(server->find("net", "2")->version, "2");
   EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
   EXPECT_EQ(server->find("other", "").error().message, "Request for unknown model: 'other' is not found");
-  EXPECT_EQ(server->outlook("other", "", volume_.shape).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->estimate("other", "", volume_.shape).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->cut("other", "", volume_.shape, ElementType::f32, {}).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->run("other", "", {}, {}).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->statistics("other", "").succeeded, 0);
@@ -204,7 +204,7 @@ TEST_F(ModelServerTest, ModelsShareTheMemoryAndAModelThatDoesNotFitSaysHowMuch) 
 TEST_F(ModelServerTest, RefusesWrongShapesNamingTheModel) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
-  const Result<JobOutlook> small = server->outlook("net", "", {1, {8, 8, 7}});
+  const Result<JobEstimate> small = server->estimate("net", "", {1, {8, 8, 7}});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(small.error().message, HasSubstr("model 'net': input extent is 8x8x7"));

@@ -98,7 +98,7 @@ TEST_F(SmallPatchesTest, AShortJobRunsBesideAStreamInSmallPatches) {
   stream.sink.has_room = [&] { return !short_job.joinable() || short_ran; };
   stream.account.progress = [&](const JobProgress& at) {
     if (at.patches_done != 2 || short_job.joinable()) return;
-    EXPECT_EQ(server->outlook("net", "", small.shape)->rung, 1U);
+    EXPECT_EQ(server->estimate("net", "", small.shape)->rung, 1U);
     short_job = std::jthread([&] { EXPECT_TRUE(server->run("net", "", quick, {})); });
     EXPECT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));
   };
@@ -152,7 +152,7 @@ TEST_F(SmallPatchesTest, SmallRequestsShareABatchOfAPlanThatLikesSeveralPatchesT
       if (i == 0 && others.empty()) {  // it has the turn, and its batch is about to run
         for (std::size_t other = 1; other < volumes.size(); ++other) others.emplace_back(run_, other);
         // They stand in line when it seems best to share a batch with them.
-        EXPECT_TRUE(wait_until([&] { return server->outlook("net", "", volumes[i].shape)->rung == 0; }));
+        EXPECT_TRUE(wait_until([&] { return server->estimate("net", "", volumes[i].shape)->rung == 0; }));
       }
       return slab(first_plane, planes);
     };

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 TEST(TurnQueue, TurnsComeInTheOrderTheyWereAskedFor) {
   TurnQueue queue("the device", 100);
-  std::vector<int> order;  // written by whoever has the turn
+  std::vector<int> order;  // written by the job that has the turn
   std::vector<std::jthread> threads;
   {
     const Result<Turn> first = queue.wait({});
@@ -130,7 +130,7 @@ TEST(TurnQueue, WhoeverStopsWaitingLeavesThePlaceToTheNext) {
 
 TEST(TurnQueue, SmallerRanksComeFirst) {
   TurnQueue queue("the device", 100);
-  std::vector<int> order;  // written by whoever has the turn
+  std::vector<int> order;  // written by the job that has the turn
   std::vector<std::jthread> threads;
   {
     const Result<Turn> first = queue.wait({});
@@ -153,14 +153,14 @@ TEST(TurnQueue, PassingGoesToTheEndOfOnesRank) {
   TurnQueue queue("the device", 100);
   Result<Turn> mine = queue.wait({}, 2);
   ASSERT_TRUE(mine);
-  ASSERT_TRUE(queue.pass(*mine, {}, 2)) << "nobody waits: at once";
+  ASSERT_TRUE(queue.pass(*mine, {}, 2)) << "no job waits: at once";
   std::atomic<bool> ran = false;
   std::jthread other([&] {
     const Result<Turn> turn = queue.wait({}, 2);
     ran = true;
   });
   ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
-  ASSERT_TRUE(queue.pass(*mine, {}, 1)) << "nobody as urgent waits: at once";
+  ASSERT_TRUE(queue.pass(*mine, {}, 1)) << "no job as urgent waits: at once";
   EXPECT_FALSE(ran);
   ASSERT_TRUE(queue.pass(*mine, {}, 2));
   EXPECT_TRUE(ran);

@@ -22,8 +22,8 @@ class WaitingJobs : public test::ModelServerTest {
   // Several batches, after each of which others may run.
   RandomVolume tall_volume(const ModelServer& server) {
     const auto batches = [&server](Vec3 n) {
-      const JobOutlook outlook = *server.outlook("net", "", {1, n});
-      return div_up(outlook.patches, outlook.batch);
+      const JobEstimate estimate = *server.estimate("net", "", {1, n});
+      return div_up(estimate.patches, estimate.batch);
     };
     Vec3 n = {16, 9, 9};
     while (batches(n) < 3) n.z *= 2;
@@ -37,7 +37,7 @@ TEST_F(WaitingJobs, TheQueueIsBoundedAndKeepsItsOrder) {
   ASSERT_TRUE(server->ready()) << log();
   std::vector<std::jthread> callers;
   std::vector<JobOutcome> outcomes(4);
-  std::vector<int> order;  // written by whoever has the turn
+  std::vector<int> order;  // written by the job that has the turn
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&, i] {
       VolumeJob job = held_job(outcomes[static_cast<std::size_t>(i)]);
@@ -107,7 +107,7 @@ TEST_F(WaitingJobs, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   const RandomVolume large = tall_volume(*server);
-  const Shape5 output = server->outlook("net", "", large.shape)->output;
+  const Shape5 output = server->estimate("net", "", large.shape)->output;
   JobOutcome slow;
   JobOutcome quick;
   VolumeJob job = test::recorded_job(large.view(), output, ElementType::f32, VolumeOrder::image_major, slow);
@@ -153,7 +153,7 @@ TEST_F(WaitingJobs, OfJobsThatComeTogetherNoneIsRefusedOnceTheFirstRuns) {
   std::jthread both([&] { EXPECT_TRUE(server->run_all("net", "", jobs, 1, {})); });
   ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
   std::jthread other([&] { EXPECT_TRUE(server->run("net", "", held_job(outcomes[2]), {})); });
-  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));  // nobody else may wait
+  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));  // no other job may wait
   std::jthread drain([&] { server->drain(1000); });
   ASSERT_TRUE(wait_until([&] { return !server->ready(); }));
   released_ = true;
@@ -181,7 +181,7 @@ TEST_F(WaitingJobs, DrainLetsJobsEndAndRefusesNewOnes) {
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
   ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
   std::jthread drain([&] { server->drain(1000); });
-  std::stop_source gave_up;  // whoever came before the door was closed
+  std::stop_source gave_up;  // jobs that came before the door was closed
   gave_up.request_stop();
   EXPECT_TRUE(wait_until([&] {
     JobOutcome late;

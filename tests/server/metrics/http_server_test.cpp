@@ -214,7 +214,7 @@ TEST_F(HttpServerTest, APortInUseIsRefusedNotShared) {
 
 TEST_F(HttpServerTest, AProbeDoesNotWaitForSlowClients) {
   HttpLimits patient;
-  patient.silence = patient.request = std::chrono::hours(1);
+  patient.idle_timeout = patient.request = std::chrono::hours(1);
   server_.reset();
   restart(patient);
   std::vector<std::unique_ptr<SlowClient>> slow;

@@ -27,7 +27,7 @@ class HttpStreamTest : public testing::Test {
     client_.reset(ends[1]);
     table_ = std::make_unique<HttpConnections>(limits);
     place_ = table_->enter(own_.number(), "peer", "client");
-    stream_ = std::make_unique<HttpStream>(own_.number(), *place_, limits.silence);
+    stream_ = std::make_unique<HttpStream>(own_.number(), *place_, limits.idle_timeout);
   }
   void send(const std::string& text) {
     ASSERT_EQ(::send(client_.number(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));

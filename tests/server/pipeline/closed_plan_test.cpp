@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/costs/costs.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/cpu_device.hpp"
@@ -37,8 +37,8 @@ GeometryChoice open_choice(const Network& network, Random& random) {
 GeometryChoice closed_choice(const Network& network, Vec3 volume, Random& random) {
   GeometryChoice choice = open_choice(network, random);
   choice.head_slab = 0;
-  const Vec3 padding = exchanged(network.frame.begin + network.frame.end, choice.axis);
-  const Vec3 whole = exchanged(framed(network, volume), choice.axis);
+  const Vec3 padding = swap_axes(network.frame.begin + network.frame.end, choice.axis);
+  const Vec3 whole = swap_axes(framed(network, volume), choice.axis);
   for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {
     if (padding[axis] == 0 || random.chance(0.3)) continue;
     choice.closed[axis] = 1;
@@ -99,9 +99,9 @@ TEST_F(ClosedNetworks, RefuseALargerVolume) {
   std::uint64_t seed = test::base_seed();
   while (!open(seed)) ++seed;
   const GeometryChoice& choice = made_.plan.ladder[0].geometry;
-  const Vec3 larger = volume_ + period(valid_.network) * exchanged(choice.closed, choice.axis);
-  const Result<JobOutlook> refused =
-      engine_->outlook({net_.network.f_in, larger, ElementType::f32}, ElementType::f32, saturated);
+  const Vec3 larger = volume_ + period(valid_.network) * swap_axes(choice.closed, choice.axis);
+  const Result<JobEstimate> refused =
+      engine_->estimate({net_.network.f_in, larger, ElementType::f32}, ElementType::f32, saturated);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("--volume"), std::string::npos) << refused.error().message;
@@ -151,7 +151,7 @@ TEST(ClosedPlans, SearchedOnesEqualTheDefinition) {
     if (plan->ladder[0].geometry.closed == Vec3{}) continue;
     ++closed;
     const Vec3 larger = n + period(valid.network);
-    if (!(*engine)->outlook({net.network.f_in, larger, ElementType::f32}, ElementType::f32, saturated)) continue;
+    if (!(*engine)->estimate({net.network.f_in, larger, ElementType::f32}, ElementType::f32, saturated)) continue;
     EXPECT_LE(test::error_of(**engine, net, larger, random), 1e-5) << to_string(larger);
     ++taken;
   }

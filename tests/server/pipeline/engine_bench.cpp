@@ -123,43 +123,43 @@ void expect_gained(const JobOutcome& outcome) {
 JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation, ElementType type,
                    VolumeOrder order, std::int64_t max_held) {
   JobOutcome outcome;
-  const Result<JobOutlook> outlook = engine.outlook(volume.shape, type, max_held);
-  if (!outlook) {
-    outcome.statistics = outlook.error();
+  const Result<JobEstimate> estimate = engine.estimate(volume.shape, type, max_held);
+  if (!estimate) {
+    outcome.statistics = estimate.error();
     return outcome;
   }
-  VolumeJob job = recorded_job(volume, outlook->output, type, order, outcome);
+  VolumeJob job = recorded_job(volume, estimate->output, type, order, outcome);
   job.input.normalisation = normalisation;
   job.schedule.max_held = max_held;
   outcome.statistics = engine.run(job, {});
-  expect_slabs_as_said(outcome, *outlook);
+  expect_slabs_as_said(outcome, *estimate);
   expect_gained(outcome);
   return outcome;
 }
 
-void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome) {
+void run_flowing(Engine& engine, const RandomVolume& volume, const JobEstimate& estimate, JobOutcome& outcome) {
   const std::int64_t bytes = volume_bytes(volume.shape);
-  std::vector<std::byte> memory(static_cast<std::size_t>(bytes / volume.shape.n.z * outlook.input_planes));
+  std::vector<std::byte> memory(static_cast<std::size_t>(bytes / volume.shape.n.z * estimate.input_planes));
   PlaneRing ring(memory, volume.shape, 0);
   const std::jthread writer([&](const std::stop_token& stop) {
     static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
   });
-  VolumeJob job = recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  VolumeJob job = recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.input.volume.data = nullptr;
   job.input.source = &ring;
-  job.schedule.rung = outlook.rung;
-  job.schedule.max_held = outlook.max_held;
+  job.schedule.rung = estimate.rung;
+  job.schedule.max_held = estimate.max_held;
   outcome.statistics = engine.run(job, {});
   expect_gained(outcome);
 }
 
-void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook) {
+void expect_slabs_as_said(const JobOutcome& outcome, const JobEstimate& estimate) {
   std::int64_t open = 0;
   for (const std::string& call : outcome.calls) {
     open -= call.starts_with("deliver ") || call.starts_with("abandon ") ? 1 : 0;
     if (!call.starts_with("slab ")) continue;
-    EXPECT_LE(std::stoll(call.substr(call.find('+') + 1)), outlook.slab_planes);
-    EXPECT_LE(++open, outlook.slabs);
+    EXPECT_LE(std::stoll(call.substr(call.find('+') + 1)), estimate.slab_planes);
+    EXPECT_LE(++open, estimate.slabs);
   }
 }
 

@@ -47,11 +47,11 @@ struct JobOutcome {
                                  ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
                                  std::int64_t max_held = saturated);
 
-// A job of float32 as its outlook says: its volume comes through a ring that holds no more planes than that.
-void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome);
+// A job of float32 as its estimate says: its volume comes through a ring that holds no more planes than that.
+void run_flowing(Engine& engine, const RandomVolume& volume, const JobEstimate& estimate, JobOutcome& outcome);
 
-// Every slab of the job was as `outlook` said, which it was leased by: no larger, and no more at a time.
-void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook);
+// Every slab of the job was as `estimate` said, which it was leased by: no larger, and no more at a time.
+void expect_slabs_as_said(const JobOutcome& outcome, const JobEstimate& estimate);
 
 // The output as float32, [f][z][y][x].
 [[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);

@@ -149,7 +149,7 @@ TEST(Engine, StopsBetweenPatches) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::stop_source stop;
   const auto progress = job.account.progress;
@@ -171,7 +171,7 @@ TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
-  const Shape5 output = made.engine->outlook(volume.shape)->output;
+  const Shape5 output = made.engine->estimate(volume.shape)->output;
   VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.sink.deliver = [](const OutputSlab&) -> Result<void> {
     return Error{ErrorCode::unavailable, "the caller hung up"};
@@ -220,17 +220,17 @@ TEST(Engine, AnObserverIsToldOfEveryCallOfEveryPatch) {
   EXPECT_EQ(nodes.size(), 6 * made.network.nodes.size());
 }
 
-TEST(Engine, OutlookRefusesWithBothNumbers) {
+TEST(Engine, EstimateRefusesWithBothNumbers) {
   const EngineBench made = narrow_bench(1);
-  const Result<JobOutlook> small = made.engine->outlook({1, {8, 7, 8}});
+  const Result<JobEstimate> small = made.engine->estimate({1, {8, 7, 8}});
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
   EXPECT_THAT(small.error().message, HasSubstr("8x7x8"));
   EXPECT_THAT(small.error().message, HasSubstr("8x8x8"));
-  const Result<JobOutlook> images = made.engine->outlook({3, {9, 9, 9}});
+  const Result<JobEstimate> images = made.engine->estimate({3, {9, 9, 9}});
   ASSERT_FALSE(images);
   EXPECT_THAT(images.error().message, HasSubstr("3 images; the network takes 1"));
-  EXPECT_FALSE(made.engine->outlook({1, Vec3::cube(std::int64_t{1} << 40)}));
+  EXPECT_FALSE(made.engine->estimate({1, Vec3::cube(std::int64_t{1} << 40)}));
 }
 
 TEST(Engine, TheRungOfLeastPredictedTimeIsTaken) {
@@ -241,18 +241,18 @@ TEST(Engine, TheRungOfLeastPredictedTimeIsTaken) {
   Random random(4);
   for (const std::int64_t n : {8, 9, 11, 13, 20, 25, 33}) {
     const RandomVolume volume = test::random_volume(1, Vec3::cube(n), ElementType::f32, random);
-    const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
-    ASSERT_TRUE(outlook);
+    const Result<JobEstimate> estimate = made.engine->estimate(volume.shape);
+    ASSERT_TRUE(estimate);
     for (std::size_t i = 0; i < ladder.size(); ++i) {
       const Vec3 patch = make_geometry(network, ladder[i])->patch_input;
       const double count = static_cast<double>(patch_count(Vec3::cube(n), patch, Vec3::cube(8)));
-      EXPECT_LE(outlook->predicted_seconds, count * made.plan.ladder[i].seconds) << n << " rung " << i;
+      EXPECT_LE(estimate->predicted_seconds, count * made.plan.ladder[i].seconds) << n << " rung " << i;
     }
-    EXPECT_EQ(outlook->output, (Shape5{1, 2, Vec3::cube(n - 7)}));
+    EXPECT_EQ(estimate->output, (Shape5{1, 2, Vec3::cube(n - 7)}));
     test::expect_exact(made, volume);
   }
-  EXPECT_EQ(made.engine->outlook({1, Vec3::cube(8)})->rung, 2U);
-  EXPECT_EQ(made.engine->outlook({1, Vec3::cube(25)})->rung, 0U);
+  EXPECT_EQ(made.engine->estimate({1, Vec3::cube(8)})->rung, 2U);
+  EXPECT_EQ(made.engine->estimate({1, Vec3::cube(25)})->rung, 0U);
 }
 
 TEST(Engine, TouchingItsMemoryChangesNothingAndMayBeStopped) {
@@ -277,7 +277,7 @@ TEST(Engine, ManyTinyPatchesAreNoWayToHoldLittle) {
       network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
   const VolumeShape volume{1, {500, 2000, 2000}, ElementType::f32, VolumeOrder::plane_major};
   // Neither rung holds so little: the one that holds less runs.
-  const JobOutlook wide = *made.engine->outlook(volume, ElementType::f32, 1);
+  const JobEstimate wide = *made.engine->estimate(volume, ElementType::f32, 1);
   EXPECT_EQ(wide.rung, 0U) << "a list of " << wide.list_bytes << " bytes";
   EXPECT_GE(wide.list_bytes, wide.patches * static_cast<std::int64_t>(sizeof(PatchPlace)));
 }
@@ -289,17 +289,17 @@ TEST(Engine, RungsWithoutPagesAreForLargeJobs) {
   const VolumeShape large{1, {200, 200, 200}, ElementType::f32, VolumeOrder::plane_major};
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {15, 15, 15}, ElementType::f32, random);
-  const JobOutlook touched = *made.engine->outlook(volume.shape);
+  const JobEstimate touched = *made.engine->estimate(volume.shape);
   EXPECT_EQ(touched.rung, 0U);
   made.engine->touched_from(1);
   EXPECT_EQ(made.engine->first_touched(), 1U);
-  const JobOutlook untouched = *made.engine->outlook(volume.shape);
+  const JobEstimate untouched = *made.engine->estimate(volume.shape);
   EXPECT_EQ(untouched.rung, 1U);
   EXPECT_GT(untouched.predicted_seconds, touched.predicted_seconds);
-  EXPECT_EQ(made.engine->outlook(large)->rung, 0U) << "thousands of tiny patches";
+  EXPECT_EQ(made.engine->estimate(large)->rung, 0U) << "thousands of tiny patches";
   test::expect_exact(made, volume);
   made.engine->touched_from(0);
-  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 0U);
+  EXPECT_EQ(made.engine->estimate(volume.shape)->rung, 0U);
   EXPECT_FALSE(made.engine->beside_streams(1)) << "there are no streams";
 }
 
@@ -308,12 +308,12 @@ TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   const EngineBench made = test::open_bench(
       network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 2)});
   const VolumeShape volume{1, {30, 400, 400}, ElementType::f32, VolumeOrder::plane_major};
-  const JobOutlook fast = *made.engine->outlook(volume);
+  const JobEstimate fast = *made.engine->estimate(volume);
   EXPECT_EQ(fast.rung, 0U);
   const std::int64_t held =
       fast.input_planes * 400 * 400 * 4 + (fast.patch.z - 7) * 2 * 393 * 393 * 4 + fast.list_bytes;
   const auto rung = [&](std::int64_t max_held, ElementType output = ElementType::f32) {
-    return made.engine->outlook(volume, output, max_held)->rung;
+    return made.engine->estimate(volume, output, max_held)->rung;
   };
   EXPECT_EQ(rung(held), 0U);
   EXPECT_EQ(rung(held - 1), 1U);
@@ -321,13 +321,13 @@ TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   EXPECT_EQ(rung(1), 1U) << "none fits: the least";
 }
 
-TEST(Engine, AJobKeepsTheRungOfItsOutlook) {
+TEST(Engine, AJobKeepsTheRungOfItsEstimate) {
   const Network network = test::simple_network(1);
   const EngineBench made = test::open_bench(
       network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {20, 20, 20}, ElementType::f32, random);
-  const JobOutlook fast = *made.engine->outlook(volume.shape);
+  const JobEstimate fast = *made.engine->estimate(volume.shape);
   JobOutcome outcome;
   VolumeJob job = test::recorded_job(volume.view(), fast.output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.schedule.rung = 1;
@@ -355,7 +355,7 @@ TEST(Engine, TellsWhatItHasComputedBeforeItDelivers) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::vector<std::int64_t> told;  // voxels, at each delivery
   job.sink.deliver = [&, deliver = job.sink.deliver](const OutputSlab& slab) {

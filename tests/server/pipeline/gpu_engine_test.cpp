@@ -60,7 +60,7 @@ TEST_F(GpuEngine, RunsOnBothAndReservesWhatThePlanSays) {
   ASSERT_TRUE(engine) << engine.error().message;
   EXPECT_EQ((*engine)->reserved_bytes(), plan_.memory.persistent + plan_.memory.transient);
   EXPECT_GT(gpu_->reserved(MemorySpace::device), 0);
-  EXPECT_EQ((*engine)->outlook(volume_.shape)->rung, 0U);
+  EXPECT_EQ((*engine)->estimate(volume_.shape)->rung, 0U);
   ASSERT_TRUE((*engine)->warm_up(0, {}));
   const std::int64_t before = gpu_->pieces_of_work();
   JobOutcome outcome;
@@ -339,10 +339,10 @@ TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
     test::HostSim gpu;
     const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, &gpu});
     gpu.fail_work(failing_piece);
-    const JobOutlook outlook = *(*engine)->outlook(tall.shape);
-    ASSERT_LT(outlook.input_planes, tall.shape.n.z);
+    const JobEstimate estimate = *(*engine)->estimate(tall.shape);
+    ASSERT_LT(estimate.input_planes, tall.shape.n.z);
     JobOutcome outcome;
-    test::run_flowing(**engine, tall, outlook, outcome);
+    test::run_flowing(**engine, tall, estimate, outcome);
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     EXPECT_EQ(outcome.statistics->fallback.empty(), failing_piece == 0);
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
@@ -350,35 +350,36 @@ TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
 }
 
 // Rungs of the CPU with thicker patches, batches over several rows and streams in columns go on in what was leased by
-// the outlook of the rung with the GPU.
-TEST_F(GpuEngine, WhatGoesOnFindsThePlanesAndSlabsThatItsOutlookSaid) {
+// the estimate of the rung with the GPU.
+TEST_F(GpuEngine, WhatGoesOnFindsThePlanesAndSlabsThatItsEstimateSaid) {
   bool is_thicker = false;
   bool went_on = false;
   for (int i = 0; i < test::case_count(40); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
-    std::vector<GeometryChoice> spares = {test::choice_of(network_, PoolMode::fragments, random.integer(0, 6), 3)};
-    if (const auto stream = test::random_stream(network_, random)) spares.push_back(*stream);
-    const Plan plan = test::mixed_plan(network_, choice_, 1, cpu_->spec(), gpu_->spec(), spares);
+    std::vector<GeometryChoice> fallbacks = {test::choice_of(network_, PoolMode::fragments, random.integer(0, 6), 3)};
+    if (const auto stream = test::random_stream(network_, random)) fallbacks.push_back(*stream);
+    const Plan plan = test::mixed_plan(network_, choice_, 1, cpu_->spec(), gpu_->spec(), fallbacks);
     const RandomVolume tall = test::random_volume(1, Vec3{30, 8, 8} + random.vec3(0, 12), ElementType::f32, random);
     test::HostSim gpu;
     const auto engine = Engine::open(network_, weights_, plan, catalogue_, {*cpu_, &gpu});
     ASSERT_TRUE(engine) << engine.error().message;
     const std::int64_t bytes = volume_bytes(tall.shape);
-    const JobOutlook outlook = *(*engine)->outlook(tall.shape, ElementType::f32, random.integer(bytes / 8, 4 * bytes));
+    const JobEstimate estimate =
+        *(*engine)->estimate(tall.shape, ElementType::f32, random.integer(bytes / 8, 4 * bytes));
     gpu.fail_work(random.integer(1, 100));
     JobOutcome outcome;
-    test::run_flowing(**engine, tall, outlook, outcome);
+    test::run_flowing(**engine, tall, estimate, outcome);
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
-    test::expect_slabs_as_said(outcome, outlook);
+    test::expect_slabs_as_said(outcome, estimate);
     went_on = went_on || !outcome.statistics->fallback.empty();
-    is_thicker = is_thicker || (outlook.rung == 0 && outlook.slab_planes > outlook.patch.z - 7);
+    is_thicker = is_thicker || (estimate.rung == 0 && estimate.slab_planes > estimate.patch.z - 7);
     const oracle::Values exact =
         test::dense_oracle(network_, weights_, tall.shape.n, test::volume_values(tall.view(), {}));
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
   }
-  EXPECT_TRUE(is_thicker) << "no spare rung wanted more than the first";
+  EXPECT_TRUE(is_thicker) << "no fallback rung wanted more than the first";
   EXPECT_TRUE(went_on);
 }
 

@@ -21,7 +21,7 @@ using test::RandomVolume;
 using testing::Contains;
 using testing::ElementsAre;
 
-// How a guest ended: nothing as long as nobody said, then once what was said.
+// How a guest ended: nothing until it was said, then once what was said.
 struct Ending {
   int times = 0;
   std::optional<Result<JobStatistics>> ended;  // nothing where it did not run
@@ -173,16 +173,16 @@ TEST_F(GuestsTest, WhoIsNone) {
   EXPECT_EQ(bench_.engine->guest_places(job), 0);
 }
 
-TEST_F(GuestsTest, TheOutlookCountsTheirPartOfABatch) {
+TEST_F(GuestsTest, TheEstimateCountsTheirPartOfABatch) {
   const RandomVolume small = volume_of({9, 9, 9});
-  const JobOutlook alone = *bench_.engine->outlook(small.shape);
+  const JobEstimate alone = *bench_.engine->estimate(small.shape);
   EXPECT_EQ(alone.batch, 4);
   EXPECT_EQ(alone.places, 1);
-  EXPECT_EQ(bench_.engine->outlook(volume_.shape)->places, 0) << "more patches than a batch has";
-  const std::optional<JobOutlook> shared = bench_.engine->outlook_as_guest(small.shape);
+  EXPECT_EQ(bench_.engine->estimate(volume_.shape)->places, 0) << "more patches than a batch has";
+  const std::optional<JobEstimate> shared = bench_.engine->estimate_as_guest(small.shape);
   ASSERT_TRUE(shared);
   EXPECT_DOUBLE_EQ(shared->predicted_seconds, alone.predicted_seconds / 4);
-  EXPECT_FALSE(bench_.engine->outlook_as_guest(volume_.shape));
+  EXPECT_FALSE(bench_.engine->estimate_as_guest(volume_.shape));
 }
 
 }  // namespace

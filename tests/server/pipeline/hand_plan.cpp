@@ -6,7 +6,7 @@
 
 #include "planner/geometry/streams.hpp"
 #include "planner/layers/schedule.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "tests/planner/random_modes.hpp"
 
 namespace znni::test {
@@ -102,8 +102,8 @@ GeometryChoice random_choice(const Network& network, Random& random, std::int64_
 }
 
 std::optional<GeometryChoice> random_stream(const Network& whole, Random& random, std::int64_t steps) {
-  const int axis = can_exchange(whole) ? static_cast<int>(random.integer(0, 2)) : 0;
-  const Network network = exchanged(whole, axis);
+  const int axis = can_swap_axes(whole) ? static_cast<int>(random.integer(0, 2)) : 0;
+  const Network network = swap_axes(whole, axis);
   GeometryChoice choice = random_choice(network, random, 1, steps);
   if (!can_stream(network, choice.modes)) return std::nullopt;
   choice.streamed = true;

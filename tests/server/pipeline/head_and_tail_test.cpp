@@ -182,7 +182,9 @@ TEST_F(HeadAndTail, AFailureOfTheCallerEndsBothSidesAndTheNextJobRuns) {
   ASSERT_TRUE(pipeline);
   JobOutcome kept;
   VolumeJob job = bench_.job(volume_, kept);
-  job.sink.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "nobody listens"}; };
+  job.sink.deliver = [](const OutputSlab&) -> Result<void> {
+    return Error{ErrorCode::unavailable, "no client listens"};
+  };
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::unavailable);
@@ -241,7 +243,7 @@ TEST_F(HeadAndTail, AFailureOfTheCallerIsNotTheGpusThatFailsMeanwhile) {
   job.input.source = &source;
   job.sink.deliver = [&](const OutputSlab&) -> Result<void> {
     while (!source.is_stopped) std::this_thread::yield();
-    return Error{ErrorCode::unavailable, "nobody listens"};
+    return Error{ErrorCode::unavailable, "no client listens"};
   };
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
   ASSERT_FALSE(ran);

@@ -100,15 +100,15 @@ void hold_slabs(std::int64_t most, std::int64_t& open, VolumeJob& job) {
   };
 }
 
-TEST(JobRun, AllSocketsWorkWithAsManySlabsAsTheOutlookSays) {
+TEST(JobRun, AllSocketsWorkWithAsManySlabsAsTheEstimateSays) {
   const EngineBench made = narrow_bench(4);
   const RandomVolume volume = narrow_volume();
-  const JobOutlook outlook = *made.engine->outlook(volume.shape);
+  const JobEstimate estimate = *made.engine->estimate(volume.shape);
   JobOutcome outcome;
   VolumeJob job =
-      test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
   std::int64_t open = 0;
-  hold_slabs(outlook.slabs, open, job);
+  hold_slabs(estimate.slabs, open, job);
   ASSERT_TRUE(made.engine->run(job, {}));
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
                                          "deliver 4+1", "done 6/6 5"));
@@ -119,7 +119,7 @@ TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
   const RandomVolume volume = narrow_volume();
   const JobOutcome whole = test::run_job(*made.engine, volume.view());
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::int64_t open = 0;
   hold_slabs(1, open, job);
@@ -141,9 +141,9 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
   JobOutcome outcome;
-  const JobOutlook outlook = *made.engine->outlook(volume.shape);
+  const JobEstimate estimate = *made.engine->estimate(volume.shape);
   VolumeJob job =
-      test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
   std::vector<bool> within;
   job.schedule.between_patches = [&](const Interval& interval) -> Result<void> {
     within.push_back(interval.within_stream);
@@ -155,7 +155,7 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   EXPECT_THAT(within, ElementsAre(true, true, true, true));
   const Rung& rung = made.plan.ladder[0];
   const Seconds less = rung.segments[0].steps[2].seconds;  // of the last node, in the first step
-  EXPECT_DOUBLE_EQ(outlook.predicted_seconds, static_cast<double>(outlook.patches) / 2 * rung.seconds - less);
+  EXPECT_DOUBLE_EQ(estimate.predicted_seconds, static_cast<double>(estimate.patches) / 2 * rung.seconds - less);
 }
 
 // Of one column, whose four windows take turns, one on each socket.
@@ -174,7 +174,7 @@ TEST(JobRun, TurnsOfAColumnAreTakenSideBySide) {
     const auto rounds = static_cast<double>(div_up(4, sockets));
     const Rung& rung = made.plan.ladder[0];
     const Seconds column = 5 * rung.seconds - rung.segments[0].steps[2].seconds;  // the first step lacks the last node
-    EXPECT_DOUBLE_EQ(made.engine->outlook(volume.shape)->predicted_seconds, rounds * column);
+    EXPECT_DOUBLE_EQ(made.engine->estimate(volume.shape)->predicted_seconds, rounds * column);
   }
 }
 
@@ -195,7 +195,7 @@ class CountingSource final : public PlaneSource {
   VolumeShape shape_;
 };
 
-TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
+TEST(JobRun, WantsNoMorePlanesThanItsEstimateSays) {
   for (int i = 0; i < test::case_count(12); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
@@ -206,15 +206,15 @@ TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
     const EngineBench made = open_on(static_cast<int>(random.integer(2, 4)), network, *choice);
     const RandomVolume volume = test::random_volume(network.f_in, {40, 21, 20}, ElementType::f32, random);
     const std::int64_t max_held = random.integer(1, 40000);
-    const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, max_held);
+    const JobEstimate estimate = *made.engine->estimate(volume.shape, ElementType::f32, max_held);
     CountingSource source(volume.view());
     JobOutcome outcome;
     VolumeJob job =
-        test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+        test::recorded_job(volume.view(), estimate.output, ElementType::f32, VolumeOrder::image_major, outcome);
     job.input.source = &source;
     job.schedule.max_held = max_held;
     ASSERT_TRUE(made.engine->run(job, {}));
-    EXPECT_LE(source.most, outlook.input_planes);
+    EXPECT_LE(source.most, estimate.input_planes);
   }
 }
 
@@ -223,8 +223,8 @@ TEST(JobRun, TakesTheMemoryOfAllSockets) {
   EngineBench three = narrow_bench(3);
   EXPECT_EQ(three.engine->reserved_bytes(), 3 * one.engine->reserved_bytes());
   EXPECT_EQ(three.device->reserved(MemorySpace::host), three.engine->reserved_bytes());
-  EXPECT_EQ(three.engine->outlook(narrow_volume().shape)->predicted_seconds,
-            one.engine->outlook(narrow_volume().shape)->predicted_seconds / 3);
+  EXPECT_EQ(three.engine->estimate(narrow_volume().shape)->predicted_seconds,
+            one.engine->estimate(narrow_volume().shape)->predicted_seconds / 3);
   EXPECT_EQ(3 * three.engine->memory().bytes, three.plan.memory.transient);
   ASSERT_TRUE(three.engine->touch_memory(three.engine->memory(), {}));
   ASSERT_TRUE(three.engine->warm_up(0, {}));
@@ -236,7 +236,7 @@ TEST(JobRun, AStopEndsAllSockets) {
   const EngineBench made = narrow_bench(2);
   const RandomVolume volume = narrow_volume();
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   std::stop_source stop;
   const auto progress = job.account.progress;

@@ -24,7 +24,7 @@ class ScheduleMemoryTest : public testing::Test {
   }
 
   const std::unique_ptr<Device> device_ = test::host_device(std::int64_t{1} << 20);
-  const ScheduleMemory::Giver giver_ = [this](MemorySpace) -> Device& { return *device_; };
+  const ScheduleMemory::MemoryDevice memory_device_ = [this](MemorySpace) -> Device& { return *device_; };
   Schedule schedule_;
   Call call_;
   Packing packing_;
@@ -32,7 +32,7 @@ class ScheduleMemoryTest : public testing::Test {
 
 TEST_F(ScheduleMemoryTest, ReservesWhatTheScheduleDeclaresAndGivesItBack) {
   {
-    const Result<ScheduleMemory> memory = ScheduleMemory::reserve(schedule_, giver_);
+    const Result<ScheduleMemory> memory = ScheduleMemory::reserve(schedule_, memory_device_);
     ASSERT_TRUE(memory) << memory.error().message;
     EXPECT_EQ(device_->reserved(MemorySpace::host), packing_.bytes + 128);
     EXPECT_EQ(memory->persistent_bytes(), 128);
@@ -44,7 +44,8 @@ TEST_F(ScheduleMemoryTest, ReservesWhatTheScheduleDeclaresAndGivesItBack) {
 
 TEST_F(ScheduleMemoryTest, LaysTransientBuffersOutInABlockOfTheCallers) {
   std::vector<std::byte> block(static_cast<std::size_t>(packing_.bytes), std::byte{7});
-  const Result<ScheduleMemory> memory = ScheduleMemory::reserve_beside(schedule_, packing_, block.data(), giver_);
+  const Result<ScheduleMemory> memory =
+      ScheduleMemory::reserve_beside(schedule_, packing_, block.data(), memory_device_);
   ASSERT_TRUE(memory) << memory.error().message;
   EXPECT_EQ(device_->reserved(MemorySpace::host), 128) << "what is persistent";
   EXPECT_EQ(memory->place(0), block.data() + packing_.offsets[0]);
@@ -53,7 +54,7 @@ TEST_F(ScheduleMemoryTest, LaysTransientBuffersOutInABlockOfTheCallers) {
 }
 
 TEST_F(ScheduleMemoryTest, TellsWhereTensorsAndTheBuffersOfACallLie) {
-  const ScheduleMemory memory = ScheduleMemory::reserve(schedule_, giver_).value();
+  const ScheduleMemory memory = ScheduleMemory::reserve(schedule_, memory_device_).value();
   const TensorView view = memory.view({{1, 2, {2, 2, 2}}, {}, 1, {}});
   EXPECT_EQ(reinterpret_cast<std::byte*>(view.data), memory.place(1));
   EXPECT_EQ(view.shape, (Shape5{1, 2, {2, 2, 2}}));
@@ -67,8 +68,8 @@ TEST_F(ScheduleMemoryTest, TellsWhereTensorsAndTheBuffersOfACallLie) {
 
 TEST_F(ScheduleMemoryTest, FailsWhereTheDeviceHasTooLittle) {
   const std::unique_ptr<Device> tight = test::host_device(packing_.bytes + 127);
-  const auto giver = [&tight](MemorySpace) -> Device& { return *tight; };
-  EXPECT_EQ(ScheduleMemory::reserve(schedule_, giver).error().code, ErrorCode::over_budget);
+  const auto memory_device = [&tight](MemorySpace) -> Device& { return *tight; };
+  EXPECT_EQ(ScheduleMemory::reserve(schedule_, memory_device).error().code, ErrorCode::over_budget);
   EXPECT_EQ(tight->reserved(MemorySpace::host), 0);
 }
 
@@ -78,12 +79,12 @@ TEST(WeightsOf, ACallHasThoseOfItsNodeAndAReorderNone) {
   EXPECT_THAT(weights_of(call, 1, weights, {}).kernels, ElementsAre(4, 5));
   EXPECT_THAT(weights_of(call, 1, weights, {}).bias, ElementsAre(6));
   const std::vector<float> turned = {5, 4};
-  const std::vector<std::span<const float>> exchanged = {{}, turned};
-  EXPECT_THAT(weights_of(call, 1, weights, exchanged).kernels, ElementsAre(5, 4));
-  EXPECT_THAT(weights_of(call, 1, weights, exchanged).bias, ElementsAre(6));
+  const std::vector<std::span<const float>> swapped = {{}, turned};
+  EXPECT_THAT(weights_of(call, 1, weights, swapped).kernels, ElementsAre(5, 4));
+  EXPECT_THAT(weights_of(call, 1, weights, swapped).bias, ElementsAre(6));
   EXPECT_TRUE(weights_of(call, -1, weights, {}).kernels.empty()) << "of the input";
   call.is_reorder = true;
-  EXPECT_TRUE(weights_of(call, 1, weights, exchanged).kernels.empty());
+  EXPECT_TRUE(weights_of(call, 1, weights, swapped).kernels.empty());
 }
 
 }  // namespace

@@ -151,16 +151,16 @@ std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random) {
 }
 
 Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
-                const DeviceSpec& gpu, bool spare) {
+                const DeviceSpec& gpu, bool fallback) {
   return mixed_plan(network, choice, theta, cpu, gpu,
-                    spare ? std::vector<GeometryChoice>{choice} : std::vector<GeometryChoice>());
+                    fallback ? std::vector<GeometryChoice>{choice} : std::vector<GeometryChoice>());
 }
 
 Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
-                const DeviceSpec& gpu, const std::vector<GeometryChoice>& spares) {
+                const DeviceSpec& gpu, const std::vector<GeometryChoice>& fallbacks) {
   Random random(3);
   const Catalogue catalogue = split_catalogue();
-  Plan plan = hand_plan(network, spares, catalogue, cpu, random).value();
+  Plan plan = hand_plan(network, fallbacks, catalogue, cpu, random).value();
   for (Rung& rung : plan.ladder) rung.seconds = 1;
   Rung split = split_rung(network, choice, theta, 1, cpu, gpu).value();
   const SpaceBytes bytes = pipeline_bytes(take_apart(network, split, catalogue, {cpu, gpu}).value());

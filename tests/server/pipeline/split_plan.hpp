@@ -41,13 +41,13 @@ struct CutsOfThree {
 };
 [[nodiscard]] std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random);
 
-// A plan whose first rung is split_rung() in groups of one, and is the fastest; behind it, with `spare`, one of the
+// A plan whose first rung is split_rung() in groups of one, and is the fastest; behind it, with `fallback`, one of the
 // same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
-                              const DeviceSpec& gpu, bool spare = true);
+                              const DeviceSpec& gpu, bool fallback = true);
 // The same with these behind it.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
-                              const DeviceSpec& gpu, const std::vector<GeometryChoice>& spares);
+                              const DeviceSpec& gpu, const std::vector<GeometryChoice>& fallbacks);
 
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);

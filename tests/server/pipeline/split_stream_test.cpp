@@ -68,8 +68,8 @@ test::HostSimOptions in_order_of(std::uint64_t seed) {
   return options;
 }
 
-// Windows across the stream, of groups anew and of poolings without a stride along z, take turns. In half of the cases
-// a convolution and the pooling behind it are computed at once, where the tail has them.
+// Windows across the stream, of groups by recomputing and of poolings without a stride along z, take turns. In half of
+// the cases a convolution and the pooling behind it are computed at once, where the tail has them.
 TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   int cuts = 0;
   int pairs = 0;
@@ -163,7 +163,7 @@ TEST_F(SplitStreamOf, EqualsIndependentPatchesAndItselfBitByBit) {
   }
 }
 
-// A pair makes the planes that a pooling's windows begin in anew, to the same bits.
+// A pair makes the planes that a pooling's windows begin in again, to the same bits.
 TEST_F(SplitStreamOf, PairsEqualThoseOfIndependentPatches) {
   Rung patch = bench_.split(test::choice_of(bench_.network, PoolMode::fragments, 2), 0, 0);
   ASSERT_EQ(test::join_pairs(bench_.network, patch), 1);
@@ -261,7 +261,7 @@ TEST_F(SplitStreamOf, WhatABrokenJobLeftIsForgotten) {
       EXPECT_EQ(bench_.run(**pipeline, volume_), wanted);
       job.account.progress = {};
       job.sink.deliver = [](const OutputSlab&) -> Result<void> {
-        return Error{ErrorCode::unavailable, "nobody listens"};
+        return Error{ErrorCode::unavailable, "no client listens"};
       };
       EXPECT_EQ((*pipeline)->run(job, {}).error().code, ErrorCode::unavailable);
       EXPECT_EQ(bench_.run(**pipeline, volume_), wanted);
@@ -420,10 +420,10 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
       EXPECT_EQ((*engine)->reserved_bytes(), plan.memory.persistent + plan.memory.transient);
       EXPECT_EQ((*engine)->beside_streams(1), !cpu_streams);
       gpu.fail_work(failing_piece);
-      const Result<JobOutlook> outlook = (*engine)->outlook(volume.shape);
-      ASSERT_EQ(outlook->rung, 0U);
-      ASSERT_EQ(outlook->input_planes, 4 + 4 + 4 + 7);
-      std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * 9 * 9 * 4));
+      const Result<JobEstimate> estimate = (*engine)->estimate(volume.shape);
+      ASSERT_EQ(estimate->rung, 0U);
+      ASSERT_EQ(estimate->input_planes, 4 + 4 + 4 + 7);
+      std::vector<std::byte> memory(static_cast<std::size_t>(estimate->input_planes * 9 * 9 * 4));
       PlaneRing ring(memory, volume.shape);
       const std::jthread writer(
           [&](const std::stop_token& stop) { static_cast<void>(ring.write(volume.bytes, stop)); });

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -40,7 +40,7 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     const EngineBench made = test::open_bench(network, {*choice});
     const std::int64_t max_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     const Vec3 more = {random.integer(0, 30), random.integer(0, 12), 3};
-    const Vec3 n = made.engine->field_of_view() + exchanged(more, choice->axis);
+    const Vec3 n = made.engine->field_of_view() + swap_axes(more, choice->axis);
     test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F}, max_held);
   }
   // Few cases may have none.
@@ -105,8 +105,8 @@ TEST(Stream, ColumnsAlongXDeliverRowAfterRow) {
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0",
                                          "deliver 0+2", "done 5/10 2", "slab 2+2", "done 6/10 2", "done 7/10 2",
                                          "done 8/10 2", "done 9/10 2", "deliver 2+2", "done 10/10 4"));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{9, 9, 4 + 7}));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->input_planes, 9);
+  EXPECT_EQ(made.engine->estimate(volume.shape)->patch, (Vec3{9, 9, 4 + 7}));
+  EXPECT_EQ(made.engine->estimate(volume.shape)->input_planes, 9);
   test::expect_exact(made, volume, {2.0F, 0.5F});
 }
 
@@ -118,8 +118,8 @@ TEST(Stream, OneColumnDeliversAsItGoes) {
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+1", "done 1/5 0", "deliver 0+1", "done 2/5 1", "slab 1+4",
                                          "deliver 1+4", "done 3/5 5", "slab 5+4", "deliver 5+4", "done 4/5 9",
                                          "slab 9+2", "deliver 9+2", "done 5/5 11"));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{4 + 7, 9, 9}));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patches, 5);
+  EXPECT_EQ(made.engine->estimate(volume.shape)->patch, (Vec3{4 + 7, 9, 9}));
+  EXPECT_EQ(made.engine->estimate(volume.shape)->patches, 5);
 }
 
 TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputMayNotWait) {
@@ -130,19 +130,19 @@ TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputM
   EXPECT_THAT(whole.calls,
               ElementsAre("slab 0+11", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0", "done 5/10 0",
                           "done 6/10 0", "done 7/10 0", "done 8/10 0", "done 9/10 0", "deliver 0+11", "done 10/10 11"));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{18, 9, 9}));
+  EXPECT_EQ(made.engine->estimate(volume.shape)->patch, (Vec3{18, 9, 9}));
   const std::int64_t max_held = test::held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
   const JobOutcome bands = test::run_holding(made, volume, max_held);
-  const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, max_held);
-  EXPECT_EQ(outlook.patch, (Vec3{5 + 7, 9, 9}));
-  EXPECT_EQ(outlook.patches, 2 * 3 + (2 + 3) + (1 + 2));  // one of the two columns goes on
-  EXPECT_EQ(outlook.max_held, max_held);
-  EXPECT_EQ(bands.statistics->patches, outlook.patches);
+  const JobEstimate estimate = *made.engine->estimate(volume.shape, ElementType::f32, max_held);
+  EXPECT_EQ(estimate.patch, (Vec3{5 + 7, 9, 9}));
+  EXPECT_EQ(estimate.patches, 2 * 3 + (2 + 3) + (1 + 2));  // one of the two columns goes on
+  EXPECT_EQ(estimate.max_held, max_held);
+  EXPECT_EQ(bands.statistics->patches, estimate.patches);
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+5", "slab 5+5", "slab 10+1", "deliver 10+1"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
 }
 
-// Fields of view 3, 4 and 8 in steps of 2 planes: what the first steps would give of the deeper nodes is nobody's.
+// Fields of view 3, 4 and 8 in steps of 2 planes: what the first steps would give of the deeper nodes is not read.
 TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
   const Network network = test::simple_network(1);
   Random random(2);
@@ -159,10 +159,10 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
     const Rung& rung = made.plan.ladder.front();
     const std::vector<Step>& steps = rung.segments.front().steps;
     const Seconds less = steps[0].seconds + steps[1].seconds + 3 * steps[2].seconds;
-    EXPECT_DOUBLE_EQ(made.engine->outlook(volume.shape)->predicted_seconds, columns * (9 * rung.seconds - less));
+    EXPECT_DOUBLE_EQ(made.engine->estimate(volume.shape)->predicted_seconds, columns * (9 * rung.seconds - less));
     calls.clear();
     JobOutcome whole;
-    VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+    VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                        VolumeOrder::image_major, whole);
     job.schedule.whole_steps = true;
     ASSERT_TRUE(made.engine->run(job, {}));
@@ -186,7 +186,7 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
     for (std::int64_t first = 0; first < 11; ++first) {
       SCOPED_TRACE(test::text_of(choice) + " from plane " + std::to_string(first));
       JobOutcome outcome;
-      const Shape5 output = made.engine->outlook(volume.shape)->output;
+      const Shape5 output = made.engine->estimate(volume.shape)->output;
       VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
       job.sink.first_plane = first;
       ASSERT_TRUE(made.engine->run(job, {}));
@@ -202,7 +202,7 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
   }
 }
 
-// A volume that is never in memory as a whole: no more planes than the outlook says, written while the job runs.
+// A volume that is never in memory as a whole: no more planes than the estimate says, written while the job runs.
 TEST(Stream, InputMayFlowThroughAFewPlanes) {
   const Network network = test::simple_network(1);
   Random random(2);
@@ -217,15 +217,15 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
       SCOPED_TRACE(test::text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
       const std::int64_t max_held =
-          made.engine->outlook(volume.shape)->patch.z < n.z ? saturated : test::held_for(5, made, volume.shape);
+          made.engine->estimate(volume.shape)->patch.z < n.z ? saturated : test::held_for(5, made, volume.shape);
       const std::vector<float> wanted = test::output_values(test::run_holding(made, volume, max_held));
-      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape, ElementType::f32, max_held);
-      EXPECT_LE(outlook->input_planes, n.z / 2);
-      std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * n.y * n.x * 4));
+      const Result<JobEstimate> estimate = made.engine->estimate(volume.shape, ElementType::f32, max_held);
+      EXPECT_LE(estimate->input_planes, n.z / 2);
+      std::vector<std::byte> memory(static_cast<std::size_t>(estimate->input_planes * n.y * n.x * 4));
       PlaneRing ring(memory, volume.shape);
       std::jthread writer([&] { EXPECT_TRUE(ring.write(volume.bytes, {})); });
       JobOutcome outcome;
-      VolumeJob job = test::recorded_job({nullptr, volume.shape}, outlook->output, ElementType::f32,
+      VolumeJob job = test::recorded_job({nullptr, volume.shape}, estimate->output, ElementType::f32,
                                          VolumeOrder::image_major, outcome);
       job.input.source = &ring;
       job.schedule.max_held = max_held;
@@ -242,7 +242,7 @@ TEST(Stream, ASourceThatFailsEndsTheJobAndOneOfAnotherVolumeIsRefused) {
   PlaneRing ring(memory, shape);
   ring.fail({ErrorCode::unavailable, "the sender is gone"});
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job({nullptr, shape}, made.engine->outlook(shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job({nullptr, shape}, made.engine->estimate(shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   job.input.source = &ring;
   EXPECT_EQ(made.engine->run(job, {}).error().message, "the sender is gone");
@@ -255,7 +255,7 @@ TEST(Stream, AJobThatBeginsBeyondItsOutputIsRefused) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   job.sink.first_plane = 11;
   EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("begins at output plane 11; the output has 11"));
@@ -270,7 +270,7 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
   const RandomVolume other = test::random_volume(1, {30, 9, 9}, ElementType::f32, random);
   const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
   JobOutcome cut;
-  VolumeJob job = test::recorded_job(other.view(), made.engine->outlook(other.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(other.view(), made.engine->estimate(other.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, cut);
   std::stop_source stop;
   job.account.progress = [&](const JobProgress& at) {
@@ -292,7 +292,7 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
   for (const bool bands : {false, true}) {
     JobOutcome outcome;
-    VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+    VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                        VolumeOrder::image_major, outcome);
     if (bands) job.schedule.max_held = test::held_for(5, made, volume.shape);
     int others = 0;
@@ -316,7 +316,7 @@ TEST(Stream, TheFastestRungBesideStreamsIsTakenWhereverItStands) {
                                  test::choice_of(network, PoolMode::fragments, 0)});
   ASSERT_TRUE(made.engine->beside_streams(1));
   ASSERT_TRUE(made.engine->beside_streams(2));
-  const auto taken = [&](Vec3 n) { return made.engine->outlook_beside_streams({1, n})->rung; };
+  const auto taken = [&](Vec3 n) { return made.engine->estimate_beside_streams({1, n})->rung; };
   EXPECT_EQ(taken({30, 30, 30}), 1U);
   EXPECT_EQ(taken({9, 9, 9}), 2U);
 }
@@ -335,12 +335,12 @@ TEST(Stream, SmallPatchesRunBetweenSteps) {
   const RandomVolume volume = test::random_volume(1, {30, 9, 11}, ElementType::f32, random);
   const RandomVolume other = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
   JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->estimate(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   job.schedule.rung = 0;
   ASSERT_TRUE(made.engine->run(job, {}));
   const std::vector<float> wanted = test::output_values(outcome);
-  const std::optional<JobOutlook> small = made.engine->outlook_beside_streams(other.shape);
+  const std::optional<JobEstimate> small = made.engine->estimate_beside_streams(other.shape);
   ASSERT_TRUE(small);
   EXPECT_EQ(small->rung, 1U);
   int others = 0;
@@ -380,12 +380,12 @@ TEST(Stream, TheRungOfLeastPredictedTimeIsTaken) {
   std::set<std::size_t> taken;
   for (const std::int64_t n : {8, 9, 14, 40}) {
     const RandomVolume volume = test::random_volume(1, {n, n / 2 + 8, n / 2 + 8}, ElementType::f32, random);
-    const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
+    const Result<JobEstimate> estimate = made.engine->estimate(volume.shape);
     for (std::size_t i = 0; i < ladder.size(); ++i) {
       const std::int64_t steps = patch_count(volume.shape.n, *make_geometry(network, ladder[i]), Vec3::cube(8));
-      EXPECT_LE(outlook->predicted_seconds, static_cast<double>(steps) * made.plan.ladder[i].seconds) << n;
+      EXPECT_LE(estimate->predicted_seconds, static_cast<double>(steps) * made.plan.ladder[i].seconds) << n;
     }
-    taken.insert(outlook->rung);
+    taken.insert(estimate->rung);
     test::expect_exact(made, volume);
   }
   EXPECT_EQ(taken.size(), 2U);

@@ -56,10 +56,10 @@ TEST(StreamTurns, AColumnDeliversAfterTheLast) {
   EXPECT_THAT(whole.calls, ElementsAre("slab 0+11", "done 1/12 0", "done 2/12 0", "done 3/12 0", "done 4/12 0",
                                        "done 5/12 0", "done 6/12 0", "done 7/12 0", "done 8/12 0", "done 9/12 0",
                                        "done 10/12 0", "done 11/12 0", "deliver 0+11", "done 12/12 11"));
-  const JobOutlook outlook = *made.engine->outlook(volume.shape);
-  EXPECT_EQ(outlook.patches, 12);
-  EXPECT_EQ(outlook.input_planes, 18);
-  EXPECT_DOUBLE_EQ(outlook.predicted_seconds, 12 * made.plan.ladder[0].seconds);
+  const JobEstimate estimate = *made.engine->estimate(volume.shape);
+  EXPECT_EQ(estimate.patches, 12);
+  EXPECT_EQ(estimate.input_planes, 18);
+  EXPECT_DOUBLE_EQ(estimate.predicted_seconds, 12 * made.plan.ladder[0].seconds);
   const JobOutcome bands =
       test::run_holding(made, volume, test::held_for(9, made, volume.shape));  // bands of 9 fill 2 steps
   EXPECT_EQ(bands.statistics->patches, 4 * 2 + (1 + 3 * 2));                   // the last turn goes on

@@ -33,11 +33,11 @@ std::int64_t held_for(std::int64_t planes, const EngineBench& made, const Volume
   std::int64_t max_held = 0;
   std::int64_t band = 0;
   for (; band < planes; max_held += 16) {
-    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, max_held);
-    band = outlook.patch.z - 7;
-    const std::int64_t in = outlook.input_planes * volume.n.y * volume.n.x * 4;
-    const std::int64_t out = outlook.output.f * band * outlook.output.n.y * outlook.output.n.x * 4;
-    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= max_held) << band << " planes";
+    const JobEstimate estimate = *made.engine->estimate(volume, ElementType::f32, max_held);
+    band = estimate.patch.z - 7;
+    const std::int64_t in = estimate.input_planes * volume.n.y * volume.n.x * 4;
+    const std::int64_t out = estimate.output.f * band * estimate.output.n.y * estimate.output.n.x * 4;
+    EXPECT_TRUE(band == 1 || in + out + estimate.list_bytes <= max_held) << band << " planes";
   }
   return max_held - 16;
 }

@@ -208,9 +208,9 @@ TEST(StridedNetworks, VolumesThatHaveFewerVoxelsThanPadsReflectAreRefused) {
   const LoadedNetwork valid = valid_form(net, false);
   Random random(test::base_seed());
   EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
-  EXPECT_TRUE(made.engine->outlook({1, {1, 1, 4}, ElementType::f32}, ElementType::f32, saturated));
-  const Result<JobOutlook> refused =
-      made.engine->outlook({1, {1, 1, 3}, ElementType::f32}, ElementType::f32, saturated);
+  EXPECT_TRUE(made.engine->estimate({1, {1, 1, 4}, ElementType::f32}, ElementType::f32, saturated));
+  const Result<JobEstimate> refused =
+      made.engine->estimate({1, {1, 1, 3}, ElementType::f32}, ElementType::f32, saturated);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("the volume has 3 voxels along x; the network's pads reflect voxels further "
@@ -292,7 +292,7 @@ TEST(StridedNetworks, VolumesWhoseBranchesDoNotMeetAreRefused) {
   EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
   const Vec3 sound = random_extent(valid.network, random);
   const VolumeShape wrong{net.network.f_in, sound + Vec3{0, 0, 1}, ElementType::f32};
-  const Result<JobOutlook> refused = made.engine->outlook(wrong, ElementType::f32, saturated);
+  const Result<JobEstimate> refused = made.engine->estimate(wrong, ElementType::f32, saturated);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("voxels along x; the network's strides need steps of"), std::string::npos)

@@ -159,7 +159,7 @@ class TileBoundNetworks : public testing::Test {
   double blended_error(Vec3 n, const WindowBlend& blend) {
     test::RandomVolume volume = test::random_volume(net_.network.f_in, n, ElementType::f32, *random_);
     volume.shape.order = VolumeOrder::plane_major;  // as it flows
-    const Result<JobOutlook> said = outlook(n);
+    const Result<JobEstimate> said = estimate(n);
     if (!said) throw std::runtime_error(said.error().message);
     test::JobOutcome outcome;
     test::run_flowing(*engine_, volume, *said, outcome);
@@ -171,8 +171,8 @@ class TileBoundNetworks : public testing::Test {
     return test::relative_error(test::output_values(outcome), exact);
   }
 
-  [[nodiscard]] Result<JobOutlook> outlook(Vec3 n) const {
-    return engine_->outlook({net_.network.f_in, n, ElementType::f32}, ElementType::f32, saturated);
+  [[nodiscard]] Result<JobEstimate> estimate(Vec3 n) const {
+    return engine_->estimate({net_.network.f_in, n, ElementType::f32}, ElementType::f32, saturated);
   }
 
   std::unique_ptr<Random> random_;
@@ -220,7 +220,7 @@ TEST_F(TileBoundNetworks, BlendWindowsOverOtherVolumes) {
 // Its extents are all that a client says of it at first.
 TEST_F(TileBoundNetworks, PredictAHugeVolumeWithoutAListOfItsWindows) {
   open(test::base_seed());
-  const Result<JobOutlook> said = outlook(Vec3::cube(std::int64_t{1} << 18));
+  const Result<JobEstimate> said = estimate(Vec3::cube(std::int64_t{1} << 18));
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_GT(said->patches, std::int64_t{1} << 30);
   EXPECT_GT(said->list_bytes, said->patches);
@@ -231,7 +231,7 @@ TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {
   const test::RandomVolume volume = test::random_volume(net_.network.f_in, window_, ElementType::f32, *random_);
   test::JobOutcome outcome;
   VolumeJob job =
-      test::recorded_job(volume.view(), outlook(window_)->output, ElementType::f32, VolumeOrder::image_major, outcome);
+      test::recorded_job(volume.view(), estimate(window_)->output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.sink.first_plane = 1;
   const Result<JobStatistics> ran = engine_->run(job, {});
   ASSERT_FALSE(ran);

@@ -23,8 +23,8 @@ using test::RandomVolume;
 constexpr Vec3 fov{5, 5, 5};
 
 // Bands of a volume that holds `most` voxels of its cross-section: each reads fov - 1 planes more.
-OutlookOfPart in_bands(std::int64_t most, Seconds per_plane = 1) {
-  return [=](Vec3 input) -> PartOutlook {
+EstimateOfPart in_bands(std::int64_t most, Seconds per_plane = 1) {
+  return [=](Vec3 input) -> PartEstimate {
     const Vec3 output = input - fov + Vec3::cube(1);
     const std::int64_t band = std::clamp<std::int64_t>(most / (output.y * output.x), 1, output.z);
     const auto area = static_cast<double>(div_up(output.y, 10) * div_up(output.x, 10));
@@ -63,9 +63,9 @@ TEST(VolumeCut, PartsAreAsLargeAsTheyMayBe) {
 TEST(VolumeCut, WhatDoesNotFitIsCutWhateverItTakes) {
   const Vec3 output{10, 40, 40};
   const std::vector<Vec3> patches = {{4, 10, 10}};
-  const auto slower_but_fits = [](Vec3 input) -> PartOutlook { return {input.x < 44 ? 100.0 : 1.0, input.x < 44}; };
+  const auto slower_but_fits = [](Vec3 input) -> PartEstimate { return {input.x < 44 ? 100.0 : 1.0, input.x < 44}; };
   EXPECT_EQ(best_cut(output, fov, patches, slower_but_fits).part, (Vec3{10, 40, 20}));
-  const auto nothing_fits = [](Vec3 input) -> PartOutlook { return {static_cast<double>(input.x), false}; };
+  const auto nothing_fits = [](Vec3 input) -> PartEstimate { return {static_cast<double>(input.x), false}; };
   EXPECT_EQ(best_cut(output, fov, patches, nothing_fits).parts, 1);
   EXPECT_FALSE(best_cut(output, fov, patches, nothing_fits).fits);
 }
@@ -81,7 +81,7 @@ TEST(VolumeCut, FewAreLookedAt) {
   const Vec3 output{10, std::int64_t{1} << 30, std::int64_t{1} << 30};
   for (const bool fits : {false, true}) {
     std::int64_t looks = 0;
-    const auto counted = [&](Vec3 input) -> PartOutlook {
+    const auto counted = [&](Vec3 input) -> PartEstimate {
       ++looks;
       return {static_cast<double>(input.x), fits && input.x < 99};
     };
@@ -96,11 +96,11 @@ struct AllParts {
   std::int64_t parts = 0;
   bool fits = true;
 };
-AllParts all_parts(Vec3 output, Vec3 part, const OutlookOfPart& outlook) {
+AllParts all_parts(Vec3 output, Vec3 part, const EstimateOfPart& estimate) {
   AllParts all;
   for (std::int64_t y = 0; y < output.y; y += part.y) {
     for (std::int64_t x = 0; x < output.x; x += part.x) {
-      const PartOutlook one = outlook(min(part, output - Vec3{0, y, x}) + fov - Vec3::cube(1));
+      const PartEstimate one = estimate(min(part, output - Vec3{0, y, x}) + fov - Vec3::cube(1));
       all.seconds += one.seconds;
       all.fits = all.fits && one.fits;
       ++all.parts;
@@ -110,12 +110,12 @@ AllParts all_parts(Vec3 output, Vec3 part, const OutlookOfPart& outlook) {
 }
 
 // Of parts of every number of patches along y and along x; saturated where none fit.
-Seconds soonest_of_all(Vec3 output, const std::vector<Vec3>& patches, const OutlookOfPart& outlook) {
+Seconds soonest_of_all(Vec3 output, const std::vector<Vec3>& patches, const EstimateOfPart& estimate) {
   Seconds soonest = static_cast<Seconds>(saturated);
   for (const Vec3 patch : patches) {
     for (std::int64_t y = patch.y; y < output.y + patch.y; y += patch.y) {
       for (std::int64_t x = patch.x; x < output.x + patch.x; x += patch.x) {
-        const AllParts all = all_parts(output, {output.z, y, x}, outlook);
+        const AllParts all = all_parts(output, {output.z, y, x}, estimate);
         if (all.fits) soonest = std::min(soonest, all.seconds);
       }
     }
@@ -131,13 +131,13 @@ TEST(VolumeCut, NoOtherIsMuchSooner) {
     Random random(seed);
     const Vec3 output = random.vec3(1, 60);
     const std::vector<Vec3> patches = {random.vec3(2, 20), random.vec3(2, 60)};
-    const OutlookOfPart outlook = in_bands(random.integer(1, voxels(output)), 10);
-    const VolumeCut cut = best_cut(output, fov, patches, outlook);
-    const AllParts found = all_parts(output, cut.part, outlook);
+    const EstimateOfPart estimate = in_bands(random.integer(1, voxels(output)), 10);
+    const VolumeCut cut = best_cut(output, fov, patches, estimate);
+    const AllParts found = all_parts(output, cut.part, estimate);
     EXPECT_EQ(found.parts, cut.parts);
     EXPECT_EQ(found.fits, cut.fits);
     EXPECT_NEAR(cut.seconds, found.seconds, 0.03 * static_cast<double>(found.parts));
-    const Seconds soonest = soonest_of_all(output, patches, outlook);
+    const Seconds soonest = soonest_of_all(output, patches, estimate);
     EXPECT_EQ(cut.fits, soonest < static_cast<Seconds>(saturated));
     if (cut.fits) {
       EXPECT_LE(cut.seconds, 1.8 * soonest);
@@ -177,7 +177,7 @@ struct InParts {
   std::int64_t patches = 0;
 };
 InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part, std::int64_t max_held) {
-  const Shape5 output = made.engine->outlook(volume.shape)->output;
+  const Shape5 output = made.engine->estimate(volume.shape)->output;
   InParts all{std::vector<float>(static_cast<std::size_t>(output.f * voxels(output.n))), 0};
   const Vec3 more = made.engine->field_of_view() - Vec3::cube(1);
   for (Vec3 start; start.y < output.n.y; start = {0, start.y + part.y, 0}) {
@@ -201,7 +201,7 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
   return all;
 }
 
-// Of a stream whose job may hold little the whole begins anew for every few planes, in parts a column runs on; the
+// Of a stream whose job may hold little the whole begins again for every few planes, in parts a column runs on; the
 // voxels are the same to the last bit, since parts begin where columns do.
 TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
   for (const bool in_turns : {false, true}) {
@@ -216,7 +216,7 @@ TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
     const InParts parts = run_parts(made, volume, cut.part, max_held);
     EXPECT_LT(3 * parts.patches, 2 * whole.statistics->patches);
     EXPECT_EQ(parts.output, test::output_values(whole));
-    const JobOutlook at_once = *made.engine->outlook(volume.shape);
+    const JobEstimate at_once = *made.engine->estimate(volume.shape);
     if (!in_turns) {
       EXPECT_EQ(parts.patches, at_once.patches) << "as if nothing had to wait";
     }

@@ -33,7 +33,7 @@ class RestTest : public rpc::Loopback {
     pages.metrics = pages.live = pages.ready = [] { return HttpAnswer{200, "ok\n"}; };
     pages.service = [this](const HttpRequest& request) { return service_->answer(request); };
     HttpLimits patient;  // the service has limits of its own
-    patient.silence = patient.request = std::chrono::hours(1);
+    patient.idle_timeout = patient.request = std::chrono::hours(1);
     Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages, patient);
     ASSERT_TRUE(started) << started.error().message;
     http_ = *std::move(started);

@@ -141,9 +141,9 @@ MemoryFacts FakeModelServer::memory() const {
   return facts;
 }
 
-Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
-                                            const VolumeShape& input, ElementType /*output*/,
-                                            std::int64_t alike_jobs) const {
+Result<JobEstimate> FakeModelServer::estimate(const std::string& name, const std::string& version,
+                                              const VolumeShape& input, ElementType /*output*/,
+                                              std::int64_t alike_jobs) const {
   alike = alike_jobs;
   const Result<ModelInfo> model = find(name, version);
   if (!model) return model.error();
@@ -151,24 +151,25 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
     return Error{ErrorCode::invalid_argument, "model '" + name + "': extent " + to_string(input.n) +
                                                   " is below the field of view " + to_string(model->field_of_view)};
   }
-  JobOutlook outlook;
-  outlook.output = {1, f_out_of_outlook > 0 ? f_out_of_outlook : f_out, input.n - model->field_of_view + Vec3::cube(1)};
-  outlook.patch = min(model->patch, input.n);
-  outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
-  outlook.slab_planes = std::min(outlook.patch.z - model->field_of_view.z + 1, outlook.output.n.z);
-  outlook.slab_planes = std::min<std::int64_t>(outlook.slab_planes, max_slab_planes);
+  JobEstimate estimate;
+  estimate.output = {1, f_out_of_estimate > 0 ? f_out_of_estimate : f_out,
+                     input.n - model->field_of_view + Vec3::cube(1)};
+  estimate.patch = min(model->patch, input.n);
+  estimate.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
+  estimate.slab_planes = std::min(estimate.patch.z - model->field_of_view.z + 1, estimate.output.n.z);
+  estimate.slab_planes = std::min<std::int64_t>(estimate.slab_planes, max_slab_planes);
   if (bytes_per_slab_plane > 0) {
     const std::int64_t room = (budget_->limit - leased()) / bytes_per_slab_plane;
-    outlook.slab_planes = std::clamp<std::int64_t>(room, 1, outlook.slab_planes);
+    estimate.slab_planes = std::clamp<std::int64_t>(room, 1, estimate.slab_planes);
   }
-  outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
-  outlook.batch = batch;
-  outlook.places = alike_jobs > 0 ? places.load() : 0;
-  outlook.slabs = outlook.places > 0 ? div_up(outlook.output.n.z, outlook.slab_planes) : slabs.load();
-  outlook.predicted_seconds = 0.5;
-  outlook.list_bytes = list_bytes;
-  after_outlook();
-  return outlook;
+  estimate.patches = div_up(estimate.output.n.z, planes_per_slab);
+  estimate.batch = batch;
+  estimate.places = alike_jobs > 0 ? places.load() : 0;
+  estimate.slabs = estimate.places > 0 ? div_up(estimate.output.n.z, estimate.slab_planes) : slabs.load();
+  estimate.predicted_seconds = 0.5;
+  estimate.list_bytes = list_bytes;
+  after_estimate();
+  return estimate;
 }
 
 // Parts that are one column of the patch wide.
@@ -176,7 +177,7 @@ Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::strin
                                        ElementType output, const std::stop_token& stop) const {
   cut_begins(stop);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
-  const Result<JobOutlook> whole = outlook(name, version, input, output, 0);
+  const Result<JobEstimate> whole = estimate(name, version, input, output, 0);
   if (!whole) return whole.error();
   const Vec3 column = find(name, version)->patch - find(name, version)->field_of_view + Vec3::cube(1);
   const Vec3 n = whole->output.n;
@@ -267,9 +268,9 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   if (const std::optional<Error> failed = failure(); failed) return *failed;
   const Result<ModelInfo> model = find(name, version);
   if (model && job.schedule.model != 0 && job.schedule.model != model->number) {
-    return Error{ErrorCode::unavailable, "model '" + name + "' was loaded anew"};
+    return Error{ErrorCode::unavailable, "model '" + name + "' was loaded again"};
   }
-  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.volume.shape, job.sink.type, alike);
+  const Result<JobEstimate> outlook_of = estimate(name, version, job.input.volume.shape, job.sink.type, alike);
   if (!outlook_of) return outlook_of.error();
   if (!fallback.empty()) {
     const Result<OutputSlab> slab = job.sink.slab(0, 1);

@@ -30,9 +30,9 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] MemoryFacts memory() const override;
   [[nodiscard]] Seconds still() const override { return still_for; }
   [[nodiscard]] std::optional<GpuLoss> gpu_loss() const override { return gpu; }
-  [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                           const VolumeShape& input, ElementType output,
-                                           std::int64_t alike) const override;
+  [[nodiscard]] Result<JobEstimate> estimate(const std::string& name, const std::string& version,
+                                             const VolumeShape& input, ElementType output,
+                                             std::int64_t alike) const override;
   [[nodiscard]] Result<VolumeCut> cut(const std::string& name, const std::string& version, const VolumeShape& input,
                                       ElementType output, const std::stop_token& stop) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
@@ -60,9 +60,9 @@ class FakeModelServer final : public ModelServer {
   std::atomic<bool> is_ready = true;
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
-  std::int64_t f_out_of_outlook = 0;  // of a model that was loaded anew since it was found; 0: `f_out`
-  bool two_outputs = false;           // "first" of one image, and "rest"; else "probability"
-  bool two_inputs = false;            // "raw", and "mask" of one image, which is added to all outputs
+  std::int64_t f_out_of_estimate = 0;  // of a model that was loaded again since it was found; 0: `f_out`
+  bool two_outputs = false;            // "first" of one image, and "rest"; else "probability"
+  bool two_inputs = false;             // "raw", and "mask" of one image, which is added to all outputs
   std::int64_t planes_per_slab = 2;
   std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
@@ -72,7 +72,7 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> list_bytes = 0;            // of the lists of patches
   Hook<const std::stop_token&> cut_begins;
   Hook<> after_refusal;        // what others do when there is no memory for a lease
-  Hook<> after_outlook;        // what others do behind each
+  Hook<> after_estimate;       // what others do behind each
   Hook<> after_turn;           // what others do when a job was told that it is its turn
   std::string fallback;        // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::optional<GpuLoss> gpu;  // set before others ask
@@ -83,7 +83,7 @@ class FakeModelServer final : public ModelServer {
   std::atomic<bool> retrained = false;           // all models then have another identity and number
   std::atomic<bool> whole_input = false;         // of all models
   std::atomic<int> last_priority = -1;           // of the last job that came
-  mutable std::atomic<std::int64_t> alike = -1;  // that the last outlook was asked for
+  mutable std::atomic<std::int64_t> alike = -1;  // that the last estimate was asked for
   std::atomic<std::size_t> came_together = 0;    // jobs of the last run_all()
   std::atomic<std::size_t> together = 0;         // of those, at a time
   std::atomic<std::int64_t> held_bytes = 0;      // of all jobs of the last run_all()

@@ -211,7 +211,7 @@ TEST_F(ServerTest, RetiredItIsNotReadyAndServes) {
 // As one whose volume is still on its way.
 TEST_F(ServerTest, WhoIsInsideButNotInLineWhenItDrainsIsServed) {
   std::jthread drain;
-  models_.after_outlook = [&] {
+  models_.after_estimate = [&] {
     if (drain.joinable()) return;
     drain = std::jthread([this] { server_->drain(600); });
     while (is_ready()) std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -51,7 +51,7 @@ std::set<std::vector<float>> forms(Vec3 patch, Vec3 output) {
 
 TEST(TrainAugmentation, ACubeHas48Symmetries) { EXPECT_EQ(forms(Vec3::cube(3), Vec3::cube(2)).size(), 48U); }
 
-TEST(TrainAugmentation, AxesAreExchangedWhereBothExtentsAreEqual) {
+TEST(TrainAugmentation, AxesAreSwappedWhereBothExtentsAreEqual) {
   EXPECT_EQ(forms({2, 3, 3}, {1, 2, 2}).size(), 16U);
   EXPECT_EQ(forms({2, 3, 4}, {1, 2, 3}).size(), 8U);
   EXPECT_EQ(forms({3, 3, 3}, {1, 2, 3}).size(), 8U);

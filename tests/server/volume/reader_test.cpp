@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "primitives/core/fragments.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
@@ -33,7 +33,7 @@ void check_windows(const RandomVolume& volume, const Normalisation& normalisatio
     for (std::int64_t j = 0; j < shape.f; ++j) {
       for (std::int64_t i = 0; i < voxels(window); ++i) {
         const Vec3 v = fragment_at(i, window);
-        const Vec3 at = exchanged(starts[static_cast<std::size_t>(s)] + v, axis);
+        const Vec3 at = swap_axes(starts[static_cast<std::size_t>(s)] + v, axis);
         const float wanted = expected_voxel(volume, normalisation, j, at);
         const float size = std::abs(wanted - normalisation.offset) + std::abs(normalisation.offset);
         // A product may be rounded before it is added, or not.

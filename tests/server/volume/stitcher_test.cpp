@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni {
@@ -93,7 +93,7 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
   scene.axis = z;
   const std::int64_t first_plane = start[z] + cut;
   const Vec3 end = start + Vec3{patch.z, patch.y, geometry.choice.S * patch.x} + random.vec3(0, 2);
-  scene.shape = {f_out, exchanged(end, z) - Vec3{first_plane, 0, 0}, type, test::random_order(random)};
+  scene.shape = {f_out, swap_axes(end, z) - Vec3{first_plane, 0, 0}, type, test::random_order(random)};
   scene.bytes.assign(static_cast<std::size_t>(volume_bytes(scene.shape)), std::byte{0x5a});
   for (std::int64_t s = 0; s < geometry.choice.S; ++s) {
     PatchPlace place{start + Vec3{0, 0, s * patch.x}, {}, patch};
@@ -110,7 +110,7 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
 std::int64_t owner(const Scene& scene, Vec3 at, Vec3& dense) {
   for (std::size_t s = 0; s < scene.targets.size(); ++s) {
     const StitchTarget& target = scene.targets[s];
-    dense = exchanged(at + Vec3{target.slab.first_plane, 0, 0}, scene.axis) - target.place.start;
+    dense = swap_axes(at + Vec3{target.slab.first_plane, 0, 0}, scene.axis) - target.place.start;
     const bool owned = covers(dense, target.place.own_first) && covers(target.place.own_last - Vec3::cube(1), dense);
     if (owned) return static_cast<std::int64_t>(s);
   }

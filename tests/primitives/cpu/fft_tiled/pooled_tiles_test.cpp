@@ -193,7 +193,7 @@ TEST(PooledSeconds, RiseWhereTilesLeaveTheCache) {
   small.l2_bytes /= 8;
   EXPECT_GT(seconds_of(t, small), seconds_of(t));
   small.l2_bytes = 0;
-  EXPECT_TRUE(std::isfinite(seconds_of(t, small))) << "of a machine whose caches nobody knows";
+  EXPECT_TRUE(std::isfinite(seconds_of(t, small))) << "of a machine whose caches are unknown";
 }
 
 TEST(PooledSeconds, AreLessThanThoseOfTheTwoLayersWhereMemoryIsSlow) {

@@ -61,7 +61,7 @@ TEST(RowProducts, SumABlockOfAllInputs) {
 
 TEST(RowProducts, SumLanes) {
   const float lanes[] = {1, 2, 3, 4, 5, 6, 7, 8};
-  EXPECT_EQ(sum_of_lanes(Eight::load(lanes)), 36.0);
+  EXPECT_EQ(sum_of_lanes(Simd8::load(lanes)), 36.0);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(WeightsPlans, TakeLongerForMoreWork) {
   EXPECT_GT(seconds(48, 9), seconds(48, 3));
 }
 
-TEST(WeightsPlans, ChannelsAreExchangedForTheOutput) {
+TEST(WeightsPlans, ChannelsAreSwappedForTheOutput) {
   const Tiling tiling{conv_of(48, 3), 8, Vec3::cube(16), 3};
   const Tiling of_output = tiling_of_output(tiling);
   EXPECT_EQ(of_output.in_blocks(), tiling.out_blocks());

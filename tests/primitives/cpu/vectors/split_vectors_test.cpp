@@ -44,14 +44,14 @@ TYPED_TEST(AllVectors, Calculate) {
   this->check([](V a, V) { return 3.0F * a; }, [](float a, float) { return 3.0F * a; });
   this->check([](V a, V) { return -a; }, [](float a, float) { return -a; });
   this->check([](V a, V b) { return a += b; }, [](float a, float b) { return a + b; });
-  this->check([](V, V) { return TypeParam::all(2.5F); }, [](float, float) { return 2.5F; });
+  this->check([](V, V) { return TypeParam::broadcast(2.5F); }, [](float, float) { return 2.5F; });
   this->check([](V, V) { return V{}; }, [](float, float) { return 0.0F; });
 }
 
 TYPED_TEST(AllVectors, Choose) {
   using V = typename TypeParam::V;
-  this->check([](V a, V b) { return TypeParam::larger(a, b); }, [](float a, float b) { return a < b ? b : a; });
-  this->check([](V a, V b) { return TypeParam::where_negative(a, b, a); },
+  this->check([](V a, V b) { return TypeParam::max(a, b); }, [](float a, float b) { return a < b ? b : a; });
+  this->check([](V a, V b) { return TypeParam::select_negative(a, b, a); },
               [](float a, float b) { return a < 0 ? b : a; });
 }
 
@@ -59,24 +59,24 @@ TYPED_TEST(AllVectors, RaiseTwoToPowers) {
   using V = typename TypeParam::V;
   for (const int n : {1, 2, 126, 127, 128, 254}) {
     const float power = std::ldexp(1.0F, n - 127);
-    this->check([n](V, V) { return TypeParam::power(TypeParam::all(0x1.8p23F + static_cast<float>(n))); },
+    this->check([n](V, V) { return TypeParam::exp2_bits(TypeParam::broadcast(0x1.8p23F + static_cast<float>(n))); },
                 [power](float, float) { return power; });
   }
 }
 
 TYPED_TEST(AllVectors, KeepTheFirstWhereOneIsNoNumber) {
-  const auto nan = TypeParam::all(std::numeric_limits<float>::quiet_NaN());
-  const auto one = TypeParam::all(1.0F);
+  const auto nan = TypeParam::broadcast(std::numeric_limits<float>::quiet_NaN());
+  const auto one = TypeParam::broadcast(1.0F);
   std::vector<float> to(static_cast<std::size_t>(TypeParam::lanes));
-  TypeParam::store(to.data(), TypeParam::larger(one, nan));
+  TypeParam::store(to.data(), TypeParam::max(one, nan));
   for (const float value : to) EXPECT_EQ(value, 1.0F);
-  TypeParam::store(to.data(), TypeParam::larger(nan, one));
+  TypeParam::store(to.data(), TypeParam::max(nan, one));
   for (const float value : to) EXPECT_TRUE(std::isnan(value));
 }
 
 TYPED_TEST(AllVectors, StreamsAreStores) {
   alignas(64) float to[16] = {};
-  TypeParam::stream(to, TypeParam::all(4.0F));
+  TypeParam::stream(to, TypeParam::broadcast(4.0F));
   TypeParam::fence();
   for (std::int64_t i = 0; i < 16; ++i) EXPECT_EQ(to[i], i < TypeParam::lanes ? 4.0F : 0.0F);
 }

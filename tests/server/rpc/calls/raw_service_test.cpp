@@ -57,7 +57,7 @@ TEST_F(RawServiceTest, AMessageThatIsNoneIsTheCallersMistake) {
   EXPECT_EQ(status.error_message(), "the message is no ServerLiveRequest");
 }
 
-// Fields that nobody knows, of two bytes each, become a hundred each.
+// Unknown fields, of two bytes each, become a hundred each.
 TEST_F(RawServiceTest, SmallMethodsTakeSmallMessages) {
   std::string unknown;
   for (int i = 0; i < 100; ++i) unknown += "\x7a" + std::string(1, '\0');

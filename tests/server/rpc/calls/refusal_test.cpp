@@ -77,8 +77,8 @@ TEST_F(RecordedRefusal, OfAModelThatIsNotThereOrDoesNotServe) {
   EXPECT_EQ(of(request), "not_found");
   request.set_model_name("broken");
   EXPECT_EQ(of(request), "not_ready");
-  models_.after_outlook = [this] { models_.retrained = true; };
-  EXPECT_EQ(of(twice_request()), "not_ready") << "loaded anew";
+  models_.after_estimate = [this] { models_.retrained = true; };
+  EXPECT_EQ(of(twice_request()), "not_ready") << "loaded again";
 }
 
 TEST_F(RecordedRefusal, OfAFullQueueAndOfADoorThatCloses) {

@@ -26,10 +26,10 @@ TEST(Stall, AWaitCountsWhileItGoesOn) {
 
 TEST(Stall, ANewBeginningIsNoWaitOfItsOwn) {
   Stall stall(0);
-  stall.begin_anew();
+  stall.restart();
   EXPECT_FALSE(stall.too_long());
   const Stall::Wait wait(stall);
-  stall.begin_anew();
+  stall.restart();
   while (!stall.too_long()) std::this_thread::yield();  // the wait goes on
 }
 
@@ -41,7 +41,7 @@ TEST(Stall, AWaitIsTimedByTheClockThatIsGiven) {
   EXPECT_FALSE(stall.too_long());
   clock.advance(std::chrono::milliseconds(1));
   EXPECT_TRUE(stall.too_long());
-  stall.begin_anew();
+  stall.restart();
   EXPECT_FALSE(stall.too_long());
 }
 

@@ -69,13 +69,13 @@ TEST_F(InferCall, EveryInputTypeGivesTheSame) {
   }
 }
 
-// Its outlook and its output are another's.
+// Its estimate and its output are another's.
 TEST_F(InferCall, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
-  server_.after_outlook = [this] { server_.retrained = true; };
+  server_.after_estimate = [this] { server_.retrained = true; };
   const Result<void> done = infer(twice_request({6, 5, 4}));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+  EXPECT_THAT(done.error().message, HasSubstr("loaded again"));
 }
 
 TEST_F(InferCall, OneImageGivesTheSame) {
@@ -123,11 +123,11 @@ TEST_F(InferCall, EachOutputIsATensorOfItsOwn) {
 
 TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherChannelsIsNotAsked) {
   server_.two_outputs = true;
-  server_.f_out_of_outlook = 1;
+  server_.f_out_of_estimate = 1;
   const Result<void> done = infer(twice_request({6, 5, 4}));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+  EXPECT_THAT(done.error().message, HasSubstr("loaded again"));
 }
 
 TEST_F(InferCall, ABatchOfSeveralOutputs) {
@@ -197,7 +197,7 @@ TEST_F(InferCall, MemoryOfSeveralInputsIsLeasedWithACopy) {
   EXPECT_LT(in_a_stream->lease_bytes, 2 * 960) << "it has room for the request and the response";
 }
 
-// The model's inputs change between the outlook and the run.
+// The model's inputs change between the estimate and the run.
 TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherInputsIsNotAsked) {
   server_.two_inputs = true;
   server_.f_out = 1;
@@ -208,7 +208,7 @@ TEST_F(InferCall, AModelThatWasLoadedAnewWithOtherInputsIsNotAsked) {
   const Result<JobStatistics> done = run_infer(masked_request(), *admitted, server_, stop_.get_token(), {}, response_);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::unavailable);
-  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+  EXPECT_THAT(done.error().message, HasSubstr("loaded again"));
 }
 
 TEST_F(InferCall, HalfFloatOutput) {
@@ -298,12 +298,12 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
   expect_all();
 }
 
-// Of what is free when the lease comes: the next outlook wants less.
+// Of what is free when the lease comes: the next estimate wants less.
 TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
   const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
   std::optional<Result<TransportLease>> others;
   server_.places = 0;
-  server_.after_outlook = [&] {
+  server_.after_estimate = [&] {
     if (others) return;
     others.emplace(Error{});
     others = leave(slab);
@@ -322,12 +322,12 @@ TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
   server_.bytes_per_slab_plane = (itself + slab) / 3;
   std::optional<Result<TransportLease>> others;
-  server_.after_outlook = [&] {
+  server_.after_estimate = [&] {
     if (!others) others.emplace(server_.lease(server_.memory().transport_limit - itself - slab));
   };
   const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
   ASSERT_TRUE(admitted) << admitted.error().message;
-  EXPECT_EQ(admitted->outlook.slab_planes, 3);
+  EXPECT_EQ(admitted->estimate.slab_planes, 3);
 }
 
 // A volume of two rows has two slabs open in a batch.

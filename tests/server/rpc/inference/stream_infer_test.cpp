@@ -148,7 +148,7 @@ TEST_F(StreamInferTest, AnIdleStreamDoesNotHoldUpADrain) {
   const grpc::Status status = calls->Finish();
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("shutting down"));
-  EXPECT_EQ(records().size(), 1U) << "nobody was refused";
+  EXPECT_EQ(records().size(), 1U) << "none was refused";
   expect_memory_is_free();
 }
 

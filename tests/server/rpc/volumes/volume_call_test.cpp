@@ -304,7 +304,7 @@ TEST_F(VolumeCallTest, EverySlabThatTheOutlookNamesIsLeasedBeforeAnyWork) {
   EXPECT_EQ(refused.finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// A stream that is accepted between the outlook and the lease of another takes what that one would have read ahead and
+// A stream that is accepted between the estimate and the lease of another takes what that one would have read ahead and
 // kept for thicker slabs.
 TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) {
   const Vec3 n{20, 5, 4};
@@ -318,7 +318,7 @@ TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) 
   std::latch taken(1);
   VolumeClient other(*stub_);
   VolumeClient client(*stub_);
-  models_.after_outlook = [&] {
+  models_.after_estimate = [&] {
     if (looked_before.exchange(true)) return;
     looked.count_down();
     taken.wait();
@@ -349,7 +349,7 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   models_.bytes_per_slab_plane = 128;
   const std::int64_t taken = models_.memory().transport_limit - 500;
   std::optional<Result<TransportLease>> others;
-  models_.after_outlook = [&] {
+  models_.after_estimate = [&] {
     if (!others) others.emplace(models_.lease(taken));
   };
   VolumeClient client(*stub_);
@@ -366,8 +366,8 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
 
 // What came before would not fit what it gives: nor does the token that was sent.
 TEST_F(VolumeCallTest, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
-  models_.after_outlook = [this] { models_.retrained = true; };
-  expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::UNAVAILABLE, "loaded anew");
+  models_.after_estimate = [this] { models_.retrained = true; };
+  expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::UNAVAILABLE, "loaded again");
   EXPECT_EQ(records().back().refusal, "not_ready");
   expect_alive();
 }

@@ -23,27 +23,27 @@ v1::VolumeHeader header_of(std::int64_t y) {
 
 TEST(VolumeOutlook, TellsOutputTimesAndParts) {
   const FakeModelServer models;
-  const Result<v1::VolumeOutlook> outlook = volume_outlook(header_of(22), models);
-  ASSERT_TRUE(outlook) << outlook.error().message;
-  EXPECT_EQ(outlook->extent().z(), 4);
-  EXPECT_EQ(outlook->extent().y(), 20);
-  EXPECT_EQ(outlook->extent().x(), 7);
-  EXPECT_EQ(outlook->part().z(), 4);
-  EXPECT_EQ(outlook->part().y(), 6);
-  EXPECT_EQ(outlook->part().x(), 6);
-  EXPECT_EQ(outlook->parts(), 4 * 2);
-  EXPECT_EQ(outlook->predicted_seconds(), 0.5);
-  EXPECT_EQ(outlook->predicted_seconds_in_parts(), 0.25);
+  const Result<v1::VolumeOutlook> estimate = volume_outlook(header_of(22), models);
+  ASSERT_TRUE(estimate) << estimate.error().message;
+  EXPECT_EQ(estimate->extent().z(), 4);
+  EXPECT_EQ(estimate->extent().y(), 20);
+  EXPECT_EQ(estimate->extent().x(), 7);
+  EXPECT_EQ(estimate->part().z(), 4);
+  EXPECT_EQ(estimate->part().y(), 6);
+  EXPECT_EQ(estimate->part().x(), 6);
+  EXPECT_EQ(estimate->parts(), 4 * 2);
+  EXPECT_EQ(estimate->predicted_seconds(), 0.5);
+  EXPECT_EQ(estimate->predicted_seconds_in_parts(), 0.25);
 }
 
 TEST(VolumeOutlook, WhatIsWantedAsAWholeIsOnePart) {
   FakeModelServer models;
   models.whole_input = true;
-  const Result<v1::VolumeOutlook> outlook = volume_outlook(header_of(22), models);
-  ASSERT_TRUE(outlook);
-  EXPECT_EQ(outlook->parts(), 1);
-  EXPECT_EQ(outlook->part().y(), 20);
-  EXPECT_EQ(outlook->predicted_seconds_in_parts(), 0.5);
+  const Result<v1::VolumeOutlook> estimate = volume_outlook(header_of(22), models);
+  ASSERT_TRUE(estimate);
+  EXPECT_EQ(estimate->parts(), 1);
+  EXPECT_EQ(estimate->part().y(), 20);
+  EXPECT_EQ(estimate->predicted_seconds_in_parts(), 0.5);
   v1::VolumeHeader normalised = header_of(22);
   normalised.set_normalised(true);
   EXPECT_EQ(volume_outlook(normalised, models)->parts(), 8) << "nothing of it depends on the whole";
@@ -59,10 +59,10 @@ TEST(VolumeOutlook, WhatIsWantedAsAWholeMustFit) {
 TEST(VolumeOutlook, IsRefusedWhereTheStreamWouldBe) {
   const FakeModelServer models;
   const auto expect = [&](const v1::VolumeHeader& bad, ErrorCode code, const std::string& part) {
-    const Result<v1::VolumeOutlook> outlook = volume_outlook(bad, models);
-    ASSERT_FALSE(outlook);
-    EXPECT_EQ(outlook.error().code, code);
-    EXPECT_THAT(outlook.error().message, HasSubstr(part));
+    const Result<v1::VolumeOutlook> estimate = volume_outlook(bad, models);
+    ASSERT_FALSE(estimate);
+    EXPECT_EQ(estimate.error().code, code);
+    EXPECT_THAT(estimate.error().message, HasSubstr(part));
   };
   expect(header_of(2), ErrorCode::invalid_argument, "6x2x9");
   v1::VolumeHeader bad = header_of(22);

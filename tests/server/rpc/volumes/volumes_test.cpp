@@ -62,19 +62,20 @@ TEST_F(VolumesTest, WhatDoesNotFitIsRefusedBeforeDataFlows) {
 }
 
 TEST_F(VolumesTest, TellsBeforeAnyDataInWhichPartsAVolumeIsBestSent) {
-  v1::VolumeOutlook outlook;
+  v1::VolumeOutlook estimate;
   grpc::ClientContext context;
-  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).ok());
-  EXPECT_EQ(outlook.parts(), 4 * 2);
+  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &estimate).ok());
+  EXPECT_EQ(estimate.parts(), 4 * 2);
   EXPECT_EQ(models_.leased(), 0);
   grpc::ClientContext refused;
-  EXPECT_EQ(stub_->Outlook(&refused, header({6, 22, 2}).header(), &outlook).error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(stub_->Outlook(&refused, header({6, 22, 2}).header(), &estimate).error_code(),
+            StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(VolumesTest, WhoAsksHowAVolumeIsBestSentIsCountedAndNoted) {
-  v1::VolumeOutlook outlook;
+  v1::VolumeOutlook estimate;
   grpc::ClientContext context;
-  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).ok());
+  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &estimate).ok());
   ASSERT_EQ(records().size(), 1U);
   EXPECT_EQ(records().front().method, "Outlook");
   EXPECT_EQ(records().front().model, "twice");
@@ -82,7 +83,7 @@ TEST_F(VolumesTest, WhoAsksHowAVolumeIsBestSentIsCountedAndNoted) {
   EXPECT_EQ(records().front().code, "OK");
   server_->close();
   grpc::ClientContext late;
-  EXPECT_EQ(stub_->Outlook(&late, header({6, 22, 9}).header(), &outlook).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(stub_->Outlook(&late, header({6, 22, 9}).header(), &estimate).error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(records().size(), 2U);
 }
 
@@ -93,8 +94,8 @@ TEST_F(VolumesTest, WhoHasGoneIsNotWeighedFor) {
     context.TryCancel();
     stopped.set_value(test::wait_until([&] { return stop.stop_requested(); }));
   };
-  v1::VolumeOutlook outlook;
-  EXPECT_EQ(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).error_code(), StatusCode::CANCELLED);
+  v1::VolumeOutlook estimate;
+  EXPECT_EQ(stub_->Outlook(&context, header({6, 22, 9}).header(), &estimate).error_code(), StatusCode::CANCELLED);
   EXPECT_TRUE(stopped.get_future().get());
   EXPECT_TRUE(test::wait_until([&] { return records().size() == 1; }));
 }

@@ -1,10 +1,10 @@
-// Eight floats in two registers of NEON.
+// Simd8 floats in two registers of NEON.
 #pragma once
 
 #include "primitives/cpu/vectors/split_vectors.hpp"
 
 namespace znni::cpu {
 
-struct Eight : SplitVectors<PlainVectors<4>> {};
+struct Simd8 : SplitVectors<PlainVectors<4>> {};
 
 }  // namespace znni::cpu

@@ -14,6 +14,6 @@ namespace znni {
 
 // Returns <temporary>/znni-plans-<user>, in place of the plan directory, and makes it if it is not there. Returns "" if
 // it cannot be made or is not this user's alone: plans of other users are not run.
-[[nodiscard]] std::filesystem::path spare_plan_directory(const std::filesystem::path& temporary);
+[[nodiscard]] std::filesystem::path temporary_plan_directory(const std::filesystem::path& temporary);
 
 }  // namespace znni

@@ -17,10 +17,10 @@ namespace znni {
 [[nodiscard]] std::optional<MachinePlaces> other_places(const Session& session);
 
 // Refers to network, session and places, which must outlive it. It plans for all sockets of a machine together.
-class Beside {
+class Alternatives {
  public:
   // Takes `places` for plans over CPU and GPU; nothing: there are none.
-  Beside(const Network& network, const Session& session, const std::optional<MachinePlaces>& places);
+  Alternatives(const Network& network, const Session& session, const std::optional<MachinePlaces>& places);
 
   // Tells what more memory would be worth to a plan (planner/report/curves.hpp).
   [[nodiscard]] std::string next_better(const Plan& plan);

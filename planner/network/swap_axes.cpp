@@ -1,4 +1,4 @@
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 #include <algorithm>
 #include <variant>
@@ -12,30 +12,30 @@ std::string_view axis_name(int axis) { return std::string_view("zyx").substr(sta
 
 namespace {
 
-Border exchanged_border(const Border& border, int axis) {
-  return {exchanged(border.begin, axis), exchanged(border.end, axis)};
+Border swapped_border(const Border& border, int axis) {
+  return {swap_axes(border.begin, axis), swap_axes(border.end, axis)};
 }
 
-void exchange(Operation& operation, int axis) {
-  std::visit([&]<class Own>(Own& own) { OperationRules<Own>::exchange(own, axis); }, operation);
+void swap_axes(Operation& operation, int axis) {
+  std::visit([&]<class Own>(Own& own) { OperationRules<Own>::swap_own_axes(own, axis); }, operation);
 }
 
 }  // namespace
 
-Network exchanged(Network network, int axis) {
-  network.frame = exchanged_border(network.frame, axis);
-  network.output_stride = exchanged(network.output_stride, axis);
-  network.min_volume = exchanged(network.min_volume, axis);
-  for (NamedTensor& output : network.outputs) output.stride = exchanged(output.stride, axis);
+Network swap_axes(Network network, int axis) {
+  network.frame = swapped_border(network.frame, axis);
+  network.output_stride = swap_axes(network.output_stride, axis);
+  network.min_volume = swap_axes(network.min_volume, axis);
+  for (NamedTensor& output : network.outputs) output.stride = swap_axes(output.stride, axis);
   for (Node& node : network.nodes) {
-    node.outside = exchanged_border(node.outside, axis);
-    node.beyond = exchanged_border(node.beyond, axis);
-    exchange(node.operation, axis);
+    node.outside = swapped_border(node.outside, axis);
+    node.beyond = swapped_border(node.beyond, axis);
+    swap_axes(node.operation, axis);
   }
   return network;
 }
 
-bool can_exchange(const Network& network) {
+bool can_swap_axes(const Network& network) {
   return std::none_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
     const auto* up = std::get_if<Upsample>(&node.operation);
     return up != nullptr && up->kind == UpsampleKind::shuffle;
@@ -52,14 +52,14 @@ std::int64_t kernel_bytes(const Network& network) {
   return mul(floats, element_bytes(ElementType::f32));
 }
 
-void exchange_kernels(std::span<const float> from, Vec3 k, int axis, std::span<float> to) {
+void swap_kernel_axes(std::span<const float> from, Vec3 k, int axis, std::span<float> to) {
   ensure(from.size() == to.size(), "kernels keep their size");
-  const Vec3 turned = exchanged(k, axis);
+  const Vec3 turned = swap_axes(k, axis);
   const std::size_t taps = static_cast<std::size_t>(voxels(k));
   for (std::size_t kernel = 0; kernel < from.size(); kernel += taps) {
     for (std::size_t i = 0; i < taps; ++i) {
       const auto index = static_cast<std::int64_t>(i);
-      const Vec3 at = exchanged({index / (k.y * k.x), index / k.x % k.y, index % k.x}, axis);
+      const Vec3 at = swap_axes({index / (k.y * k.x), index / k.x % k.y, index % k.x}, axis);
       to[kernel + static_cast<std::size_t>((at.z * turned.y + at.y) * turned.x + at.x)] = from[kernel + i];
     }
   }

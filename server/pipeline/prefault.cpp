@@ -1,4 +1,4 @@
-#include "server/pipeline/touch.hpp"
+#include "server/pipeline/prefault.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ bool populate(std::span<std::byte> part) {
 
 }  // namespace
 
-void touch_by_writing(std::span<std::byte> block) {
+void prefault_by_writing(std::span<std::byte> block) {
   const auto page = static_cast<std::size_t>(page_bytes());
   const auto rewrite = [&block](std::size_t index) {
     volatile std::byte& here = block[index];
@@ -39,7 +39,7 @@ void touch_by_writing(std::span<std::byte> block) {
   if (!block.empty()) rewrite(block.size() - 1);
 }
 
-Result<Seconds> touch(std::span<std::byte> block, Executor& executor, const std::stop_token& stop) {
+Result<Seconds> prefault(std::span<std::byte> block, Executor& executor, const std::stop_token& stop) {
   const auto start = std::chrono::steady_clock::now();
   const auto bytes = static_cast<std::int64_t>(block.size());
   executor.parallel_for(div_up(bytes, part_bytes), [&](std::int64_t index, int) {
@@ -47,9 +47,9 @@ Result<Seconds> touch(std::span<std::byte> block, Executor& executor, const std:
     const std::int64_t first = index * part_bytes;
     const std::int64_t length = std::min(part_bytes, bytes - first);
     const auto part = block.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(length));
-    if (!populate(part)) touch_by_writing(part);
+    if (!populate(part)) prefault_by_writing(part);
   });
-  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while memory was touched"};
+  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while memory was prefaulted"};
   return seconds_since(start);
 }
 

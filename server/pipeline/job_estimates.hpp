@@ -11,7 +11,7 @@
 
 #include "planner/geometry/patch_grid.hpp"
 #include "planner/plan/plan.hpp"
-#include "server/pipeline/job_outlook.hpp"
+#include "server/pipeline/job_estimate.hpp"
 #include "server/pipeline/window_blend.hpp"
 #include "server/volume/volume_view.hpp"
 
@@ -56,14 +56,14 @@ struct Work {
 // Where a job runs, and where on the CPU it goes on if the GPU fails.
 struct Course {
   std::size_t rung = 0;
-  std::optional<std::size_t> spare;
+  std::optional<std::size_t> fallback;
 };
 
 // Thread safe, but for blend_windows(). `now`, below: the rungs that run now, of which there is one at least.
-class Outlooks {
+class JobEstimates {
  public:
   // `rungs`: of the ladder, in its order; the plan must outlive this.
-  Outlooks(NetworkShape network, std::vector<RungFacts> rungs, int sockets)
+  JobEstimates(NetworkShape network, std::vector<RungFacts> rungs, int sockets)
       : network_(std::move(network)), rungs_(std::move(rungs)), sockets_(sockets) {}
 
   // As Engine::touched_from() and first_touched().
@@ -76,25 +76,25 @@ class Outlooks {
   // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span. Windows are
   // laid over volumes of any extent.
   [[nodiscard]] bool takes(std::size_t rung, Vec3 n) const;
-  // Returns the outlook on the rung that suits the work best; fails if the input does not fit the network.
-  [[nodiscard]] Result<JobOutlook> best(const Work& work, std::span<const std::size_t> now) const;
+  // Returns the estimate of the rung that suits the work best; fails if the input does not fit the network.
+  [[nodiscard]] Result<JobEstimate> best(const Work& work, std::span<const std::size_t> now) const;
   // Returns the same of an input that fits.
-  [[nodiscard]] JobOutlook best_of_sound(const Work& work, std::span<const std::size_t> now) const;
-  // Returns the outlook on a rung, alone: without room for a spare.
-  [[nodiscard]] JobOutlook on(std::size_t rung, const Work& work) const;
+  [[nodiscard]] JobEstimate best_of_sound(const Work& work, std::span<const std::size_t> now) const;
+  // Returns the estimate of a rung, alone: without room for a fallback.
+  [[nodiscard]] JobEstimate on(std::size_t rung, const Work& work) const;
   // Returns the rung of the CPU that goes on with a job whose own fails with its GPU: the best, together with its own,
-  // of those in memory that serves both. Takes the memory of the spares for touched, so that a job finds the one that
-  // it was told of. Nothing where its own is on the CPU, or none is.
-  [[nodiscard]] std::optional<std::size_t> spare_of(std::size_t rung, const Work& work) const;
+  // of those in memory that serves both. Takes the memory of the fallbacks for touched, so that a job finds the one
+  // that it was told of. Nothing where its own is on the CPU, or none is.
+  [[nodiscard]] std::optional<std::size_t> fallback_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
-  // input behind them, which is read again in every turn, and the list of patches. The spare fits in the same lease.
+  // input behind them, which is read again in every turn, and the list of patches. The fallback fits in the same lease.
   [[nodiscard]] std::int64_t max_planes(const Course& course, const Work& work) const;
   // Returns the places that a job of so many patches takes of a batch on this rung, where others have some too; 0 where
   // it must have the batch for itself.
   [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const;
   // Returns what a job holds of its volume, of its output and of its patches' list at a time. Of tiny patches it needs
   // few planes, but there may be billions of them.
-  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const Work& work) const;
+  [[nodiscard]] std::int64_t held_bytes(const JobEstimate& estimate, const Work& work) const;
 
   // Returns what windows that are laid over an input count where they overlap; nothing if it is computed as it is: the
   // network is not bound to its window, or that is the window.
@@ -102,14 +102,14 @@ class Outlooks {
   [[nodiscard]] PatchGrid window_grid(Vec3 n) const;
 
  private:
-  [[nodiscard]] JobOutlook on(std::size_t rung, const Work& work, std::int64_t most) const;
-  [[nodiscard]] JobOutlook touched_on(std::size_t rung, const Work& work, std::int64_t most) const;
-  [[nodiscard]] JobOutlook with_spare(std::size_t rung, const Work& work) const;
-  [[nodiscard]] JobOutlook over_windows(const Work& work) const;
+  [[nodiscard]] JobEstimate on(std::size_t rung, const Work& work, std::int64_t most) const;
+  [[nodiscard]] JobEstimate touched_on(std::size_t rung, const Work& work, std::int64_t most) const;
+  [[nodiscard]] JobEstimate with_fallback(std::size_t rung, const Work& work) const;
+  [[nodiscard]] JobEstimate over_windows(const Work& work) const;
   [[nodiscard]] Vec3 windows_over(Vec3 output) const;
   [[nodiscard]] Result<void> check(const VolumeShape& input) const;
   [[nodiscard]] Result<void> check_windows(Vec3 n) const;
-  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const Work& work) const;
+  [[nodiscard]] bool is_better(const JobEstimate& a, const JobEstimate& b, const Work& work) const;
   [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const;
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, std::int64_t most) const;
   [[nodiscard]] std::int64_t input_plane_bytes(const Work& work) const;

@@ -17,16 +17,16 @@ namespace {
 class BandedStream : public testing::Test {
  protected:
   // With these on the CPU behind it, of which the last takes so long.
-  Result<std::unique_ptr<Engine>> open(const std::vector<GeometryChoice>& spares, Seconds last, test::HostSim& gpu) {
-    Plan plan = test::mixed_plan(network_, stream_, 1, cpu_->spec(), gpu.spec(), spares);
+  Result<std::unique_ptr<Engine>> open(const std::vector<GeometryChoice>& fallbacks, Seconds last, test::HostSim& gpu) {
+    Plan plan = test::mixed_plan(network_, stream_, 1, cpu_->spec(), gpu.spec(), fallbacks);
     plan.ladder.back().seconds = last;
     return Engine::open(network_, weights_, plan, catalogue_, {*cpu_, &gpu});
   }
-  std::int64_t held(const JobOutlook& outlook) const {
+  std::int64_t held(const JobEstimate& estimate) const {
     VolumeShape in = volume_.shape;
-    in.n.z = outlook.input_planes;
-    const Vec3 slab{outlook.slab_planes, outlook.output.n.y, outlook.output.n.x};
-    return volume_bytes(in) + outlook.slabs * volume_bytes({outlook.output.f, slab}) + outlook.list_bytes;
+    in.n.z = estimate.input_planes;
+    const Vec3 slab{estimate.slab_planes, estimate.output.n.y, estimate.output.n.x};
+    return volume_bytes(in) + estimate.slabs * volume_bytes({estimate.output.f, slab}) + estimate.list_bytes;
   }
 
   const Network network_ = test::simple_network(2);
@@ -46,10 +46,10 @@ TEST_F(BandedStream, HoldsNoMoreThanItMayWithTheOneThatGoesOn) {
   std::int64_t fullest = 0;
   for (std::int64_t max_held = 120000; max_held < 370000; max_held += 3001) {
     SCOPED_TRACE(max_held);
-    const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, max_held);
-    EXPECT_EQ(outlook.rung, 0U);
-    EXPECT_LE(held(outlook), max_held);
-    fullest = std::max(fullest, 100 * held(outlook) / max_held);
+    const JobEstimate estimate = *(*engine)->estimate(volume_.shape, ElementType::f32, max_held);
+    EXPECT_EQ(estimate.rung, 0U);
+    EXPECT_LE(held(estimate), max_held);
+    fullest = std::max(fullest, 100 * held(estimate) / max_held);
     EXPECT_TRUE((*engine)->cut(volume_.shape, ElementType::f32, max_held));
   }
   EXPECT_GE(fullest, 90);
@@ -65,18 +65,18 @@ TEST_F(BandedStream, GoesOnAsAStreamWhereverItFails) {
       test::HostSim gpu;
       const auto engine = open({stream_, patches_}, 100, gpu);
       ASSERT_TRUE(engine) << engine.error().message;
-      const JobOutlook outlook = *(*engine)->outlook(volume_.shape, ElementType::f32, max_held);
-      EXPECT_EQ(outlook.rung, 0U);
-      EXPECT_LE(held(outlook), max_held);
+      const JobEstimate estimate = *(*engine)->estimate(volume_.shape, ElementType::f32, max_held);
+      EXPECT_EQ(estimate.rung, 0U);
+      EXPECT_LE(held(estimate), max_held);
       gpu.fail_work(piece);
       for (const char* which : {"the job that loses the GPU", "one that was told of both and comes later"}) {
         SCOPED_TRACE(which);
         test::JobOutcome outcome;
-        test::run_flowing(**engine, volume_, outlook, outcome);
+        test::run_flowing(**engine, volume_, estimate, outcome);
         ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
         EXPECT_FALSE(outcome.statistics->fallback.empty());
-        EXPECT_LE(outcome.statistics->patches, outlook.patches);
-        test::expect_slabs_as_said(outcome, outlook);
+        EXPECT_LE(outcome.statistics->patches, estimate.patches);
+        test::expect_slabs_as_said(outcome, estimate);
         EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
       }
     }

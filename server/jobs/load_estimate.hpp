@@ -8,18 +8,18 @@
 namespace znni {
 
 // Counts the other jobs that are there.
-struct Company {
+struct QueueLoad {
   bool busy = false;         // a job has the model's turn
   std::int64_t alike = 1;    // jobs like this one that come together, itself included; 0 where it can share no batch
   std::int64_t waiting = 0;  // places of a batch that those in line could take (GuestList::possible_places())
 };
 
-// Returns the outlook of a job that is not alone; `fastest` is the engine's outlook for one that is. It chooses patches
-// that share a batch if the jobs that come together end sooner so. It does so, too, if waiting jobs would fill the
-// batch and this job alone would not end much sooner (never instead of running between the steps of a stream).
+// Returns the estimate of a job that is not alone; `fastest` is the engine's estimate for one that is. It chooses
+// patches that share a batch if the jobs that come together end sooner so. It does so, too, if waiting jobs would fill
+// the batch and this job alone would not end much sooner (never instead of running between the steps of a stream).
 // Otherwise, while another job has the turn, it chooses small patches that run between the steps of a stream, unless
 // they take much longer.
-[[nodiscard]] JobOutlook outlook_in_company(const Engine& engine, const VolumeShape& input, ElementType output,
-                                            const JobOutlook& fastest, const Company& company);
+[[nodiscard]] JobEstimate estimate_under_load(const Engine& engine, const VolumeShape& input, ElementType output,
+                                              const JobEstimate& fastest, const QueueLoad& queue_load);
 
 }  // namespace znni

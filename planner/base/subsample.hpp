@@ -9,7 +9,7 @@ namespace znni {
 
 // `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
 // the largest included.
-[[nodiscard]] std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count);
+[[nodiscard]] std::vector<std::int64_t> subsample(const std::vector<std::int64_t>& extents, std::size_t count);
 
 // The largest of `extents` (rising), those closest below its half, its quarter and so on, and the smallest; rising.
 [[nodiscard]] std::vector<std::int64_t> halved(const std::vector<std::int64_t>& extents);

@@ -1,17 +1,17 @@
-#include "server/pipeline/exchanged_kernels.hpp"
+#include "server/pipeline/swapped_kernels.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "planner/network/exchange.hpp"
+#include "planner/network/swap_axes.hpp"
 
 namespace znni {
 namespace {
 
-class ExchangedKernels : public testing::Test {
+class SwappedKernels : public testing::Test {
  protected:
-  ExchangedKernels() {
+  SwappedKernels() {
     network_.nodes = {{"first", Convolution{2, {1, 2, 3}, Vec3::cube(1), {}}, {0}},
                       {"act", Activate{{ActivationKind::relu, 0.0F}}, {1}},
                       {"last", Convolution{1, {3, 1, 2}, Vec3::cube(1), {}}, {2}}};
@@ -20,7 +20,7 @@ class ExchangedKernels : public testing::Test {
   }
   [[nodiscard]] std::vector<std::span<const float>> along(int axis) {
     const Geometry geometry = make_geometry(network_, {{4, 8, 8}, 1, {}, 0, axis != 0, axis}).value();
-    return exchanged_kernels(geometry, weights_, reinterpret_cast<std::byte*>(copies_.data()));
+    return swapped_kernels(geometry, weights_, reinterpret_cast<std::byte*>(copies_.data()));
   }
 
   Network network_;
@@ -28,7 +28,7 @@ class ExchangedKernels : public testing::Test {
   std::vector<float> copies_;
 };
 
-TEST_F(ExchangedKernels, FillTheirMemoryNodeAfterNode) {
+TEST_F(SwappedKernels, FillTheirMemoryNodeAfterNode) {
   for (const int axis : {1, 2}) {
     const std::vector<std::span<const float>> kernels = along(axis);
     ASSERT_EQ(kernels.size(), 3U);
@@ -38,13 +38,13 @@ TEST_F(ExchangedKernels, FillTheirMemoryNodeAfterNode) {
     for (const std::size_t node : {0U, 2U}) {
       const Vec3 k = std::get<Convolution>(network_.nodes[node].operation).k;
       std::vector<float> wanted(weights_[node].kernels.size());
-      exchange_kernels(weights_[node].kernels, k, axis, wanted);
+      swap_kernel_axes(weights_[node].kernels, k, axis, wanted);
       EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), kernels[node].begin(), kernels[node].end()));
     }
   }
 }
 
-TEST_F(ExchangedKernels, AreNotNeededAlongZ) { EXPECT_TRUE(along(0).empty()); }
+TEST_F(SwappedKernels, AreNotNeededAlongZ) { EXPECT_TRUE(along(0).empty()); }
 
 }  // namespace
 }  // namespace znni

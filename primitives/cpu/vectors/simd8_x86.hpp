@@ -1,4 +1,4 @@
-// Eight floats in one register of AVX2.
+// Simd8 floats in one register of AVX2.
 #pragma once
 
 #include <immintrin.h>
@@ -7,7 +7,7 @@
 
 namespace znni::cpu {
 
-struct Eight : Vectors<8> {
+struct Simd8 : Vectors<8> {
   static void stream(float* to, V value) { _mm256_stream_ps(to, (__m256)value); }
   static void fence() { _mm_sfence(); }
 };

@@ -1,4 +1,4 @@
-#include "planner/program/beside.hpp"
+#include "planner/program/alternatives.hpp"
 
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ std::optional<MachinePlaces> other_places(const Session& session) {
   return places ? std::optional(*places) : std::nullopt;
 }
 
-Beside::Beside(const Network& network, const Session& session, const std::optional<MachinePlaces>& places)
+Alternatives::Alternatives(const Network& network, const Session& session, const std::optional<MachinePlaces>& places)
     : network_(network),
       session_(session),
       places_(places),
@@ -33,7 +33,7 @@ Beside::Beside(const Network& network, const Session& session, const std::option
       costs_(session_costs(session)),
       options_(search_options(network, session, progress_)) {}
 
-std::string Beside::next_better(const Plan& plan) {
+std::string Alternatives::next_better(const Plan& plan) {
   if (plan.sockets > 1) return "";  // searches beside are for the machine as a whole
   progress_.tell("searching with more memory");
   const CurveSetting setting = this->setting(options_.strategy);
@@ -42,7 +42,7 @@ std::string Beside::next_better(const Plan& plan) {
 }
 
 // Plans whose rate is not worth telling are needed without their smaller rungs.
-std::string Beside::next_better(const SplitPlan& plan, PlaceSearches& searches) {
+std::string Alternatives::next_better(const SplitPlan& plan, PlaceSearches& searches) {
   const std::string what = "searching with more memory";
   const double rate = plan.plan.predicted.voxels_per_second;
   const auto found = [&](std::int64_t limit, const SpaceBytes& memory) {
@@ -65,7 +65,7 @@ std::string Beside::next_better(const SplitPlan& plan, PlaceSearches& searches) 
 }
 
 // The one that was asked for and the naive one, less those that the pins have no use for.
-std::vector<Strategy> Beside::on_cpu() const {
+std::vector<Strategy> Alternatives::on_cpu() const {
   std::vector<Strategy> all = {options_.strategy};
   if (options_.strategy != Strategy::baseline) all.push_back(Strategy::baseline);
   std::erase_if(all, [&](Strategy strategy) {
@@ -76,7 +76,7 @@ std::vector<Strategy> Beside::on_cpu() const {
   return all;
 }
 
-std::vector<StrategyCurves> Beside::curves(const std::vector<std::int64_t>& limits) {
+std::vector<StrategyCurves> Alternatives::curves(const std::vector<std::int64_t>& limits) {
   std::vector<StrategyCurves> all;
   for (const Strategy strategy : on_cpu()) all.push_back(both_of(strategy, limits));
   if (!places_) return all;
@@ -84,7 +84,7 @@ std::vector<StrategyCurves> Beside::curves(const std::vector<std::int64_t>& limi
   return all;
 }
 
-std::vector<StrategyCurves> Beside::curves_within(const std::vector<std::int64_t>& limits) {
+std::vector<StrategyCurves> Alternatives::curves_within(const std::vector<std::int64_t>& limits) {
   std::vector<StrategyCurves> all;
   for (const Strategy strategy : on_cpu()) all.push_back(by_limits(strategy, limits));
   if (!places_) return all;
@@ -93,20 +93,20 @@ std::vector<StrategyCurves> Beside::curves_within(const std::vector<std::int64_t
 }
 
 template <class Any>
-StrategyCurves Beside::both_of(Any strategy, const std::vector<std::int64_t>& limits) {
+StrategyCurves Alternatives::both_of(Any strategy, const std::vector<std::int64_t>& limits) {
   StrategyCurves curves = by_limits(strategy, limits);
   progress_.tell("curves: " + curves.strategy + " by patch size");
   curves.size = by_sizes(strategy);
   return curves;
 }
 
-StrategyCurves Beside::by_limits(Strategy strategy, const std::vector<std::int64_t>& limits) {
+StrategyCurves Alternatives::by_limits(Strategy strategy, const std::vector<std::int64_t>& limits) {
   const CurveSetting setting = this->setting(strategy);
   const std::string name(to_string(strategy));
   return {name, in_memories(name, search_within(setting), limits), {}};
 }
 
-StrategyCurves Beside::by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits) {
+StrategyCurves Alternatives::by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits) {
   const std::string name(to_string(strategy));
   const PlanWithin within = [&](std::int64_t limit) {
     return split_sample(limit, searches_of(strategy).within(limit, places_->memory));
@@ -114,9 +114,9 @@ StrategyCurves Beside::by_limits(SplitStrategy strategy, const std::vector<std::
   return {name, in_memories(name, within, limits), {}};
 }
 
-std::vector<CurveSample> Beside::by_sizes(Strategy strategy) { return by_size(setting(strategy)); }
+std::vector<CurveSample> Alternatives::by_sizes(Strategy strategy) { return by_size(setting(strategy)); }
 
-std::vector<CurveSample> Beside::by_sizes(SplitStrategy strategy) {
+std::vector<CurveSample> Alternatives::by_sizes(SplitStrategy strategy) {
   std::vector<CurveSample> samples;
   for (const Candidate& patch : split_cubes(network_, session_.catalogue, *costs_, *places_, strategy, options_)) {
     samples.push_back({session_.memory_limit, patch.choice.pass_input, patch.voxels_per_second, patch.memory.total()});
@@ -124,8 +124,8 @@ std::vector<CurveSample> Beside::by_sizes(SplitStrategy strategy) {
   return samples;
 }
 
-std::vector<CurveSample> Beside::in_memories(const std::string& strategy, const PlanWithin& within,
-                                             const std::vector<std::int64_t>& limits) {
+std::vector<CurveSample> Alternatives::in_memories(const std::string& strategy, const PlanWithin& within,
+                                                   const std::vector<std::int64_t>& limits) {
   const auto told = [&](std::int64_t limit) {
     progress_.tell("curves: " + strategy + " in " + bytes_text(limit));
     return within(limit);
@@ -133,7 +133,7 @@ std::vector<CurveSample> Beside::in_memories(const std::string& strategy, const 
   return by_memory(told, limits, options_.stop);
 }
 
-SplitSession& Beside::searches_of(SplitStrategy strategy) {
+SplitSession& Alternatives::searches_of(SplitStrategy strategy) {
   std::unique_ptr<SplitSession>& known = splits_[strategy];
   if (known == nullptr) {
     known = std::make_unique<SplitSession>(network_, session_.catalogue, *costs_, places_->specs, strategy, options_);
@@ -141,7 +141,7 @@ SplitSession& Beside::searches_of(SplitStrategy strategy) {
   return *known;
 }
 
-CurveSetting Beside::setting(Strategy strategy) {
+CurveSetting Alternatives::setting(Strategy strategy) {
   SearchOptions options = options_;
   options.strategy = strategy;
   return {network_, session_.spec, session_.catalogue, *costs_, options};

@@ -1,4 +1,4 @@
-#include "planner/base/thinned.hpp"
+#include "planner/base/subsample.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace znni {
 
-std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count) {
+std::vector<std::int64_t> subsample(const std::vector<std::int64_t>& extents, std::size_t count) {
   if (extents.size() <= count || extents.size() < 2 || count < 2) return extents;
   std::set<std::int64_t> chosen = {extents.front(), extents.back()};
   const auto span = static_cast<double>(extents.back() - extents.front() + 1);

@@ -1,4 +1,4 @@
-#include "server/models/spare_plans.hpp"
+#include "server/models/temporary_plans.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ fs::path system_temporary_directory() {
   return error ? fs::path() : folder;
 }
 
-fs::path spare_plan_directory(const fs::path& temporary) {
+fs::path temporary_plan_directory(const fs::path& temporary) {
   const fs::path folder = temporary / ("znni-plans-" + std::to_string(geteuid()));
   static_cast<void>(mkdir(folder.c_str(), S_IRWXU));  // there already, or is_ours() sees that it is not
   return is_ours(folder) ? folder : fs::path();

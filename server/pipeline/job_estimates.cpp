@@ -1,10 +1,10 @@
-#include "server/pipeline/outlooks.hpp"
+#include "server/pipeline/job_estimates.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "planner/network/exchange.hpp"
 #include "planner/network/padding.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "planner/plan/throughput.hpp"
 #include "primitives/core/refusals.hpp"
@@ -15,12 +15,12 @@ namespace {
 
 std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) { return volume_bytes({f, {1, n.y, n.x}, type}); }
 
-JobOutlook with_room_for(JobOutlook outlook, const JobOutlook& other) {
-  outlook.input_planes = std::max(outlook.input_planes, other.input_planes);
-  outlook.slab_planes = std::max(outlook.slab_planes, other.slab_planes);
-  outlook.slabs = std::max(outlook.slabs, other.slabs);
-  outlook.list_bytes = std::max(outlook.list_bytes, other.list_bytes);
-  return outlook;
+JobEstimate with_room_for(JobEstimate estimate, const JobEstimate& other) {
+  estimate.input_planes = std::max(estimate.input_planes, other.input_planes);
+  estimate.slab_planes = std::max(estimate.slab_planes, other.slab_planes);
+  estimate.slabs = std::max(estimate.slabs, other.slabs);
+  estimate.list_bytes = std::max(estimate.list_bytes, other.list_bytes);
+  return estimate;
 }
 
 }  // namespace
@@ -42,24 +42,24 @@ VolumeShape NetworkShape::framed(VolumeShape input) const {
   return input;
 }
 
-bool Outlooks::takes(std::size_t rung, Vec3 n) const {
+bool JobEstimates::takes(std::size_t rung, Vec3 n) const {
   const GeometryChoice& choice = rungs_[rung].rung->geometry;
-  const Vec3 patch = exchanged(choice.pass_input, choice.axis);
-  return network_.is_bound || covers(patch, n * exchanged(choice.closed, choice.axis));
+  const Vec3 patch = swap_axes(choice.pass_input, choice.axis);
+  return network_.is_bound || covers(patch, n * swap_axes(choice.closed, choice.axis));
 }
 
-std::int64_t Outlooks::input_plane_bytes(const Work& work) const {
+std::int64_t JobEstimates::input_plane_bytes(const Work& work) const {
   return plane_bytes_of(network_.f_in, work.input.n, work.input.type);
 }
 
-std::int64_t Outlooks::output_plane_bytes(const Work& work) const {
+std::int64_t JobEstimates::output_plane_bytes(const Work& work) const {
   return plane_bytes_of(network_.f_out, network_.output(work.input.n), work.output);
 }
 
-std::int64_t Outlooks::max_planes(const Course& course, const Work& work) const {
+std::int64_t JobEstimates::max_planes(const Course& course, const Work& work) const {
   if (work.max_held == saturated || network_.is_bound) return saturated;
   const auto most = [&course](const auto& of) {
-    return course.spare ? std::max(of(course.rung), of(*course.spare)) : of(course.rung);
+    return course.fallback ? std::max(of(course.rung), of(*course.fallback)) : of(course.rung);
   };
   const std::int64_t in = input_plane_bytes(work);
   const std::int64_t both = add(in, output_plane_bytes(work));
@@ -77,7 +77,7 @@ std::int64_t Outlooks::max_planes(const Course& course, const Work& work) const 
 
 // Returns the extra input planes around a band: those before it and the rest of its last step. With a GPU those of the
 // next two steps, too.
-std::int64_t Outlooks::planes_beside_band(std::size_t rung) const {
+std::int64_t JobEstimates::planes_beside_band(std::size_t rung) const {
   const Geometry& geometry = rungs_[rung].geometry;
   if (!geometry.choice.streamed) return 0;
   const std::int64_t border = network_.fov.z - 1 + geometry.lead + geometry.patch_output.z;
@@ -85,52 +85,52 @@ std::int64_t Outlooks::planes_beside_band(std::size_t rung) const {
 }
 
 // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU three are.
-std::int64_t Outlooks::planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
+std::int64_t JobEstimates::planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
   const Geometry& round = rungs_[rung].round;
   return rungs_[rung].on_cpu ? input_planes(input, round, network_.fov, most, sockets_)
                              : input_planes_ahead(input, round, network_.fov, most);
 }
 
 // Until the system has given a rung its pages: it clears one or two GiB of them in a second.
-Seconds Outlooks::seconds_to_touch(std::size_t rung) const {
+Seconds JobEstimates::seconds_to_touch(std::size_t rung) const {
   constexpr double bytes_per_second = 1U << 30U;
   return rung < first_touched_ ? static_cast<double>(rungs_[rung].bytes) / bytes_per_second : 0;
 }
 
-JobOutlook Outlooks::on(std::size_t rung, const Work& work) const {
+JobEstimate JobEstimates::on(std::size_t rung, const Work& work) const {
   return on(rung, work, max_planes({rung, {}}, work));
 }
 
 // `most`: planes that may wait.
-JobOutlook Outlooks::on(std::size_t rung, const Work& work, std::int64_t most) const {
-  JobOutlook outlook = touched_on(rung, work, most);
-  outlook.predicted_seconds += seconds_to_touch(rung);
-  return outlook;
+JobEstimate JobEstimates::on(std::size_t rung, const Work& work, std::int64_t most) const {
+  JobEstimate estimate = touched_on(rung, work, most);
+  estimate.predicted_seconds += seconds_to_touch(rung);
+  return estimate;
 }
 
 // As if it had its pages.
-JobOutlook Outlooks::touched_on(std::size_t rung, const Work& work, std::int64_t most) const {
+JobEstimate JobEstimates::touched_on(std::size_t rung, const Work& work, std::int64_t most) const {
   const Vec3 n = work.input.n;
   const Geometry& geometry = rungs_[rung].geometry;
   const std::int64_t row = row_planes(n, geometry, network_.fov, most);
-  JobOutlook outlook;
-  outlook.output = {1, network_.f_out, network_.output(n)};
-  outlook.max_held = work.max_held;
-  outlook.rung = rung;
-  outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
-  outlook.patch.z = network_.fov.z - 1 + row;
-  outlook.patches = patch_count(n, geometry, network_.fov, most, sockets_);
-  outlook.batch = geometry.choice.S;
-  outlook.places = guest_places(rung, outlook.patches);
-  outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
-  outlook.input_planes = planes_held(rung, n, most);
-  outlook.slab_planes = std::min(outlook.output.n.z, row);
-  outlook.slabs = rows_of_batch(n, rungs_[rung].round, network_.fov);
-  outlook.predicted_seconds = predicted(rung, n, most);
-  return outlook;
+  JobEstimate estimate;
+  estimate.output = {1, network_.f_out, network_.output(n)};
+  estimate.max_held = work.max_held;
+  estimate.rung = rung;
+  estimate.patch = swap_axes(geometry.patch_input, geometry.choice.axis);
+  estimate.patch.z = network_.fov.z - 1 + row;
+  estimate.patches = patch_count(n, geometry, network_.fov, most, sockets_);
+  estimate.batch = geometry.choice.S;
+  estimate.places = guest_places(rung, estimate.patches);
+  estimate.list_bytes = mul(estimate.patches, list_bytes_per_patch);
+  estimate.input_planes = planes_held(rung, n, most);
+  estimate.slab_planes = std::min(estimate.output.n.z, row);
+  estimate.slabs = rows_of_batch(n, rungs_[rung].round, network_.fov);
+  estimate.predicted_seconds = predicted(rung, n, most);
+  return estimate;
 }
 
-Seconds Outlooks::predicted(std::size_t rung, Vec3 n, std::int64_t most) const {
+Seconds JobEstimates::predicted(std::size_t rung, Vec3 n, std::int64_t most) const {
   const RungFacts& facts = rungs_[rung];
   const std::int64_t batches = batches_in_turn(n, facts.geometry, network_.fov, most, sockets_);
   const std::int64_t streams = streams_in_turn(n, facts.geometry, network_.fov, most, sockets_);
@@ -138,71 +138,71 @@ Seconds Outlooks::predicted(std::size_t rung, Vec3 n, std::int64_t most) const {
          static_cast<double>(streams) * idle_seconds(*facts.rung, facts.geometry);
 }
 
-std::optional<std::size_t> Outlooks::spare_of(std::size_t rung, const Work& work) const {
+std::optional<std::size_t> JobEstimates::fallback_of(std::size_t rung, const Work& work) const {
   if (rungs_[rung].on_cpu) return std::nullopt;
-  std::optional<JobOutlook> best;
+  std::optional<JobEstimate> best;
   for (std::size_t i = 0; i < rungs_.size(); ++i) {
     if (!rungs_[i].on_cpu || !takes(i, work.input.n)) continue;
     const std::int64_t most = max_planes({rung, i}, work);
-    const JobOutlook own = on(rung, work, most);
-    JobOutlook both = with_room_for(touched_on(i, work, most), own);
+    const JobEstimate own = on(rung, work, most);
+    JobEstimate both = with_room_for(touched_on(i, work, most), own);
     both.predicted_seconds += own.predicted_seconds;
     if (!best || is_better(both, *best, work)) best = both;
   }
   return best ? std::optional(best->rung) : std::nullopt;
 }
 
-JobOutlook Outlooks::with_spare(std::size_t rung, const Work& work) const {
-  const Course course{rung, spare_of(rung, work)};
+JobEstimate JobEstimates::with_fallback(std::size_t rung, const Work& work) const {
+  const Course course{rung, fallback_of(rung, work)};
   const std::int64_t most = max_planes(course, work);
-  const JobOutlook own = on(rung, work, most);
-  return course.spare ? with_room_for(own, touched_on(*course.spare, work, most)) : own;
+  const JobEstimate own = on(rung, work, most);
+  return course.fallback ? with_room_for(own, touched_on(*course.fallback, work, most)) : own;
 }
 
-std::int64_t Outlooks::guest_places(std::size_t rung, std::int64_t patches) const {
+std::int64_t JobEstimates::guest_places(std::size_t rung, std::int64_t patches) const {
   const GeometryChoice& choice = rungs_[rung].rung->geometry;
   const bool is_shared = rungs_[rung].on_cpu && !choice.streamed && network_.is_dense;
   return is_shared && patches < choice.S ? patches : 0;
 }
 
-std::int64_t Outlooks::held_bytes(const JobOutlook& outlook, const Work& work) const {
-  const std::int64_t slabs = mul(mul(outlook.slabs, outlook.slab_planes), output_plane_bytes(work));
-  return add(outlook.list_bytes, add(mul(outlook.input_planes, input_plane_bytes(work)), slabs));
+std::int64_t JobEstimates::held_bytes(const JobEstimate& estimate, const Work& work) const {
+  const std::int64_t slabs = mul(mul(estimate.slabs, estimate.slab_planes), output_plane_bytes(work));
+  return add(estimate.list_bytes, add(mul(estimate.input_planes, input_plane_bytes(work)), slabs));
 }
 
 // The faster of two that hold no more than they may; else the one that holds less.
-bool Outlooks::is_better(const JobOutlook& a, const JobOutlook& b, const Work& work) const {
+bool JobEstimates::is_better(const JobEstimate& a, const JobEstimate& b, const Work& work) const {
   const std::int64_t a_holds = held_bytes(a, work);
   const std::int64_t b_holds = held_bytes(b, work);
   if (std::max(a_holds, b_holds) <= work.max_held) return a.predicted_seconds < b.predicted_seconds;
   return a_holds < b_holds;
 }
 
-std::optional<WindowWeight> Outlooks::blend_of(Vec3 n) const {
+std::optional<WindowWeight> JobEstimates::blend_of(Vec3 n) const {
   const bool is_window = !network_.is_bound || n == rungs_.front().rung->geometry.pass_input;
   return is_window ? std::nullopt : std::optional(blend_.weight);
 }
 
-PatchGrid Outlooks::window_grid(Vec3 n) const {
+PatchGrid JobEstimates::window_grid(Vec3 n) const {
   return make_window_grid(network_.output(n), rungs_.front().geometry.patch_output, blend_.overlap);
 }
 
 // Fails if a volume is smaller than the window along an axis along which the output is smaller than the volume, too: it
 // cannot stand in a window whose output is all of it.
-Result<void> Outlooks::check_windows(Vec3 n) const {
+Result<void> JobEstimates::check_windows(Vec3 n) const {
   const Vec3 around = network_.frame.begin + network_.frame.end;
   const Vec3 window = rungs_.front().rung->geometry.pass_input;
   for (int axis = 0; axis < 3; ++axis) {
     const bool loses = network_.fov[axis] - around[axis] != 1;
     if (n[axis] > around[axis] && (!loses || n[axis] >= window[axis])) continue;
-    return unfit("input extent is " + to_string(n - around) + "; it must be at least the network's window, " +
-                 to_string(window - around));
+    return invalid_argument("input extent is " + to_string(n - around) +
+                            "; it must be at least the network's window, " + to_string(window - around));
   }
   return {};
 }
 
 // Returns how many windows lie over an output, per axis.
-Vec3 Outlooks::windows_over(Vec3 output) const {
+Vec3 JobEstimates::windows_over(Vec3 output) const {
   const Vec3 window = rungs_.front().geometry.patch_output;
   Vec3 count;
   for (int axis = 0; axis < 3; ++axis) count[axis] = window_count(output[axis], window[axis], blend_.overlap);
@@ -210,65 +210,66 @@ Vec3 Outlooks::windows_over(Vec3 output) const {
 }
 
 // Windows lie in one row at a time, side by side on all sockets. Makes no list of them: a volume may be of any extent.
-JobOutlook Outlooks::over_windows(const Work& work) const {
+JobEstimate JobEstimates::over_windows(const Work& work) const {
   const Geometry& geometry = rungs_.front().geometry;
-  JobOutlook outlook;
-  outlook.output = {1, network_.f_out, network_.output(work.input.n)};
-  const Vec3 windows = windows_over(outlook.output.n);
+  JobEstimate estimate;
+  estimate.output = {1, network_.f_out, network_.output(work.input.n)};
+  const Vec3 windows = windows_over(estimate.output.n);
   const std::int64_t of_row = mul(windows.y, windows.x);
-  outlook.max_held = work.max_held;
-  outlook.patch = geometry.patch_input;
-  outlook.patches = mul(windows.z, of_row);
-  outlook.list_bytes =
-      add(mul(outlook.patches, list_bytes_per_patch), Blender::bytes(outlook.output, geometry.patch_output));
-  outlook.input_planes = geometry.patch_input.z;
-  outlook.slab_planes = std::min(outlook.output.n.z, geometry.patch_output.z);  // of the last row, the largest
+  estimate.max_held = work.max_held;
+  estimate.patch = geometry.patch_input;
+  estimate.patches = mul(windows.z, of_row);
+  estimate.list_bytes =
+      add(mul(estimate.patches, list_bytes_per_patch), Blender::bytes(estimate.output, geometry.patch_output));
+  estimate.input_planes = geometry.patch_input.z;
+  estimate.slab_planes = std::min(estimate.output.n.z, geometry.patch_output.z);  // of the last row, the largest
   const std::int64_t rounds = mul(windows.z, div_up(of_row, sockets_));
-  outlook.predicted_seconds = static_cast<double>(rounds) * rungs_.front().rung->seconds + seconds_to_touch(0);
-  return outlook;
+  estimate.predicted_seconds = static_cast<double>(rounds) * rungs_.front().rung->seconds + seconds_to_touch(0);
+  return estimate;
 }
 
-JobOutlook Outlooks::best_of_sound(const Work& work, std::span<const std::size_t> now) const {
+JobEstimate JobEstimates::best_of_sound(const Work& work, std::span<const std::size_t> now) const {
   if (blend_of(work.input.n)) return over_windows(work);
-  std::optional<JobOutlook> best;
+  std::optional<JobEstimate> best;
   for (const std::size_t rung : now) {
     if (!takes(rung, work.input.n)) continue;
-    const JobOutlook other = on(rung, work);
+    const JobEstimate other = on(rung, work);
     if (!best || is_better(other, *best, work)) best = other;
   }
   ensure(best.has_value(), "some rung takes the volume");
-  return with_spare(best->rung, work);
+  return with_fallback(best->rung, work);
 }
 
 // Fails if the input does not fit the network.
-Result<void> Outlooks::check(const VolumeShape& input) const {
+Result<void> JobEstimates::check(const VolumeShape& input) const {
   if (input.f != network_.f_in) {
-    return unfit("input has " + std::to_string(input.f) + " images; the network takes " +
-                 std::to_string(network_.f_in));
+    return invalid_argument("input has " + std::to_string(input.f) + " images; the network takes " +
+                            std::to_string(network_.f_in));
   }
   const Vec3 around = network_.frame.begin + network_.frame.end;
   if (network_.is_bound) {
     if (Result<void> large = check_windows(input.n); !large) return large;
   } else if (!covers(input.n, network_.fov)) {
-    return unfit("input extent is " + to_string(input.n - around) + "; it must be at least the field of view, " +
-                 to_string(network_.fov - around));
+    return invalid_argument("input extent is " + to_string(input.n - around) +
+                            "; it must be at least the field of view, " + to_string(network_.fov - around));
   }
   if (Result<void> fits = network_.check_volume(input.n - around); !fits && !network_.is_bound) return fits;
   return check_shape({1, std::max(network_.f_in, network_.f_out), input.n});
 }
 
-Result<JobOutlook> Outlooks::best(const Work& work, std::span<const std::size_t> now) const {
+Result<JobEstimate> JobEstimates::best(const Work& work, std::span<const std::size_t> now) const {
   const VolumeShape& input = work.input;
   if (Result<void> fits = check(input); !fits) return fits.error();
   const Vec3 around = network_.frame.begin + network_.frame.end;
   if (std::none_of(now.begin(), now.end(), [&](std::size_t rung) { return takes(rung, input.n); })) {
-    return unfit("input extent is " + to_string(input.n - around) +
-                 "; the plan was made for volumes that are no larger than a patch along some axes: plan again, with "
-                 "--volume of this extent or without");
+    return invalid_argument(
+        "input extent is " + to_string(input.n - around) +
+        "; the plan was made for volumes that are no larger than a patch along some axes: plan again, with "
+        "--volume of this extent or without");
   }
-  JobOutlook outlook = best_of_sound(work, now);
-  outlook.input_planes = std::min(outlook.input_planes, input.n.z - around.z);
-  return outlook;
+  JobEstimate estimate = best_of_sound(work, now);
+  estimate.input_planes = std::min(estimate.input_planes, input.n.z - around.z);
+  return estimate;
 }
 
 }  // namespace znni
