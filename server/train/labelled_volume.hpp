@@ -17,6 +17,7 @@ class LabelledVolume {
                                                    const std::string& mask, VolumeMemory& memory);
 
   [[nodiscard]] const PatchReader& input() const { return input_; }
+  [[nodiscard]] const PatchReader& labels() const { return labels_; }
   [[nodiscard]] Vec3 extent() const { return input_.facts().n; }
   // Returns the labels of a box and of the margin around it (target_margin). What lies outside of the volume is not
   // known, and so are voxels that the mask has as 0.

@@ -180,7 +180,7 @@ class StepRunner {
     const Result<Sample> sample = source.sample(static_cast<std::uint64_t>(number));
     if (!sample) return sample.error();
     const LossTargets targets = {sample->target, sample->weight};
-    if (const Result<void> sound = loss_.check(targets); !sound) return sound.error().within("labels");
+    if (const Result<void> sound = loss_.check(targets); !sound) return sound.error().within(sample->labels);
     const auto compare = [&](std::span<const float> output, std::span<float> gradient) {
       return loss_(output, targets, gradient);
     };

@@ -12,6 +12,9 @@ namespace {
 
 using client::Box;
 
+// Draws of a step, at most, until a patch has a labelled voxel.
+constexpr int max_draws = 1000;
+
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 // Returns how many patches of that extent begin at different voxels.
@@ -33,18 +36,30 @@ class Sampler final : public VolumeSamples {
   Result<Sample> sample(std::uint64_t step) override {
     CounterRandom random(options_.seed, step, RandomStream::symmetry);
     const Symmetry symmetry = draw_symmetry(options_.augmentation, options_.patch, options_.output, random);
-    const Result<PlaceInVolume> start = draw_start(step, symmetry);
-    if (!start) return start.error();
-    Sample sample;
-    if (Result<void> cut = cut_input(*start, symmetry, step, sample); !cut) return cut.error();
-    if (Result<void> cut = cut_target(*start, symmetry, sample); !cut) return cut.error();
-    return sample;
+    CounterRandom places(options_.seed, step, RandomStream::place);
+    for (int draw = 0; draw < max_draws; ++draw) {
+      const Result<PlaceInVolume> start = draw_start(places, symmetry);
+      if (!start) return start.error();
+      Sample sample;
+      if (Result<void> cut = cut_target(*start, symmetry, sample); !cut) return cut.error();
+      const std::vector<float>& weight = sample.weight;
+      if (std::all_of(weight.begin(), weight.end(), [](float each) { return each == 0; })) continue;
+      if (Result<void> cut = cut_input(*start, symmetry, step, sample); !cut) return cut.error();
+      return sample;
+    }
+    return nothing_labelled();
   }
 
  private:
+  [[nodiscard]] Error nothing_labelled() const {
+    const bool is_one = volumes_.size() == 1;
+    return invalid(volumes_.front().labels().name() + (is_one ? "" : " and the other volumes") + ": " +
+                   std::to_string(max_draws) + " patches were drawn, and the output of none has a labelled voxel; " +
+                   "label or unmask more voxels, or cut the volumes around those that are labelled");
+  }
+
   // Returns the first voxel of the patch.
-  [[nodiscard]] Result<PlaceInVolume> draw_start(std::uint64_t step, const Symmetry& symmetry) const {
-    CounterRandom random(options_.seed, step, RandomStream::place);
+  [[nodiscard]] Result<PlaceInVolume> draw_start(CounterRandom& random, const Symmetry& symmetry) const {
     if (!rows_) return draw_uniform(random);
     Result<PlaceInVolume> drawn = rows_->draw(volumes_, random);
     if (!drawn) return drawn;
@@ -99,6 +114,7 @@ class Sampler final : public VolumeSamples {
                                       turned<std::uint8_t>(labels->known, labels->n, symmetry)});
     sample.target = std::move(targets.values);
     sample.weight = std::move(targets.weights);
+    sample.labels = volumes_[start.volume].labels().name() + ": voxels " + client::to_string(box);
     return {};
   }
 

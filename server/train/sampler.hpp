@@ -24,11 +24,11 @@ struct VolumeNames {
   std::string mask;  // 0 where a voxel is unlabelled; "": all voxels are labelled
 };
 
-// uniform: every patch of every volume is as likely. balanced: the voxel in the middle of the output is of each class
-// equally often, and within a class every labelled voxel is as likely. Classes are the labels; of boundaries and
-// affinities 1 (of affinities: along all axes) and 0. Voxels so near to the
-// volume's border that no patch has them in the middle are not drawn; of an even extent or field of view the last one
-// may stand next to the middle.
+// uniform: every patch of every volume that has a labelled voxel in its output is as likely. balanced: the voxel in the
+// middle of the output is of each class equally often, and within a class every labelled voxel is as likely. Classes
+// are the labels; of boundaries and affinities 1 (of affinities: along all axes) and 0. Voxels so near to the volume's
+// border that no patch has them in the middle are not drawn; of an even extent or field of view the last one may stand
+// next to the middle.
 enum class Sampling { uniform, balanced };
 
 struct SampleOptions {

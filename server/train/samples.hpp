@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "primitives/core/result.hpp"
@@ -12,6 +13,7 @@ struct Sample {
   std::vector<float> input;   // [f_in][patch]
   std::vector<float> target;  // [targets][output]
   std::vector<float> weight;  // [output]; 0 where a voxel is unlabelled, else 1
+  std::string labels;         // where the target was read, for errors: "FILE: voxels BOX"
 };
 
 class SampleSource {
@@ -22,7 +24,8 @@ class SampleSource {
   virtual ~SampleSource() = default;
 
   // Returns the sample of a step. It depends on the step and what the source was opened with alone, so that a run that
-  // goes on needs no state of the steps before. Not for several threads at once. Fails if a file cannot be read.
+  // goes on needs no state of the steps before. At least one voxel of it is labelled. Not for several threads at once.
+  // Fails if a file cannot be read, or if no patch with a labelled voxel is found.
   [[nodiscard]] virtual Result<Sample> sample(std::uint64_t step) = 0;
 };
 

@@ -183,6 +183,59 @@ TEST(TrainSampler, TheInputIsScaledAndMasksAreWeights) {
   EXPECT_EQ(sample.weight, (std::vector<float>{1, 0}));
 }
 
+// A volume of 1 x 1 x 1000 voxels, labelled at one place.
+class SparseVolume {
+ public:
+  explicit SparseVolume(std::size_t labelled) {
+    std::vector<std::uint8_t> known(1000, 0);
+    if (labelled < known.size()) known[labelled] = 1;
+    test::write_volume(raw, {1, 1, 1000}, std::vector<std::uint8_t>(1000, 1));
+    test::write_volume(mask, {1, 1, 1000}, known);
+  }
+
+  [[nodiscard]] std::unique_ptr<VolumeSamples> open() const {
+    Result<std::unique_ptr<VolumeSamples>> samples =
+        open_samples({{raw, raw, mask}}, options_of({1, 1, 12}, {1, 1, 10}));
+    EXPECT_TRUE(samples) << samples.error().message;
+    return samples ? *std::move(samples) : nullptr;
+  }
+
+  Scratch scratch;
+  std::string raw = scratch.file("raw.npy");
+  std::string mask = scratch.file("mask.npy");
+};
+
+TEST(TrainSampler, APatchWithoutALabelledVoxelIsDrawnAgain) {
+  const SparseVolume volume(500);
+  const auto samples = volume.open();
+  std::set<std::ptrdiff_t> places;
+  for (std::uint64_t step = 0; step < 100; ++step) {
+    const Result<Sample> sample = samples->sample(step);
+    ASSERT_TRUE(sample) << sample.error().message;
+    EXPECT_EQ(std::count(sample->weight.begin(), sample->weight.end(), 1), 1);
+    places.insert(std::find(sample->weight.begin(), sample->weight.end(), 1) - sample->weight.begin());
+    EXPECT_EQ(samples->sample(step)->weight, sample->weight);
+  }
+  EXPECT_EQ(places.size(), 10U);
+}
+
+TEST(TrainSampler, AVolumeWithoutALabelledVoxelIsRefused) {
+  const SparseVolume volume(1000);
+  const Result<Sample> refused = volume.open()->sample(3);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            volume.raw +
+                ": 1000 patches were drawn, and the output of none has a labelled voxel; label or unmask more "
+                "voxels, or cut the volumes around those that are labelled");
+}
+
+TEST(TrainSampler, ASampleSaysWhereItsLabelsWereRead) {
+  const NumberedVolume volume({4, 5, 6});
+  const auto samples = volume.open(options_of({4, 5, 6}, {2, 3, 4}));
+  EXPECT_EQ(samples->sample(0)->labels,
+            volume.raw + ": voxels " + client::to_string(client::Box{{1, 1, 1}, {3, 4, 5}}));
+}
+
 TEST(TrainSampler, WrongOptionsAreRefusedInWords) {
   const NumberedVolume volume({6, 6, 6});
   const auto refusal = [&](const SampleOptions& options) {
