@@ -68,4 +68,11 @@ Result<LabelPatch> LabelledVolume::labels_around(const Box& box) const {
   return patch;
 }
 
+Result<LabelPatch> LabelledVolume::labels_for(TargetKind kind, const Box& box) const {
+  Result<LabelPatch> patch = labels_around(box);
+  if (!patch) return patch;
+  const Result<void> sound = check_labels(kind, *patch);
+  return sound ? std::move(patch) : sound.error().within(labels_.name() + ": voxels " + client::to_string(box));
+}
+
 }  // namespace znni

@@ -22,6 +22,8 @@ class LabelledVolume {
   // Returns the labels of a box and of the margin around it (target_margin). What lies outside of the volume is not
   // known, and so are voxels that the mask has as 0.
   [[nodiscard]] Result<LabelPatch> labels_around(const client::Box& box) const;
+  // Returns the same for targets of that kind. Fails if check_labels() does; the error has the file's name and the box.
+  [[nodiscard]] Result<LabelPatch> labels_for(TargetKind kind, const client::Box& box) const;
 
  private:
   LabelledVolume(PatchReader input, PatchReader labels, std::optional<PatchReader> mask)

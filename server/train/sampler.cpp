@@ -107,7 +107,7 @@ class Sampler final : public VolumeSamples {
       if (symmetry.reversed[axis] != 0) offset[axis] = behind[axis];
     }
     const Box box{start.voxel + offset, start.voxel + offset + options_.output};
-    const Result<LabelPatch> labels = volumes_[start.volume].labels_around(box);
+    const Result<LabelPatch> labels = volumes_[start.volume].labels_for(options_.targets, box);
     if (!labels) return labels.error();
     Targets targets =
         targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
@@ -143,15 +143,17 @@ Result<void> check_volume(const LabelledVolume& volume, const SampleOptions& opt
                  to_string(options.patch) + "; take a smaller patch");
 }
 
-// Counts the classes of all voxels that may stand in the middle of an output.
-Result<ClassRows> count_classes(const std::vector<LabelledVolume>& volumes, const SampleOptions& options) {
-  ClassRows rows(options.targets);
+// Counts the classes of all voxels that may stand in the middle of an output, within so many bytes.
+Result<ClassRows> count_classes(const std::vector<LabelledVolume>& volumes, const SampleOptions& options,
+                                std::int64_t max_bytes) {
+  std::vector<Box> boxes;
   for (const LabelledVolume& volume : volumes) {
     const Vec3 first = middle_of(options);
-    const Box box{first, first + volume.extent() - options.patch + Vec3::cube(1)};
-    if (Result<void> added = rows.add_volume(volume, box); !added) return added.error();
+    boxes.push_back({first, first + volume.extent() - options.patch + Vec3::cube(1)});
   }
-  if (!rows.counts().empty()) return rows;
+  Result<ClassRows> rows = ClassRows::count(options.targets, volumes, std::move(boxes), max_bytes);
+  if (!rows) return rows;
+  if (!rows->counts().empty()) return rows;
   return invalid(volumes.front().input().name() +
                  ": no voxel is labelled that may stand in the middle of an output; sample uniformly");
 }
@@ -172,16 +174,10 @@ Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeName
   }
   std::optional<ClassRows> rows;
   if (options.sampling == Sampling::balanced) {
-    Result<ClassRows> counted = count_classes(opened, options);
+    Result<ClassRows> counted = count_classes(opened, options, options.max_bytes - memory.bytes);
     if (!counted) return counted.error();
     rows = *std::move(counted);
     memory.bytes += rows->memory_bytes();
-  }
-  if (memory.bytes > options.max_bytes) {
-    return Error{ErrorCode::over_budget, volumes.front().input +
-                                             ": balanced sampling takes the memory for volumes to " +
-                                             std::to_string(memory.bytes) + " bytes, and " +
-                                             std::to_string(options.max_bytes) + " may be used; sample uniformly"};
   }
   return std::unique_ptr<VolumeSamples>(
       std::make_unique<Sampler>(options, std::move(opened), std::move(rows), memory.bytes));

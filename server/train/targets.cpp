@@ -1,11 +1,12 @@
 #include "server/train/targets.hpp"
 
 #include <array>
-
-#include "primitives/core/result.hpp"
+#include <string>
 
 namespace znni {
 namespace {
+
+constexpr std::uint64_t largest_class = std::uint64_t{1} << 24;
 
 std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number); }
 
@@ -73,6 +74,18 @@ class TargetWriter {
 }  // namespace
 
 std::int64_t target_channels(TargetKind kind) { return kind == TargetKind::affinities ? 3 : 1; }
+
+Result<void> check_labels(TargetKind kind, const LabelPatch& patch) {
+  if (kind != TargetKind::classes) return {};
+  for (std::size_t i = 0; i < patch.labels.size(); ++i) {
+    if (patch.labels[i] <= largest_class || patch.known[i] == 0) continue;
+    return Error{ErrorCode::invalid_argument,
+                 "a voxel has label " + std::to_string(patch.labels[i]) + "; as a class, " +
+                     std::to_string(largest_class) +
+                     " is the largest: if it means that the voxel is unlabelled, name a mask that is 0 there"};
+  }
+  return {};
+}
 
 Targets targets_of(TargetKind kind, const LabelPatch& patch) {
   const Vec3 n = patch.n - Vec3::cube(2 * target_margin);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "primitives/core/result.hpp"
 #include "primitives/core/shape.hpp"
 
 namespace znni {
@@ -23,6 +24,10 @@ struct LabelPatch {
 // The voxels around a target of which it is made, at either end of each axis.
 inline constexpr std::int64_t target_margin = 1;
 
+// Fails if classes are wanted and a known voxel has a label above 2^24, up to which a float32 has every whole number.
+// The error names the label, and what is right.
+[[nodiscard]] Result<void> check_labels(TargetKind kind, const LabelPatch& patch);
+
 struct Targets {
   std::vector<float> values;   // [channels][n], n as below
   std::vector<float> weights;  // [n]; 1 where the target is known, else 0
@@ -32,7 +37,7 @@ struct Targets {
 
 // Returns the targets of all voxels of the patch but the margin, so n = patch.n - 2 target_margin. Neighbours that are
 // not known do not make a voxel a boundary. A voxel without a known neighbour before it, along any axis, has no known
-// affinities. Requires patch.n above 2 target_margin along each axis. A class is exact up to 2^24.
+// affinities. Requires patch.n above 2 target_margin along each axis, and check_labels().
 [[nodiscard]] Targets targets_of(TargetKind kind, const LabelPatch& patch);
 
 }  // namespace znni

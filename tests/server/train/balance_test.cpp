@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "tests/server/train/volumes.hpp"
 
 namespace znni {
@@ -11,6 +14,10 @@ namespace {
 using client::Box;
 using client::Scratch;
 using testing::ElementsAre;
+
+ClassRows count(const std::vector<LabelledVolume>& volumes, std::vector<Box> boxes) {
+  return ClassRows::count(TargetKind::classes, volumes, std::move(boxes), saturated).value();
+}
 
 TEST(TrainBalance, ClassesAreThoseOfTheTargets) {
   EXPECT_THAT(classes_of(TargetKind::classes, {{3, 0, 7}, {1, 1, 0}}), ElementsAre(3, 0, -1));
@@ -49,19 +56,76 @@ class TwoVolumes {
 
 TEST(TrainBalance, VoxelsAreCountedWithinTheBoxes) {
   const TwoVolumes two;
-  ClassRows rows(TargetKind::classes);
-  ASSERT_TRUE(rows.add_volume(two.volumes[0], {{}, {2, 3, 4}}));
-  EXPECT_THAT(rows.counts(), ElementsAre(std::pair(1, 23), std::pair(2, 1)));
-  ASSERT_TRUE(rows.add_volume(two.volumes[1], {{1, 1, 1}, {2, 4, 5}}));
+  const ClassRows rows = count(two.volumes, {{{}, {2, 3, 4}}, {{1, 1, 1}, {2, 4, 5}}});
   EXPECT_THAT(rows.counts(), ElementsAre(std::pair(1, 33), std::pair(2, 2), std::pair(9, 1)));
-  EXPECT_EQ(rows.memory_bytes(), 3 * (6 + 3) * 8);
+  const std::int64_t band = 3 * (3 + 2) * (4 + 2) * 65;  // read as 8 bytes, as a number, and so on
+  EXPECT_EQ(rows.memory_bytes(), 3 * (6 + 3) * 8 + band);
+}
+
+TEST(TrainBalance, WhatTakesTooMuchIsRefusedBeforeItIsAllocated) {
+  const TwoVolumes two;
+  const std::vector<Box> boxes = {{{}, {2, 3, 4}}, {{}, {3, 4, 5}}};
+  const std::int64_t needed = count(two.volumes, boxes).memory_bytes();
+  EXPECT_TRUE(ClassRows::count(TargetKind::classes, two.volumes, boxes, needed));
+  const Result<ClassRows> refused = ClassRows::count(TargetKind::classes, two.volumes, boxes, needed - 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
+  EXPECT_EQ(refused.error().message, two.volumes[1].labels().name() + ": to balance 3 classes takes " +
+                                         std::to_string(needed) + " bytes, and " + std::to_string(needed - 1) +
+                                         " may be used; give more memory, or sample uniformly");
+  EXPECT_THAT(ClassRows::count(TargetKind::classes, two.volumes, boxes, 0).error().message,
+              testing::HasSubstr("to balance 1 classes"));
+}
+
+// A plane of more voxels than a band has.
+TEST(TrainBalance, APlaneIsReadInBands) {
+  const Scratch scratch;
+  const std::string labels = scratch.file("labels.npy");
+  const Vec3 n{2, 300, 400};
+  std::vector<std::uint8_t> all = test::some_voxels<std::uint8_t>(voxels(n), 3);
+  all.back() = 7;
+  test::write_volume(labels, n, all);
+  VolumeMemory memory;
+  std::vector<LabelledVolume> volumes;
+  volumes.push_back(LabelledVolume::open(labels, labels, "", memory).value());
+  const ClassRows rows = count(volumes, {{{}, n}});
+  for (const auto& [number, counted] : rows.counts()) EXPECT_EQ(counted, std::count(all.begin(), all.end(), number));
+  EXPECT_EQ(rows.counts().size(), 4U);
+  EXPECT_LT(rows.memory_bytes(), 4 * 600 * 8 + 65 * (128 << 10));
+  std::map<std::uint8_t, int> drawn;
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    CounterRandom random(1, step, RandomStream::place);
+    const Vec3 v = rows.draw(volumes, random).value().voxel;
+    ++drawn[all[static_cast<std::size_t>((v.z * n.y + v.y) * n.x + v.x)]];
+  }
+  EXPECT_NEAR(drawn[7], 50, 25);
+}
+
+TEST(TrainBalance, LabelsThatNoFloatHasAreRefused) {
+  const Scratch scratch;
+  const std::string labels = scratch.file("labels.npy");
+  const std::string mask = scratch.file("mask.npy");
+  test::write_volume(labels, {1, 1, 3}, std::vector<std::uint64_t>{1, 2, ~std::uint64_t{0}});
+  test::write_volume(mask, {1, 1, 3}, std::vector<std::uint8_t>{1, 1, 0});
+  const std::vector<Box> boxes = {{{}, {1, 1, 3}}};
+  VolumeMemory memory;
+  std::vector<LabelledVolume> volumes;
+  volumes.push_back(LabelledVolume::open(mask, labels, mask, memory).value());
+  EXPECT_THAT(count(volumes, boxes).counts(), ElementsAre(std::pair(1, 1), std::pair(2, 1)));
+  volumes.clear();
+  volumes.push_back(LabelledVolume::open(mask, labels, "", memory).value());
+  const Result<ClassRows> refused = ClassRows::count(TargetKind::classes, volumes, boxes, saturated);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            labels +
+                ": voxels 0:1,0:1,0:3: a voxel has label 18446744073709551615; as a class, 16777216 is the "
+                "largest: if it means that the voxel is unlabelled, name a mask that is 0 there");
+  EXPECT_TRUE(ClassRows::count(TargetKind::boundaries, volumes, boxes, saturated));
 }
 
 TEST(TrainBalance, EachClassIsDrawnAsOftenAndEachOfItsVoxels) {
   const TwoVolumes two;
-  ClassRows rows(TargetKind::classes);
-  ASSERT_TRUE(rows.add_volume(two.volumes[0], {{}, {2, 3, 4}}));
-  ASSERT_TRUE(rows.add_volume(two.volumes[1], {{}, {3, 4, 5}}));
+  const ClassRows rows = count(two.volumes, {{{}, {2, 3, 4}}, {{}, {3, 4, 5}}});
   std::map<std::uint64_t, int> drawn;
   std::map<std::pair<std::size_t, std::int64_t>, int> voxels;
   constexpr int draws = 9000;
@@ -90,11 +154,9 @@ TEST(TrainBalance, UnlabelledVoxelsAreNotDrawn) {
   test::write_volume(labels, {1, 2, 3}, std::vector<std::uint8_t>{1, 2, 3, 1, 2, 3});
   test::write_volume(mask, {1, 2, 3}, std::vector<std::uint8_t>{1, 1, 0, 0, 1, 0});
   VolumeMemory memory;
-  const Result<LabelledVolume> volume = LabelledVolume::open(labels, labels, mask, memory);
-  ASSERT_TRUE(volume);
-  ClassRows rows(TargetKind::classes);
-  ASSERT_TRUE(rows.add_volume(*volume, {{}, {1, 2, 3}}));
-  EXPECT_THAT(rows.counts(), ElementsAre(std::pair(1, 1), std::pair(2, 2)));
+  std::vector<LabelledVolume> volumes;
+  volumes.push_back(LabelledVolume::open(labels, labels, mask, memory).value());
+  EXPECT_THAT(count(volumes, {{{}, {1, 2, 3}}}).counts(), ElementsAre(std::pair(1, 1), std::pair(2, 2)));
 }
 
 TEST(TrainBalance, TooManyClassesAreRefused) {
@@ -104,10 +166,10 @@ TEST(TrainBalance, TooManyClassesAreRefused) {
   for (std::uint16_t label = 0; label < 1025; ++label) all.push_back(label);
   test::write_volume(labels, {1, 1, 1025}, all);
   VolumeMemory memory;
-  const Result<LabelledVolume> volume = LabelledVolume::open(labels, labels, "", memory);
-  ASSERT_TRUE(volume);
-  EXPECT_TRUE(ClassRows(TargetKind::classes).add_volume(*volume, {{}, {1, 1, 1024}}));
-  const Result<void> refused = ClassRows(TargetKind::classes).add_volume(*volume, {{}, {1, 1, 1025}});
+  std::vector<LabelledVolume> volumes;
+  volumes.push_back(LabelledVolume::open(labels, labels, "", memory).value());
+  EXPECT_EQ(count(volumes, {{{}, {1, 1, 1024}}}).counts().size(), 1024U);
+  const Result<ClassRows> refused = ClassRows::count(TargetKind::classes, volumes, {{{}, {1, 1, 1025}}}, saturated);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("more than 1024 classes"));
 }

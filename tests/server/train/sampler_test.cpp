@@ -229,6 +229,23 @@ TEST(TrainSampler, AVolumeWithoutALabelledVoxelIsRefused) {
                 "voxels, or cut the volumes around those that are labelled");
 }
 
+TEST(TrainSampler, LabelsThatNoFloatHasAreRefused) {
+  const Scratch scratch;
+  const std::string raw = scratch.file("raw.npy");
+  const std::string labels = scratch.file("labels.npy");
+  test::write_volume(raw, {1, 1, 2}, std::vector<std::uint8_t>{1, 2});
+  test::write_volume(labels, {1, 1, 2}, std::vector<std::uint32_t>{1U << 24, (1U << 24) + 1});
+  const Result<std::unique_ptr<VolumeSamples>> samples =
+      open_samples({{raw, labels, ""}}, options_of({1, 1, 2}, {1, 1, 2}));
+  ASSERT_TRUE(samples);
+  const Result<Sample> refused = (*samples)->sample(0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            labels +
+                ": voxels 0:1,0:1,0:2: a voxel has label 16777217; as a class, 16777216 is the largest: if it means "
+                "that the voxel is unlabelled, name a mask that is 0 there");
+}
+
 TEST(TrainSampler, ASampleSaysWhereItsLabelsWereRead) {
   const NumberedVolume volume({4, 5, 6});
   const auto samples = volume.open(options_of({4, 5, 6}, {2, 3, 4}));
