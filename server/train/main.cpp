@@ -105,7 +105,7 @@ Result<void> read_network(Inputs& inputs) {
 Result<Inputs> read_inputs(const Options& options) {
   Result<TrainConfig> config = read_train_config(options.config);
   if (!config) return config.error();
-  if (Result<void> fits = check_model_config(options.output, scale_of(*config)); !fits) return fits.error();
+  if (Result<void> fits = check_model_folder(options.output, scale_of(*config)); !fits) return fits.error();
   const Result<std::int64_t> memory = memory_of(options);
   if (!memory) return memory.error();
   Inputs inputs = {options, *std::move(config), *memory, options.threads.value_or(cpu::default_threads()), {}, {}, {},

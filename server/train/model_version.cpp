@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 #include "primitives/core/write_atomically.hpp"
@@ -58,9 +59,11 @@ Result<void> checked(const fs::path& path, const std::error_code& done) {
   return done ? Result<void>(system_failure(path, done)) : Result<void>();
 }
 
+bool is_default(const InputScale& input) { return input.scale == 1 && input.offset == 0; }
+
 Result<void> write_config(const fs::path& model, const InputScale& input) {
   std::error_code ignored;
-  if (fs::exists(config_of(model), ignored) || (input.scale == 1 && input.offset == 0)) return {};
+  if (fs::exists(config_of(model), ignored) || is_default(input)) return {};
   return write_atomically(config_of(model).string(),
                           parameter_text("input_scale", input.scale) + parameter_text("input_offset", input.offset));
 }
@@ -83,23 +86,47 @@ Result<void> check_model_config(const fs::path& model, const InputScale& input) 
   return fits ? fits : fits.error().within(path);
 }
 
-std::int64_t next_version(const fs::path& model) {
+Result<std::int64_t> next_version(const fs::path& model) {
   std::error_code ignored;
-  std::int64_t newest = fs::exists(model / "model.onnx", ignored) ? 1 : 0;  // which is version 1
+  if (fs::exists(model / "model.onnx", ignored)) {
+    return Error{ErrorCode::invalid_argument, (model / "model.onnx").string() +
+                                                  ": would not be served beside another version; move it to " +
+                                                  (model / "1" / "model.onnx").string()};
+  }
+  std::int64_t newest = 0;
   for (fs::directory_iterator it(model, ignored); it != fs::directory_iterator(); it.increment(ignored)) {
     newest = std::max(newest, version_of(it->path().filename().string()));
   }
-  return newest + 1;
+  if (newest < std::numeric_limits<std::int64_t>::max()) return newest + 1;
+  return Error{ErrorCode::invalid_argument, (model / std::to_string(newest)).string() +
+                                                ": is the last version that there can be; give another --output"};
+}
+
+Result<void> check_model_folder(const fs::path& model, const InputScale& input) {
+  if (Result<void> fits = check_model_config(model, input); !fits) return fits;
+  const Result<std::int64_t> next = next_version(model);
+  if (!next) return next.error();
+  std::error_code ignored;
+  const bool adds_config = !is_default(input) && !fs::exists(config_of(model), ignored);
+  if (*next == 1 || !adds_config) return {};
+  return Error{ErrorCode::invalid_argument,
+               model.string() +
+                   ": its versions are served with input_scale 1 and input_offset 0, and the training has " +
+                   number_text(input.scale) + " and " + number_text(input.offset) +
+                   "; give another --output, or write config.pbtxt there, which holds for all versions"};
 }
 
 Result<std::string> write_model_version(const LoadedNetwork& served, const fs::path& model, const InputScale& input) {
+  if (const Result<void> fits = check_model_folder(model, input); !fits) return fits.error();
   const fs::path beside = model / ".new-version";
   if (const Result<void> made = make_empty(beside); !made) return made.error();
   const Result<void> written = write_onnx_file(served, (beside / "model.onnx").string());
   if (!written) return written.error();
   if (const Result<void> synced = sync_file(beside.string()); !synced) return synced.error();
   if (const Result<void> config = write_config(model, input); !config) return config.error();
-  const std::string version = std::to_string(next_version(model));
+  const Result<std::int64_t> next = next_version(model);
+  if (!next) return next.error();
+  const std::string version = std::to_string(*next);
   std::error_code error;
   fs::rename(beside, model / version, error);
   if (error) return system_failure(model / version, error);

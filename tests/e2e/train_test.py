@@ -169,6 +169,10 @@ class TrainTest(unittest.TestCase):
         model = self.root / "whole/net/1/model.onnx"
         (self.root / "further/net/1").mkdir()
         (self.root / "further/net/1/model.onnx").write_bytes(model.read_bytes())
+        refused = self.train("further/net", model="further/net/1/model.onnx")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("further/net: its versions are served with input_scale 1", refused.stderr)
+        (self.root / "further/net/config.pbtxt").write_bytes((self.root / "whole/net/config.pbtxt").read_bytes())
         ended = self.train("further/net", model="further/net/1/model.onnx")
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn("weights of ", ended.stderr)

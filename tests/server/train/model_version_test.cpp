@@ -32,6 +32,10 @@ class ModelVersionTest : public testing::Test {
     return version ? *version : "";
   }
   [[nodiscard]] std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+  [[nodiscard]] std::string folder_refusal(const InputScale& input) const {
+    const Result<void> fits = check_model_folder(folder_.path(), input);
+    return fits ? "" : fits.error().message;
+  }
   [[nodiscard]] std::string config_refusal(std::string_view text) const {
     folder_.write("config.pbtxt", text);
     const Result<void> fits = check_model_config(folder_.path(), {0.5F, -1});
@@ -54,7 +58,7 @@ TEST_F(ModelVersionTest, TheFirstIsOneAndReadsBack) {
 }
 
 TEST_F(ModelVersionTest, TheNextIsBehindTheNewest) {
-  EXPECT_EQ(next_version(file("none")), 1);
+  EXPECT_EQ(next_version(file("none")).value(), 1);
   std::filesystem::create_directories(file("9"));
   std::filesystem::create_directories(file("10"));
   std::filesystem::create_directories(file("backup"));
@@ -63,9 +67,36 @@ TEST_F(ModelVersionTest, TheNextIsBehindTheNewest) {
   EXPECT_EQ(write(), "12");
 }
 
-TEST_F(ModelVersionTest, AFileWithoutVersionIsTheFirst) {
+TEST_F(ModelVersionTest, AFileWithoutVersionIsRefused) {
   folder_.write("model.onnx", "");
-  EXPECT_EQ(next_version(folder_.path()), 2);
+  EXPECT_EQ(folder_refusal({}), file("model.onnx").string() +
+                                    ": would not be served beside another version; move it to " +
+                                    file("1/model.onnx").string());
+  EXPECT_FALSE(write_model_version(small_network(), folder_.path(), {}));
+  EXPECT_FALSE(std::filesystem::exists(file(".new-version")));
+}
+
+TEST_F(ModelVersionTest, TheLastNumberIsRefused) {
+  std::filesystem::create_directories(file("9223372036854775807"));
+  EXPECT_EQ(folder_refusal({}),
+            file("9223372036854775807").string() + ": is the last version that there can be; give another --output");
+}
+
+TEST_F(ModelVersionTest, VersionsThatAreServedWithoutScaleStaySo) {
+  EXPECT_EQ(folder_refusal({0.5F, -1}), "");
+  std::filesystem::create_directories(file("1"));
+  EXPECT_EQ(folder_refusal({}), "");
+  EXPECT_EQ(
+      folder_refusal({0.5F, -1}),
+      folder_.path().string() +
+          ": its versions are served with input_scale 1 and input_offset 0, and the training has 0.5 and -1; give "
+          "another --output, or write config.pbtxt there, which holds for all versions");
+  EXPECT_FALSE(write_model_version(small_network(), folder_.path(), {0.5F, -1}));
+  EXPECT_FALSE(std::filesystem::exists(file("config.pbtxt")));
+  folder_.write("config.pbtxt",
+                "parameters { key: 'input_scale' value { string_value: '0.5' } }\n"
+                "parameters { key: 'input_offset' value { string_value: '-1' } }\n");
+  EXPECT_EQ(folder_refusal({0.5F, -1}), "");
 }
 
 TEST_F(ModelVersionTest, WhatAKilledRunLeftIsReplaced) {
