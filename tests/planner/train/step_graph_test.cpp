@@ -126,6 +126,8 @@ TEST(StepGraph, RefusesWhatCannotBeTrainedByName) {
   EXPECT_THAT(refusal_of(net), HasSubstr("network net has no convolution"));
   net.nodes = {{"a", conv(2, 1), {0}}, {"bn", ScaleShift{}, {1}}};
   EXPECT_THAT(refusal_of(net), HasSubstr("node 'bn' is a "));
+  net.nodes = {{"a", conv(2, 1), {0}}, {"slopes", PRelu{}, {1}}};
+  EXPECT_THAT(refusal_of(net), HasSubstr("node 'slopes' is a PReLU"));
   net.nodes = {{"a", conv(2, 1), {0}}, {"top", AcrossChannels{AcrossKind::arg_max}, {1}}};
   EXPECT_THAT(refusal_of(net), HasSubstr("node 'top' is a"));
   net.nodes = {{"a", conv(2, 3), {0}}};
