@@ -228,9 +228,12 @@ class TrainTest(unittest.TestCase):
 
     def test_errors_are_one_line(self):
         """Each names its file."""
+        labels = CONFIG.replace("targets: boundaries", "targets: labels") % {"data": self.root / "cells.h5"}
         for name, text, words in (
             ("a.pbtxt", "steps: 0", "a.pbtxt: steps is 0; a whole number of at least 1 is right"),
             ("b.pbtxt", CONFIG % {"data": self.root / "none.h5"}, "none.h5"),
+            ("l.pbtxt", labels, f"step 1: {self.root / 'cells.h5'}:/labels: voxels "),
+            ("l.pbtxt", labels, "; 0 to 1 is right"),
             ("c.pbtxt", CONFIG.replace("patch: 33", "patch: 7") % {"data": "d.h5"}, "patch is 7x7x7, smaller than"),
         ):
             (self.root / name).write_text(text)
