@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::string_view name = "cpu.conv.fft_data_parallel";
 
-// Transforms that are made between two synchronisations, unless one channel's are more.
-constexpr std::int64_t group_bytes = std::int64_t{1} << 20;
-
 // One run. All workers go through the same loops. Each worker does a fixed share of every part of every transform, so
 // that sums always have the same order and the same arithmetic.
 class DataParallelRun {
@@ -54,8 +51,7 @@ class DataParallelRun {
   // as stay in a cache between the steps.
   void transform_images(int worker) {
     const std::int64_t count = layer_.problem().in.S * layer_.problem().in.f;
-    const std::int64_t bytes = layer_.elements() * static_cast<std::int64_t>(sizeof(Complex));
-    const std::int64_t group = std::clamp<std::int64_t>(group_bytes / bytes, 1, count);
+    const std::int64_t group = channels_per_meeting(layer_.problem());
     for (std::int64_t i = 0; i < count; i += group) transform_group(i, std::min(group, count - i), worker);
   }
 

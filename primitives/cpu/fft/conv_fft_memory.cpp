@@ -40,6 +40,12 @@ MemoryPlan with_residual(MemoryPlan memory, const ConvProblem& problem, int stag
 
 }  // namespace
 
+std::int64_t channels_per_meeting(const ConvProblem& problem) {
+  constexpr std::int64_t cached_bytes = std::int64_t{1} << 20;
+  const std::int64_t bytes = mul(transform_elements(fft_extent(problem.in.n)), sizeof(Complex));
+  return std::clamp<std::int64_t>(cached_bytes / bytes, 1, mul(problem.in.S, problem.in.f));
+}
+
 std::int64_t primary_threads(int workers, std::int64_t f_out) { return std::min<std::int64_t>(workers, f_out); }
 
 MemoryPlan task_parallel_memory(const ConvProblem& problem, int workers) {

@@ -140,9 +140,10 @@ Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   const Seconds extra = problem.in.S == 1 ? 0 : values * several_sums_operations / rates(spec).operations;
   const Seconds products = part.products + real(problem.in.f) * extra;
   const Seconds work = images * part.image + kernels * part.kernel + outputs * (products + part.output);
-  // One per channel; two per group of kernels whose planes fit into one transform; two per output channel.
+  // One per group of channels; two per group of kernels whose planes fit into one transform; two per output channel.
   const std::int64_t group = fft_size(problem.in.n.z) / problem.k.z;
-  const double meetings = images + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
+  const double channels = real(div_up(mul(problem.in.S, problem.in.f), channels_per_meeting(problem)));
+  const double meetings = channels + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
   return work / spec.threads + finish_seconds(problem, spec) + meetings * meeting;
 }
 

@@ -31,7 +31,8 @@ void run_elementwise(const ElementwiseArg& arg, ElementType type) {
   run_rows<Bfloat, 1>(arg);
 }
 
-// Sums of three tensors, the first one scaled and shifted, rectified with a slope for each image, then activated.
+// Sums three tensors, the first one scaled and shifted; rectifies with a slope for each channel, of odd seeds alone; then
+// activates.
 void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t seed) {
   SCOPED_TRACE(to_string(shape) + " " + to_string(format) + (window ? ", windows" : ", dense"));
   test::Random random(seed);
@@ -45,9 +46,10 @@ void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t se
   HostTensor out(shape, format, window, seed + 9);
   const std::vector<float> scale = random.normals(shape.f);
   const std::vector<float> shift = random.normals(shape.f);
-  const std::vector<float> slopes = random.normals(shape.f, 0.5F);
+  const bool rectified = seed % 2 == 1;
+  const std::vector<float> slopes = rectified ? random.normals(shape.f, 0.5F) : std::vector<float>(static_cast<std::size_t>(shape.f), 1.0F);
   ElementwiseArg arg = elementwise_arg(inputs, out.view(), {ActivationKind::elu, 0.5F});
-  arg.of = {scale.data(), shift.data(), slopes.data()};
+  arg.of = {scale.data(), shift.data(), rectified ? slopes.data() : nullptr};
   run_elementwise(arg, format.type);
   const std::vector<float> found = out.load();
   const std::vector<float> a = tensors[0].load();

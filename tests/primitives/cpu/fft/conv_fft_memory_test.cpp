@@ -97,6 +97,15 @@ TEST(PrimaryThreads, AreTheFewerOfWorkersAndOutputImages) {
   EXPECT_EQ(primary_threads(1, 1), 1);
 }
 
+TEST(ChannelsPerMeeting, AreThoseWhoseTransformsStayInACache) {
+  const auto channels = [](std::int64_t S, std::int64_t f, Vec3 n) {
+    return channels_per_meeting({{S, f, n}, 1, Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), {}});
+  };
+  EXPECT_EQ(channels(2, 5, Vec3::cube(4)), 10) << "all of both inputs";
+  EXPECT_EQ(channels(1, 5, Vec3::cube(40)), 3) << "of 262 to 350 KiB each";
+  EXPECT_EQ(channels(1, 3, Vec3::cube(72)), 1);
+}
+
 TEST(ConvFftMemory, OfAbsurdLayersSaturates) {
   ConvProblem problem;
   problem.in = {1, 1, {std::int64_t{1} << 40, std::int64_t{1} << 19, 1}};

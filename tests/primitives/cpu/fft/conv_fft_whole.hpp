@@ -39,6 +39,7 @@ inline void expect_edges_right(const Primitive& primitive, int threads) {
       {{3, 2, {11, 5, 34}}, 4, {4, 2, 6}, {3, 2, 5}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},  // wide dilation, even k
       {{2, 3, {13, 3, 1}}, 5, {7, 2, 1}, {1, 1, 1}, {1, 1, 1}, {}},  // transforms of an odd number of values
       {{1, 2, {5, 3, 5}}, 3, {2, 3, 2}, {1, 1, 1}, {1, 1, 1}, relu},
+      {{1, 5, {40, 40, 40}}, 1, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, relu},  // transforms of about 270 KiB
   };
   std::uint64_t seed = 7;
   for (const ConvProblem& problem : problems) test::check_primitive(primitive, problem, *device, ++seed);
@@ -46,10 +47,17 @@ inline void expect_edges_right(const Primitive& primitive, int threads) {
 
 // Checks that sums have the same order and arithmetic for any number of workers, also if transforms of an odd number of
 // values stand side by side.
+// The last two have transforms of about 270 KiB and of more than 1 MiB: workers meet for three channels, then two; and
+// for each channel (channels_per_meeting()).
 inline void expect_workers_change_no_bit(const Primitive& primitive) {
-  for (const Vec3 n : {Vec3{10, 12, 21}, Vec3{15, 9, 5}}) {
+  const Activation relu{ActivationKind::relu, 0};
+  const std::vector<ConvProblem> problems = {
+      {{2, 5, {10, 12, 21}}, 7, {3, 4, 5}, Vec3::cube(1), Vec3::cube(1), relu},
+      {{2, 5, {15, 9, 5}}, 7, {3, 4, 5}, Vec3::cube(1), Vec3::cube(1), relu},
+      {{1, 5, Vec3::cube(40)}, 1, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), relu},
+      {{1, 3, Vec3::cube(72)}, 1, Vec3::cube(1), Vec3::cube(1), Vec3::cube(1), relu}};
+  for (const ConvProblem& problem : problems) {
     test::Random random(21);
-    const ConvProblem problem{{2, 5, n}, 7, {3, 4, 5}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
     const test::Weights weights = test::random_weights(problem, random);
     const std::vector<std::vector<float>> inputs = test::random_inputs(problem, random);
     std::vector<float> first;
@@ -60,7 +68,7 @@ inline void expect_workers_change_no_bit(const Primitive& primitive) {
       const test::Outcome outcome =
           test::run_once(primitive, problem, estimates->front(), weights.view(), inputs, *device);
       if (first.empty()) first = outcome.values;
-      EXPECT_EQ(outcome.values, first) << threads << " workers, n " << to_string(n);
+      EXPECT_EQ(outcome.values, first) << threads << " workers, n " << to_string(problem.in.n);
     }
   }
 }
