@@ -7,11 +7,16 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "primitives/core/file_handle.hpp"
 
 namespace znni {
 namespace {
+
+// A new file is called as the old one, with these behind it.
+constexpr std::string_view any_name = ".XXXXXX";
+constexpr std::string_view unfinished = ".unfinished";
 
 Error system_error(const std::string& what) {
   return {ErrorCode::invalid_argument, what + ": " + std::strerror(errno)};
@@ -52,8 +57,8 @@ Result<void> write_all(int file, std::string_view text) {
 }
 
 Result<void> write_atomically(const std::string& path, std::string_view text) {
-  std::string beside = path + ".XXXXXX";
-  FileHandle file(::mkostemp(beside.data(), O_CLOEXEC));
+  std::string beside = path + std::string(any_name) + std::string(unfinished);
+  FileHandle file(::mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
   if (!file.is_open()) return system_error(path + ": cannot be created");
   if (Result<void> written = write_and_sync(file, text); !written) {
     ::unlink(beside.c_str());
@@ -66,6 +71,21 @@ Result<void> write_atomically(const std::string& path, std::string_view text) {
   }
   sync_folder_of(path);
   return {};
+}
+
+void remove_unfinished(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(path).parent_path();
+  const std::string begin = fs::path(path).filename().string() + ".";
+  const std::size_t size = begin.size() - 1 + any_name.size() + unfinished.size();
+  std::error_code ignored;
+  fs::directory_iterator it(folder.empty() ? "." : folder, ignored);
+  while (!ignored && it != fs::directory_iterator()) {
+    const fs::path found = it->path();
+    const std::string name = found.filename().string();
+    it.increment(ignored);
+    if (name.size() == size && name.starts_with(begin) && name.ends_with(unfinished)) ::unlink(found.c_str());
+  }
 }
 
 }  // namespace znni

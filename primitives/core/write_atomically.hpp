@@ -9,8 +9,11 @@
 namespace znni {
 
 // Writes `text` to a new file beside `path`, syncs it and renames it over `path`. On error `path` is unchanged and no
-// new file remains. Every error begins with the path.
+// new file remains; a kill leaves it. Every error begins with the path.
 [[nodiscard]] Result<void> write_atomically(const std::string& path, std::string_view text);
+
+// Removes the new files that kills of write_atomically() have left beside `path`. No process may be writing it.
+void remove_unfinished(const std::string& path);
 
 // Syncs a file or folder, so that earlier writes to it through any handle survive a power cut.
 [[nodiscard]] Result<void> sync_file(const std::string& path);

@@ -29,6 +29,21 @@ TEST(WriteAtomically, WritesAndReplaces) {
   }
 }
 
+// What a kill leaves has six characters of any kind and the ending behind the name.
+TEST(WriteAtomically, WhatAKillLeftIsRemovedAndNothingElse) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("file", "text");
+  folder.write("file.Ab3xYz.unfinished", "te");
+  folder.write("file.backup", "mine");
+  folder.write("file.my-own-backup.unfinished", "mine");
+  folder.write("other.Ab3xYz.unfinished", "mine");
+  remove_unfinished(path);
+  EXPECT_EQ(files_in(folder.path()), 4U);
+  EXPECT_FALSE(std::filesystem::exists(path + ".Ab3xYz.unfinished"));
+  EXPECT_EQ(test::read_text(path), "text");
+  remove_unfinished(folder.path() / "none" / "file");
+}
+
 TEST(WriteAtomically, ReadableByAll) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.path() / "file";
