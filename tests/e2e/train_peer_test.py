@@ -23,7 +23,7 @@ if HAS_TORCH:
 
 PROGRAM = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znni-train"
 LONGEST = 600  # seconds; only a bound for a hang
-STEPS = 15
+STEPS = 20
 BOUND = 1e-5  # of a loss, and absolute of a weight
 PATCH = 25  # as large as the volume: every step has the same sample
 FOV = 8
@@ -175,6 +175,22 @@ class TrainPeerTest(unittest.TestCase):
             ),
             softmax,
             lambda weights: torch.optim.AdamW(weights, 0.01, weight_decay=0.1),
+        )
+
+    def test_dice_and_adam(self):
+        """One minus the coefficient, with 1 added above and below, over labelled voxels."""
+
+        def dice(logits):
+            parts = self.weight * torch.sigmoid(logits[0])
+            both = (parts * self.border).sum()
+            return 1 - (2 * both + 1) / (parts.sum() + (self.weight * self.border).sum() + 1)
+
+        self.compare(
+            SIGMOID,
+            1,
+            ("loss { kind: dice }", "optimizer { kind: adam learning_rate: 0.01 }"),
+            dice,
+            lambda weights: torch.optim.Adam(weights, 0.01),
         )
 
     def test_square_and_adam(self):
