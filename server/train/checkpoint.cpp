@@ -16,8 +16,9 @@ namespace znni {
 namespace {
 
 // The file: this line, the fields below in order, numbers as the processor has them, and the fingerprint of all that.
-constexpr std::string_view first_line = "znni-train checkpoint 1\n";
+constexpr std::string_view first_line = "znni-train checkpoint 2\n";
 constexpr std::size_t sum_bytes = 32;
+
 std::string sum_of(std::string_view bytes) {
   Fingerprint fingerprint;
   fingerprint.add(bytes);
@@ -90,17 +91,48 @@ class Reader {
   bool sound_ = true;
 };
 
+std::size_t size_of(std::string_view text) { return sizeof(std::int64_t) + text.size(); }
+
+std::size_t size_of(const NetworkWeights& nodes) {
+  std::size_t bytes = sizeof(std::int64_t);
+  for (const NodeWeights& node : nodes) {
+    for (const auto part : weight_parts) bytes += sizeof(std::int64_t) + (node.*part).size() * sizeof(float);
+  }
+  return bytes;
+}
+
+// Returns the bytes of the whole file.
+std::size_t size_of(const Checkpoint& checkpoint) {
+  const TrainedWith& with = checkpoint.with;
+  const OptimizerState& optimizer = checkpoint.optimizer;
+  std::size_t bytes = first_line.size() + sum_bytes + 2 * sizeof(std::int64_t);
+  for (const std::string* text :
+       {&checkpoint.training, &checkpoint.written_as, &with.volumes, &with.plan, &with.limits})
+    bytes += size_of(*text);
+  for (const NetworkWeights* weights : {&checkpoint.weights, &optimizer.first, &optimizer.second})
+    bytes += size_of(*weights);
+  return bytes;
+}
+
+// The text is reserved as a whole: one that grows has twice the bytes for a while.
 std::string bytes_of(const Checkpoint& checkpoint) {
-  std::string bytes(first_line);
+  std::string bytes;
+  bytes.reserve(size_of(checkpoint));
+  bytes += first_line;
   Writer writer(bytes);
   writer.text(checkpoint.training);
   writer.number(checkpoint.steps);
   writer.text(checkpoint.written_as);
+  writer.text(checkpoint.with.volumes);
+  writer.text(checkpoint.with.plan);
+  writer.text(checkpoint.with.limits);
   writer.weights(checkpoint.weights);
   writer.number(checkpoint.optimizer.updates);
   writer.weights(checkpoint.optimizer.first);
   writer.weights(checkpoint.optimizer.second);
-  return bytes += sum_of(bytes);
+  bytes += sum_of(bytes);
+  ensure(bytes.size() == size_of(checkpoint), "a checkpoint has other bytes than were reserved");
+  return bytes;
 }
 
 std::optional<Checkpoint> checkpoint_of(std::string_view bytes) {
@@ -109,6 +141,9 @@ std::optional<Checkpoint> checkpoint_of(std::string_view bytes) {
   checkpoint.training = reader.text();
   checkpoint.steps = reader.number();
   checkpoint.written_as = reader.text();
+  checkpoint.with.volumes = reader.text();
+  checkpoint.with.plan = reader.text();
+  checkpoint.with.limits = reader.text();
   checkpoint.weights = reader.weights();
   checkpoint.optimizer.updates = reader.number();
   checkpoint.optimizer.first = reader.weights();
@@ -121,6 +156,12 @@ Error refuse(const std::string& path, std::string_view why) {
 }
 
 }  // namespace
+
+Error other_checkpoint(const std::string& path, std::string_view what) {
+  return {ErrorCode::invalid_argument,
+          path + ": a checkpoint of another " + std::string(what) +
+              "; give the network and the configuration of that one, another --output, or --restart"};
+}
 
 Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   return write_atomically(path, bytes_of(checkpoint));

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "planner/network/network.hpp"
 #include "server/train/optimizer.hpp"
+#include "server/train/trained_with.hpp"
 
 namespace znni {
 
@@ -15,7 +17,11 @@ struct Checkpoint {
   std::string written_as;  // version of the model that was written of these weights; "" if none was yet
   NetworkWeights weights;
   OptimizerState optimizer;
+  TrainedWith with = {};
 };
+
+// Returns the error of a checkpoint that belongs to another `what`, such as "training"; it says what to give.
+[[nodiscard]] Error other_checkpoint(const std::string& path, std::string_view what);
 
 // Replaces the file atomically and syncs it: after a kill or a power cut the file is the old or the new one. Takes as
 // much memory as weights and state. Every error begins with the path.

@@ -1,12 +1,11 @@
 // znni-train: reads network, configuration and volumes, plans a step, trains, writes the next version of the model.
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -16,7 +15,6 @@
 
 #include "planner/base/memory_limit.hpp"
 #include "planner/base/progress.hpp"
-#include "planner/base/repository.hpp"
 #include "planner/costs/catalogue.hpp"
 #include "planner/train/step_plan.hpp"
 #include "primitives/core/file_handle.hpp"
@@ -29,6 +27,7 @@
 #include "server/train/first_weights.hpp"
 #include "server/train/model_version.hpp"
 #include "server/train/options.hpp"
+#include "server/train/output_folder.hpp"
 #include "server/train/setup.hpp"
 #include "server/train/trainer.hpp"
 #include "server/train/training_step.hpp"
@@ -47,11 +46,9 @@ struct Inputs {
   Shape5 input;
   Shape5 output;
   std::optional<Loss> loss;
+  std::string training;  // Checkpoint::training
+  std::string volumes;   // TrainedWith::volumes
 };
-
-std::string file_in(const Options& options, const char* name) {
-  return (std::filesystem::path(options.output) / name).string();
-}
 
 void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
@@ -108,9 +105,14 @@ Result<Inputs> read_inputs(const Options& options) {
   if (Result<void> fits = check_model_folder(options.output, scale_of(*config)); !fits) return fits.error();
   const Result<std::int64_t> memory = memory_of(options);
   if (!memory) return memory.error();
-  Inputs inputs = {options, *std::move(config), *memory, options.threads.value_or(cpu::default_threads()), {}, {}, {},
-                   {}};
+  Inputs inputs;
+  inputs.options = options;
+  inputs.config = *std::move(config);
+  inputs.memory = *memory;
+  inputs.threads = options.threads.value_or(cpu::default_threads());
   if (Result<void> read = read_network(inputs); !read) return read.error();
+  inputs.training = training_fingerprint(inputs.trained, inputs.config);
+  inputs.volumes = volumes_state(names_of(inputs.config.volumes)) + volumes_state(names_of(inputs.config.validation));
   return inputs;
 }
 
@@ -187,15 +189,17 @@ class StepRunner {
     return step_.run(sample->input, compare, gradients);
   }
 
-  // Returns the mean loss of the first patches that the source draws.
-  Result<double> mean(SampleSource& source, std::int64_t patches) {
+  // Returns the mean loss of the first patches that the source draws; nothing if it is stopped before that.
+  Result<std::optional<double>> mean(SampleSource& source, std::int64_t patches,
+                                     const std::function<bool()>& is_stopped) {
     double sum = 0;
     for (std::int64_t i = 0; i < patches; ++i) {
+      if (is_stopped()) return std::optional<double>();
       const Result<double> loss = run(source, i, dropped_);
-      if (!loss) return loss;
+      if (!loss) return loss.error();
       sum += *loss;
     }
-    return sum / static_cast<double>(patches);
+    return std::optional(sum / static_cast<double>(patches));
   }
 
  private:
@@ -204,7 +208,12 @@ class StepRunner {
   NetworkWeights dropped_;
 };
 
-TrainerSettings trainer_settings(const Inputs& inputs) {
+TrainedWith trained_with(const Inputs& inputs, const StepPlan& plan) {
+  return {inputs.volumes, plan_fingerprint(plan),
+          "--mem " + std::to_string(inputs.memory) + " --threads " + std::to_string(inputs.threads)};
+}
+
+TrainerSettings trainer_settings(const Inputs& inputs, const StepPlan& plan) {
   const TrainConfig& config = inputs.config;
   return {config.steps,
           config.rate,
@@ -212,37 +221,50 @@ TrainerSettings trainer_settings(const Inputs& inputs) {
           config.checkpoint_steps,
           config.validation_steps,
           voxels(inputs.output.n),
-          training_fingerprint(inputs.trained, config),
-          file_in(inputs.options, "checkpoint")};
+          inputs.training,
+          trained_with(inputs, plan),
+          checkpoint_file(inputs.options.output)};
 }
 
 double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns the checkpoint to go on from; nothing if there is none, or --restart is given.
-Result<std::optional<Checkpoint>> find_checkpoint(const Options& options) {
-  Result<Checkpoint> found = read_checkpoint(file_in(options, "checkpoint"));
-  if (options.restart || (!found && found.error().code == ErrorCode::not_found)) return std::optional<Checkpoint>();
-  if (!found) return found.error();
-  return std::optional(*std::move(found));
-}
-
-// Returns whether this training was done to its end.
-bool is_complete(const Inputs& inputs, const std::optional<Checkpoint>& checkpoint) {
-  return !inputs.options.explain && checkpoint && !checkpoint->written_as.empty() &&
-         checkpoint->training == training_fingerprint(inputs.trained, inputs.config);
+// Returns the version in which the weights are: that of a run that was killed before it could say so, or a new one.
+Result<std::string> write_version(const Inputs& inputs, bool did_steps) {
+  const LoadedNetwork served = with_weights(inputs.trained, inputs.trained.loaded.weights);
+  if (!did_steps) {
+    if (std::optional<std::string> written = newest_version_if(served, inputs.options.output)) return *written;
+  }
+  return write_model_version(served, inputs.options.output, scale_of(inputs.config));
 }
 
 // Writes the model, and that it was written.
 int finish(const Inputs& inputs, Trainer& trainer, const TrainingEnd& end) {
-  const LoadedNetwork served = with_weights(inputs.trained, inputs.trained.loaded.weights);
-  const Result<std::string> version = write_model_version(served, inputs.options.output, scale_of(inputs.config));
+  const Result<std::string> version = write_version(inputs, end.mean_loss.has_value());
   if (!version) return fail(version.error());
   if (const Result<void> written = trainer.write_checkpoint(*version); !written) return fail(written.error());
-  std::fprintf(stderr, "%lld steps are done, loss %.4g: version %s is in %s\n", static_cast<long long>(end.steps),
-               end.mean_loss, version->c_str(), inputs.options.output.c_str());
+  std::array<char, 40> loss{};
+  if (end.mean_loss) std::snprintf(loss.data(), loss.size(), ", loss %.4g", *end.mean_loss);
+  say(std::to_string(end.steps) + " steps are done" + loss.data() + ": version " + *version + " is in " +
+      inputs.options.output);
   return 0;
+}
+
+// Begins with the checkpoint, and says what has changed since.
+Result<void> go_on(Trainer& trainer, Checkpoint checkpoint, const TrainedWith& with) {
+  const std::int64_t steps = checkpoint.steps;
+  const std::vector<std::string> changed = changes(checkpoint.with, with);
+  if (Result<void> taken = trainer.resume(std::move(checkpoint)); !taken) return taken;
+  say("goes on from the checkpoint of step " + std::to_string(steps));
+  for (const std::string& line : changed) say("warning: " + line);
+  return {};
+}
+
+int stopped(const Options& options, std::int64_t steps, int signal) {
+  say("stopped: the checkpoint has step " + std::to_string(steps) + "; the same command " +
+      (options.restart ? "without --restart " : "") + "goes on from it");
+  return 128 + signal;
 }
 
 int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoint, const TerminationSignals& signals) {
@@ -253,7 +275,7 @@ int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoi
   const Result<std::unique_ptr<TrainingStep>> step =
       TrainingStep::prepare(inputs.trained.loaded.network, prepared.plan, weights, **device);
   if (!step) return fail(step.error());
-  Result<TrainLog> log = TrainLog::open(file_in(inputs.options, "train.jsonl"), checkpoint ? checkpoint->steps : 0);
+  Result<TrainLog> log = TrainLog::open(log_file(inputs.options.output), checkpoint ? checkpoint->steps : 0);
   if (!log) return fail(log.error());
 
   StepRunner runner(**step, *inputs.loss);
@@ -263,60 +285,96 @@ int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoi
   calls.compute = [&](std::int64_t number, NetworkWeights& gradients) {
     return runner.run(*prepared.samples, number, gradients);
   };
+  calls.is_stopped = [&] {
+    if (!signal) signal = signals.wait_for(std::chrono::milliseconds(0));
+    return signal.has_value();
+  };
   if (prepared.validation) {
-    calls.validate = [&] { return runner.mean(*prepared.validation, inputs.config.validation_patches); };
+    calls.validate = [&, is_stopped = calls.is_stopped] {
+      return runner.mean(*prepared.validation, inputs.config.validation_patches, is_stopped);
+    };
   }
-  calls.is_stopped = [&] { return (signal = signals.wait_for(std::chrono::milliseconds(0))).has_value(); };
   calls.tell = [&progress](const std::string& text) {
     progress.tell(text);
     progress.tick();
   };
   calls.seconds = monotonic_seconds;
-  Trainer trainer(trainer_settings(inputs), std::move(calls), weights, *log);
+  Trainer trainer(trainer_settings(inputs, prepared.plan), std::move(calls), weights, *log);
   if (checkpoint) {
-    const std::int64_t steps = checkpoint->steps;
-    if (const Result<void> taken = trainer.resume(*std::move(checkpoint)); !taken) return fail(taken.error());
-    say("goes on from the checkpoint of step " + std::to_string(steps));
+    const Result<void> begun = go_on(trainer, *std::move(checkpoint), trained_with(inputs, prepared.plan));
+    if (!begun) return fail(begun.error());
   }
   const Result<TrainingEnd> end = trainer.run();
   progress.wipe();
   if (!end) return fail(end.error());
-  if (!signal) return finish(inputs, trainer, *end);
-  say("stopped: the checkpoint has step " + std::to_string(end->steps) + "; the same command goes on from it");
-  return 128 + *signal;
+  return end->is_stopped ? stopped(inputs.options, end->steps, *signal) : finish(inputs, trainer, *end);
 }
 
-// Keeps the folder from another training as long as the handle is open.
-Result<FileHandle> lock_output(const Options& options) {
-  constexpr mode_t for_its_user = 0600;
-  const std::string path = file_in(options, ".lock");
-  if (Result<void> made = check_writable(path); !made) return made.error();
-  FileHandle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_its_user));
-  if (file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
-  return Error{ErrorCode::unavailable,
-               options.output + ": another znni-train trains there; wait for its end, or give another --output"};
+// Says that there is nothing to do.
+int already_done(const Inputs& inputs, const Checkpoint& checkpoint) {
+  say("all " + std::to_string(inputs.config.steps) + " steps are done, and version " + checkpoint.written_as +
+      " was written of them; --restart trains again");
+  const std::string changed = changed_file(checkpoint.with.volumes, inputs.volumes);
+  if (!changed.empty()) {
+    say("warning: " + changed + ": has changed since then, and the model has not seen it: --restart trains on it");
+  }
+  return 0;
 }
 
-int run(const Options& options) {
-  const TerminationSignals signals;
+// What there is before the first step.
+struct Begun {
+  Inputs inputs;
+  std::optional<FileHandle> lock;
+  std::optional<Checkpoint> checkpoint;
+  Prepared prepared;
+};
+
+// Returns the exit code if there is nothing to train.
+std::optional<int> prepare(Begun& begun) {
+  Result<Prepared> prepared = prepare(begun.inputs);
+  if (!prepared) return fail(prepared.error());
+  begun.prepared = *std::move(prepared);
+  if (!begun.inputs.options.explain) return std::nullopt;
+  explain(begun.inputs, begun.prepared);
+  return 0;
+}
+
+// Returns the exit code if there is nothing to train. With --restart the old checkpoint is removed: the same command
+// without it must not go on from there.
+std::optional<int> begin(const Options& options, Begun& begun) {
   Result<Inputs> inputs = read_inputs(options);
   if (!inputs) return fail(inputs.error());
-  const Result<FileHandle> lock = options.explain ? Result<FileHandle>(FileHandle(-1)) : lock_output(options);
+  begun.inputs = *std::move(inputs);
+  if (options.explain) return prepare(begun);
+  Result<FileHandle> lock = lock_output(options.output);
   if (!lock) return fail(lock.error());
-  Result<std::optional<Checkpoint>> checkpoint = find_checkpoint(options);
-  if (!checkpoint) return fail(checkpoint.error());
-  if (is_complete(*inputs, *checkpoint)) {
-    say("all " + std::to_string(inputs->config.steps) + " steps are done, and version " + (*checkpoint)->written_as +
-        " was written of them; --restart trains again");
-    return 0;
+  begun.lock.emplace(*std::move(lock));
+  if (!options.restart) {
+    Result<std::optional<Checkpoint>> found = find_checkpoint(options.output, begun.inputs.training);
+    if (!found) return fail(found.error());
+    begun.checkpoint = *std::move(found);
   }
-  Result<Prepared> prepared = prepare(*inputs);
-  if (!prepared) return fail(prepared.error());
-  if (options.explain) {
-    explain(*inputs, *prepared);
-    return 0;
+  const std::optional<Checkpoint>& checkpoint = begun.checkpoint;
+  if (checkpoint && !checkpoint->written_as.empty()) return already_done(begun.inputs, *checkpoint);
+  if (const std::optional<int> exit_code = prepare(begun)) return exit_code;
+  const Result<void> removed = options.restart ? remove_checkpoint(options.output) : Result<void>();
+  return removed ? std::nullopt : std::optional(fail(removed.error()));
+}
+
+// Ends at once if a signal comes before the first step, because there is nothing to keep. A signal that comes after the
+// last step changes nothing.
+int run(const Options& options) {
+  const TerminationSignals signals;
+  Begun begun;
+  {
+    SecondSignal ends(signals);
+    ends.watch();
+    if (const std::optional<int> exit_code = begin(options, begun)) return *exit_code;
   }
-  return train(*inputs, *prepared, *std::move(checkpoint), signals);
+  const int exit_code = train(begun.inputs, begun.prepared, std::move(begun.checkpoint), signals);
+  while (signals.wait_for(std::chrono::milliseconds(0))) {
+  }
+  return exit_code;
 }
 
 }  // namespace

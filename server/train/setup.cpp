@@ -12,8 +12,9 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t process_bytes = std::int64_t{64} << 20;
-// A writer of models takes three times the weights (proto/convert/onnx_writer.hpp).
-constexpr std::int64_t copies_while_written = 3;
+// While the model is written there are the served weights, and three times them of its writer
+// (proto/convert/onnx_writer.hpp).
+constexpr std::int64_t copies_while_written = 4;
 // While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, and
 // target and weight twice.
 constexpr std::int64_t bytes_per_input = 3 * sizeof(float);

@@ -36,6 +36,14 @@ std::string kept_lines(std::string_view text, std::int64_t steps) {
   return kept;
 }
 
+// Returns the step of the validation that the last line is; -1 if it is none.
+std::int64_t last_validation(std::string_view kept) {
+  if (kept.empty()) return -1;
+  kept.remove_suffix(1);
+  const Json object = Json::parse(kept.substr(kept.rfind('\n') + 1));
+  return object.contains("validation_loss") ? object["step"].get<std::int64_t>() : -1;
+}
+
 }  // namespace
 
 Result<TrainLog> TrainLog::open(const std::string& path, std::int64_t steps) {
@@ -47,10 +55,11 @@ Result<TrainLog> TrainLog::open(const std::string& path, std::int64_t steps) {
   if (!file.is_open()) {
     return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};
   }
-  return TrainLog(path, std::move(file));
+  return TrainLog(path, std::move(file), last_validation(kept));
 }
 
 Result<void> TrainLog::add(const StepRecord& record) {
+  validated_ = -1;
   return write(Json{{"step", record.step},
                     {"loss", record.loss},
                     {"learning_rate", record.learning_rate},
@@ -60,6 +69,7 @@ Result<void> TrainLog::add(const StepRecord& record) {
 }
 
 Result<void> TrainLog::add_validation(std::int64_t step, double loss) {
+  validated_ = step;
   return write(Json{{"step", step}, {"validation_loss", loss}}.dump());
 }
 

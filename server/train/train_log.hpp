@@ -25,6 +25,9 @@ class TrainLog {
   // taken away, and so is a line that was cut.
   [[nodiscard]] static Result<TrainLog> open(const std::string& path, std::int64_t steps);
 
+  // Returns whether the last line is a validation after this step.
+  [[nodiscard]] bool is_validated(std::int64_t step) const { return validated_ == step; }
+
   // Each writes one line, whole, before it returns.
   [[nodiscard]] Result<void> add(const StepRecord& record);
   [[nodiscard]] Result<void> add_validation(std::int64_t step, double loss);  // {"step":500,"validation_loss":0.4}
@@ -32,11 +35,13 @@ class TrainLog {
   [[nodiscard]] Result<void> sync();
 
  private:
-  TrainLog(std::string path, FileHandle file) : path_(std::move(path)), file_(std::move(file)) {}
+  TrainLog(std::string path, FileHandle file, std::int64_t validated)
+      : path_(std::move(path)), file_(std::move(file)), validated_(validated) {}
   Result<void> write(const std::string& line);
 
   std::string path_;
   FileHandle file_;
+  std::int64_t validated_;  // step of the validation in the last line; -1 if that is none
 };
 
 }  // namespace znni

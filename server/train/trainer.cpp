@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t max_losses = 50;
 
 double mean_of(const std::vector<double>& values) {
-  if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -35,9 +34,20 @@ std::string duration_text(double seconds) {
   return text.data();
 }
 
+Error not_finite(const std::string& found) {
+  return {ErrorCode::invalid_argument, found + "; lower learning_rate, warm up, or set clip_norm, and give --restart"};
+}
+
 Error not_finite(std::string_view what, double value) {
-  return {ErrorCode::invalid_argument, "the " + std::string(what) + " is " + std::to_string(value) +
-                                           "; lower learning_rate, warm up, or set clip_norm"};
+  return not_finite("the " + std::string(what) + " is " + std::to_string(value));
+}
+
+bool are_finite(const NetworkWeights& weights) {
+  return std::all_of(weights.begin(), weights.end(), [](const NodeWeights& node) {
+    return std::all_of(weight_parts.begin(), weight_parts.end(), [&](auto part) {
+      return std::all_of((node.*part).begin(), (node.*part).end(), [](float weight) { return std::isfinite(weight); });
+    });
+  });
 }
 
 // Copies in place, because what computes the steps may have the addresses of the weights.
@@ -61,16 +71,12 @@ Trainer::Trainer(TrainerSettings settings, TrainerCalls calls, NetworkWeights& w
       gradients_(zeros_like(weights)) {}
 
 Result<void> Trainer::resume(Checkpoint checkpoint) {
-  const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::invalid_argument,
-                 settings_.checkpoint_file + ": " + why +
-                     "; give the network and the configuration of that one, another --output, or --restart"};
-  };
-  if (checkpoint.training != settings_.training) return refuse("a checkpoint of another training");
+  const auto refuse = [&](const std::string& what) { return other_checkpoint(settings_.checkpoint_file, what); };
+  if (checkpoint.training != settings_.training) return refuse("training");
   if (checkpoint.steps > settings_.steps || !have_equal_sizes(checkpoint.weights, weights_)) {
-    return refuse("a checkpoint of another network");
+    return refuse("network");
   }
-  if (!optimizer_.restore(std::move(checkpoint.optimizer))) return refuse("a checkpoint of another optimizer");
+  if (!optimizer_.restore(std::move(checkpoint.optimizer))) return refuse("optimizer");
   copy_weights(checkpoint.weights, weights_);
   done_ = checkpoint.steps;
   return {};
@@ -89,42 +95,52 @@ Result<StepRecord> Trainer::do_step() {
   return StepRecord{done_, *loss, rate, norm, calls_.seconds() - begin};
 }
 
-Result<void> Trainer::finish_step(const StepRecord& record) {
+Result<bool> Trainer::finish_step(const StepRecord& record) {
   if (last_losses_.size() < max_losses) {
     last_losses_.push_back(record.loss);
   } else {
     last_losses_[static_cast<std::size_t>(done_) % max_losses] = record.loss;
   }
-  if (Result<void> added = log_.add(record); !added) return added;
-  if (calls_.validate && is_due(settings_.validation_steps)) {
-    const Result<double> loss = calls_.validate();
-    if (!loss) return loss.error().within("validation");
-    if (Result<void> added = log_.add_validation(done_, *loss); !added) return added;
-  }
+  if (Result<void> added = log_.add(record); !added) return added.error();
+  const Result<bool> validated = validate();
+  if (!validated) return validated.error();
   calls_.tell(progress());
-  return is_due(settings_.checkpoint_steps) ? write_checkpoint("") : Result<void>();
+  const bool stops = !*validated || (done_ < settings_.steps && calls_.is_stopped());
+  if (stops || is_due(settings_.checkpoint_steps)) {
+    if (Result<void> written = write_checkpoint(""); !written) return written.error();
+  }
+  return !stops;
+}
+
+Result<bool> Trainer::validate() {
+  if (!calls_.validate || done_ == 0 || !is_due(settings_.validation_steps) || log_.is_validated(done_)) return true;
+  const Result<std::optional<double>> loss = calls_.validate();
+  if (!loss) return loss.error().within("validation");
+  if (!*loss) return false;
+  if (Result<void> added = log_.add_validation(done_, **loss); !added) return added.error();
+  return true;
 }
 
 Result<TrainingEnd> Trainer::run() {
   done_before_ = done_;
   begin_ = calls_.seconds();
-  while (done_ < settings_.steps) {
+  Result<bool> goes_on = validate();  // the one in which an earlier run was stopped
+  while (goes_on && *goes_on && done_ < settings_.steps) {
     const Result<StepRecord> record = do_step();
     if (!record) return record.error();
-    if (const Result<void> finished = finish_step(*record); !finished) {
-      return finished.error().within(name_of_step(done_));
-    }
-    if (done_ == settings_.steps || !calls_.is_stopped()) continue;
-    if (const Result<void> written = write_checkpoint(""); !written) return written.error();
-    break;
+    goes_on = finish_step(*record);
   }
-  return TrainingEnd{done_, mean_of(last_losses_)};
+  if (!goes_on) return goes_on.error().within(name_of_step(done_));
+  TrainingEnd end{done_, !*goes_on, std::nullopt};
+  if (!last_losses_.empty()) end.mean_loss = mean_of(last_losses_);
+  return end;
 }
 
 Result<void> Trainer::write_checkpoint(const std::string& written_as) {
+  if (!are_finite(weights_)) return not_finite("a weight is not finite");
   if (Result<void> synced = log_.sync(); !synced) return synced;
   return znni::write_checkpoint(settings_.checkpoint_file,
-                                {settings_.training, done_, written_as, weights_, optimizer_.state()});
+                                {settings_.training, done_, written_as, weights_, optimizer_.state(), settings_.with});
 }
 
 std::string Trainer::progress() const {

@@ -22,6 +22,7 @@ struct TrainerSettings {
   std::int64_t validation_steps = 500;
   std::int64_t voxels = 0;  // of the output, in one step
   std::string training;     // Checkpoint::training
+  TrainedWith with;         // Checkpoint::with
   std::string checkpoint_file;
 };
 
@@ -29,16 +30,18 @@ struct TrainerCalls {
   // Writes the gradients of all weights for step 0, 1, ..., and returns the loss. It depends on the step and the
   // weights alone: a training that continues from a checkpoint calls it with the steps that are left.
   std::function<Result<double>(std::int64_t step, NetworkWeights& gradients)> compute;
-  std::function<Result<double>()> validate;           // returns the loss of the validation volumes; may be empty
-  std::function<bool()> is_stopped;                   // asked after every step
+  // Returns the loss of the validation volumes; nothing if it was stopped. May be empty.
+  std::function<Result<std::optional<double>>()> validate;
+  std::function<bool()> is_stopped;                   // asked after every step but the last
   std::function<void(const std::string& text)> tell;  // after every step: what is done, how fast, what is left
   std::function<double()> seconds;                    // of a clock that never goes back
 };
 
-// How a training ended: all steps are done unless it was stopped.
+// How a training ended: all steps are done, and the last validation, unless it was stopped.
 struct TrainingEnd {
   std::int64_t steps = 0;
-  double mean_loss = 0;  // of the last steps of this run, 50 at most
+  bool is_stopped = false;
+  std::optional<double> mean_loss;  // of the last steps of this run, 50 at most; nothing if it did none
 };
 
 class Trainer {
@@ -50,17 +53,20 @@ class Trainer {
   // sizes.
   [[nodiscard]] Result<void> resume(Checkpoint checkpoint);
 
-  // Trains until all steps are done or is_stopped() says so; a checkpoint of the last step is written in both cases.
-  // Fails if a call does, if a file cannot be written, or if loss or gradient are not finite; the last checkpoint
-  // remains, then. The error names the step, from 1.
+  // Trains until all steps are done or is_stopped() says so; a checkpoint of the last step is written in both cases. A
+  // validation that was stopped is done first by the run that goes on. Fails if a call does, if a file cannot be
+  // written, or if loss, gradient or, when a checkpoint is due, a weight is not finite; the last checkpoint remains,
+  // then. The error names the step, from 1.
   [[nodiscard]] Result<TrainingEnd> run();
 
-  // Writes a checkpoint that says as which version of the model these weights were written.
+  // Writes a checkpoint that says as which version of the model these weights were written. Fails if one is not finite.
   [[nodiscard]] Result<void> write_checkpoint(const std::string& written_as);
 
  private:
   Result<StepRecord> do_step();
-  Result<void> finish_step(const StepRecord& record);
+  // Each returns whether to go on, instead of to stop.
+  Result<bool> finish_step(const StepRecord& record);
+  Result<bool> validate();
   [[nodiscard]] std::string progress() const;
   [[nodiscard]] bool is_due(std::int64_t period) const { return done_ % period == 0 || done_ == settings_.steps; }
 

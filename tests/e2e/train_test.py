@@ -1,5 +1,6 @@
 """Trains a tiny net with znni-train, kills it on the way, and serves what it wrote."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -104,9 +105,9 @@ class TrainTest(unittest.TestCase):
             cls.command(output, *arguments, **settings), capture_output=True, text=True, timeout=LONGEST, check=False
         )
 
-    def interrupt(self, output, step, number):
+    def interrupt(self, output, step, number, *arguments):
         """Sends the signal once the log has this step. Returns (exit code, standard error)."""
-        with subprocess.Popen(self.command(output), stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(self.command(output, *arguments), stderr=subprocess.PIPE, text=True) as process:
             deadline = time.monotonic() + LONGEST
             while not any(line["step"] >= step for line in lines_of(self.root / output)):
                 self.assertIsNone(process.poll(), "it ended before it was interrupted")
@@ -192,9 +193,64 @@ class TrainTest(unittest.TestCase):
         other = self.train("done/net", config="other.pbtxt")
         self.assertEqual(other.returncode, 1)
         self.assertIn("done/net/checkpoint: a checkpoint of another training; give ", other.stderr)
+        self.assertEqual(steps_of(self.root / "done/net"), steps_of(self.root / "whole/net"))  # the log is whole
         restarted = self.train("done/net", "--restart", config="other.pbtxt")
         self.assertEqual(restarted.returncode, 0, restarted.stderr)
         self.assertTrue((self.root / "done/net/2/model.onnx").exists())
+
+    def test_a_restart_forgets_the_old_checkpoint(self):
+        """Killed before its first checkpoint, it begins again; stopped behind it, it goes on without --restart."""
+        output = self.root / "restarted/net"
+        output.mkdir(parents=True)
+        for name in ("checkpoint", "train.jsonl"):
+            (output / name).write_bytes((self.root / "whole/net" / name).read_bytes())
+        (output / "checkpoint.Ab3xYz.unfinished").write_text("znni")
+        self.assertIn("all 30 steps are done", self.train("restarted/net").stderr)
+        self.assertFalse((output / "checkpoint.Ab3xYz.unfinished").exists())
+        with subprocess.Popen(self.command("restarted/net", "--restart"), stderr=subprocess.PIPE, text=True) as process:
+            while len(lines_of(output)) > STEPS:  # until the log is cut
+                self.assertIsNone(process.poll(), "it ended before it was killed")
+                time.sleep(0.0005)
+            process.kill()
+        self.assertLess(len(lines_of(output)), 4, "it has a checkpoint of its own")
+        self.assertFalse((output / "checkpoint").exists())
+        code, text = self.interrupt("restarted/net", 6, signal.SIGTERM, "--restart")
+        self.assertEqual(code, 128 + signal.SIGTERM, text)
+        self.assertIn("; the same command without --restart goes on from it", text)
+
+    def test_changed_volumes_are_said(self):
+        """Other volumes behind the same names: a training that is done says so."""
+        output = self.root / "changed/net"
+        data = self.root / "changed.h5"
+        data.write_bytes((self.root / "cells.h5").read_bytes())
+        (self.root / "changed.pbtxt").write_text(CONFIG % {"data": data})
+        self.assertEqual(self.train("changed/net", config="changed.pbtxt").returncode, 0)
+        self.assertNotIn("warning", self.train("changed/net", config="changed.pbtxt").stderr)
+        os.utime(data, (1, 1))
+        done = self.train("changed/net", config="changed.pbtxt")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"warning: {data}: has changed since then", done.stderr)
+        self.assertTrue((output / "1").exists())
+
+    def test_a_signal_before_the_first_step_ends_at_once(self):
+        """One that waits for the reader of its table, which never reads, ends at a signal."""
+        (self.root / "long.pbtxt").write_text(
+            NET.replace("node { max", "node { conv { f_out: 8 k: 1 } }\n" * 30 + "node { max")
+        )
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(writer, bytes(1024)):
+                pass
+        os.set_blocking(writer, True)
+        command = self.command("early/net", "--explain", model="long.pbtxt")
+        with subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE, text=True) as process:
+            self.assertIn("weights by He", process.stderr.readline())
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(LONGEST)
+        self.assertEqual(code, 128 + signal.SIGTERM)
+        os.close(reader)
+        os.close(writer)
 
     def test_two_trainings_do_not_share_a_folder(self):
         """The second is refused while the first runs, and the first goes on."""

@@ -20,6 +20,7 @@ Checkpoint example() {
   Checkpoint checkpoint = {"0123456789abcdef0123456789abcdef", 70, "3", {}, {}};
   checkpoint.weights = {{{1, -0.0F, 1e-40F, 0.1F}, {7}, {}, {}}, {}, {{}, {}, {2}, {3, 4}}};
   checkpoint.optimizer = {71, checkpoint.weights, {}};
+  checkpoint.with = {"a.h5\t1 2 3\n", "fedcba", "--mem 7 --threads 2"};
   return checkpoint;
 }
 
@@ -61,6 +62,9 @@ TEST_F(CheckpointTest, ReadsBackBitByBit) {
   EXPECT_EQ(read->optimizer.updates, 71);
   EXPECT_EQ(bits_of(read->optimizer.first), bits_of(written.optimizer.first));
   EXPECT_TRUE(read->optimizer.second.empty());
+  EXPECT_EQ(read->with.volumes, written.with.volumes);
+  EXPECT_EQ(read->with.plan, "fedcba");
+  EXPECT_EQ(read->with.limits, "--mem 7 --threads 2");
 }
 
 TEST_F(CheckpointTest, ReplacesTheOldOneAndLeavesNothingElse) {
@@ -99,12 +103,12 @@ TEST_F(CheckpointTest, ChangedOnesAreRefusedAtEveryByte) {
 
 TEST_F(CheckpointTest, ForeignFilesAreRefused) {
   EXPECT_THAT(refusal("a model"), HasSubstr("no checkpoint of this znni-train"));
-  EXPECT_THAT(refusal("znni-train checkpoint 2\n"), HasSubstr("no checkpoint of this znni-train"));
+  EXPECT_THAT(refusal("znni-train checkpoint 3\n"), HasSubstr("no checkpoint of this znni-train"));
 }
 
 // One that has a right sum, but counts that lead beyond its end.
 TEST_F(CheckpointTest, CountsBeyondTheFileAreRefused) {
-  std::string bytes = "znni-train checkpoint 1\n" + std::string(7, '\xff') + '\x7f';
+  std::string bytes = "znni-train checkpoint 2\n" + std::string(7, '\xff') + '\x7f';
   Fingerprint sum;
   sum.add(bytes);
   EXPECT_THAT(refusal(bytes + sum.text()), HasSubstr("a checkpoint with other fields"));

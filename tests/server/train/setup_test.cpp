@@ -28,7 +28,7 @@ TEST(TrainSetup, MemoryIsThatOfStateCopiesAndSample) {
   EXPECT_EQ(adam.total(), adam.process + 2000 + 6000 + adam.sample);
   const TrainingMemory sgd = training_memory({.kind = OptimizerKind::sgd}, 1000, {1, 1, {1, 1, 1}}, {1, 1, {1, 1, 1}});
   EXPECT_EQ(sgd.optimizer, 0);
-  EXPECT_EQ(sgd.copies, 3000);
+  EXPECT_EQ(sgd.copies, 4000);
 }
 
 TEST(TrainSetup, OutputsAreSmallerThanPatchesByTheFieldOfView) {

@@ -49,6 +49,19 @@ TEST_F(TrainLogTest, TakesStepsAwayThatWillBeDoneAgain) {
   EXPECT_EQ(text(), "");
 }
 
+TEST_F(TrainLogTest, KnowsWhetherTheLastLineIsAValidation) {
+  folder_.write("train.jsonl", first + second);
+  EXPECT_FALSE(open(1).is_validated(1));
+  folder_.write("train.jsonl", first + second);
+  TrainLog log = open(2);
+  EXPECT_TRUE(log.is_validated(2));
+  EXPECT_FALSE(log.is_validated(1));
+  ASSERT_TRUE(log.add({3, 0.1, 0.5, 2, 0.25}));
+  EXPECT_FALSE(log.is_validated(2));
+  ASSERT_TRUE(log.add_validation(3, 0.75));
+  EXPECT_TRUE(log.is_validated(3));
+}
+
 TEST_F(TrainLogTest, TakesACutLineAway) {
   folder_.write("train.jsonl", first + R"({"step":2,"los)");
   open(9);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <regex>
 
 #include "tests/support/temporary.hpp"
 
@@ -28,6 +29,8 @@ class TrainerTest : public testing::Test {
     std::vector<std::int64_t> computed = {};
     std::vector<std::string> told = {};
     int validations = 0;
+    int stop_in_validation = 1000;
+    float slope = 0;  // of all weights, if it is not 0
     NetworkWeights weights = {{{0, 10}, {}, {}, {}}};
   };
 
@@ -53,9 +56,13 @@ class TrainerTest : public testing::Test {
         gradients[0].kernels[i] = 2 * distance;
         loss += static_cast<double>(distance) * distance;
       }
+      if (run.slope != 0) gradients[0].kernels.assign(2, run.slope);
       return loss;
     };
-    calls.validate = [&run]() -> Result<double> { return static_cast<double>(++run.validations); };
+    calls.validate = [&run]() -> Result<std::optional<double>> {
+      if (run.validations + 1 == run.stop_in_validation) return std::optional<double>();
+      return std::optional<double>(++run.validations);
+    };
     calls.is_stopped = [&run] { return static_cast<std::int64_t>(run.computed.size()) >= run.stop_at; };
     calls.tell = [&run](const std::string& text) { run.told.push_back(text); };
     calls.seconds = [this] { return seconds_ += 0.5; };
@@ -75,6 +82,10 @@ class TrainerTest : public testing::Test {
   }
 
   [[nodiscard]] std::string log_path() const { return (folder_.path() / "train.jsonl").string(); }
+  // A stopped validation takes time of the clock.
+  [[nodiscard]] static std::string without_seconds(const std::string& log) {
+    return std::regex_replace(log, std::regex("\"seconds\":[0-9.]*"), "");
+  }
   [[nodiscard]] std::ptrdiff_t log_lines() const {
     const std::string text = test::read_text(log_path());
     return std::count(text.begin(), text.end(), '\n');
@@ -135,6 +146,58 @@ TEST_F(TrainerTest, ContinuesBitByBit) {
   EXPECT_EQ(log_lines(), 23);
 }
 
+// The validation behind step 8 is stopped: the step is kept, and the run that goes on does the validation first.
+TEST_F(TrainerTest, AStopInAValidationContinuesBitByBit) {
+  Run whole;
+  ASSERT_TRUE(train(whole));
+  const std::string log = without_seconds(test::read_text(log_path()));
+  Run first;
+  first.stop_in_validation = 1;
+  const Result<TrainingEnd> stopped = train(first);
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_TRUE(stopped->is_stopped);
+  EXPECT_EQ(read_checkpoint(settings_.checkpoint_file)->steps, 8);
+  EXPECT_EQ(log_lines(), 8);
+  Run second;
+  const Result<TrainingEnd> end = train(second, true);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_FALSE(end->is_stopped);
+  EXPECT_EQ(second.computed.front(), 8);
+  EXPECT_EQ(second.weights[0].kernels, whole.weights[0].kernels);
+  EXPECT_EQ(without_seconds(test::read_text(log_path())), log);
+}
+
+// All steps are done, then, and the training is not.
+TEST_F(TrainerTest, AStopInTheLastValidationIsAStop) {
+  Run first;
+  first.stop_in_validation = 3;
+  const Result<TrainingEnd> stopped = train(first);
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_TRUE(stopped->is_stopped);
+  EXPECT_EQ(stopped->steps, 20);
+  Run second;
+  const Result<TrainingEnd> end = train(second, true);
+  ASSERT_TRUE(end);
+  EXPECT_FALSE(end->is_stopped);
+  EXPECT_FALSE(end->mean_loss);
+  EXPECT_EQ(second.validations, 1);
+  EXPECT_EQ(log_lines(), 23);
+}
+
+// Loss and gradient are finite, the weights behind the step are not.
+TEST_F(TrainerTest, WeightsThatAreNotFiniteAreNotKept) {
+  settings_.optimizer.kind = OptimizerKind::sgd;
+  settings_.rate = {1e30, 0, false};
+  settings_.checkpoint_steps = 1;
+  Run run;
+  run.slope = 1e30F;
+  const Result<TrainingEnd> end = train(run);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().message,
+            "step 1: a weight is not finite; lower learning_rate, warm up, or set clip_norm, and give --restart");
+  EXPECT_FALSE(std::filesystem::exists(settings_.checkpoint_file));
+}
+
 // A kill leaves the checkpoint of step 6 and the log of step 9.
 TEST_F(TrainerTest, ContinuesBitByBitFromAnEarlierCheckpoint) {
   Run whole;
@@ -191,7 +254,8 @@ TEST_F(TrainerTest, ErrorsNameTheStep) {
   endless.loss_added = std::numeric_limits<double>::quiet_NaN();
   const Result<TrainingEnd> end = train(endless);
   ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().message, "step 1: the loss is nan; lower learning_rate, warm up, or set clip_norm");
+  EXPECT_EQ(end.error().message,
+            "step 1: the loss is nan; lower learning_rate, warm up, or set clip_norm, and give --restart");
   Run far;
   far.weights[0].kernels[0] = std::numeric_limits<float>::infinity();
   far.loss_added = -std::numeric_limits<double>::infinity();

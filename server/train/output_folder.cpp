@@ -1,0 +1,91 @@
+#include "server/train/output_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "planner/base/repository.hpp"
+#include "primitives/core/write_atomically.hpp"
+#include "proto/convert/network_file.hpp"
+#include "server/train/weight_parts.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool have_equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+bool are_equal(const LoadedNetwork& a, const LoadedNetwork& b) {
+  const auto equal = [](const NodeWeights& one, const NodeWeights& other) {
+    return std::all_of(weight_parts.begin(), weight_parts.end(),
+                       [&](auto part) { return have_equal_bits(one.*part, other.*part); });
+  };
+  return describe(a.network) == describe(b.network) &&
+         std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), b.weights.end(), equal);
+}
+
+// Returns nothing if the model has no version.
+std::optional<ModelVersion> newest_version(const fs::path& folder) {
+  const fs::path model = fs::absolute(folder / ".").lexically_normal().parent_path();
+  const Result<std::vector<ModelVersion>> all = list_models(model.parent_path());
+  if (!all) return std::nullopt;
+  std::optional<ModelVersion> newest;
+  for (const ModelVersion& each : *all) {
+    if (each.model == model.filename()) newest = each;  // they are in order
+  }
+  return newest;
+}
+
+}  // namespace
+
+std::string checkpoint_file(const fs::path& folder) { return (folder / "checkpoint").string(); }
+
+std::string log_file(const fs::path& folder) { return (folder / "train.jsonl").string(); }
+
+Result<FileHandle> lock_output(const fs::path& folder) {
+  constexpr mode_t for_its_user = 0600;
+  const std::string path = (folder / ".lock").string();
+  if (Result<void> made = check_writable(path); !made) return made.error();
+  FileHandle file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, for_its_user));
+  if (!file.is_open() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::unavailable,
+                 folder.string() + ": another znni-train trains there; wait for its end, or give another --output"};
+  }
+  remove_unfinished(checkpoint_file(folder));
+  remove_unfinished(log_file(folder));
+  return file;
+}
+
+Result<std::optional<Checkpoint>> find_checkpoint(const fs::path& folder, const std::string& training) {
+  const std::string path = checkpoint_file(folder);
+  Result<Checkpoint> found = read_checkpoint(path);
+  if (!found && found.error().code == ErrorCode::not_found) return std::optional<Checkpoint>();
+  if (!found) return found.error();
+  if (found->training != training) return other_checkpoint(path, "training");
+  return std::optional(*std::move(found));
+}
+
+Result<void> remove_checkpoint(const fs::path& folder) {
+  const std::string path = checkpoint_file(folder);
+  std::error_code error;
+  const bool removed = fs::remove(path, error);
+  if (error) return Error{ErrorCode::invalid_argument, path + ": cannot be removed: " + error.message()};
+  return removed ? sync_file(folder.string()) : Result<void>();
+}
+
+std::optional<std::string> newest_version_if(const LoadedNetwork& served, const fs::path& folder) {
+  const std::optional<ModelVersion> newest = newest_version(folder);
+  if (!newest) return std::nullopt;
+  const NetworkReading reading = {.max_weight_bytes = weight_bytes(served.network), .outputs = {}};
+  const Result<LoadedNetwork> read = read_network_file(newest->file.string(), reading);
+  return read && are_equal(*read, served) ? std::optional(newest->version) : std::nullopt;
+}
+
+}  // namespace znni
