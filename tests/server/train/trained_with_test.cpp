@@ -22,7 +22,8 @@ class TrainedWithTest : public testing::Test {
  protected:
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   [[nodiscard]] std::string state() const {
-    return volumes_state({{path("a.h5:/raw"), path("a.h5:/labels"), ""}, {path("b.npy"), path("pages"), path("m.npy")}});
+    return volumes_state(
+        {{path("a.h5:/raw"), path("a.h5:/labels"), ""}, {path("b.npy"), path("pages"), path("m.npy")}});
   }
   void write_all() const {
     folder_.write("a.h5", "1");
