@@ -31,8 +31,8 @@ void run_elementwise(const ElementwiseArg& arg, ElementType type) {
   run_rows<Bfloat, 1>(arg);
 }
 
-// Sums three tensors, the first one scaled and shifted; rectifies with a slope for each channel, of odd seeds alone; then
-// activates.
+// Sums three tensors, the first one scaled and shifted; rectifies with a slope for each channel, of odd seeds alone;
+// then activates.
 void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t seed) {
   SCOPED_TRACE(to_string(shape) + " " + to_string(format) + (window ? ", windows" : ", dense"));
   test::Random random(seed);
@@ -47,7 +47,8 @@ void check_sum(const Shape5& shape, Format format, bool window, std::uint64_t se
   const std::vector<float> scale = random.normals(shape.f);
   const std::vector<float> shift = random.normals(shape.f);
   const bool rectified = seed % 2 == 1;
-  const std::vector<float> slopes = rectified ? random.normals(shape.f, 0.5F) : std::vector<float>(static_cast<std::size_t>(shape.f), 1.0F);
+  const std::vector<float> slopes =
+      rectified ? random.normals(shape.f, 0.5F) : std::vector<float>(static_cast<std::size_t>(shape.f), 1.0F);
   ElementwiseArg arg = elementwise_arg(inputs, out.view(), {ActivationKind::elu, 0.5F});
   arg.of = {scale.data(), shift.data(), rectified ? slopes.data() : nullptr};
   run_elementwise(arg, format.type);
