@@ -1,6 +1,7 @@
 #include "planner/geometry/geometry.hpp"
 
 #include "planner/geometry/geometry_family.hpp"
+#include "planner/network/network_reach.hpp"
 #include "planner/network/swap_axes.hpp"
 #include "primitives/core/index.hpp"
 
@@ -16,7 +17,7 @@ std::vector<std::int64_t> strided_extents(const Network& network, int axis, std:
   const std::int64_t step = period(network)[axis];
   const std::int64_t fov = reaches(network).back().fov[axis];
   std::vector<std::int64_t> extents;
-  for (std::int64_t n = min_extent(network)[axis]; n <= most; n += step) {
+  for (std::int64_t n = min_patch(network)[axis]; n <= most; n += step) {
     if (n - fov + 1 >= step) extents.push_back(n);
   }
   return extents;

@@ -10,6 +10,7 @@
 #include "planner/network/operation_check.hpp"
 #include "planner/network/operations/all.hpp"
 #include "planner/network/output_stride.hpp"
+#include "planner/network/reflections.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
 
@@ -172,6 +173,7 @@ Result<void> check(const Network& network) {
   if (Result<void> sound = check_outputs(network, walk.images.back()); !sound) return sound;
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
+  if (Result<void> sound = check_reflections(network); !sound) return sound;
   if (Result<void> sound = check_output_stride(network); !sound) return sound;
   if (Result<void> sound = check_window(network); !sound) return sound;
   return check_all_used(network);

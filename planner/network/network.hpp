@@ -180,8 +180,9 @@ struct Reach {
 // Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
 // output, branches that meet with equal reach, equal images where they are added, windows of 1 and no borders
 // along the axes that the rank lacks, a stride of 1 and an output no larger than the volume where there is a frame or a
-// stride of the network's own, upsampling no finer than the input, extents that fit all strides, and sizes far from
-// overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58. The error names the node.
+// stride of the network's own, upsampling no finer than the input, extents that fit all strides, a `min_volume` with
+// all that pads reflect, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24,
+// parameters 2^58. The error names the node.
 [[nodiscard]] Result<void> check(const Network& network);
 
 // Checks the inputs, windows and borders of each node by itself. The error names the node.

@@ -30,9 +30,10 @@ bool is_exact(const Network& network, const std::vector<Reach>& reach, int axis,
   return network.frame.begin[axis] + network.frame.end[axis] < n;
 }
 
+// Returns the smallest extent, frame included, of a volume that has `least` voxels or more.
 std::optional<std::int64_t> min_along(const Network& network, const std::vector<Reach>& reach, int axis,
-                                      std::int64_t period) {
-  std::int64_t least = framed(network, network.min_volume)[axis];
+                                      std::int64_t period, std::int64_t least) {
+  least += network.frame.begin[axis] + network.frame.end[axis];
   for (const Reach& value : reach) least = std::max(least, value.fov[axis]);
   for (std::int64_t n = least; n < least + period; ++n) {
     if (is_exact(network, reach, axis, n)) return n;
@@ -86,16 +87,16 @@ bool is_dense(const Network& network) {
 }
 
 Result<void> check_volume(const Network& network, Vec3 volume) {
+  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   for (int axis = 0; axis < 3; ++axis) {
     if (volume[axis] >= network.min_volume[axis]) continue;
     return Error{ErrorCode::invalid_argument,
                  "the volume has " + std::to_string(volume[axis]) + " voxels along " + "zyx"[axis] +
                      "; the network's pads reflect voxels further inside, for which it needs at least " +
-                     std::to_string(network.min_volume[axis])};
+                     std::to_string(least[axis])};
   }
   if (!is_strided(network)) return {};
   const Vec3 along = period(network);
-  const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t rest = (volume[axis] - least[axis]) % along[axis];
     if (rest == 0) continue;
@@ -127,7 +128,7 @@ Result<Vec3> find_least_extent(const Network& network) {
   const Vec3 along = period(network);
   Vec3 least;
   for (int axis = 0; axis < 3; ++axis) {
-    const std::optional<std::int64_t> found = min_along(network, reach, axis, along[axis]);
+    const std::optional<std::int64_t> found = min_along(network, reach, axis, along[axis], network.min_volume[axis]);
     if (!found) {
       return Error{ErrorCode::invalid_argument, std::string("no extent of the input along ") +
                                                     axis_names[static_cast<std::size_t>(axis)] +
@@ -142,6 +143,12 @@ Vec3 min_extent(const Network& network) {
   const Result<Vec3> least = find_least_extent(network);
   ensure(least.has_value(), "extents fit the strides of a checked network");
   return *least;
+}
+
+Vec3 min_patch(const Network& network) {
+  Network patch = network;
+  patch.min_volume = Vec3::cube(1);
+  return min_extent(patch);
 }
 
 }  // namespace znni

@@ -11,4 +11,8 @@ namespace znni {
 // min_extent(); invalid_argument if no extent fits all strides.
 [[nodiscard]] Result<Vec3> find_least_extent(const Network& network);
 
+// Returns the smallest extent of a patch that leaves no voxel of a value unread. Pads that reflect ask for larger
+// volumes, not for larger patches. Requires check().
+[[nodiscard]] Vec3 min_patch(const Network& network);
+
 }  // namespace znni

@@ -19,4 +19,8 @@ namespace znni {
                                            const std::vector<OutsideKind>& kinds, const std::vector<Vec3>& extents,
                                            Vec3 declared);
 
+// Checks that the smallest volume that check_volume() lets pass has the voxels that nodes reflect, and that readers'
+// windows hold both such a voxel and its copy. The error names the node. Requires an extent that fits all strides.
+[[nodiscard]] Result<void> check_reflections(const Network& network);
+
 }  // namespace znni

@@ -133,28 +133,6 @@ TEST(PlannerPadding, ACropThatPadsRepeatsTheEdges) {
   EXPECT_EQ(lost_extent(valid->network), Vec3::cube(3));  // by a; b loses what the edges add
 }
 
-TEST(PlannerPadding, ACropThatReflectsReadsVoxelsWithTheirCopies) {
-  const Vec3 half = Vec3::cube(2);
-  const Border pads{half + Vec3::cube(1), half + Vec3::cube(1)};
-  const auto padded = [&](const Crop& crop, std::int64_t k) {
-    const Network network = network_of({conv_node("a", 3, 0), {"pad", crop, {1}}, conv_node("b", k, 2)});
-    return without_padding({network, {}}, {{}, pads, {}});
-  };
-  const Result<LoadedNetwork> valid = padded({half, half, true}, 2);
-  ASSERT_TRUE(valid) << valid.error().message;
-  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
-  EXPECT_EQ(valid->network.nodes[0].outside_kind, OutsideKind::reflect);
-  EXPECT_EQ(valid->network.nodes[1].operation, Operation(Crop{half, half}));
-  EXPECT_EQ(valid->network.min_volume, Vec3::cube(4));
-  EXPECT_EQ(min_extent(valid->network), Vec3::cube(4) + valid->network.frame.begin + valid->network.frame.end);
-  const Result<LoadedNetwork> taken_in = padded({half, half, true}, 3);
-  ASSERT_TRUE(taken_in) << taken_in.error().message;
-  EXPECT_EQ(taken_in->network.nodes.size(), 2U);
-  const Result<LoadedNetwork> narrow = padded({Vec3::cube(1), half, true}, 2);
-  ASSERT_FALSE(narrow);
-  EXPECT_NE(narrow.error().message.find("halved, as it reflects"), std::string::npos) << narrow.error().message;
-}
-
 TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
   const Network pooled = network_of({conv_node("output repeated", 3, 0), {"pool", Pooling{}, {1}}});
   const Result<LoadedNetwork> valid = without_padding({pooled, random_weights(pooled, 1)}, {same(1), {}});

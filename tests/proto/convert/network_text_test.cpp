@@ -333,7 +333,7 @@ TEST(NetworkText, ReflectionsAreReadAndWritten) {
   EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::reflect);
   EXPECT_EQ(network.min_volume, (Vec3{4, 5, 6}));
   EXPECT_EQ(parsed(network_text(network)), network);
-  EXPECT_EQ(parsed(reflecting).min_volume, Vec3::cube(1));
+  EXPECT_THAT(refusal(reflecting), HasSubstr("a min_volume of 2 or more is right"));
   EXPECT_THAT(refusal("min_volume: 2000000" + reflecting),
               HasSubstr("min_volume, 2000000x2000000x2000000, is not within 1 and 2^20"));
 }
