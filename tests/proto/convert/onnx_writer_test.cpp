@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "planner/network/padding.hpp"
 #include "planner/network/unfused.hpp"
 #include "tests/planner/dense_net.hpp"
 #include "tests/proto/convert/onnx_model.hpp"
@@ -281,6 +282,21 @@ TEST(ConvertOnnxWriter, WhatIsNotWrittenIsRefusedByName) {
   LoadedNetwork broken = with_weights(network_of({{"conv", wide, {0}}}));
   broken.weights[0].kernels[3] = std::nanf("");
   EXPECT_THAT(refusal(broken), HasSubstr("conv.weight"));
+}
+
+// Returns a node that reflects a voxel of what the first writes, or a convolution in windows of 3 that does so itself.
+LoadedNetwork reflecting(bool taken_in) {
+  const Vec3 two = Vec3::cube(2);
+  const Network network = network_of({{"first", conv(2), {0}},
+                                      {"pad", Crop{two, two, true}, {1}},
+                                      {"last", conv(2, Vec3::cube(taken_in ? 3 : 2)), {2}},
+                                      {"end", conv(2, Vec3::cube(taken_in ? 1 : 2)), {3}}});
+  return without_padding(with_weights(network), {{}, {Vec3::cube(3), Vec3::cube(3)}, {}, {}}).value();
+}
+
+TEST(ConvertOnnxWriter, PadsThatReflectAreRefusedByName) {
+  EXPECT_EQ(refusal(reflecting(false)), "unsupported: node pad: pads by reflection, which is not written");
+  EXPECT_EQ(refusal(reflecting(true)), "unsupported: node last: pads by reflection, which is not written");
 }
 
 TEST(ConvertOnnxWriter, WhatWouldReadBackAsAnotherNetworkIsRefused) {
