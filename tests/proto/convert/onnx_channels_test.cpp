@@ -125,8 +125,8 @@ TEST(OnnxChannels, PadByOtherThanZerosIsRefused) {
     model.conv("wide", "out", 1, 1, {3, 1, 1});
     return model.output("out").refusal();
   };
-  EXPECT_THAT(refusal([](OnnxModel&, auto& node) { test::set_text(node, "mode", "reflect"); }),
-              HasSubstr("mode = 'reflect' is not supported; only constant, with zeros, and"));
+  EXPECT_THAT(refusal([](OnnxModel&, auto& node) { test::set_text(node, "mode", "wrap"); }),
+              HasSubstr("mode = 'wrap' is not supported; only constant, with zeros, and"));
   EXPECT_THAT(refusal([](OnnxModel& model, auto& node) {
                 model.tensor("one", {1}, {1.0F});
                 node.add_input("one");
