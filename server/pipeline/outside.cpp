@@ -107,8 +107,8 @@ class Edges {
   Groups groups_;
 };
 
-// Voxels that lie inside along one axis of a view, [first, last) of all, of which those of the view are [seen_first,
-// seen_last).
+// Says which voxels lie inside along one axis of a view: [first, last) of all, of which those of the view are
+// [seen_first, seen_last).
 struct Reflector {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -134,7 +134,7 @@ class Reflections {
     }
   }
 
-  // Plane z of all images of input s; returns false if it is a copy of none in the view.
+  // Fills plane z of all images of input s; returns false if it is a copy of none in the view.
   [[nodiscard]] bool fill_plane(std::int64_t s, std::int64_t z) const {
     const std::int64_t from_z = reflectors_[0].source_of(z);
     if (from_z < 0) return false;
@@ -150,15 +150,26 @@ class Reflections {
   }
 
  private:
+  // Makes row `to` a copy of row `from`; zeros if that is null.
   void fill_row(const float* from, float* to) const {
-    for (std::int64_t x = 0; x < view_.shape.n.x; ++x) {
-      const std::int64_t from_x = reflectors_[2].source_of(x);
-      if (from == to && from_x == x) continue;
-      if (from == nullptr || from_x < 0) {
-        std::fill_n(to + x * groups_.voxel, groups_.voxel, 0.0F);
-      } else {
-        std::copy_n(from + from_x * groups_.voxel, groups_.voxel, to + x * groups_.voxel);
-      }
+    const std::int64_t n = view_.shape.n.x;
+    if (from == nullptr) {
+      std::fill_n(to, n * groups_.voxel, 0.0F);
+      return;
+    }
+    const Reflector& along = reflectors_[2];
+    const std::int64_t first = along.seen_first * groups_.voxel;
+    if (from != to) std::copy_n(from + first, along.seen_last * groups_.voxel - first, to + first);
+    for (std::int64_t x = 0; x < along.seen_first; ++x) fill_voxel(from, to, x);
+    for (std::int64_t x = along.seen_last; x < n; ++x) fill_voxel(from, to, x);
+  }
+
+  void fill_voxel(const float* from, float* to, std::int64_t x) const {
+    const std::int64_t from_x = reflectors_[2].source_of(x);
+    if (from_x < 0) {
+      std::fill_n(to + x * groups_.voxel, groups_.voxel, 0.0F);
+    } else {
+      std::copy_n(from + from_x * groups_.voxel, groups_.voxel, to + x * groups_.voxel);
     }
   }
 

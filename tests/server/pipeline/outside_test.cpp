@@ -17,7 +17,7 @@ namespace {
 
 using test::Random;
 
-// The place as far inside of [begin, end) as `at` lies outside.
+// Returns the place as far inside of [begin, end) as `at` lies outside.
 Vec3 reflected(Vec3 at, Vec3 begin, Vec3 end) {
   for (int axis = 0; axis < 3; ++axis) {
     if (at[axis] < begin[axis]) at[axis] = 2 * begin[axis] - at[axis];
@@ -49,8 +49,8 @@ class Outside : public testing::TestWithParam<Layout> {
     }
   }
 
-  // Each voxel as at the nearest place inside, or, if it `reflects`, as far inside, of a tensor that was made of the
-  // places themselves. The first `kept` planes stay if they are copies of planes that are not there.
+  // Expects each voxel as at the nearest place inside, or, if it `reflects`, as far inside, of a tensor that was made
+  // of the places themselves. The first `kept` planes stay if they are copies of planes that are not there.
   void expect_copied(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole,
                      bool reflects, std::int64_t kept = 0) {
     const Format format{ElementType::f32, GetParam()};

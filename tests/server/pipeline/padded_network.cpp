@@ -123,7 +123,7 @@ Values within(const Shape5& shape, const Values& values, const Border& pads, dou
   return out;
 }
 
-// The place of which voxel `at`, beyond n voxels or not, is a copy.
+// Returns the place of which voxel `at`, beyond n voxels or not, is a copy.
 Vec3 source_of(Vec3 at, Vec3 n, bool reflects) {
   if (!reflects) return max(Vec3{}, min(at, n - Vec3::cube(1)));
   for (int axis = 0; axis < 3; ++axis) {
@@ -133,7 +133,7 @@ Vec3 source_of(Vec3 at, Vec3 n, bool reflects) {
   return at;
 }
 
-// The values within `pads` of the nearest of them, or of those as far inside.
+// Returns the values within `pads` of the nearest of them, or of those as far inside.
 Values copied(const Shape5& shape, const Values& values, const Border& pads, bool reflects) {
   const Vec3 n = shape.n + pads.begin + pads.end;
   Values out;
