@@ -38,7 +38,7 @@ class Outside {
  public:
   Outside(const TensorView& view, float value) : view_(view), groups_(groups_of(view)), value_(value) {}
 
-  // Plane z of all images of input s.
+  // Fills plane z of all images of input s.
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     for (std::int64_t group = 0; group < groups_.count; ++group) {
       float* const plane = view_.data + s * view_.strides.S + group * groups_.distance + z * view_.strides.z;
@@ -79,7 +79,7 @@ class Edges {
     }
   }
 
-  // Plane z of all images of input s.
+  // Fills plane z of all images of input s.
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     const std::int64_t from_z = std::clamp(z, inside.first.z, inside.last.z - 1);
     for (std::int64_t group = 0; group < groups_.count; ++group) {

@@ -94,7 +94,7 @@ class PaddedGrower {
   int last_ = 0;
 };
 
-// The problem of a node by itself, which keeps one offset of its stride.
+// Returns the problem of a node by itself, which keeps one offset of its stride.
 LayerProblem plain_problem(const Operation& operation, const std::vector<Shape5>& in) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
     return ConvProblem{in[0], conv->f_out, conv->k,     conv->dilation, conv->stride, conv->activation,
@@ -109,7 +109,7 @@ LayerProblem plain_problem(const Operation& operation, const std::vector<Shape5>
   return dense_problem(operation, Vec3::cube(1), in);
 }
 
-// The values within `pads` of `fill`.
+// Returns the values within `pads` of `fill`.
 Values within(const Shape5& shape, const Values& values, const Border& pads, double fill) {
   const Vec3 n = shape.n + pads.begin + pads.end;
   Values out(static_cast<std::size_t>(shape.f * voxels(n)), fill);
@@ -147,7 +147,7 @@ Values copied(const Shape5& shape, const Values& values, const Border& pads, boo
   return out;
 }
 
-// The first voxels along each axis.
+// Returns the first voxels along each axis.
 Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
   Values out;
   for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
@@ -160,7 +160,7 @@ Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
   return out;
 }
 
-// Each voxel `stride` times, as far as the volume of extent `n` goes: what is missing of it are less than a stride.
+// Returns each voxel `stride` times, as far as the volume of extent `n` goes: less than a stride is missing of it.
 Values spread(const Shape5& shape, const Values& values, Vec3 stride, Vec3 n) {
   if (stride == Vec3::cube(1)) return values;
   Vec3 whole = shape.n * stride;
