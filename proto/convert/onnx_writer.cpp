@@ -227,6 +227,15 @@ bool crops_nothing(const Network& network, int number) {
   return network.frame == Border{} && !is_strided(network);
 }
 
+// Makes slopes of channels that are all equal one alpha, as a reader does.
+void join_equal_slopes(Node& node, NodeWeights& weights) {
+  const std::vector<float>& slopes = weights.scale;
+  if (!std::holds_alternative<PRelu>(node.operation) || slopes.empty()) return;
+  if (std::any_of(slopes.begin(), slopes.end(), [&](float slope) { return slope != slopes.front(); })) return;
+  node.operation = Activate{{ActivationKind::leaky_relu, slopes.front()}};
+  weights = {};
+}
+
 // Returns the network with nothing fused, and without crops of nothing. Files have no alphas of activations that take
 // none.
 LoadedNetwork plain_of(const LoadedNetwork& loaded) {
@@ -234,6 +243,7 @@ LoadedNetwork plain_of(const LoadedNetwork& loaded) {
   for (int number = static_cast<int>(plain.network.nodes.size()) - 1; number >= 0; --number) {
     if (crops_nothing(plain.network, number)) remove_node(plain, number);
   }
+  for (std::size_t i = 0; i < plain.weights.size(); ++i) join_equal_slopes(plain.network.nodes[i], plain.weights[i]);
   for (Node& node : plain.network.nodes) {
     auto* activate = std::get_if<Activate>(&node.operation);
     if (activate != nullptr && !takes_alpha(activate->activation.kind)) activate->activation.alpha = 0;

@@ -40,6 +40,12 @@ LoadedNetwork as_in_a_file(const LoadedNetwork& loaded) {
     const auto* crop = std::get_if<Crop>(&plain.network.nodes[static_cast<std::size_t>(number)].operation);
     if (crop != nullptr && *crop == Crop{} && plain.network.frame == Border{}) remove_node(plain, number);
   }
+  for (std::size_t i = 0; i < plain.network.nodes.size(); ++i) {
+    const std::vector<float>& slopes = plain.weights[i].scale;
+    if (!std::holds_alternative<PRelu>(plain.network.nodes[i].operation) || slopes.size() != 1) continue;
+    plain.network.nodes[i].operation = Activate{{ActivationKind::leaky_relu, slopes.front()}};
+    plain.weights[i] = {};
+  }
   for (Node& node : plain.network.nodes) {
     auto* activate = std::get_if<Activate>(&node.operation);
     if (activate != nullptr && !takes_alpha(activate->activation.kind)) activate->activation.alpha = 0;
