@@ -51,7 +51,7 @@ class Job:
         volume, output = OUTPUTS[kind]
         self.output = output.format(self.work)
         self.log = self.work / "begun.txt"
-        self.log.prefault()
+        self.log.touch()
         self.path = self.work / "job.json"
         self.path.write_text(
             soak.call(

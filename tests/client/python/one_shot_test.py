@@ -17,7 +17,7 @@ class OneShotTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.network = self.folder / "same.onnx"
-        self.network.prefault()
+        self.network.touch()
 
     def play(self, *lines):
         """Makes znnid a script."""
@@ -45,7 +45,7 @@ class OneShotTest(unittest.TestCase):
             with self.assertRaisesRegex(znni.Error, words):
                 znni.predict(self.network, volume, progress=False, **options)
         with self.assertRaisesRegex(znni.InvalidError, "same.npy: is there already"):
-            (self.folder / "same.npy").prefault()
+            (self.folder / "same.npy").touch()
             znni.predict(self.network, VOLUME, self.folder / "same.npy", progress=False)
         self.assertFalse((self.folder / "started").exists())
 

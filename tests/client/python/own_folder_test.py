@@ -16,7 +16,7 @@ _MAKES_ONE = """
 import pathlib, sys
 from znni.own_folder import OwnFolder
 folder = OwnFolder()
-pathlib.Path(folder.name, "file").prefault()
+pathlib.Path(folder.name, "file").touch()
 print(folder.name, flush=True)
 sys.stdin.read()
 """
@@ -53,7 +53,7 @@ class OwnFolderTest(unittest.TestCase):
         processes[0].communicate()
         for name in ("znni-plans-0", _PREFIX + "0"):  # of a daemon; of a process that has not locked it yet
             (self.folder / name).mkdir()
-        (self.folder / "znni-plans-0/plan").prefault()
+        (self.folder / "znni-plans-0/plan").touch()
         (self.folder / (_PREFIX + "1")).symlink_to(self.folder / "znni-plans-0")
         self.assertTrue(os.path.exists(killed))
         own = OwnFolder()
@@ -81,14 +81,14 @@ class OwnFolderTest(unittest.TestCase):
         others = ["znni-own-other-0", f"{_PREFIX}other-0", f"znni-own-other-{platform.node()}-0"]
         for name in others:
             (self.folder / name).mkdir()
-            (self.folder / name / "file").prefault()
+            (self.folder / name / "file").touch()
         OwnFolder().cleanup()
         self.assertEqual(self.names(), sorted(others))
 
     def test_where_there_are_no_locks(self):
         with mock.patch("fcntl.flock", side_effect=OSError):
             first = OwnFolder()
-            pathlib.Path(first.name, "file").prefault()
+            pathlib.Path(first.name, "file").touch()
             second = OwnFolder()
         self.assertEqual(len(self.names()), 2)
         first.cleanup()

@@ -21,7 +21,7 @@ class PrivateDaemonTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch("tempfile.tempdir", str(self.folder)))
         self.network = self.folder / "same.onnx"
-        self.network.prefault()
+        self.network.touch()
 
     def program(self, *lines):
         use_script(self, "znnid", "ZNNID", *lines)
@@ -135,7 +135,7 @@ class PrivateDaemonTest(unittest.TestCase):
             PrivateDaemon(self.network, progress=False).__enter__()
         self.program('echo "1 error $2/same/config.pbtxt: wrong" >&2', "exit 1")
         config = self.folder / "own.pbtxt"
-        config.prefault()
+        config.touch()
         for given, name in ((config, str(config)), ({"input_scale": 2}, "config")):
             with self.assertRaisesRegex(UnavailableError, f": {name}: wrong$"):
                 PrivateDaemon(self.network, config=given, progress=False).__enter__()
@@ -156,7 +156,7 @@ class PrivateDaemonTest(unittest.TestCase):
         address = self.enterContext(FakeDaemon().served())
         self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
         other = self.folder / "unknown.onnx"
-        other.prefault()
+        other.touch()
         with self.assertRaisesRegex(UnavailableError, "^the daemon does not know it$"):
             PrivateDaemon(other, progress=False).__enter__()
         self.assertEqual(self.left(), [])

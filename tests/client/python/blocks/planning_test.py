@@ -81,7 +81,7 @@ class PlanningTest(JobCase):
         self.assertFalse(pathlib.Path(self.output).exists())
 
     def test_what_is_read_is_not_replaced(self):
-        (self.folder / "mask.npy").prefault()
+        (self.folder / "mask.npy").touch()
         for wishes in (
             {"output": self.input},
             {"input": self.input + "/", "output": self.input},
@@ -96,7 +96,7 @@ class PlanningTest(JobCase):
         server = S3Server()
         self.enterContext(server.served())
         (self.folder / "out.zarr.job").mkdir()
-        (self.folder / "out.zarr.job/thesis.pdf").prefault()
+        (self.folder / "out.zarr.job/thesis.pdf").touch()
         server.buckets["data"]["out.zarr.job/thesis.pdf"] = b"x"
         for output in (self.output, "s3://data/out.zarr"):
             with self.assertRaisesRegex(InvalidError, "out.zarr.job: thesis.pdf found, which no job made, .*: move it"):
@@ -110,14 +110,14 @@ class PlanningTest(JobCase):
     def test_files_called_like_unfinished_ones_are_kept(self):
         kept = self.folder / "out.zarr.job/.backup.2026.11"
         kept.parent.mkdir()
-        kept.prefault()
+        kept.touch()
         with self.assertRaisesRegex(InvalidError, r"out.zarr.job: .backup.2026.11 found, which no job made"):
             self.plan()
         self.assertTrue(kept.exists())
 
     def test_a_plan_that_was_killed_is_made_again(self):
         (self.folder / "out.zarr.job").mkdir()
-        (self.folder / "out.zarr.job/.job.json.host-1.123.456").prefault()
+        (self.folder / "out.zarr.job/.job.json.host-1.123.456").touch()
         (self.folder / "out.zarr.partial").mkdir()
         spec = self.plan()
         self.assertEqual(read_spec(self.output), spec)

@@ -27,7 +27,7 @@ class ServingTest(JobCase):
         path = self.folder / "znnid"
         path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
         path.chmod(0o755)
-        (self.folder / "same.onnx").prefault()
+        (self.folder / "same.onnx").touch()
         self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(path)}))
 
     def test_servers_are_taken_in_turns(self):

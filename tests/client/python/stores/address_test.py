@@ -44,14 +44,14 @@ class AddressTest(unittest.TestCase):
         ):
             folder = self.folder / kind / name[:3]
             folder.mkdir(parents=True)
-            (folder / name).prefault()
+            (folder / name).touch()
             self.assertEqual(input_address(folder), Address(kind, str(folder)))
         zarr.create_array(str(self.folder / "v2"), shape=(1, 1, 1), dtype="u1", zarr_format=2)
         self.assertEqual(input_address(self.folder / "v2").kind, "zarr")
 
     def test_folders_of_pages(self):
         for name in ("b.tif", "a.TIFF", "notes.txt"):
-            (self.folder / name).prefault()
+            (self.folder / name).touch()
         self.assertEqual(input_address(self.folder), Address("tiff", str(self.folder)))
         with self.assertRaisesRegex(InvalidError, "this kind of file is not written"):
             output_address(self.folder)
@@ -65,7 +65,7 @@ class AddressTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "nothing found, which is no volume: expected FILE.npy"):
             input_address(self.folder)
         for name in "gfedcba":
-            (self.folder / name).prefault()
+            (self.folder / name).touch()
         with self.assertRaisesRegex(InvalidError, r"a folder with a, b, c, d, e, \.\.\. found, which is no volume"):
             input_address(str(self.folder))
 

@@ -38,7 +38,7 @@ class DecompressedTest(unittest.TestCase):
         np.testing.assert_array_equal(self.open(ARRAY)[:, 1:2, :, :], ARRAY[:, 1:2])
 
     def test_nothing_is_read_before_it_is_asked_for(self):
-        self.path.prefault()
+        self.path.touch()
         volume = Decompressed(str(self.path), "gzip", (2, 3, 4), np.dtype("u1"))
         self.assertIsNone(volume._spool)
         volume.file.close()

@@ -24,19 +24,19 @@ class PartialTest(unittest.TestCase):
 
     def test_folders_are_replaced(self):
         (self.folder / "o").mkdir()
-        (self.folder / "o/old").prefault()
+        (self.folder / "o/old").touch()
         (self.folder / "o.partial").mkdir()
-        (self.folder / "o.partial/older").prefault()
+        (self.folder / "o.partial/older").touch()
         partial = Partial(self.folder / "o", True)
         partial.begin().mkdir()
-        (self.folder / "o.partial/new").prefault()
+        (self.folder / "o.partial/new").touch()
         partial.finish()
         self.assertEqual([path.name for path in (self.folder / "o").iterdir()], ["new"])
         self.assertEqual(self.names(), ["o"])
 
     def test_what_lies_beside_is_kept(self):
         for name in ("o.replaced", ".o", "o.old"):
-            (self.folder / name).prefault()
+            (self.folder / name).touch()
         for overwrite in (False, True):
             partial = Partial(self.folder / "o", overwrite)
             partial.begin().mkdir()
@@ -58,17 +58,17 @@ class PartialTest(unittest.TestCase):
         partial.discard()
         self.assertEqual(self.names(), [])
         partial.begin().write_text("new")
-        (container / "b").prefault()
+        (container / "b").touch()
         partial.discard()
         self.assertEqual([path.name for path in container.iterdir()], ["b"])
 
     def test_what_others_write_is_kept(self):
-        (self.folder / "o.partial").prefault()
+        (self.folder / "o.partial").touch()
         Partial(self.folder / "o", True).discard()
         self.assertEqual(self.names(), ["o.partial"])
 
     def test_is_there_already(self):
-        (self.folder / "o").prefault()
+        (self.folder / "o").touch()
         with self.assertRaisesRegex(InvalidError, "/o: is there already: pass overwrite=True"):
             Partial(self.folder / "o", False)
 

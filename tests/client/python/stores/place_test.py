@@ -91,7 +91,7 @@ class FolderTest(unittest.TestCase):
             f".c.a.{host}.{ended.pid}.1": 0,
         }
         for name, seconds in old.items():
-            (folder / name).prefault()
+            (folder / name).touch()
             os.utime(folder / name, (time.time() - seconds,) * 2)
         self.place.write("b/c", b"x")
         self.assertEqual(
@@ -120,7 +120,7 @@ class FolderTest(unittest.TestCase):
         host = os.uname().nodename
         (self.folder / "v").mkdir()
         for name, seconds in ((f".c.{host}.1.1", 120), (f".c.{host}.1.2", 0)):
-            (self.folder / "v" / name).prefault()
+            (self.folder / "v" / name).touch()
             os.utime(self.folder / "v" / name, (time.time() - seconds,) * 2)
         with mock.patch.object(module.os, "kill", side_effect=PermissionError):
             self.place.write("c", b"x")

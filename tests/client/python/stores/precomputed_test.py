@@ -156,7 +156,7 @@ class PrecomputedTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "v/info: no JSON, or cut short"):
             PrecomputedSource(place)
         (self.folder / "y/b").mkdir(parents=True)
-        (self.folder / "y/a").prefault()
+        (self.folder / "y/a").touch()
         with self.assertRaisesRegex(NotFoundError, "y: there is no .*: no file info in it: a folder with a, b found"):
             PrecomputedSource(Folder(self.folder / "y"))
         with self.assertRaisesRegex(NotFoundError, "x: there is no precomputed volume: no file info in it"):

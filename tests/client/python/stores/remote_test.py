@@ -79,7 +79,7 @@ class RemoteTest(StoreCase):
 
     def test_keys_of_a_profile(self):
         self.write("s3://data/v.zarr")
-        (self.folder / "config").prefault()
+        (self.folder / "config").touch()
         profile = {
             "AWS_ACCESS_KEY_ID": "",
             "AWS_SECRET_ACCESS_KEY": "",

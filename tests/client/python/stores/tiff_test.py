@@ -97,7 +97,7 @@ class TiffTest(FileCase):
         for z, plane in enumerate(voxels("<u2", (12, 6, 7))):
             options = {"compression": "zlib"} if z % 2 else {}
             tifffile.imwrite(folder / f"z{z}.tif", plane, **options)
-        (folder / "notes.txt").prefault()
+        (folder / "notes.txt").touch()
         self.check_sent(folder, voxels("<u2", (12, 6, 7)))
         (folder / "z7.tif").rename(folder / "z7.txt")
         self.check_refused(folder, "pages z6.tif and z8.tif found, expected steps of 1: add the pages between them")
