@@ -52,12 +52,12 @@ class Unfusing {
   }
 
   // Appends a node that is part of `whole`. What `whole` had outside the volume is set in the last part alone.
-  void append_part(const Node& whole, const std::string& suffix, Operation operation, std::vector<int> inputs) {
+  void append_part(const Node& whole, const std::string& suffix, const Operation& operation, std::vector<int> inputs) {
     nodes_.back().outside = {};
     nodes_.back().outside_kind = OutsideKind::zero;
     Node part = whole;
     part.name = free_name(whole.name + suffix);
-    part.operation = std::move(operation);
+    part.operation = operation;
     part.inputs = std::move(inputs);
     append(std::move(part), {});
   }
