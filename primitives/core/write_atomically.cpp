@@ -37,6 +37,19 @@ Result<void> write_and_sync(FileHandle& file, std::string_view text) {
   return {};
 }
 
+// Returns whether `path` is a device or a pipe, such as /dev/null, which a rename would replace.
+bool is_stream(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && (S_ISCHR(facts.st_mode) || S_ISFIFO(facts.st_mode));
+}
+
+Result<void> write_to_stream(const std::string& path, std::string_view text) {
+  const FileHandle file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) return system_error(path + ": cannot be opened");
+  const Result<void> written = write_all(file.get(), text);
+  return written ? written : written.error().within(path);
+}
+
 }  // namespace
 
 Result<void> sync_file(const std::string& path) {
@@ -57,6 +70,7 @@ Result<void> write_all(int file, std::string_view text) {
 }
 
 Result<void> write_atomically(const std::string& path, std::string_view text) {
+  if (is_stream(path)) return write_to_stream(path, text);
   std::string beside = path + std::string(any_name) + std::string(unfinished);
   FileHandle file(::mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
   if (!file.is_open()) return system_error(path + ": cannot be created");

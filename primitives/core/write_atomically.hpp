@@ -9,7 +9,7 @@
 namespace znni {
 
 // Writes `text` to a new file beside `path`, syncs it and renames it over `path`. On error `path` is unchanged and no
-// new file remains; a kill leaves it. Every error begins with the path.
+// new file remains; a kill leaves it. A device or a pipe is written as it stands. Every error begins with the path.
 [[nodiscard]] Result<void> write_atomically(const std::string& path, std::string_view text);
 
 // Removes the new files that kills of write_atomically() have left beside `path`. No process may be writing it.

@@ -1,8 +1,12 @@
 #include "primitives/core/write_atomically.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "tests/support/temporary.hpp"
@@ -84,6 +88,20 @@ TEST(WriteAtomically, FilesAndFoldersAreSynced) {
 TEST(WriteAtomically, WriteAllSaysWhy) {
   EXPECT_THAT(write_all(-1, "text").error().message, StartsWith("cannot be written: "));
   EXPECT_TRUE(write_all(-1, ""));
+}
+
+// The test may run as root, for whom a rename over a device would succeed.
+TEST(WriteAtomically, AStreamIsWrittenAndStaysOne) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int end = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  ASSERT_TRUE(write_atomically(path, "text"));
+  std::array<char, 8> found{};
+  EXPECT_EQ(::read(end, found.data(), found.size()), 4);
+  ::close(end);
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 }  // namespace
