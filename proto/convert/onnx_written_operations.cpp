@@ -98,7 +98,7 @@ class OperationWriter {
                        " tensors, which a file does in several nodes; write the network as it was read");
   }
 
-  // Of two tensors of one image a reader takes the second for the one that is multiplied.
+  // Swaps two tensors of one channel each, because a reader takes the second for the one that is multiplied.
   Result<void> operator()(const Multiply&) {
     std::vector<std::string> inputs = written_.inputs;
     if (written_.images == 1) std::swap(inputs.front(), inputs.back());
