@@ -1,4 +1,4 @@
-// Where the voxels of each class lie, so that one of a class can be drawn.
+// Counts the voxels of each class row by row, so that one of a class can be drawn.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-// Of Random123 1.14, tests/kat_vectors.
+// Known answers from Random123 1.14, tests/kat_vectors.
 TEST(TrainCounterRandom, PhiloxGivesThePublishedNumbers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (RandomBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const std::uint32_t ones = 0xffffffff;

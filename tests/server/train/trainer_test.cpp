@@ -21,7 +21,7 @@ using testing::IsEmpty;
 // A training without network or volumes: the loss is (w - 3)^2, and a little noise that depends on the step.
 class TrainerTest : public testing::Test {
  protected:
-  // Of one run; `stop_at`: the steps after which it is stopped.
+  // Describes one run; `stop_at`: the steps after which it is stopped.
   struct Run {
     std::int64_t stop_at = 1000;
     std::int64_t fail_at = 1000;
