@@ -1,7 +1,7 @@
 // ONNX ArgMax over channels, and the whole numbers that it writes: in the network they are float32, which is exact.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

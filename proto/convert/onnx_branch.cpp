@@ -5,6 +5,7 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_fold.hpp"
+#include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 namespace {

@@ -1,7 +1,7 @@
 // ONNX If and Loop, whose conditions are known while the file is read.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

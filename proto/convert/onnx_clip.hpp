@@ -1,7 +1,7 @@
 // ONNX operators that cut off what is below or above a bound.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

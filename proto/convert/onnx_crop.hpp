@@ -1,7 +1,7 @@
 // ONNX operators that remove the border of a tensor, or put one around it.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

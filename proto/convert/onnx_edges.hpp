@@ -1,7 +1,7 @@
 // Voxels that are copied outwards: Pad with mode edge or reflect, and Resize by one voxel.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -1,7 +1,7 @@
 // ONNX Max and Min of tensors, voxel by voxel.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -7,7 +7,7 @@
 // are pooled of all voxels (proto/convert/onnx_pooled.hpp), but not bound to a window, and so an output, too.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

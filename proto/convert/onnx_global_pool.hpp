@@ -1,7 +1,7 @@
 // ONNX operators that pool all voxels of each image: GlobalAveragePool and what is written in its place.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -1,7 +1,7 @@
 // ONNX operators that join branches, and operators that have no effect when a net is run.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -1,7 +1,7 @@
 // Layer normalisation of the channels of each voxel: LayerNormalization, and the nodes that exporters write for it.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 #include "proto/convert/onnx_written_norms.hpp"
 
 namespace znni {

@@ -1,7 +1,7 @@
 // ONNX operators that normalise by the statistics of their input: of each channel, or of groups of channels.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -4,23 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "proto/convert/onnx_builder.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
-
-// A node with its attributes, which its row of the table allows.
-struct OnnxNode {
-  const onnx::NodeProto& proto;
-  const OnnxAttributes& attributes;
-};
-
-struct OnnxOperator {
-  std::string_view name;
-  int min_inputs = 1;
-  int max_inputs = 1;
-  std::span<const std::string_view> attributes;  // those of all operator sets
-  Result<void> (*convert)(const OnnxNode& node, OnnxBuilder& builder);
-};
 
 // How the refusal of an operator that is not supported begins.
 inline constexpr std::string_view not_an_operator = "operator is not supported";

@@ -2,7 +2,7 @@
 // UpSampling3D is exported for volumes of fixed extents.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -6,7 +6,7 @@
 // neighbours, and at the same channels: each operator that may read one stands here.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -1,7 +1,7 @@
 // ONNX MaxPool and AveragePool, without padding or dilation.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

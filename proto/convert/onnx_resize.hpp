@@ -2,7 +2,7 @@
 // interpolation between the centres of voxels.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

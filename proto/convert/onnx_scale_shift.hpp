@@ -1,7 +1,7 @@
 // ONNX operators that scale and shift each channel: BatchNormalization, and arithmetic with constants.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

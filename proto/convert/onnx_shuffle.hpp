@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

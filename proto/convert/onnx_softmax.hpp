@@ -1,7 +1,7 @@
 // ONNX Softmax and LogSoftmax over channels.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

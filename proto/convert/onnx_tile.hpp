@@ -1,7 +1,7 @@
 // ONNX Tile and Expand, where they repeat channels or nothing.
 #pragma once
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 
 namespace znni {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_node.hpp"
 #include "proto/convert/onnx_reshape.hpp"
 
 namespace znni {
