@@ -28,7 +28,9 @@ znni_install_library(hybrid primitives/hybrid)
 znni_install_library(planner_lib planner/base planner/network planner/network/operations planner/geometry planner/plan
                      planner/costs planner/layers planner/train planner/search planner/split planner/measure planner/report planner/program)
 znni_install_library(wire)
-znni_install_library(wire_convert proto/convert)
+znni_install_library(wire_convert proto/convert proto/convert/base proto/convert/text proto/convert/onnx/graph
+                     proto/convert/onnx/operators proto/convert/onnx/folding proto/convert/onnx/reader
+                     proto/convert/onnx/writer)
 znni_install_library(pipeline server/pipeline server/volume)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/znni")

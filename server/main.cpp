@@ -21,7 +21,7 @@
 #include "primitives/cpu/device/machine.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "primitives/cpu/fft/fft_1d.hpp"
-#include "proto/convert/timings_text.hpp"
+#include "proto/convert/text/timings_text.hpp"
 #include "server/call_log.hpp"
 #include "server/descriptor_limit.hpp"
 #include "server/http_models.hpp"

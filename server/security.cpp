@@ -4,7 +4,7 @@
 #include <ctime>
 #include <string>
 
-#include "proto/convert/read_file.hpp"
+#include "proto/convert/base/read_file.hpp"
 #include "server/certificate_warnings.hpp"
 
 namespace znni {

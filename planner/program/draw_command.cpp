@@ -9,7 +9,7 @@
 #include "planner/base/repository.hpp"
 #include "planner/base/text_table.hpp"
 #include "proto/convert/network_file.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 
 namespace znni {
 namespace {

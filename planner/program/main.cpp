@@ -16,9 +16,9 @@
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "proto/convert/configured_network.hpp"
-#include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/model_config.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "server/version.hpp"
 
 namespace znni {

@@ -25,8 +25,8 @@
 #include "planner/split/socket_search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/machine.hpp"
-#include "proto/convert/read_file.hpp"
-#include "proto/convert/timings_text.hpp"
+#include "proto/convert/base/read_file.hpp"
+#include "proto/convert/text/timings_text.hpp"
 
 namespace znni {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "proto/convert/extents.hpp"
+#include "proto/convert/base/extents.hpp"
 
 namespace znni {
 namespace {

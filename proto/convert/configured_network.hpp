@@ -5,7 +5,7 @@
 #include <span>
 
 #include "planner/network/graph_passes.hpp"
-#include "proto/convert/model_config.hpp"
+#include "proto/convert/text/model_config.hpp"
 
 namespace znni {
 

@@ -1,8 +1,8 @@
 #include "proto/convert/network_file.hpp"
 
-#include "proto/convert/network_text.hpp"
-#include "proto/convert/onnx_reader.hpp"
-#include "proto/convert/read_file.hpp"
+#include "proto/convert/base/read_file.hpp"
+#include "proto/convert/onnx/reader/onnx_reader.hpp"
+#include "proto/convert/text/network_text.hpp"
 
 namespace znni {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "planner/network/blockers.hpp"
 #include "planner/network/graph_passes.hpp"
-#include "proto/convert/network_reading.hpp"
+#include "proto/convert/base/network_reading.hpp"
 
 namespace znni {
 

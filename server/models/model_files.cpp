@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "proto/convert/configured_network.hpp"
-#include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
+#include "proto/convert/text/model_config.hpp"
 
 namespace znni {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "planner/base/fingerprint.hpp"
 #include "planner/base/text_table.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 
 namespace znni {
 namespace {

@@ -9,7 +9,7 @@
 #include "planner/plan/kept_plans.hpp"
 #include "planner/search/search_bound.hpp"
 #include "planner/split/socket_search.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 
 namespace znni {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "planner/base/fingerprint.hpp"
 #include "primitives/core/write_atomically.hpp"
-#include "proto/convert/read_file.hpp"
+#include "proto/convert/base/read_file.hpp"
 #include "server/train/weight_parts.hpp"
 
 namespace znni {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "planner/network/graph_passes.hpp"
-#include "proto/convert/network_text.hpp"
-#include "proto/convert/onnx_reader.hpp"
-#include "proto/convert/read_file.hpp"
+#include "proto/convert/base/read_file.hpp"
+#include "proto/convert/onnx/reader/onnx_reader.hpp"
+#include "proto/convert/text/network_text.hpp"
 
 namespace znni {
 namespace {

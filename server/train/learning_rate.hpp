@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 
 namespace znni {
 

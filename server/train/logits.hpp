@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/network/graph_edits.hpp"
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 #include "server/train/losses.hpp"
 
 namespace znni {

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "primitives/core/result.hpp"
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 
 namespace znni {
 

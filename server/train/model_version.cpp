@@ -7,8 +7,8 @@
 #include <system_error>
 
 #include "primitives/core/write_atomically.hpp"
-#include "proto/convert/model_config.hpp"
-#include "proto/convert/onnx_writer.hpp"
+#include "proto/convert/onnx/writer/onnx_writer.hpp"
+#include "proto/convert/text/model_config.hpp"
 
 namespace znni {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "planner/network/network.hpp"
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 
 namespace znni {
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t process_bytes = std::int64_t{64} << 20;
 // While the model is written there are the served weights, and three times them of its writer
-// (proto/convert/onnx_writer.hpp).
+// (proto/convert/onnx/writer/onnx_writer.hpp).
 constexpr std::int64_t copies_while_written = 4;
 // While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, and
 // target and weight twice.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 #include "server/train/logits.hpp"
 #include "server/train/sampler.hpp"
 

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "primitives/core/write_atomically.hpp"
-#include "proto/convert/read_file.hpp"
+#include "proto/convert/base/read_file.hpp"
 
 namespace znni {
 namespace {

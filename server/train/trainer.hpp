@@ -8,7 +8,7 @@
 #include <string>
 
 #include "planner/network/network.hpp"
-#include "proto/convert/train_config.hpp"
+#include "proto/convert/text/train_config.hpp"
 #include "server/train/checkpoint.hpp"
 #include "server/train/train_log.hpp"
 

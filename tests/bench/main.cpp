@@ -10,7 +10,7 @@
 #include "primitives/cpu/device/machine.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "proto/convert/network_file.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "server/signals.hpp"
 #include "tests/bench/layer_report.hpp"
 #include "tests/bench/net_bench.hpp"

@@ -1,7 +1,7 @@
 // Model configurations.
 #include <string_view>
 
-#include "proto/convert/model_config.hpp"
+#include "proto/convert/text/model_config.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Networks without weights: what can be read passes the checks, and is written and read again as the same network.
 #include <string_view>
 
-#include "proto/convert/network_text.hpp"
+#include "proto/convert/text/network_text.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

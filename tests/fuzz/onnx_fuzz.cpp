@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/convert/onnx_reader.hpp"
+#include "proto/convert/onnx/reader/onnx_reader.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 #include "tests/support/temporary.hpp"
 

@@ -1,7 +1,7 @@
 // Plans: what can be read is written and read again as the same plan.
 #include <string_view>
 
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

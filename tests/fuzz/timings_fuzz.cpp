@@ -2,7 +2,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/convert/timings_text.hpp"
+#include "proto/convert/text/timings_text.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

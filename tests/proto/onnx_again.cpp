@@ -3,8 +3,8 @@
 #include <string>
 
 #include "proto/convert/network_file.hpp"
-#include "proto/convert/onnx_reader.hpp"
-#include "proto/convert/onnx_writer.hpp"
+#include "proto/convert/onnx/reader/onnx_reader.hpp"
+#include "proto/convert/onnx/writer/onnx_writer.hpp"
 
 int main(int count, char** arguments) {
   if (count < 3) return 2;

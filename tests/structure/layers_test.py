@@ -29,6 +29,17 @@ STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
 # Those of the CPU's back end, likewise.
 CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv", "grad")
+# Those that convert files, likewise.
+CONVERT = (
+    *PLANNER,
+    "proto/network.pb.h",
+    "proto/plan.pb.h",
+    "proto/timings.pb.h",
+    "proto/config.pb.h",
+    "proto/train.pb.h",
+)
+CONVERT_ROOMS = ("base", "text", "onnx/graph", "onnx/operators", "onnx/folding", "onnx/reader", "onnx/writer")
+CONVERT_LIBRARIES = ("google/protobuf/", "onnx/")
 # Those of gRPC, likewise.
 RPC = (*STORE, "server/jobs/", "proto/")
 RPC_ROOMS = ("base", "connections", "messages", "calls", "inference", "volumes")
@@ -52,7 +63,14 @@ TABLE = {
         f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[: number + 1])), ())
         for number, room in enumerate(ROOMS)
     },
-    "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
+    "proto/convert/": ((*CONVERT, "proto/convert/"), CONVERT_LIBRARIES),
+    **{
+        f"proto/convert/{room}/": (
+            (*CONVERT, *(f"proto/convert/{lower}/" for lower in CONVERT_ROOMS[: number + 1])),
+            CONVERT_LIBRARIES,
+        )
+        for number, room in enumerate(CONVERT_ROOMS)
+    },
     "proto/tls/": ((*CORE, "proto/tls/"), ("openssl/",)),
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),

@@ -12,7 +12,7 @@
 #include "planner/network/reading.hpp"
 #include "planner/network/swap_axes.hpp"
 #include "planner/network/tile_bound.hpp"
-#include "proto/convert/network_text.hpp"
+#include "proto/convert/text/network_text.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/temporary.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/proto/convert/onnx_model.hpp"
+#include "tests/proto/convert/onnx/onnx_model.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/temporary.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "server/models/model_files.hpp"
 #include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"

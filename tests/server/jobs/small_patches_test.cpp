@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/search/search.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "server/models/model_files.hpp"
 #include "tests/server/jobs/model_server_fixture.hpp"
 #include "tests/server/jobs/served_repository.hpp"

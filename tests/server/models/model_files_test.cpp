@@ -5,7 +5,7 @@
 
 #include <variant>
 
-#include "proto/convert/network_text.hpp"
+#include "proto/convert/text/network_text.hpp"
 #include "tests/server/models/onnx_file.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/support/temporary.hpp"

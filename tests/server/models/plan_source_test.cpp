@@ -7,7 +7,7 @@
 
 #include "planner/plan/kept_plans.hpp"
 #include "planner/search/search.hpp"
-#include "proto/convert/plan_text.hpp"
+#include "proto/convert/text/plan_text.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/support/temporary.hpp"

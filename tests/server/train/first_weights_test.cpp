@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/core/shape.hpp"
-#include "proto/convert/onnx_writer.hpp"
+#include "proto/convert/onnx/writer/onnx_writer.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace znni {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
+#include "proto/convert/text/model_config.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace znni {

@@ -1,0 +1,97 @@
+#include "proto/convert/onnx/operators/onnx_norm.hpp"
+
+#include <cmath>
+
+#include "proto/convert/base/errors.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t opset_of_scale_per_image = 21;  // before, GroupNormalization has a scale per group
+constexpr int scale_input = 1;
+constexpr int shift_input = 2;
+
+// A normalisation of a value in `groups` groups, whose scale and shift have `numbers` elements: one per group or one
+// per channel. unknown_images if that is not known.
+struct NormForm {
+  int value = 0;
+  std::int64_t groups = 1;
+  std::int64_t numbers = 1;
+};
+
+Result<float> epsilon_of(const OnnxNode& node) {
+  Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
+  if (!epsilon || (std::isfinite(*epsilon) && *epsilon > 0)) return epsilon;
+  return unsupported("epsilon = " + std::to_string(*epsilon) + " is not supported; a finite number above 0 is");
+}
+
+// Returns the numbers of the constant at input `index`, each as often as makes one per channel.
+Result<std::vector<float>> per_image(const OnnxNode& node, const OnnxBuilder& builder, const NormForm& form,
+                                     int index) {
+  Result<std::vector<float>> numbers = builder.vector(node.proto, index, unknown_images);
+  if (!numbers || form.numbers == unknown_images) return numbers;
+  const auto found = static_cast<std::int64_t>(numbers->size());
+  const std::int64_t f = builder.images(form.value);
+  if (found != form.numbers) {
+    return corrupt("input " + in_quotes(node.proto.input(index)) + " has " + std::to_string(found) + " elements; one " +
+                   (form.numbers == f ? "per image, " : "per group, ") + std::to_string(form.numbers) + ", is right");
+  }
+  std::vector<float> repeated;
+  for (const float number : *numbers) repeated.insert(repeated.end(), static_cast<std::size_t>(f / found), number);
+  return repeated;
+}
+
+Result<void> append_norm(const OnnxNode& node, OnnxBuilder& builder, const NormForm& form) {
+  const Result<float> epsilon = epsilon_of(node);
+  if (!epsilon) return epsilon.error();
+  Result<std::vector<float>> scale = per_image(node, builder, form, scale_input);
+  if (!scale) return scale.error();
+  Result<std::vector<float>> shift = per_image(node, builder, form, shift_input);
+  if (!shift) return shift.error();
+  builder.append(node.proto, Norm{form.groups, *epsilon, {}}, {form.value}, builder.images(form.value),
+                 {{}, {}, *std::move(scale), *std::move(shift)});
+  return {};
+}
+
+// Converts the normalisation of groups that a Reshape made an axis.
+Result<void> convert_grouped(const OnnxNode& node, OnnxBuilder& builder, const GroupedValue& grouped) {
+  const std::int64_t groups = grouped.groups;
+  if (Result<void> made = append_norm(node, builder, {grouped.value, groups, groups}); !made) return made;
+  builder.group(node.proto, {builder.value_of(node.proto.output(0)), groups});
+  return {};
+}
+
+// Returns the number of groups of `f` channels.
+Result<std::int64_t> groups_of(const OnnxNode& node, std::int64_t f) {
+  if (node.attributes.find("num_groups") == nullptr) return corrupt("attribute 'num_groups' is missing");
+  const Result<std::int64_t> groups = node.attributes.integer("num_groups", 1);
+  if (!groups) return groups;
+  if (*groups < 1) return corrupt("num_groups = " + std::to_string(*groups) + "; 1 or more is right");
+  if (f == unknown_images || f % *groups == 0) return groups;
+  return corrupt("num_groups = " + std::to_string(*groups) + " does not divide the " + std::to_string(f) +
+                 " images; a divisor is right");
+}
+
+}  // namespace
+
+Result<void> convert_instance_normalization(const OnnxNode& node, OnnxBuilder& builder) {
+  if (const GroupedValue* grouped = builder.grouped(node.proto.input(0))) {
+    return convert_grouped(node, builder, *grouped);
+  }
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  const std::int64_t f = builder.images(*value);
+  return append_norm(node, builder, {*value, f, f});
+}
+
+Result<void> convert_group_normalization(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  const std::int64_t f = builder.images(*value);
+  const Result<std::int64_t> groups = groups_of(node, f);
+  if (!groups) return groups.error();
+  const bool has_one_per_image = f == unknown_images || builder.opset() >= opset_of_scale_per_image;
+  return append_norm(node, builder, {*value, *groups, has_one_per_image ? f : *groups});
+}
+
+}  // namespace znni

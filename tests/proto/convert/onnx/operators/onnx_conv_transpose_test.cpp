@@ -1,0 +1,175 @@
+#include "proto/convert/onnx/operators/onnx_conv_transpose.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "primitives/core/fragments.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/proto/convert/onnx/onnx_model.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+using oracle::Values;
+using test::Integers;
+using test::OnnxModel;
+using test::Random;
+using testing::HasSubstr;
+
+// A convolution of a stride, which a transposed one gives back.
+struct Bottle {
+  std::int64_t f = 2;
+  std::int64_t f_out = 3;
+  Vec3 k = {2, 3, 4};
+  Vec3 stride = {2, 2, 3};
+  Border pads = {{0, 1, 0}, {0, 0, 1}};
+  Vec3 output_padding;
+  std::int64_t groups = 1;
+};
+
+Integers list(Vec3 v) { return {v.z, v.y, v.x}; }
+Integers list(const Border& b) { return {b.begin.z, b.begin.y, b.begin.x, b.end.z, b.end.y, b.end.x}; }
+
+onnx::NodeProto& add_transposed(OnnxModel& model, const Bottle& bottle, const std::vector<float>& kernels) {
+  const Integers extents = {bottle.f, bottle.f_out / bottle.groups, bottle.k.z, bottle.k.y, bottle.k.x};
+  model.tensor("w", extents, kernels);
+  model.tensor("b", {bottle.f_out});
+  onnx::NodeProto& node = model.node("ConvTranspose", {"low", "w", "b"}, {"out"});
+  test::set_integers(node, "strides", list(bottle.stride));
+  test::set_integers(node, "pads", list(bottle.pads));
+  test::set_integers(node, "output_padding", list(bottle.output_padding));
+  test::set_integer(node, "group", bottle.groups);
+  return node;
+}
+
+// A strided convolution, then the transposed one.
+OnnxModel model_of(const Bottle& bottle, const std::vector<float>& kernels = {}) {
+  OnnxModel model(bottle.f);
+  test::set_integers(model.conv("in", "low", bottle.f, bottle.f, list(bottle.stride)), "strides", list(bottle.stride));
+  add_transposed(model, bottle, kernels);
+  model.output("out");
+  return model;
+}
+
+// Each voxel of the input adds the kernel to the output, as the operator is defined.
+Values by_definition(const Bottle& bottle, Vec3 n, const Values& low, const std::vector<float>& kernels, Vec3 n_out) {
+  Values out(static_cast<std::size_t>(bottle.f_out * voxels(n_out)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<double>(static_cast<std::int64_t>(i) / voxels(n_out));  // bias of channel j is j
+  }
+  const std::int64_t outputs = bottle.f_out / bottle.groups;
+  for (std::int64_t i = 0; i < bottle.f * voxels(n); ++i) {
+    for (std::int64_t j = 0; j < outputs * voxels(bottle.k); ++j) {
+      const Vec3 tap = fragment_at(j % voxels(bottle.k), bottle.k);
+      const Vec3 at = fragment_at(i % voxels(n), n) * bottle.stride + tap - bottle.pads.begin;
+      if (!covers(at, {}) || !covers(n_out - Vec3::cube(1), at)) continue;
+      const std::int64_t group = i / voxels(n) / (bottle.f / bottle.groups);
+      const std::int64_t channel = group * outputs + j / voxels(bottle.k);
+      const std::int64_t weight = i / voxels(n) * outputs * voxels(bottle.k) + j;
+      out[static_cast<std::size_t>(channel * voxels(n_out) + fragment_index(at, n_out))] +=
+          low[static_cast<std::size_t>(i)] * static_cast<double>(kernels[static_cast<std::size_t>(weight)]);
+    }
+  }
+  return out;
+}
+
+LayerProblem problem_of(const Operation& operation, const Shape5& in) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    return ConvProblem{in, conv->f_out, conv->k, conv->dilation, conv->stride, conv->activation, false};
+  }
+  if (const auto* up = std::get_if<Upsample>(&operation)) return UpsampleProblem{in, up->factor, up->kind};
+  const Crop& crop = std::get<Crop>(operation);
+  return CropProblem{in, crop.begin, crop.end};
+}
+
+// Runs a chain of nodes from its second on.
+Values run_rest(const LoadedNetwork& loaded, Shape5 in, Values values) {
+  for (std::size_t i = 1; i < loaded.network.nodes.size(); ++i) {
+    const LayerProblem problem = problem_of(loaded.network.nodes[i].operation, in);
+    values = oracle::oracle_run(problem, std::vector<Values>{values}, loaded.weights[i].view());
+    in = output_shape(problem);
+  }
+  return values;
+}
+
+TEST(OnnxConvTranspose, IsAConvolutionAShuffleAndACrop) {
+  const LoadedNetwork loaded = model_of({}).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 4U);
+  EXPECT_EQ(std::get<Convolution>(loaded.network.nodes[1].operation).k, (Vec3{1, 2, 2}));
+  EXPECT_EQ(std::get<Convolution>(loaded.network.nodes[1].operation).f_out, 36);
+  EXPECT_EQ(loaded.network.nodes[2].operation, Operation(Upsample{{2, 2, 3}, UpsampleKind::shuffle}));
+  EXPECT_EQ(loaded.network.nodes[3].operation, Operation(Crop{{0, 1, 0}, {0, 1, 0}}));
+}
+
+TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
+  for (int i = 0; i < test::case_count(40); ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    Bottle bottle{random.integer(1, 3), random.integer(1, 3), random.vec3(1, 4), Vec3::cube(1), {}, {}};
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t k = bottle.k[axis];
+      bottle.stride[axis] = random.integer(1, k + 1);
+      // Pads so that the output is as large as what the first convolution read.
+      const std::int64_t both = std::max<std::int64_t>(0, k - bottle.stride[axis]);
+      bottle.output_padding[axis] = std::max<std::int64_t>(0, bottle.stride[axis] - k);
+      bottle.pads.begin[axis] = random.integer(0, both);
+      bottle.pads.end[axis] = both - bottle.pads.begin[axis];
+    }
+    if (random.chance(0.5)) bottle.groups = random.integer(2, 4);
+    bottle.f *= bottle.groups;
+    bottle.f_out *= bottle.groups;
+    const std::vector<float> kernels = random.normals(bottle.f * bottle.f_out / bottle.groups * voxels(bottle.k));
+    const LoadedNetwork loaded = model_of(bottle, kernels).read();
+    ASSERT_FALSE(testing::Test::HasFailure());
+    const Network& network = loaded.network;
+    const Vec3 volume =
+        min_extent(network) + period(network) * random.vec3(1, 2) - network.frame.begin - network.frame.end;
+    // The frame of zeros in voxels of the convolution's output.
+    const Vec3 n = framed(network, volume) / bottle.stride;
+    const Vec3 before = network.frame.begin / bottle.stride;
+    const Vec3 own = volume / bottle.stride;
+    Values low(static_cast<std::size_t>(bottle.f * voxels(own)));
+    for (double& value : low) value = static_cast<double>(random.normal());
+    Values in(static_cast<std::size_t>(bottle.f * voxels(n)), 0.0);
+    for (std::int64_t v = 0; v < bottle.f * voxels(own); ++v) {
+      const Vec3 at = fragment_at(v % voxels(own), own) + before;
+      in[static_cast<std::size_t>(v / voxels(own) * voxels(n) + fragment_index(at, n))] =
+          low[static_cast<std::size_t>(v)];
+    }
+    const Values found = run_rest(loaded, {1, bottle.f, n}, in);
+    const Values exact = by_definition(bottle, own, low, kernels, volume);
+    ASSERT_EQ(found.size(), exact.size()) << to_string(bottle.k) << " " << to_string(bottle.stride);
+    for (std::size_t v = 0; v < exact.size(); ++v) ASSERT_NEAR(found[v], exact[v], 1e-6) << v;
+  }
+}
+
+TEST(OnnxConvTranspose, Refusals) {
+  const auto refusal_with = [](const auto& change) {
+    OnnxModel model(2);
+    test::set_integers(model.conv("in", "low", 2, 2, {2, 2, 3}), "strides", {2, 2, 3});
+    onnx::NodeProto& node = add_transposed(model, {}, {});
+    node.clear_attribute();
+    change(node);
+    return model.output("out").refusal();
+  };
+  EXPECT_THAT(refusal_with([](auto& node) { test::set_integer(node, "group", 3); }),
+              HasSubstr("group = 3 does not divide the 2 images of its input"));
+  EXPECT_THAT(refusal_with([](auto& node) {
+                test::set_integers(node, "dilations", {1, 2, 1});
+              }),
+              HasSubstr("dilations of 2 are not supported"));
+  EXPECT_THAT(refusal_with([](auto& node) {
+                test::set_integers(node, "output_shape", {4, 4, 4});
+              }),
+              HasSubstr("output_shape is not supported"));
+  EXPECT_THAT(refusal_with([](auto& node) {
+                test::set_integers(node, "output_padding", {5, 0, 0});
+              }),
+              HasSubstr("adds voxels that no tap of the kernel reaches"));
+  EXPECT_THAT(refusal_with([](auto& node) { test::set_text(node, "auto_pad", "SAME_UPPER"); }),
+              HasSubstr("auto_pad = 'SAME_UPPER' is not supported here"));
+  EXPECT_THAT(refusal_with([](auto& node) { node.set_input(1, "in"); }), HasSubstr("its weights are computed"));
+}
+
+}  // namespace
+}  // namespace znni
