@@ -1,4 +1,4 @@
-// cuda.conv.fft32: convolution by FFT in tiles of 32^3, planar float32, with transforms of our own (fft32_lane.hpp):
+// cuda.conv.fft32: convolution by FFT in tiles of 32^3, planar float32, with transforms of our own (fft32_element.hpp):
 // two passes over memory each way, no scratch but the spectra. The products are those of cuda.conv.fft. Settings: chunk
 // (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32).
 #include <algorithm>

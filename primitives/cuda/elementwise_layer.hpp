@@ -5,11 +5,11 @@
 
 #include "primitives/core/primitive.hpp"
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/gpu/elementwise_lane.hpp"
+#include "primitives/gpu/elementwise_element.hpp"
 
 namespace znni::cuda {
 
-// Returns the layer that elementwise_lane() describes. `of`: device memory, kept by the caller.
+// Returns the layer that elementwise_element() describes. `of`: device memory, kept by the caller.
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
                                                                             const PerImage& of = {});
 

@@ -7,7 +7,7 @@
 
 #include "primitives/core/memory.hpp"
 #include "primitives/core/problem.hpp"
-#include "primitives/gpu/fft_lane.hpp"
+#include "primitives/gpu/fft_element.hpp"
 
 namespace znni::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "primitives/core/problem.hpp"
-#include "primitives/gpu/first_pool_lane.hpp"
+#include "primitives/gpu/first_pool_element.hpp"
 
 namespace znni::cuda {
 

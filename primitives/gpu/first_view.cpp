@@ -22,7 +22,7 @@ FirstConv first_conv(const ConvProblem& conv, const TensorView& in) {
 FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out) {
   FirstArg arg;
   arg.conv = first_conv(conv, in);
-  arg.rows = {out.shape.S, arg.conv.groups, out.shape.n.z, out.shape.n.y, 1, first_row_lanes(out.shape.n.x)};
+  arg.rows = {out.shape.S, arg.conv.groups, out.shape.n.z, out.shape.n.y, 1, first_row_elements(out.shape.n.x)};
   arg.n_x = out.shape.n.x;
   arg.out = steps_of(out.strides);
   return arg;

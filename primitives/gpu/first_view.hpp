@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "primitives/core/problem.hpp"
-#include "primitives/gpu/first_lane.hpp"
+#include "primitives/gpu/first_element.hpp"
 
 namespace znni::cuda {
 

@@ -54,7 +54,7 @@ struct Row {
 };
 
 constexpr Index row_count(const RowShape& shape) { return shape.S * shape.images * shape.z * shape.y; }
-constexpr int row_lanes(const RowShape& shape) { return shape.slow * shape.fast; }
+constexpr int row_elements(const RowShape& shape) { return shape.slow * shape.fast; }
 
 // Row `index`, y fastest.
 constexpr Row row_at(const RowShape& shape, Index index) {
@@ -71,7 +71,9 @@ constexpr Row row_at(const RowShape& shape, Index index) {
 constexpr Index offset_of(const RowSteps& steps, const Row& row) {
   return row.s * steps.S + row.image * steps.image + row.z * steps.z + row.y * steps.y;
 }
-constexpr Index lane_offset(const RowSteps& steps, int slow, int fast) { return slow * steps.slow + fast * steps.fast; }
+constexpr Index element_offset(const RowSteps& steps, int slow, int fast) {
+  return slow * steps.slow + fast * steps.fast;
+}
 
 // `width` elements that are moved at once: 16 bytes where the tensor allows it.
 template <class T, int width>
@@ -84,9 +86,9 @@ struct BlockShape {
   int x = 32;
   int y = 8;
 };
-constexpr BlockShape block_for(int lanes) {
+constexpr BlockShape block_for(int elements) {
   int x = 8;
-  while (x < lanes && x < 128) x *= 2;
+  while (x < elements && x < 128) x *= 2;
   return {x, 256 / x};
 }
 // Blocks of a grid-stride loop over `rows`.

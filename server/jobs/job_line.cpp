@@ -141,7 +141,8 @@ Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token
 Result<JobStatistics> JobLine::run_in_turn(std::size_t number, const std::stop_token& stop) {
   VolumeJob& job = jobs_[number];
   const bool beside_streams = model_.engine->beside_streams(*job.schedule.rung);
-  JobTurns turns(beside_streams ? slot_.lane() : slot_.queue(), shared_.turns, rank_of_priority(job.schedule.priority));
+  JobTurns turns(beside_streams ? slot_.between_steps() : slot_.queue(), shared_.turns,
+                 rank_of_priority(job.schedule.priority));
   const auto tell = [&job](bool in_turn) {
     if (job.account.in_turn) job.account.in_turn(in_turn);
   };

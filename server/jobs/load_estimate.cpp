@@ -26,8 +26,8 @@ JobEstimate estimate_under_load(const Engine& engine, const VolumeShape& input, 
       queue_load.busy ? engine.estimate_beside_streams(input, output) : std::optional<JobEstimate>();
   const std::optional<JobEstimate> shared =
       queue_load.alike > 0 ? engine.estimate_as_guest(input, output) : std::optional<JobEstimate>();
-  const bool keeps_its_lane = shared && (!beside || engine.beside_streams(shared->rung));
-  if (keeps_its_lane && is_worth_sharing(engine.plan().ladder[shared->rung].seconds, *shared, fastest, queue_load)) {
+  const bool keeps_its_queue = shared && (!beside || engine.beside_streams(shared->rung));
+  if (keeps_its_queue && is_worth_sharing(engine.plan().ladder[shared->rung].seconds, *shared, fastest, queue_load)) {
     return *shared;
   }
   return beside && beside->predicted_seconds <= much_longer * fastest.predicted_seconds ? *beside : fastest;

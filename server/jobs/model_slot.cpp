@@ -42,7 +42,7 @@ Error not_loaded(const ModelEntry& entry) {
 }  // namespace
 
 ModelSlot::ModelSlot(ModelEntry entry, std::int64_t max_waiting)
-    : entry_(std::move(entry)), queue_(title(entry_), max_waiting), lane_(title(entry_), max_waiting) {
+    : entry_(std::move(entry)), queue_(title(entry_), max_waiting), between_steps_(title(entry_), max_waiting) {
   info_.name = entry_.name;
   info_.version = entry_.version;
 }

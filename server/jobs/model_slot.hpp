@@ -16,7 +16,7 @@ namespace znni {
 // Thread safe.
 class ModelSlot {
  public:
-  // Lets at most `max_waiting` jobs wait while one runs, and as many in the lane.
+  // Lets at most `max_waiting` jobs wait while one runs, and as many between the steps of a stream.
   ModelSlot(ModelEntry entry, std::int64_t max_waiting);
 
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
@@ -27,7 +27,7 @@ class ModelSlot {
   [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
   // Returns the queue of jobs that may run between the steps of a streamed job: they need not wait until it is done.
-  [[nodiscard]] TurnQueue& lane() { return lane_; }
+  [[nodiscard]] TurnQueue& between_steps() { return between_steps_; }
   // Returns the jobs of either queue that could also run as guests of another job.
   [[nodiscard]] GuestList& guests() { return guests_; }
 
@@ -49,7 +49,7 @@ class ModelSlot {
   friend class JobRecord;
   const ModelEntry entry_;
   TurnQueue queue_;
-  TurnQueue lane_;
+  TurnQueue between_steps_;
   GuestList guests_;
   LoadingProgress progress_;
   mutable std::mutex mutex_;  // guards all below

@@ -156,15 +156,15 @@ Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, co
             : job_grid(job, rung.geometry(), network.fov, max_planes, state.plan.sockets, network.frame);
   const Result<VolumeShape> left = shape_left(job, network.fov, network.frame);
   if (!left) return left.error();
-  std::vector<Seat> seats;
+  std::vector<SocketRung> sockets;
   for (std::size_t i = 0; i < rung.cpu.size(); ++i) {
-    seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
+    sockets.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
   const JobWork work{job,
                      grid,
                      {1, network.f_out, network.output(left->n)},
                      state.plan.ladder[number].seconds,
-                     seats,
+                     sockets,
                      state.drivers,
                      state.observer,
                      job.schedule.rung == number,

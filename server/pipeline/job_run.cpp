@@ -26,19 +26,19 @@ Result<void> first_failure(const std::vector<Result<void>>& results) {
   return failure;
 }
 
-// A seat and what it computes in a round.
-struct Lane {
-  Seat seat;
+// A socket's rung and what it computes in a round.
+struct SocketWork {
+  SocketRung by;
   std::vector<StitchTarget> targets;  // S
   std::vector<Vec3> starts;
   std::unique_ptr<Guests> guests;  // in its last places; mostly nullptr
   StageSeconds stages;
 };
 
-// Patches that lanes run side by side: each takes neighbours, a batch or the steps of a column.
-struct Part {
+// Patches that sockets compute side by side: each takes neighbours, a batch or the steps of a column.
+struct PatchRange {
   std::int64_t first = 0;  // patch
-  std::int64_t lanes = 0;
+  std::int64_t sockets = 0;
   std::int64_t length = 0;  // patches of each
 };
 
@@ -46,9 +46,9 @@ class SideBySide final : public PatchStrategy {
  public:
   SideBySide(const JobWork& work, JobPatches& patches)
       : work_(work),
-        geometry_(work.seats.front().rung->geometry()),
+        geometry_(work.sockets.front().rung->geometry()),
         patches_(patches),
-        part_(part_from(0)),
+        range_(range_from(0)),
         observer_([this](const CallTime& call) {
           const std::lock_guard lock(mutex_);
           if (work_.observer) work_.observer(call);
@@ -57,8 +57,8 @@ class SideBySide final : public PatchStrategy {
         }) {
     if (work.blend) blender_.emplace(work.output, geometry_.patch_output, *work.blend);
     const auto batch = static_cast<std::size_t>(S());
-    for (const Seat& seat : work.seats) {
-      lanes_.push_back({seat, std::vector<StitchTarget>(batch), std::vector<Vec3>(batch), nullptr, {}});
+    for (const SocketRung& socket : work.sockets) {
+      sockets_.push_back({socket, std::vector<StitchTarget>(batch), std::vector<Vec3>(batch), nullptr, {}});
     }
   }
 
@@ -74,8 +74,8 @@ class SideBySide final : public PatchStrategy {
   Result<void> run(const std::stop_token& stop) override {
     if (Result<void> came = patches_.wait(stop); !came) return came;
     if (Result<void> ran = run_round(stop); !ran) return ran;
-    for (Lane& lane : lanes_) {
-      if (lane.guests) lane.guests->deliver();
+    for (SocketWork& socket : sockets_) {
+      if (socket.guests) socket.guests->deliver();
     }
     if (blender_) blend();
     return end_round();
@@ -83,7 +83,7 @@ class SideBySide final : public PatchStrategy {
 
   StageSeconds stages() override {
     StageSeconds all;
-    for (const Lane& lane : lanes_) all += lane.stages;
+    for (const SocketWork& socket : sockets_) all += socket.stages;
     return all;
   }
 
@@ -99,141 +99,142 @@ class SideBySide final : public PatchStrategy {
 
   // Adds the windows of the round, in their order, and writes the row that they complete.
   void blend() {
-    const StageTimer timer(lanes_.front().stages.stitch);
-    Executor& executor = *lanes_.front().seat.executor;
-    for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
-      const Lane& own = lanes_[static_cast<std::size_t>(lane)];
-      blender_->add(own.seat.rung->output(), own.targets.front().place.start, executor);
+    const StageTimer timer(sockets_.front().stages.stitch);
+    Executor& executor = *sockets_.front().by.executor;
+    for (std::int64_t socket = 0; socket < range_.sockets; ++socket) {
+      const SocketWork& own = sockets_[static_cast<std::size_t>(socket)];
+      blender_->add(own.by.rung->output(), own.targets.front().place.start, executor);
     }
-    const bool is_row = patches_.done() + part_.lanes == row_of(work_.grid, patches_.done()).end;
-    if (is_row) blender_->write(lanes_.front().targets.front().slab, executor);
+    const bool is_row = patches_.done() + range_.sockets == row_of(work_.grid, patches_.done()).end;
+    if (is_row) blender_->write(sockets_.front().targets.front().slab, executor);
   }
 
-  // A lane for every seat, if there is work for all. Where seats share a row all its columns have as many steps.
-  [[nodiscard]] Part part_from(std::int64_t first) const {
-    const auto seats = static_cast<std::int64_t>(work_.seats.size());
-    if (work_.blend) return {first, std::min(seats, row_of(work_.grid, first).end - first), 1};
-    if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_.count() - first, S())), S()};
+  // A batch or column for every socket, if there is work for all. Where sockets share a row all its columns have as
+  // many steps.
+  [[nodiscard]] PatchRange range_from(std::int64_t first) const {
+    const auto sockets = static_cast<std::int64_t>(work_.sockets.size());
+    if (work_.blend) return {first, std::min(sockets, row_of(work_.grid, first).end - first), 1};
+    if (!geometry_.choice.streamed) return {first, std::min(sockets, div_up(patches_.count() - first, S())), S()};
     std::int64_t next = first + 1;
     while (next < patches_.count() && patches_.place(next).continues) ++next;
     const std::int64_t steps = next - first;
     const std::int64_t columns = (row_of(work_.grid, first).end - first) / steps;  // 0: each step is a row
-    return {first, std::clamp<std::int64_t>(columns, 1, seats), steps};
+    return {first, std::clamp<std::int64_t>(columns, 1, sockets), steps};
   }
 
-  // First patch of a lane in this round.
-  [[nodiscard]] std::int64_t at(std::int64_t lane) const { return part_.first + lane * part_.length + step_; }
+  // First patch of a socket in this round.
+  [[nodiscard]] std::int64_t at(std::int64_t socket) const { return range_.first + socket * range_.length + step_; }
   // Of this round, but for those that the last batch repeats.
   [[nodiscard]] std::int64_t patches_of_round() const {
-    return std::min(part_.lanes * S(), patches_.count() - patches_.done());
+    return std::min(range_.sockets * S(), patches_.count() - patches_.done());
   }
 
-  // Patches that are done are those before patches_.done() or, within a part, as many of the same row.
+  // Patches that are done are those before patches_.done() or, within a range, as many of the same row.
   Result<void> end_round() {
     const std::int64_t done = patches_.done() + patches_of_round();
     spent_ = 0;
     step_ += S();
-    if (step_ >= part_.length && done < patches_.count()) {
+    if (step_ >= range_.length && done < patches_.count()) {
       step_ = 0;
-      part_ = part_from(done);
+      range_ = range_from(done);
     }
     return patches_.deliver(done, stages());
   }
 
   Result<void> run_round(const std::stop_token& stop) {
     if (stop.stop_requested()) return job_cancelled();
-    for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
-      const Result<void> aimed = aim(at(lane), lanes_[static_cast<std::size_t>(lane)]);
-      if (!aimed && (lane == 0 || aimed.error().code != ErrorCode::over_budget)) return aimed;
-      if (!aimed) part_.lanes = lane;  // until the slabs that are open are sent
+    for (std::int64_t socket = 0; socket < range_.sockets; ++socket) {
+      const Result<void> aimed = aim(at(socket), sockets_[static_cast<std::size_t>(socket)]);
+      if (!aimed && (socket == 0 || aimed.error().code != ErrorCode::over_budget)) return aimed;
+      if (!aimed) range_.sockets = socket;  // until the slabs that are open are sent
     }
-    return lanes_.size() == 1 ? run_batch(lanes_.front(), stop) : run_batches(stop);
+    return sockets_.size() == 1 ? run_batch(sockets_.front(), stop) : run_batches(stop);
   }
 
-  // One in each lane, at the same time.
+  // One on each socket, at the same time.
   Result<void> run_batches(const std::stop_token& stop) {
     std::stop_source ending;
     const std::stop_callback stopped(stop, [&ending] { ending.request_stop(); });
-    std::vector<Result<void>> results(static_cast<std::size_t>(part_.lanes));
+    std::vector<Result<void>> results(static_cast<std::size_t>(range_.sockets));
     work_.drivers->on_every_worker([&](std::int64_t number, int) {
-      const auto lane = static_cast<std::size_t>(number);
-      if (lane >= results.size()) return;
-      results[lane] = run_batch(lanes_[lane], ending.get_token());
-      if (!results[lane]) ending.request_stop();
+      const auto socket = static_cast<std::size_t>(number);
+      if (socket >= results.size()) return;
+      results[socket] = run_batch(sockets_[socket], ending.get_token());
+      if (!results[socket]) ending.request_stop();
     });
     return first_failure(results);
   }
 
-  Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
-    PreparedSchedule& rung = *lane.seat.rung;
-    const PatchPlace& place = lane.targets.front().place;
+  Result<void> run_batch(SocketWork& socket, const std::stop_token& stop) {
+    PreparedSchedule& rung = *socket.by.rung;
+    const PatchPlace& place = socket.targets.front().place;
     Result<void> begun = place.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
     if (!begun) return begun;
     const std::size_t count = pass_count(geometry_);
     const std::size_t first = static_cast<std::size_t>(place.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
-      if (now.first_node < 0) read_input(lane, now.window);
-      if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;
+      if (now.first_node < 0) read_input(socket, now.window);
+      if (Result<void> ran = run_layers(socket, pass, stop); !ran) return ran;
       if (blender_) continue;
-      const StageTimer timer(lane.stages.stitch);
-      patches_.stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
+      const StageTimer timer(socket.stages.stitch);
+      patches_.stitch(pass, rung.output(), socket.targets, *socket.by.executor);
     }
     return {};
   }
 
-  Result<void> run_layers(Lane& lane, std::size_t pass, const std::stop_token& stop) {
-    const StageTimer timer(lane.stages.head);
-    return lane.seat.rung->run_pass(pass, stop, observer_);
+  Result<void> run_layers(SocketWork& socket, std::size_t pass, const std::stop_token& stop) {
+    const StageTimer timer(socket.stages.head);
+    return socket.by.rung->run_pass(pass, stop, observer_);
   }
 
-  void read_input(Lane& lane, Vec3 window) const {
-    const StageTimer timer(lane.stages.gather);
+  void read_input(SocketWork& socket, Vec3 window) const {
+    const StageTimer timer(socket.stages.gather);
     const Vec3 begin = geometry_.read_begin + window;
-    for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
-    leave_frame(lane);
-    const TensorView in = lane.seat.rung->input();
-    const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
-    const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
-    patches_.read(starts, places_of(in, 0, own), *lane.seat.executor);
-    if (blender_) clear_beyond_window(in, *lane.seat.executor);
-    if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
+    for (std::size_t s = 0; s < socket.starts.size(); ++s) socket.starts[s] = socket.targets[s].place.start + begin;
+    leave_frame(socket);
+    const TensorView in = socket.by.rung->input();
+    const std::int64_t own = in.shape.S - (socket.guests ? socket.guests->places() : 0);
+    const std::span starts(socket.starts.data(), static_cast<std::size_t>(own));
+    patches_.read(starts, places_of(in, 0, own), *socket.by.executor);
+    if (blender_) clear_beyond_window(in, *socket.by.executor);
+    if (socket.guests) socket.guests->read(begin, in, *socket.by.executor);
   }
 
   // From places in the framed volume, by which padding is set, to places in the volume itself, which is read.
-  void leave_frame(Lane& lane) const {
+  void leave_frame(SocketWork& socket) const {
     const Vec3 volume = work_.job.input.volume.shape.n + work_.frame.begin + work_.frame.end;
     if (work_.blend) {
-      const std::vector<Vec3> begins(lane.starts.size(), geometry_.read_begin);
-      lane.seat.rung->place(begins, geometry_.choice.pass_input);
+      const std::vector<Vec3> begins(socket.starts.size(), geometry_.read_begin);
+      socket.by.rung->place(begins, geometry_.choice.pass_input);
     } else {
-      lane.seat.rung->place(lane.starts, swap_axes(volume, geometry_.choice.axis));
+      socket.by.rung->place(socket.starts, swap_axes(volume, geometry_.choice.axis));
     }
-    for (Vec3& start : lane.starts) start = start - swap_axes(work_.frame.begin, geometry_.choice.axis);
+    for (Vec3& start : socket.starts) start = start - swap_axes(work_.frame.begin, geometry_.choice.axis);
   }
 
   // A window is a volume of its own: around it stand zeros, whatever the volume has there.
   void clear_beyond_window(const TensorView& in, Executor& executor) const {
-    fill_outside(in, std::vector<Vec3>(lanes_.front().starts.size(), geometry_.read_begin), work_.frame,
+    fill_outside(in, std::vector<Vec3>(sockets_.front().starts.size(), geometry_.read_begin), work_.frame,
                  geometry_.choice.pass_input, 0.0F, executor);
   }
 
   // Into the places behind its own.
-  void let_guests_in(std::int64_t free, Lane& lane) {
+  void let_guests_in(std::int64_t free, SocketWork& socket) {
     if (!work_.has_guests || !work_.job.schedule.guests) return;
     std::vector<Guest> guests = work_.job.schedule.guests(free);
     if (guests.empty()) return;
     const Vec3 left = work_.job.input.volume.shape.n - Vec3{work_.job.sink.first_plane, 0, 0};
-    lane.guests = std::make_unique<Guests>(std::move(guests), geometry_, left - work_.output.n + Vec3::cube(1));
-    ensure(lane.guests->places() <= free, "no more guests than places");
-    const std::span all(lane.targets);
-    lane.guests->aim(all.last(static_cast<std::size_t>(lane.guests->places())));
+    socket.guests = std::make_unique<Guests>(std::move(guests), geometry_, left - work_.output.n + Vec3::cube(1));
+    ensure(socket.guests->places() <= free, "no more guests than places");
+    const std::span all(socket.targets);
+    socket.guests->aim(all.last(static_cast<std::size_t>(socket.guests->places())));
   }
 
-  Result<void> aim(std::int64_t first, Lane& lane) {
-    if (Result<void> aimed = patches_.aim(first, lane.targets); !aimed) return aimed;
+  Result<void> aim(std::int64_t first, SocketWork& socket) {
+    if (Result<void> aimed = patches_.aim(first, socket.targets); !aimed) return aimed;
     const std::int64_t free = first + S() - patches_.count();
-    if (free > 0) let_guests_in(free, lane);
+    if (free > 0) let_guests_in(free, socket);
     return {};
   }
 
@@ -241,7 +242,7 @@ class SideBySide final : public PatchStrategy {
     if (!work_.job.account.progress || predicted <= 0) return;
     constexpr double most = 0.99;  // a patch is done when it is stitched
     spent_ += predicted;
-    const double whole = work_.predicted * static_cast<double>(part_.lanes);
+    const double whole = work_.predicted * static_cast<double>(range_.sockets);
     const double share = std::min(spent_ / std::max(whole, 1e-9), most);
     patches_.tell_part(share * static_cast<double>(patches_of_round()));
   }
@@ -249,10 +250,10 @@ class SideBySide final : public PatchStrategy {
   const JobWork& work_;
   const Geometry& geometry_;
   JobPatches& patches_;
-  Part part_;
-  std::int64_t step_ = 0;  // patches of each lane that are done
-  std::vector<Lane> lanes_;
-  std::mutex mutex_;     // guards the next two, and calls to the job while several lanes run
+  PatchRange range_;
+  std::int64_t step_ = 0;  // patches of each socket that are done
+  std::vector<SocketWork> sockets_;
+  std::mutex mutex_;     // guards the next two, and calls to the job while several sockets run
   StageSeconds layers_;  // nothing else of it
   Seconds spent_ = 0;    // of the round's predicted times, by calls that are done
   CallObserver observer_;
@@ -262,7 +263,7 @@ class SideBySide final : public PatchStrategy {
 }  // namespace
 
 Result<StageSeconds> run_job(const JobWork& work, const std::stop_token& stop) {
-  const Geometry& geometry = work.seats.front().rung->geometry();
+  const Geometry& geometry = work.sockets.front().rung->geometry();
   InputWindow input(*work.job.input.source, work.grid, geometry, false, work.frame.begin.z);
   JobPatches patches(work.job, work.grid, geometry, work.output, std::move(input));
   SideBySide strategy(work, patches);

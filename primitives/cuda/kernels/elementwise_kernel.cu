@@ -9,19 +9,19 @@ namespace {
 template <class T, int width>
 __global__ void elementwise(const ElementwiseArg arg) {
   const Index rows = row_count(arg.rows);
-  const int lanes = row_lanes(arg.rows);
+  const int elements = row_elements(arg.rows);
   const Index step = static_cast<Index>(gridDim.x) * blockDim.y;
   for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
     const Row row = row_at(arg.rows, index);
-    for (int lane = static_cast<int>(threadIdx.x); lane < lanes; lane += static_cast<int>(blockDim.x)) {
-      elementwise_lane<DeviceMath, T, width>(arg, row, lane);
+    for (int element = static_cast<int>(threadIdx.x); element < elements; element += static_cast<int>(blockDim.x)) {
+      elementwise_element<DeviceMath, T, width>(arg, row, element);
     }
   }
 }
 
 template <class T, int width>
 cudaError_t launch(const ElementwiseArg& arg, cudaStream_t stream) {
-  const BlockShape block = block_for(row_lanes(arg.rows));
+  const BlockShape block = block_for(row_elements(arg.rows));
   return launch_kernel(elementwise<T, width>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream,
                        arg);
 }

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/elementwise_lane.hpp"
+#include "primitives/gpu/elementwise_element.hpp"
 #include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {

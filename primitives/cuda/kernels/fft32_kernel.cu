@@ -2,7 +2,7 @@
 
 #include "primitives/cuda/kernels/device_math.hpp"
 #include "primitives/cuda/kernels/launch.hpp"
-#include "primitives/gpu/fft32_lane.hpp"
+#include "primitives/gpu/fft32_element.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -1,10 +1,10 @@
-// Transforms of 32^3 tiles by kernels of our own (fft32_lane.hpp). All return the launch's status; nothing is
+// Transforms of 32^3 tiles by kernels of our own (fft32_element.hpp). All return the launch's status; nothing is
 // allocated. Spectra are [z frequency][y][x, 17 of them][column], `columns` of them per frequency.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/fft_lane.hpp"
+#include "primitives/gpu/fft_element.hpp"
 
 namespace znni::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/fft_lane.hpp"
+#include "primitives/gpu/fft_element.hpp"
 
 namespace znni::cuda {
 

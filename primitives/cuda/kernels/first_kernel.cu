@@ -13,8 +13,9 @@ __global__ void first(const FirstArg arg, const float* __restrict__ in, const La
   const Index step = static_cast<Index>(gridDim.x) * blockDim.y;
   for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
     const Row row = row_at(arg.rows, index);
-    for (int lane = static_cast<int>(threadIdx.x); lane < arg.rows.fast; lane += static_cast<int>(blockDim.x)) {
-      first_lane<DeviceMath>(arg, row, lane, in, weights, bias, out);
+    for (int element = static_cast<int>(threadIdx.x); element < arg.rows.fast;
+         element += static_cast<int>(blockDim.x)) {
+      first_element<DeviceMath>(arg, row, element, in, weights, bias, out);
     }
   }
 }

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/first_pool_lane.hpp"
+#include "primitives/gpu/first_pool_element.hpp"
 #include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {

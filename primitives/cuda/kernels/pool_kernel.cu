@@ -8,19 +8,19 @@ namespace {
 template <class T, int width>
 __global__ void pool(const PoolArg arg, const Lanes<T, width>* __restrict__ in, Lanes<T, width>* __restrict__ out) {
   const Index rows = row_count(arg.rows);
-  const int lanes = row_lanes(arg.rows);
+  const int elements = row_elements(arg.rows);
   const Index step = static_cast<Index>(gridDim.x) * blockDim.y;
   for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
     const PoolRow row = pool_row(arg, index);
-    for (int lane = static_cast<int>(threadIdx.x); lane < lanes; lane += static_cast<int>(blockDim.x)) {
-      pool_lane(arg, row, lane, in, out);
+    for (int element = static_cast<int>(threadIdx.x); element < elements; element += static_cast<int>(blockDim.x)) {
+      pool_element(arg, row, element, in, out);
     }
   }
 }
 
 template <class T, int width>
 cudaError_t launch(const PoolArg& arg, const void* in, void* out, cudaStream_t stream) {
-  const BlockShape block = block_for(row_lanes(arg.rows));
+  const BlockShape block = block_for(row_elements(arg.rows));
   return launch_kernel(pool<T, width>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream, arg,
                        static_cast<const Lanes<T, width>*>(in), static_cast<Lanes<T, width>*>(out));
 }

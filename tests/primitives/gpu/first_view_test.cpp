@@ -19,10 +19,10 @@ void run_rows(const ConvProblem& conv, const TensorView& in, const std::vector<f
               const std::vector<float>& bias, const TensorView& out) {
   const FirstArg arg = first_arg(conv, in, out);
   for (Index index = 0; index < row_count(arg.rows); ++index) {
-    for (int lane = 0; lane < arg.rows.fast; ++lane) {
-      first_lane<HostMath>(arg, row_at(arg.rows, index), lane, in.data,
-                           reinterpret_cast<const Lanes<float, 4>*>(weights.data()), bias.data(),
-                           reinterpret_cast<T*>(out.data));
+    for (int element = 0; element < arg.rows.fast; ++element) {
+      first_element<HostMath>(arg, row_at(arg.rows, index), element, in.data,
+                              reinterpret_cast<const Lanes<float, 4>*>(weights.data()), bias.data(),
+                              reinterpret_cast<T*>(out.data));
     }
   }
 }
@@ -70,9 +70,9 @@ TEST(FirstView, LongRowsAreCoveredByPairsOfVoxels) {
         {{1, 1, {2, 2, n + 1}}, 17, {2, 1, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false}, last_bf16,
         true, static_cast<std::uint64_t>(n));
   }
-  EXPECT_EQ(first_row_lanes(1), 32);
-  EXPECT_EQ(first_row_lanes(64), 32);
-  EXPECT_EQ(first_row_lanes(65), 64);
+  EXPECT_EQ(first_row_elements(1), 32);
+  EXPECT_EQ(first_row_elements(64), 32);
+  EXPECT_EQ(first_row_elements(65), 64);
 }
 
 TEST(FirstView, WeightsArePaddedWithZeros) {

@@ -28,14 +28,14 @@ TEST(KernelTypes, OffsetsPastThirtyTwoBitsAreKept) {
   const RowShape shape{2, 80, 1000, 1000, 1, 1000};
   const Index last = row_count(shape) - 1;
   const RowSteps steps{80'000'000'000, 1'000'000'000, 1'000'000, 1000, 0, 1};
-  EXPECT_EQ(offset_of(steps, row_at(shape, last)) + lane_offset(steps, 0, 999), 2 * 80'000'000'000 - 1);
+  EXPECT_EQ(offset_of(steps, row_at(shape, last)) + element_offset(steps, 0, 999), 2 * 80'000'000'000 - 1);
 }
 
 TEST(KernelTypes, BlocksHold256ThreadsAndCoverShortAndLongRows) {
-  for (const int lanes : {1, 8, 9, 31, 64, 100, 5000}) {
-    const BlockShape block = block_for(lanes);
+  for (const int elements : {1, 8, 9, 31, 64, 100, 5000}) {
+    const BlockShape block = block_for(elements);
     EXPECT_EQ(block.x * block.y, 256);
-    EXPECT_TRUE(block.x >= lanes || block.x == 128) << lanes;
+    EXPECT_TRUE(block.x >= elements || block.x == 128) << elements;
   }
   EXPECT_EQ(blocks_for(0, 8), 1U);
   EXPECT_EQ(blocks_for(17, 8), 3U);

@@ -18,9 +18,9 @@ template <class T, int width>
 void run_rows(const PoolArg& arg, const TensorView& in, const TensorView& out) {
   for (Index index = 0; index < row_count(arg.rows); ++index) {
     const PoolRow row = pool_row(arg, index);
-    for (int lane = 0; lane < row_lanes(arg.rows); ++lane) {
-      pool_lane(arg, row, lane, reinterpret_cast<const Lanes<T, width>*>(in.data),
-                reinterpret_cast<Lanes<T, width>*>(out.data));
+    for (int element = 0; element < row_elements(arg.rows); ++element) {
+      pool_element(arg, row, element, reinterpret_cast<const Lanes<T, width>*>(in.data),
+                   reinterpret_cast<Lanes<T, width>*>(out.data));
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/gpu/estimates.hpp"
-#include "primitives/gpu/reorder_lane.hpp"
+#include "primitives/gpu/reorder_element.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/gpu/host_math.hpp"
@@ -18,8 +18,8 @@ namespace {
 template <class T, int width>
 void run_rows(const ElementwiseArg& arg) {
   for (Index index = 0; index < row_count(arg.rows); ++index) {
-    for (int lane = 0; lane < row_lanes(arg.rows); ++lane) {
-      elementwise_lane<HostMath, T, width>(arg, row_at(arg.rows, index), lane);
+    for (int element = 0; element < row_elements(arg.rows); ++element) {
+      elementwise_element<HostMath, T, width>(arg, row_at(arg.rows, index), element);
     }
   }
 }

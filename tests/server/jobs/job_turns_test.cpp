@@ -119,12 +119,12 @@ TEST_F(JobTurnsTest, WhileItHasNoRoomAnybodyRuns) {
   EXPECT_TRUE(back);
 }
 
-TEST_F(JobTurnsTest, WithinAStreamOtherModelsRunAndItsOwnLane) {
-  TurnQueue lane("lane of model 'a'", 100);
+TEST_F(JobTurnsTest, WithinAStreamOtherModelsRunAndItsOwnSmallJobs) {
+  TurnQueue between("between steps of model 'a'", 100);
   {
     JobTurns stream(a_, device_, 2);
     ASSERT_TRUE(stream.take({}));
-    start("l", lane, 2);
+    start("l", between, 2);
     start("b", b_, 2);
     start("x", a_, 1);
     for (int step = 0; step < 3; ++step) {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "primitives/gpu/fft32.hpp"
-#include "primitives/gpu/fft_lane.hpp"
+#include "primitives/gpu/fft_element.hpp"
 
 namespace znni::cuda {
 

@@ -32,17 +32,17 @@ struct ElementwiseArg {
   float alpha = 0.0F;
 };
 
-// Lane `lane` of row `row`.
+// Element `element` of row `row`.
 template <class Math, class T, int width>
-constexpr void elementwise_lane(const ElementwiseArg& arg, const Row& row, int lane) {
-  const int slow = lane / arg.rows.fast;
-  const int fast = lane % arg.rows.fast;
+constexpr void elementwise_element(const ElementwiseArg& arg, const Row& row, int element) {
+  const int slow = element / arg.rows.fast;
+  const int fast = element % arg.rows.fast;
   const Index first_image = arg.planar ? row.image : static_cast<Index>(fast) * width;
   float sums[width] = {};
   for (int input = 0; input < arg.inputs; ++input) {
     const RowSteps& steps = arg.in_steps[input];
     const auto* from = static_cast<const Lanes<T, width>*>(arg.in[input]);
-    const Lanes<T, width> value = from[offset_of(steps, row) + lane_offset(steps, slow, fast)];
+    const Lanes<T, width> value = from[offset_of(steps, row) + element_offset(steps, slow, fast)];
     for (int w = 0; w < width; ++w) {
       const Index image = arg.planar ? first_image : first_image + w;
       const float factor = input == 0 && arg.of.scale != nullptr ? arg.of.scale[image] : 1.0F;
@@ -58,7 +58,7 @@ constexpr void elementwise_lane(const ElementwiseArg& arg, const Row& row, int l
     }
   }
   for (int w = 0; w < width; ++w) result.lane[w] = narrow(activate<Math>(arg.act, arg.alpha, sums[w]), T());
-  static_cast<Lanes<T, width>*>(arg.out)[offset_of(arg.out_steps, row) + lane_offset(arg.out_steps, slow, fast)] =
+  static_cast<Lanes<T, width>*>(arg.out)[offset_of(arg.out_steps, row) + element_offset(arg.out_steps, slow, fast)] =
       result;
 }
 

@@ -1,6 +1,6 @@
 // The kernels of primitives/cuda/kernels/fft32_kernel.cu on the host, thread by thread between their barriers:
 // transforms against their definition, and whole convolutions against the oracle.
-#include "primitives/gpu/fft32_lane.hpp"
+#include "primitives/gpu/fft32_element.hpp"
 
 #include <gtest/gtest.h>
 

@@ -73,12 +73,12 @@ constexpr Lanes<T, width> pool_window(const PoolArg& pool, const Lanes<T, width>
   return result;
 }
 
-// Lane `lane` of a row: reads its window, writes one vector.
+// Element `element` of a row: reads its window, writes one vector.
 template <class T, int width>
-constexpr void pool_lane(const PoolArg& pool, const PoolRow& row, int lane, const Lanes<T, width>* in,
-                         Lanes<T, width>* out) {
-  const int position = pool.planar ? lane : lane / pool.rows.fast;
-  const int image = pool.planar ? 0 : lane % pool.rows.fast;
+constexpr void pool_element(const PoolArg& pool, const PoolRow& row, int element, const Lanes<T, width>* in,
+                            Lanes<T, width>* out) {
+  const int position = pool.planar ? element : element / pool.rows.fast;
+  const int image = pool.planar ? 0 : element % pool.rows.fast;
   const int offsets = static_cast<int>(pool.offsets.x);
   const int x = position / offsets;
   const int offset = position % offsets;

@@ -5,13 +5,13 @@
 // computed once, but for those that tiles share.
 #pragma once
 
-#include "primitives/gpu/first_lane.hpp"
-#include "primitives/gpu/pool_lane.hpp"
+#include "primitives/gpu/first_element.hpp"
+#include "primitives/gpu/pool_element.hpp"
 
 namespace znni::cuda {
 
 inline constexpr int first_pool_threads = 256;
-inline constexpr int first_pool_x = first_lanes;  // of the tile: a row per warp
+inline constexpr int first_pool_x = first_neighbours;  // of the tile: a row per warp
 inline constexpr int first_pool_y = first_voxels * first_pool_threads / first_pool_x;
 inline constexpr int first_pool_apart = first_pool_y / first_voxels;  // rows between the voxels of a thread
 inline constexpr int first_pool_floats = first_images * first_pool_y * first_pool_x;  // shared

@@ -10,9 +10,9 @@
 
 namespace znni::cuda {
 
-inline constexpr int first_images = 16;  // of a thread
-inline constexpr int first_voxels = 2;   // of a thread
-inline constexpr int first_lanes = 32;   // neighbours along x
+inline constexpr int first_images = 16;      // of a thread
+inline constexpr int first_voxels = 2;       // of a thread
+inline constexpr int first_neighbours = 32;  // neighbours along x
 
 struct FirstConv {
   Index f = 1;
@@ -33,8 +33,8 @@ struct FirstArg {
 };
 
 // Threads of a row of `n_x` voxels.
-constexpr int first_row_lanes(Index n_x) {
-  return static_cast<int>(ceil_div(n_x, first_voxels * first_lanes)) * first_lanes;
+constexpr int first_row_elements(Index n_x) {
+  return static_cast<int>(ceil_div(n_x, first_voxels * first_neighbours)) * first_neighbours;
 }
 
 // Of two voxels, whose windows begin at `from` and `apart` elements behind it, before the bias; `w`: the vectors of the
@@ -65,13 +65,13 @@ constexpr void first_sums(const FirstConv& conv, const float* from, Index apart,
 }
 
 template <class Math, class T>
-constexpr void first_lane(const FirstArg& arg, const Row& row, int lane, const float* in,
-                          const Lanes<float, 4>* weights, const float* bias, T* out) {
+constexpr void first_element(const FirstArg& arg, const Row& row, int element, const float* in,
+                             const Lanes<float, 4>* weights, const float* bias, T* out) {
   const FirstConv& conv = arg.conv;
-  const Index x0 = lane / first_lanes * (first_voxels * first_lanes) + lane % first_lanes;
+  const Index x0 = element / first_neighbours * (first_voxels * first_neighbours) + element % first_neighbours;
   if (x0 >= arg.n_x) return;
-  const bool second = x0 + first_lanes < arg.n_x;
-  const Index apart = second ? first_lanes * conv.in.x : 0;  // reads what is there
+  const bool second = x0 + first_neighbours < arg.n_x;
+  const Index apart = second ? first_neighbours * conv.in.x : 0;  // reads what is there
   float sums[first_voxels][first_images] = {};
   first_sums(conv, in + row.s * conv.in.S + row.z * conv.in.z + row.y * conv.in.y + x0 * conv.in.x, apart,
              weights + row.image * (first_images / 4), sums);
@@ -82,7 +82,8 @@ constexpr void first_lane(const FirstArg& arg, const Row& row, int lane, const f
     const float shift = bias[image + c];
     to[c * arg.out.f] = narrow(activate<Math>(conv.act, conv.alpha, sums[0][c] + shift), T());
     if (!second) return;
-    to[c * arg.out.f + first_lanes * arg.out.x] = narrow(activate<Math>(conv.act, conv.alpha, sums[1][c] + shift), T());
+    to[c * arg.out.f + first_neighbours * arg.out.x] =
+        narrow(activate<Math>(conv.act, conv.alpha, sums[1][c] + shift), T());
   });
 }
 
