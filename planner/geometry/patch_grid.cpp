@@ -22,7 +22,7 @@ std::int64_t count_along(std::int64_t dense, std::int64_t part, std::int64_t ste
 
 // Patch `i` of `count` along one axis: owns [i step, (i + 1) step), the last one the rest, but reads from no further
 // than where the volume ends.
-PartAlong place_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
+PartAlong part_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
   const std::int64_t start = std::min(i * step, std::max<std::int64_t>(0, dense - part));
   const std::int64_t last = i + 1 == count ? dense : (i + 1) * step;
   return {start, i * step - start, last - start};
@@ -47,11 +47,11 @@ Extents extents(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
   return result;
 }
 
-PatchPlace place(const Extents& extents, Vec3 at) {
-  PatchPlace result;
+GridPatch patch_at(const Extents& extents, Vec3 at) {
+  GridPatch result;
   for (int axis = 0; axis < 3; ++axis) {
     const PartAlong along =
-        place_along(extents.dense[axis], extents.part[axis], extents.step[axis], extents.count[axis], at[axis]);
+        part_along(extents.dense[axis], extents.part[axis], extents.step[axis], extents.count[axis], at[axis]);
     result.start[axis] = along.start;
     result.own_first[axis] = along.own_first;
     result.own_last[axis] = along.own_last;
@@ -125,8 +125,8 @@ struct Turn {
   bool goes_on = false;  // its last step ended with the plane before them
 };
 
-PatchPlace step_place(const Columns& columns, const Turn& turn, std::int64_t number) {
-  PatchPlace step = place(columns.all, turn.at);
+GridPatch patch_of_step(const Columns& columns, const Turn& turn, std::int64_t number) {
+  GridPatch step = patch_at(columns.all, turn.at);
   const std::int64_t part = columns.all.part.z;
   step.start.z = turn.first + number * part - (turn.goes_on ? 0 : columns.before);
   step.own_first.z = std::clamp<std::int64_t>(turn.first - step.start.z, 0, part);
@@ -141,7 +141,7 @@ void add_turn(const Columns& columns, const Turn& turn, PatchGrid& grid) {
   const std::int64_t planes_of_turn = turn.last - turn.first;
   const std::int64_t steps = turn.goes_on ? columns.further_steps(planes_of_turn) : columns.steps(planes_of_turn);
   for (std::int64_t number = 0; number < steps; ++number) {
-    const PatchPlace step = step_place(columns, turn, number);
+    const GridPatch step = patch_of_step(columns, turn, number);
     grid.patches.push_back(step);
     const std::int64_t planes = step.own_last.z - step.own_first.z;
     if (!columns.alone() || planes == 0) continue;
@@ -166,7 +166,7 @@ PatchGrid make_grid_of_rows(const Columns& columns) {
     for (at[within] = 0; at[within] < count[within]; ++at[within]) {
       add_column(columns, 0, columns.all.dense.z, at, grid);
     }
-    const PatchPlace& last = grid.patches.back();
+    const GridPatch& last = grid.patches.back();
     const auto end = static_cast<std::int64_t>(grid.patches.size());
     grid.rows.push_back({end, last.start[row] + last.own_first[row], last.own_last[row] - last.own_first[row]});
   }
@@ -205,9 +205,9 @@ PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) 
   grid.patches.reserve(static_cast<std::size_t>(voxels(all.count)));
   for (std::int64_t z = 0; z < all.count.z; ++z) {
     for (std::int64_t y = 0; y < all.count.y; ++y) {
-      for (std::int64_t x = 0; x < all.count.x; ++x) grid.patches.push_back(place(all, {z, y, x}));
+      for (std::int64_t x = 0; x < all.count.x; ++x) grid.patches.push_back(patch_at(all, {z, y, x}));
     }
-    const PatchPlace& last = grid.patches.back();
+    const GridPatch& last = grid.patches.back();
     const auto end = static_cast<std::int64_t>(grid.patches.size());
     grid.rows.push_back({end, last.start.z + last.own_first.z, last.own_last.z - last.own_first.z});
   }

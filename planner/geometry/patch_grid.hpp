@@ -21,13 +21,13 @@ namespace znni {
 // One patch: reads [start, start + patch_input) of the volume and owns the dense outputs
 // [start + own_first, start + own_last) of its own patch_output, which no other patch writes; of a column in several
 // turns those among them that the passes of its own turn write.
-struct PatchPlace {
+struct GridPatch {
   Vec3 start;
   Vec3 own_first;
   Vec3 own_last;
   bool continues = false;  // the step after the one before it: else what a stream keeps is forgotten first
   int turn = 0;            // Geometry::turns
-  bool operator==(const PatchPlace&) const = default;
+  bool operator==(const GridPatch&) const = default;
 };
 
 // When patches [0, end) are done, and not before, output planes [first_plane, first_plane + planes) are complete.
@@ -41,7 +41,7 @@ struct GridRow {
 // Patches in the order in which they run: along z, in a row y then x; of streams band by band, to and fro, or row by
 // row, column by column, turn by turn.
 struct PatchGrid {
-  std::vector<PatchPlace> patches;
+  std::vector<GridPatch> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };
 

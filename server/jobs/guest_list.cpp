@@ -4,9 +4,9 @@
 
 namespace znni {
 
-GuestList::Waiting::Waiting(GuestList& list, const VolumeJob& job, GuestPlaces places)
-    : list_(list), job_(job), places_(places) {
-  if (places.taken == 0 && places.possible == 0) return;
+GuestList::Waiting::Waiting(GuestList& list, const VolumeJob& job, GuestEntries entries)
+    : list_(list), job_(job), entries_(entries) {
+  if (entries.taken == 0 && entries.possible == 0) return;
   const std::lock_guard lock(list_.mutex_);
   list_.waiting_.push_back(this);
 }
@@ -23,15 +23,15 @@ std::optional<Result<JobStatistics>> GuestList::Waiting::leave() {
   return ended_;
 }
 
-std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
+std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t entries) {
   std::vector<Guest> guests;
   std::vector<Waiting*> chosen;
   {
     const std::lock_guard lock(mutex_);
     for (Waiting* one : waiting_) {
-      const std::int64_t taken = one->places_.taken;
-      if (one->job_.schedule.rung != rung || taken == 0 || taken > places) continue;
-      places -= taken;
+      const std::int64_t taken = one->entries_.taken;
+      if (one->job_.schedule.rung != rung || taken == 0 || taken > entries) continue;
+      entries -= taken;
       one->runs_ = true;
       chosen.push_back(one);
     }
@@ -49,10 +49,10 @@ std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
   return guests;
 }
 
-std::int64_t GuestList::possible_places() const {
+std::int64_t GuestList::possible_entries() const {
   const std::lock_guard lock(mutex_);
   std::int64_t sum = 0;
-  for (const Waiting* one : waiting_) sum += one->places_.possible;
+  for (const Waiting* one : waiting_) sum += one->entries_.possible;
   return sum;
 }
 

@@ -1,4 +1,4 @@
-// Jobs of one model that wait for their turn and would run in the free places of another's batch just as well
+// Jobs of one model that wait for their turn and would run in the free entries of another's batch just as well
 // (server/pipeline/guests.hpp): where the planned patch is best computed several at a time, small jobs share one.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace znni {
 
 // Places that a job takes of a batch that it shares with others; 0: it must have a batch for itself.
-struct GuestPlaces {
+struct GuestEntries {
   std::int64_t taken = 0;     // on its rung
   std::int64_t possible = 0;  // on the rung where sharing would suit it best
 };
@@ -28,7 +28,7 @@ class GuestList {
   // Stands in the list, where it could share a batch, from construction to leave().
   class Waiting {
    public:
-    Waiting(GuestList& list, const VolumeJob& job, GuestPlaces places);
+    Waiting(GuestList& list, const VolumeJob& job, GuestEntries entries);
     ~Waiting() { static_cast<void>(leave()); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
@@ -44,16 +44,16 @@ class GuestList {
     friend class GuestList;
     GuestList& list_;
     const VolumeJob& job_;
-    const GuestPlaces places_;
+    const GuestEntries entries_;
     std::stop_source taken_;
     bool runs_ = false;  // taken and not told how it ended; guarded by the list's mutex, as is the next
     std::optional<Result<JobStatistics>> ended_;
   };
 
-  // Returns the jobs on this rung that came first and fit together in this many places.
-  [[nodiscard]] std::vector<Guest> take(std::size_t rung, std::int64_t places);
-  // Returns the places that all waiting jobs could take of shared batches, on whichever rungs they wait.
-  [[nodiscard]] std::int64_t possible_places() const;
+  // Returns the jobs on this rung that came first and fit together in this many entries.
+  [[nodiscard]] std::vector<Guest> take(std::size_t rung, std::int64_t entries);
+  // Returns the entries that all waiting jobs could take of shared batches, on whichever rungs they wait.
+  [[nodiscard]] std::int64_t possible_entries() const;
 
  private:
   mutable std::mutex mutex_;  // guards all below

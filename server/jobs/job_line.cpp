@@ -79,17 +79,17 @@ std::int64_t JobLine::replaced_of(std::size_t number) const {
 void JobLine::let_in(std::size_t last) {
   while (waiting_.size() < std::min(last, jobs_.size())) {
     const VolumeJob& job = jobs_[waiting_.size()];
-    waiting_.emplace_back(slot_.guests(), job, places_of(job));
+    waiting_.emplace_back(slot_.guests(), job, entries_of(job));
   }
 }
 
 bool JobLine::standardises(const VolumeJob& job) const { return model_.planned.input.zscore && !job.input.normalised; }
 
-GuestPlaces JobLine::places_of(const VolumeJob& job) const {
+GuestEntries JobLine::entries_of(const VolumeJob& job) const {
   const bool in_memory = job.input.source == nullptr && job.sink.first_plane == 0;
   if (!in_memory || standardises(job)) return {};
   const std::optional<JobEstimate> shared = model_.engine->estimate_as_guest(job.input.volume.shape, job.sink.type);
-  return {model_.engine->guest_places(job), shared ? shared->places : 0};
+  return {model_.engine->guest_entries(job), shared ? shared->entries : 0};
 }
 
 std::int64_t JobLine::voxels_of(const VolumeJob& job) const {

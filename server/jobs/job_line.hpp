@@ -22,7 +22,7 @@ class JobLine {
           std::size_t together);
 
   // Runs the jobs one after the other, as ModelServer::run_all(). The first `together` stand in the line, and the next
-  // ones as those before them end: jobs with free places in a batch may take them. Refuses voxels that are NaN or
+  // ones as those before them end: jobs with free entries in a batch may take them. Refuses voxels that are NaN or
   // infinite, or replaces and counts them, as the model says: in memory before a job is in the line, otherwise as its
   // planes come. To be called once.
   [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
@@ -36,7 +36,7 @@ class JobLine {
   [[nodiscard]] std::int64_t replaced_of(std::size_t number) const;  // voxels of its input
   [[nodiscard]] Result<JobStatistics> compute(std::size_t number, JobTurns& turns, const std::stop_token& stop);
   [[nodiscard]] bool standardises(const VolumeJob& job) const;
-  [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
+  [[nodiscard]] GuestEntries entries_of(const VolumeJob& job) const;
   [[nodiscard]] std::int64_t voxels_of(const VolumeJob& job) const;  // of its output
   [[nodiscard]] std::int64_t all_voxels() const;                     // of all outputs
   [[nodiscard]] std::int64_t held_bytes() const;                     // of all jobs

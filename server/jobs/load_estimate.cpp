@@ -10,11 +10,11 @@ constexpr double much_longer = 2;
 // `shared`: on a rung whose batch has room for others beside this job.
 bool is_worth_sharing(Seconds batch, const JobEstimate& shared, const JobEstimate& fastest,
                       const QueueLoad& queue_load) {
-  const std::int64_t batches = div_up(queue_load.alike, shared.batch / shared.places);
+  const std::int64_t batches = div_up(queue_load.alike, shared.batch / shared.entries);
   const double one_by_one = static_cast<double>(queue_load.alike) * fastest.predicted_seconds;
   if (queue_load.alike > 1 && static_cast<double>(batches) * batch < one_by_one) return true;
   if (!queue_load.busy || shared.predicted_seconds >= fastest.predicted_seconds) return false;
-  const bool is_filled = mul(shared.places, queue_load.alike) + queue_load.waiting >= shared.batch;
+  const bool is_filled = mul(shared.entries, queue_load.alike) + queue_load.waiting >= shared.batch;
   return is_filled && batch <= much_longer * fastest.predicted_seconds;
 }
 

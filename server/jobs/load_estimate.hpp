@@ -11,7 +11,7 @@ namespace znni {
 struct QueueLoad {
   bool busy = false;         // a job has the model's turn
   std::int64_t alike = 1;    // jobs like this one that come together, itself included; 0 where it can share no batch
-  std::int64_t waiting = 0;  // places of a batch that those in line could take (GuestList::possible_places())
+  std::int64_t waiting = 0;  // entries of a batch that those in line could take (GuestList::possible_entries())
 };
 
 // Returns the estimate of a job that is not alone; `fastest` is the engine's estimate for one that is. It chooses

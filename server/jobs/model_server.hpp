@@ -87,7 +87,7 @@ struct ModelStatistics {
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;         // of all jobs, as they run
-  std::int64_t guests = 0;     // succeeded in the places that another job's batch left free
+  std::int64_t guests = 0;     // succeeded in the entries that another job's batch left free
   std::int64_t replaced = 0;   // voxels of inputs that were no finite numbers
   std::int64_t fell_back = 0;  // succeeded without the GPU that their plan names
   std::int64_t last_unix_ms = 0;

@@ -104,7 +104,7 @@ class ModelServerImpl final : public ModelServer {
     if (!estimate) return estimate.error().within("model '" + name + "'");
     const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
     const QueueLoad queue_load = {(*slot)->queue().taken(), has_own_values ? 0 : alike,
-                                  (*slot)->guests().possible_places()};
+                                  (*slot)->guests().possible_entries()};
     JobEstimate found = estimate_under_load(engine, input, output, *estimate, queue_load);
     found.max_held = max_held;
     return found;

@@ -89,7 +89,7 @@ void write_stages(const ModelServer& server, const std::vector<ModelInfo>& model
       out.sample(labels, seconds);
     }
   }
-  out.family("znni_guest_jobs_total", "counter", "Jobs that ran in the places which another job's batch left free.");
+  out.family("znni_guest_jobs_total", "counter", "Jobs that ran in the entries which another job's batch left free.");
   for (const ModelInfo& model : models) {
     out.sample(labels_of(model), server.statistics(model.name, model.version).guests);
   }

@@ -87,13 +87,13 @@ std::optional<JobEstimate> Engine::estimate_beside_streams(const VolumeShape& in
   return best;
 }
 
-std::int64_t Engine::guest_places(const VolumeJob& job) const {
+std::int64_t Engine::guest_entries(const VolumeJob& job) const {
   const std::optional<std::size_t> rung = job.schedule.rung;
   if (job.input.source != nullptr || job.sink.first_plane != 0 || !rung || *rung >= state_->rungs.size()) return 0;
   if (!state_->network().is_dense || !state_->rungs[*rung].on_cpu()) return 0;
   const Vec3 n = state_->network().framed(job.input.volume.shape).n;
   const std::int64_t patches = patch_count(n, state_->rungs[*rung].geometry(), state_->network().fov);
-  return state_->estimates->guest_places(*rung, patches);
+  return state_->estimates->guest_entries(*rung, patches);
 }
 
 std::optional<JobEstimate> Engine::estimate_as_guest(const VolumeShape& input, ElementType output) const {
@@ -103,8 +103,8 @@ std::optional<JobEstimate> Engine::estimate_as_guest(const VolumeShape& input, E
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!state_->rungs[i].on_cpu()) continue;
     JobEstimate other = state_->estimates->on(i, work);
-    if (other.places == 0) continue;
-    other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
+    if (other.entries == 0) continue;
+    other.predicted_seconds *= static_cast<double>(other.entries) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;

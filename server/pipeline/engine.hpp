@@ -98,8 +98,8 @@ class Engine {
   [[nodiscard]] std::optional<JobEstimate> estimate_beside_streams(const VolumeShape& input,
                                                                    ElementType output = ElementType::f32) const;
 
-  // Returns JobEstimate::places of a job on its rung. 0 if its volume is not all in memory or it names no rung.
-  [[nodiscard]] std::int64_t guest_places(const VolumeJob& job) const;
+  // Returns JobEstimate::entries of a job on its rung. 0 if its volume is not all in memory or it names no rung.
+  [[nodiscard]] std::int64_t guest_entries(const VolumeJob& job) const;
   // Returns the estimate of a job that estimate() takes on the rung where its share of a batch takes least time;
   // predicted_seconds are of that share. Nothing if no rung can be shared: streamed rungs and those with a GPU cannot.
   [[nodiscard]] std::optional<JobEstimate> estimate_as_guest(const VolumeShape& input,

@@ -3,7 +3,7 @@
 namespace znni {
 namespace {
 
-std::int64_t voxels_owned(const PatchPlace& patch) { return voxels(patch.own_last - patch.own_first); }
+std::int64_t voxels_owned(const GridPatch& patch) { return voxels(patch.own_last - patch.own_first); }
 
 StageSeconds difference(const StageSeconds& now, const StageSeconds& before) {
   return {now.gather - before.gather, now.head - before.head, now.tail - before.tail, now.stitch - before.stitch, {}};

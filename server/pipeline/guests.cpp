@@ -14,7 +14,7 @@ std::int64_t patch_total(const PatchGrid& grid) { return static_cast<std::int64_
 
 }  // namespace
 
-TensorView places_of(TensorView in, std::int64_t first, std::int64_t count) {
+TensorView entries_of(TensorView in, std::int64_t first, std::int64_t count) {
   in.data = in.image(first, 0);
   in.shape.S = count;
   return in;
@@ -54,7 +54,7 @@ void Guests::give_back(Visit& visit) {
   for (const OutputSlab& slab : visit.open) visit.job.sink.abandon(slab);
 }
 
-std::int64_t Guests::places() const {
+std::int64_t Guests::entries() const {
   std::int64_t count = 0;
   for (const Visit& visit : visits_) count += patch_total(visit.grid);
   return count;
@@ -64,21 +64,21 @@ void Guests::aim(std::span<StitchTarget> targets) {
   auto target = targets.begin();
   for (Visit& visit : visits_) {
     for (std::int64_t patch = 0; patch < patch_total(visit.grid); ++patch, ++target) {
-      target->place = visit.grid.patches[static_cast<std::size_t>(patch)];
+      target->patch = visit.grid.patches[static_cast<std::size_t>(patch)];
       const Result<OutputSlab> slab = visit.ran ? visit.slabs.open_for(patch) : Result<OutputSlab>(visit.ran.error());
       if (slab) target->slab = *slab;
       if (!slab) visit.ran = slab.error();
-      if (!slab) target->place.own_last = target->place.own_first;
+      if (!slab) target->patch.own_last = target->patch.own_first;
     }
   }
 }
 
 void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
-  std::int64_t first = in.shape.S - places();
+  std::int64_t first = in.shape.S - entries();
   for (const Visit& visit : visits_) {
     std::vector<Vec3> starts;
-    for (const PatchPlace& place : visit.grid.patches) starts.push_back(place.start + begin);
-    read_windows(visit.source, visit.job.input.normalisation, starts, places_of(in, first, patch_total(visit.grid)),
+    for (const GridPatch& patch : visit.grid.patches) starts.push_back(patch.start + begin);
+    read_windows(visit.source, visit.job.input.normalisation, starts, entries_of(in, first, patch_total(visit.grid)),
                  executor, geometry_.choice.axis);
     first += patch_total(visit.grid);
   }

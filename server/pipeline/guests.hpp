@@ -1,4 +1,4 @@
-// Small jobs in the places that another job's last batch leaves free (JobSchedule::guests).
+// Small jobs in the entries that another job's last batch leaves free (JobSchedule::guests).
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,22 @@
 namespace znni {
 
 // Places [first, first + count) of a batch.
-[[nodiscard]] TensorView places_of(TensorView in, std::int64_t first, std::int64_t count);
+[[nodiscard]] TensorView entries_of(TensorView in, std::int64_t first, std::int64_t count);
 
 // For one batch. Each guest is told how it ended, once: by deliver(), or when this is destroyed without it, that it did
 // not run.
 class Guests {
  public:
-  // `geometry` is the rung's, not streamed; `fov` the network's. The guests' patches take `places()` of its S places.
+  // `geometry` is the rung's, not streamed; `fov` the network's. The guests' patches take `entries()` of its S entries.
   Guests(std::vector<Guest> guests, const Geometry& geometry, Vec3 fov);
   ~Guests();
   Guests(const Guests&) = delete;
   Guests& operator=(const Guests&) = delete;
 
-  [[nodiscard]] std::int64_t places() const;
-  // Opens their slabs. targets.size() == places(). A guest that has no room writes nothing and is told why.
+  [[nodiscard]] std::int64_t entries() const;
+  // Opens their slabs. targets.size() == entries(). A guest that has no room writes nothing and is told why.
   void aim(std::span<StitchTarget> targets);
-  // Their windows at `begin` from the start of each patch, into the last places of the batch `in`.
+  // Their windows at `begin` from the start of each patch, into the last entries of the batch `in`.
   void read(Vec3 begin, const TensorView& in, Executor& executor) const;
   // The batch is stitched.
   void deliver();

@@ -63,10 +63,10 @@ class HeadAndTail final : public PatchStrategy {
   [[nodiscard]] std::int64_t first_of(std::int64_t item) const { return item / passes() * S(); }
   [[nodiscard]] bool begins_batch(std::int64_t item) const { return item % passes() == 0; }
   [[nodiscard]] bool begins_stream(std::int64_t item) const {
-    return begins_batch(item) && !patches_.place(first_of(item)).continues;
+    return begins_batch(item) && !patches_.patch(first_of(item)).continues;
   }
   [[nodiscard]] std::size_t pass_of(std::int64_t item) const {
-    return static_cast<std::size_t>(patches_.place(first_of(item)).turn * passes() + item % passes());
+    return static_cast<std::size_t>(patches_.patch(first_of(item)).turn * passes() + item % passes());
   }
   [[nodiscard]] std::int64_t end_of(std::int64_t item) const {
     return std::min(first_of(item) + S(), patches_.count());
@@ -136,7 +136,7 @@ class HeadAndTail final : public PatchStrategy {
     const StageTimer timer(times_.head.gather);
     const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].window;
     for (std::int64_t s = 0; s < S(); ++s) {
-      starts_[static_cast<std::size_t>(s)] = patches_.place(first_of(item) + s).start + begin;
+      starts_[static_cast<std::size_t>(s)] = patches_.patch(first_of(item) + s).start + begin;
     }
     patches_.read(starts_, to, state_.reader ? *state_.reader : state_.cpu.executor());
   }
@@ -162,7 +162,7 @@ class HeadAndTail final : public PatchStrategy {
     next_ = item + 1;
     const JobSchedule& schedule = patches_.job().schedule;
     if (begins_batch(next_) && schedule.between_patches) {
-      gives_way_ = !schedule.wanted || schedule.wanted({patches_.place(next()).continues});
+      gives_way_ = !schedule.wanted || schedule.wanted({patches_.patch(next()).continues});
     }
     return {};
   }

@@ -13,9 +13,9 @@ InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geome
   const auto inside = [&](std::int64_t plane) { return std::clamp<std::int64_t>(plane - frame, 0, planes); };
   first_.reserve(grid.patches.size());
   last_.reserve(grid.patches.size());
-  for (const PatchPlace& place : grid.patches) {
-    first_.push_back(inside(place.start[z] + begin[z]));
-    last_.push_back(inside(place.start[z] + geometry.patch_input[z]));
+  for (const GridPatch& patch : grid.patches) {
+    first_.push_back(inside(patch.start[z] + begin[z]));
+    last_.push_back(inside(patch.start[z] + geometry.patch_input[z]));
   }
   for (std::size_t i = first_.size(); i-- > 1;) first_[i - 1] = std::min(first_[i - 1], first_[i]);
   for (std::size_t i = 1; i < last_.size(); ++i) last_[i] = std::max(last_[i - 1], last_[i]);

@@ -14,7 +14,7 @@ struct JobEstimate {
   Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
   std::int64_t patches = 0;  // steps where the rung is streamed
   std::int64_t batch = 1;    // patches that the rung computes together
-  std::int64_t places = 0;   // of a batch that other jobs may share; 0: the job needs the batch for itself
+  std::int64_t entries = 0;  // of a batch that other jobs may share; 0: the job needs the batch for itself
   // Input planes that a job wants at a time: a PlaneSource must have room for them. For a job that begins at a later
   // plane: from the estimate of the planes from there on.
   std::int64_t input_planes = 0;

@@ -121,7 +121,7 @@ JobEstimate JobEstimates::touched_on(std::size_t rung, const Work& work, std::in
   estimate.patch.z = network_.fov.z - 1 + row;
   estimate.patches = patch_count(n, geometry, network_.fov, most, sockets_);
   estimate.batch = geometry.choice.S;
-  estimate.places = guest_places(rung, estimate.patches);
+  estimate.entries = guest_entries(rung, estimate.patches);
   estimate.list_bytes = mul(estimate.patches, list_bytes_per_patch);
   estimate.input_planes = planes_held(rung, n, most);
   estimate.slab_planes = std::min(estimate.output.n.z, row);
@@ -159,7 +159,7 @@ JobEstimate JobEstimates::with_fallback(std::size_t rung, const Work& work) cons
   return course.fallback ? with_room_for(own, touched_on(*course.fallback, work, most)) : own;
 }
 
-std::int64_t JobEstimates::guest_places(std::size_t rung, std::int64_t patches) const {
+std::int64_t JobEstimates::guest_entries(std::size_t rung, std::int64_t patches) const {
   const GeometryChoice& choice = rungs_[rung].rung->geometry;
   const bool is_shared = rungs_[rung].on_cpu && !choice.streamed && network_.is_dense;
   return is_shared && patches < choice.S ? patches : 0;

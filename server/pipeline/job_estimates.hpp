@@ -17,8 +17,8 @@
 
 namespace znni {
 
-// Its place, and the planes it reads (input_window.hpp).
-inline constexpr auto list_bytes_per_patch = static_cast<std::int64_t>(sizeof(PatchPlace) + 2 * sizeof(std::int64_t));
+// Itself, and the planes it reads (input_window.hpp).
+inline constexpr auto list_bytes_per_patch = static_cast<std::int64_t>(sizeof(GridPatch) + 2 * sizeof(std::int64_t));
 
 // A network, as far as jobs on it are predicted. Where it has a frame, all extents of inputs here count it.
 struct NetworkShape {
@@ -89,9 +89,9 @@ class JobEstimates {
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every turn, and the list of patches. The fallback fits in the same lease.
   [[nodiscard]] std::int64_t max_planes(const Course& course, const Work& work) const;
-  // Returns the places that a job of so many patches takes of a batch on this rung, where others have some too; 0 where
-  // it must have the batch for itself.
-  [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const;
+  // Returns the entries that a job of so many patches takes of a batch on this rung, where others have some too; 0
+  // where it must have the batch for itself.
+  [[nodiscard]] std::int64_t guest_entries(std::size_t rung, std::int64_t patches) const;
   // Returns what a job holds of its volume, of its output and of its patches' list at a time. Of tiny patches it needs
   // few planes, but there may be billions of them.
   [[nodiscard]] std::int64_t held_bytes(const JobEstimate& estimate, const Work& work) const;

@@ -36,12 +36,12 @@ Result<void> JobPatches::run_all(PatchStrategy& strategy, const std::stop_token&
     // Before others have their turn, so that the scheduler knows what this job waits for.
     strategy.want_next();
     if (!between_patches) continue;
-    if (Result<void> went_on = between_patches({place(strategy.next()).continues}); !went_on) return went_on;
+    if (Result<void> went_on = between_patches({patch(strategy.next()).continues}); !went_on) return went_on;
   }
 }
 
-const PatchPlace& JobPatches::place(std::int64_t patch) const {
-  return grid_.patches[static_cast<std::size_t>(std::min(patch, count() - 1))];
+const GridPatch& JobPatches::patch(std::int64_t number) const {
+  return grid_.patches[static_cast<std::size_t>(std::min(number, count() - 1))];
 }
 
 void JobPatches::read(std::span<const Vec3> starts, const TensorView& to, Executor& executor) const {

@@ -45,8 +45,8 @@ class JobPatches {
   [[nodiscard]] const VolumeJob& job() const { return job_; }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(grid_.patches.size()); }
   [[nodiscard]] std::int64_t done() const { return done_; }  // those before it are delivered
-  // Returns the place of a patch. The last batch repeats the last patch.
-  [[nodiscard]] const PatchPlace& place(std::int64_t patch) const;
+  // Returns a patch of the grid. The last batch repeats the last patch.
+  [[nodiscard]] const GridPatch& patch(std::int64_t number) const;
 
   // As InputWindow has them, for the patches [first, last). One thread at a time may call these three; it may be
   // another than that of aim() and deliver().
@@ -56,11 +56,11 @@ class JobPatches {
   // Reads the windows at the places `starts` of the source, as float32. Several threads may call it at once.
   void read(std::span<const Vec3> starts, const TensorView& to, Executor& executor) const;
 
-  // Aims the places of a batch at the patches from `first` on (SlabQueue::aim).
+  // Aims the entries of a batch at the patches from `first` on (SlabQueue::aim).
   [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets) {
     return slabs_.aim(first, targets);
   }
-  // Stitches what a pass wrote into the places of its batch. Several threads may call it at once.
+  // Stitches what a pass wrote into the entries of its batch. Several threads may call it at once.
   void stitch(std::size_t pass, const TensorView& from, std::span<const StitchTarget> to, Executor& executor) const {
     stitcher_.stitch(pass, from, to, executor);
   }

@@ -31,7 +31,7 @@ struct SocketWork {
   SocketRung by;
   std::vector<StitchTarget> targets;  // S
   std::vector<Vec3> starts;
-  std::unique_ptr<Guests> guests;  // in its last places; mostly nullptr
+  std::unique_ptr<Guests> guests;  // in its last entries; mostly nullptr
   StageSeconds stages;
 };
 
@@ -103,7 +103,7 @@ class SideBySide final : public PatchStrategy {
     Executor& executor = *sockets_.front().by.executor;
     for (std::int64_t socket = 0; socket < range_.sockets; ++socket) {
       const SocketWork& own = sockets_[static_cast<std::size_t>(socket)];
-      blender_->add(own.by.rung->output(), own.targets.front().place.start, executor);
+      blender_->add(own.by.rung->output(), own.targets.front().patch.start, executor);
     }
     const bool is_row = patches_.done() + range_.sockets == row_of(work_.grid, patches_.done()).end;
     if (is_row) blender_->write(sockets_.front().targets.front().slab, executor);
@@ -116,7 +116,7 @@ class SideBySide final : public PatchStrategy {
     if (work_.blend) return {first, std::min(sockets, row_of(work_.grid, first).end - first), 1};
     if (!geometry_.choice.streamed) return {first, std::min(sockets, div_up(patches_.count() - first, S())), S()};
     std::int64_t next = first + 1;
-    while (next < patches_.count() && patches_.place(next).continues) ++next;
+    while (next < patches_.count() && patches_.patch(next).continues) ++next;
     const std::int64_t steps = next - first;
     const std::int64_t columns = (row_of(work_.grid, first).end - first) / steps;  // 0: each step is a row
     return {first, std::clamp<std::int64_t>(columns, 1, sockets), steps};
@@ -167,11 +167,11 @@ class SideBySide final : public PatchStrategy {
 
   Result<void> run_batch(SocketWork& socket, const std::stop_token& stop) {
     PreparedSchedule& rung = *socket.by.rung;
-    const PatchPlace& place = socket.targets.front().place;
-    Result<void> begun = place.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
+    const GridPatch& patch = socket.targets.front().patch;
+    Result<void> begun = patch.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
     if (!begun) return begun;
     const std::size_t count = pass_count(geometry_);
-    const std::size_t first = static_cast<std::size_t>(place.turn) * count;
+    const std::size_t first = static_cast<std::size_t>(patch.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(socket, now.window);
@@ -191,12 +191,12 @@ class SideBySide final : public PatchStrategy {
   void read_input(SocketWork& socket, Vec3 window) const {
     const StageTimer timer(socket.stages.gather);
     const Vec3 begin = geometry_.read_begin + window;
-    for (std::size_t s = 0; s < socket.starts.size(); ++s) socket.starts[s] = socket.targets[s].place.start + begin;
+    for (std::size_t s = 0; s < socket.starts.size(); ++s) socket.starts[s] = socket.targets[s].patch.start + begin;
     leave_frame(socket);
     const TensorView in = socket.by.rung->input();
-    const std::int64_t own = in.shape.S - (socket.guests ? socket.guests->places() : 0);
+    const std::int64_t own = in.shape.S - (socket.guests ? socket.guests->entries() : 0);
     const std::span starts(socket.starts.data(), static_cast<std::size_t>(own));
-    patches_.read(starts, places_of(in, 0, own), *socket.by.executor);
+    patches_.read(starts, entries_of(in, 0, own), *socket.by.executor);
     if (blender_) clear_beyond_window(in, *socket.by.executor);
     if (socket.guests) socket.guests->read(begin, in, *socket.by.executor);
   }
@@ -219,16 +219,16 @@ class SideBySide final : public PatchStrategy {
                  geometry_.choice.pass_input, 0.0F, executor);
   }
 
-  // Into the places behind its own.
+  // Into the entries behind its own.
   void let_guests_in(std::int64_t free, SocketWork& socket) {
     if (!work_.has_guests || !work_.job.schedule.guests) return;
     std::vector<Guest> guests = work_.job.schedule.guests(free);
     if (guests.empty()) return;
     const Vec3 left = work_.job.input.volume.shape.n - Vec3{work_.job.sink.first_plane, 0, 0};
     socket.guests = std::make_unique<Guests>(std::move(guests), geometry_, left - work_.output.n + Vec3::cube(1));
-    ensure(socket.guests->places() <= free, "no more guests than places");
+    ensure(socket.guests->entries() <= free, "no more guests than entries");
     const std::span all(socket.targets);
-    socket.guests->aim(all.last(static_cast<std::size_t>(socket.guests->places())));
+    socket.guests->aim(all.last(static_cast<std::size_t>(socket.guests->entries())));
   }
 
   Result<void> aim(std::int64_t first, SocketWork& socket) {

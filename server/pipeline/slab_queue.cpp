@@ -47,7 +47,7 @@ PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std
   const Vec3 skipped{job.sink.first_plane, 0, 0};
   const Vec3 left = job.input.volume.shape.n + frame.begin + frame.end - skipped;
   PatchGrid grid = make_patch_grid(left, geometry, fov, max_planes, sockets);
-  for (PatchPlace& place : grid.patches) place.start = place.start + swap_axes(skipped, geometry.choice.axis);
+  for (GridPatch& patch : grid.patches) patch.start = patch.start + swap_axes(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.sink.first_plane;
   return grid;
 }
@@ -83,9 +83,9 @@ Result<void> SlabQueue::aim(std::int64_t first, std::span<StitchTarget> targets)
   const auto patches = static_cast<std::int64_t>(grid_.patches.size());
   for (std::int64_t s = 0; s < std::ssize(targets); ++s) {
     StitchTarget& target = targets[static_cast<std::size_t>(s)];
-    target.place = grid_.patches[static_cast<std::size_t>(std::min(first + s, patches - 1))];
+    target.patch = grid_.patches[static_cast<std::size_t>(std::min(first + s, patches - 1))];
     if (first + s >= patches) {
-      target.place.own_last = target.place.own_first;
+      target.patch.own_last = target.patch.own_first;
       continue;
     }
     Result<OutputSlab> slab = open_for(first + s);

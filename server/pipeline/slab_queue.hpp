@@ -30,7 +30,7 @@ class SlabQueue {
   // The slab that holds what patch `index` owns. Patches are asked for in rising order. An error when the
   // caller's slab is not of the output's shape or of a type that cannot be written.
   [[nodiscard]] Result<OutputSlab> open_for(std::int64_t index);
-  // Aims the places of a batch at patches [first, first + targets.size()). Behind the last patch of the grid they
+  // Aims the entries of a batch at patches [first, first + targets.size()). Behind the last patch of the grid they
   // repeat it, and own nothing. Errors as open_for().
   [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets);
   // Patches [0, patches_done) are written: delivers every row that is complete.

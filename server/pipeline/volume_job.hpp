@@ -65,9 +65,9 @@ struct JobSchedule {
   // Optional; default true. Returns whether calling `between_patches` now would let another job run. A rung with a GPU
   // asks this first, because its two sides must come to rest before other jobs can run.
   std::function<bool(const Interval&)> wanted;
-  // Optional. Called if the job's last batch, on that rung, leaves this many places free. Returns jobs to run in them,
+  // Optional. Called if the job's last batch, on that rung, leaves this many entries free. Returns jobs to run in them,
   // with at most that many patches together.
-  std::function<std::vector<Guest>(std::int64_t places)> guests;
+  std::function<std::vector<Guest>(std::int64_t entries)> guests;
   // True: the first steps of a stream run all nodes, as later steps do. For measuring a step; only for rungs on a CPU.
   bool whole_steps = false;
   // For a ModelServer, not for the engine: ModelInfo::number of the job's model. 0: the model that serves now.
@@ -95,7 +95,7 @@ struct VolumeJob {
   JobAccount account;
 };
 
-// A small job, of as many places as Engine::guest_places() says, that runs in another job's batch.
+// A small job, of as many entries as Engine::guest_entries() says, that runs in another job's batch.
 struct Guest {
   const VolumeJob* job = nullptr;
   // Called once, by the other job's thread, which does not touch the job afterwards. nullptr: the job did not run.

@@ -51,14 +51,14 @@ void Stitcher::stitch(std::size_t pass, const TensorView& out, std::span<const S
   ensure(out.shape.S == static_cast<std::int64_t>(targets.size()) * voxels(counts_), "a target for every patch");
   std::int64_t planes = 0;
   for (const StitchTarget& target : targets) {
-    planes = std::max(planes, target.place.own_last.z - target.place.own_first.z);
+    planes = std::max(planes, target.patch.own_last.z - target.patch.own_first.z);
   }
   const std::int64_t f_out = out.shape.f;
   const auto task = [&](std::int64_t index, int) {
     const std::int64_t s = index / (planes * f_out);
     const StitchTarget& target = targets[static_cast<std::size_t>(s)];
-    const std::int64_t z = target.place.own_first.z + index % planes;
-    if (z < target.place.own_last.z) stitch_plane(pass, out, s, index / planes % f_out, z, target);
+    const std::int64_t z = target.patch.own_first.z + index % planes;
+    if (z < target.patch.own_last.z) stitch_plane(pass, out, s, index / planes % f_out, z, target);
   };
   const std::int64_t count = static_cast<std::int64_t>(targets.size()) * f_out * planes;
   if (elements(out.shape) >= min_shared_voxels) return executor.parallel_for(count, task);
@@ -69,12 +69,12 @@ void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_
                             std::int64_t dense_z, const StitchTarget& target) const {
   const Source z = source(0, pass, dense_z);
   if (z.fragment < 0) return;
-  const PatchPlace& place = target.place;
-  for (std::int64_t dense_y = place.own_first.y; dense_y < place.own_last.y; ++dense_y) {
+  const GridPatch& patch = target.patch;
+  for (std::int64_t dense_y = patch.own_first.y; dense_y < patch.own_last.y; ++dense_y) {
     const Source y = source(1, pass, dense_y);
     if (y.fragment < 0) continue;
     ensure(z.v < out.shape.n.z && y.v < out.shape.n.y, "a pass computes what its geometry promises");
-    Vec3 position = swap_axes(place.start + Vec3{dense_z, dense_y, 0}, axis_);
+    Vec3 position = swap_axes(patch.start + Vec3{dense_z, dense_y, 0}, axis_);
     position.z -= target.slab.first_plane;
     const float* row = out.image(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
     stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, element_at(target.slab, j, position));
@@ -90,8 +90,8 @@ void Stitcher::stitch_row(std::size_t pass, const float* row, const TensorView& 
   const std::int64_t stride = fragments_[2].stride;
   for (fragment.x = 0; fragment.x < counts_.x; ++fragment.x) {
     const std::int64_t begin = offsets_[pass].x + fragments_[2].offsets[static_cast<std::size_t>(fragment.x)];
-    const std::int64_t first = div_up(std::max<std::int64_t>(target.place.own_first.x - begin, 0), stride);
-    const std::int64_t last = div_up(std::max<std::int64_t>(target.place.own_last.x - begin, 0), stride);
+    const std::int64_t first = div_up(std::max<std::int64_t>(target.patch.own_first.x - begin, 0), stride);
+    const std::int64_t last = div_up(std::max<std::int64_t>(target.patch.own_last.x - begin, 0), stride);
     ensure(last <= out.shape.n.x, "a pass computes what its geometry promises");
     if (first >= last) continue;
     const float* from = row + fragment_index(fragment, counts_) * out.strides.S;

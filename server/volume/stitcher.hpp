@@ -16,7 +16,7 @@ namespace znni {
 
 // The destination of the output of one of the S patches of a pass. A place that owns nothing is not written.
 struct StitchTarget {
-  PatchPlace place;
+  GridPatch patch;
   OutputSlab slab;  // holds every dense plane the place owns
 };
 

@@ -200,7 +200,7 @@ std::int64_t slab_bytes(const AdmittedInfer& admitted) {
 Result<void> reserve_blocks(AdmittedInfer& admitted) {
   const JobEstimate& estimate = admitted.estimate;
   const std::int64_t wanted =
-      std::min(estimate.places > 0 ? estimate.batch / estimate.places : 1, admitted.request.batch);
+      std::min(estimate.entries > 0 ? estimate.batch / estimate.entries : 1, admitted.request.batch);
   const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, estimate.slab_planes);
   for (admitted.together = 0; admitted.together < wanted; ++admitted.together) {
     const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, estimate.slabs) : Result<void>();

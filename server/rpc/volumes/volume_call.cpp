@@ -105,7 +105,7 @@ Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
       door_.models.estimate(accepted.model.name, accepted.model.version, left, head.output_type, alike);
   if (!estimate) return estimate.error();
   accepted.estimate = *std::move(estimate);
-  accepted.in_memory = head.whole || (alike > 0 && accepted.estimate.places > 0);
+  accepted.in_memory = head.whole || (alike > 0 && accepted.estimate.entries > 0);
   accepted.output = {accepted.estimate.output.f, accepted.estimate.output.n, head.output_type,
                      VolumeOrder::plane_major};
   accepted.output.n.z += head.first_plane;

@@ -17,29 +17,29 @@ TEST(PlannerPatchGrid, ExactTiling) {
   // 10 dense voxels in patches of 5.
   const PatchGrid grid = make_patch_grid(along_x(12), along_x(7), along_x(3));
   ASSERT_EQ(grid.patches.size(), 2U);
-  EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 5}}));
-  EXPECT_EQ(grid.patches[1], (PatchPlace{{0, 0, 5}, {0, 0, 0}, {1, 1, 5}}));
+  EXPECT_EQ(grid.patches[0], (GridPatch{{0, 0, 0}, {0, 0, 0}, {1, 1, 5}}));
+  EXPECT_EQ(grid.patches[1], (GridPatch{{0, 0, 5}, {0, 0, 0}, {1, 1, 5}}));
 }
 
 TEST(PlannerPatchGrid, LastPatchIsMovedInward) {
   // 12 dense voxels in patches of 5: the third owns 10 and 11 and reads from 7 on.
   const PatchGrid grid = make_patch_grid(along_x(14), along_x(7), along_x(3));
   ASSERT_EQ(grid.patches.size(), 3U);
-  EXPECT_EQ(grid.patches[2], (PatchPlace{{0, 0, 7}, {0, 0, 3}, {1, 1, 5}}));
+  EXPECT_EQ(grid.patches[2], (GridPatch{{0, 0, 7}, {0, 0, 3}, {1, 1, 5}}));
 }
 
 TEST(PlannerPatchGrid, VolumeSmallerThanThePatch) {
   const PatchGrid grid = make_patch_grid(along_x(5), along_x(7), along_x(3));
   ASSERT_EQ(grid.patches.size(), 1U);
-  EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 3}}));
+  EXPECT_EQ(grid.patches[0], (GridPatch{{0, 0, 0}, {0, 0, 0}, {1, 1, 3}}));
 }
 
 TEST(PlannerPatchGrid, PatchesBeginInPeriod) {
   // 22 dense voxels in patches of 10 and a period of 4: each owns 8, the last one the rest.
   const PatchGrid grid = make_patch_grid(along_x(24), along_x(12), along_x(3), along_x(4));
   ASSERT_EQ(grid.patches.size(), 3U);
-  EXPECT_EQ(grid.patches[1], (PatchPlace{{0, 0, 8}, {0, 0, 0}, {1, 1, 8}}));
-  EXPECT_EQ(grid.patches[2], (PatchPlace{{0, 0, 12}, {0, 0, 4}, {1, 1, 10}}));
+  EXPECT_EQ(grid.patches[1], (GridPatch{{0, 0, 8}, {0, 0, 0}, {1, 1, 8}}));
+  EXPECT_EQ(grid.patches[2], (GridPatch{{0, 0, 12}, {0, 0, 4}, {1, 1, 10}}));
   // One patch is enough for what it writes.
   EXPECT_EQ(make_patch_grid(along_x(12), along_x(12), along_x(3), along_x(4)).patches.size(), 1U);
 }
@@ -74,9 +74,9 @@ TEST(PlannerPatchGrid, AColumnBeginsBeforeItsOutputAndEndsBehindIt) {
   // 7 dense planes behind 5 that only prepare them, in steps of 4.
   const PatchGrid grid = make_patch_grid({12, 7, 7}, stream_of(6, 4, 2), Vec3::cube(6), saturated);
   ASSERT_EQ(grid.patches.size(), 3U);
-  EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
-  EXPECT_EQ(grid.patches[1], (PatchPlace{{-1, 0, 0}, {1, 0, 0}, {4, 2, 2}, true}));
-  EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[0], (GridPatch{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[1], (GridPatch{{-1, 0, 0}, {1, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[2], (GridPatch{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{2, 0, 3}, {3, 3, 4}}));
 }
 
@@ -87,9 +87,9 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 1);
   ASSERT_EQ(grid.patches.size(), 18U);
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
-  EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
-  EXPECT_EQ(grid.patches[4], (PatchPlace{{-1, 1, 0}, {1, 1, 0}, {4, 2, 2}, true}));
-  EXPECT_EQ(grid.patches[14], (PatchPlace{{3, 0, 3}, {0, 0, 1}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[0], (GridPatch{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[4], (GridPatch{{-1, 1, 0}, {1, 1, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[14], (GridPatch{{3, 0, 3}, {0, 0, 1}, {4, 2, 2}, true}));
   EXPECT_EQ(patch_count(volume, step, Vec3::cube(6), 1), 18);
   EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 1), 2);
   EXPECT_EQ(input_planes(volume, step, Vec3::cube(6), 1), 7);
@@ -113,11 +113,11 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBandButOne) {
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 13);  // 11 fill 4 steps
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{8, 0, 11}, {15, 11, 11}, {18, 22, 3}}));
   ASSERT_EQ(grid.patches.size(), 18U);
-  EXPECT_EQ(grid.patches[7], (PatchPlace{{7, 0, 2}, {0, 0, 0}, {4, 2, 2}, true}));
-  EXPECT_EQ(grid.patches[8], (PatchPlace{{11, 0, 2}, {0, 0, 0}, {4, 2, 2}, true})) << "goes on";
-  EXPECT_EQ(grid.patches[10], (PatchPlace{{19, 0, 2}, {0, 0, 0}, {3, 2, 2}, true}));
-  EXPECT_EQ(grid.patches[11], (PatchPlace{{6, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
-  EXPECT_EQ(grid.patches[15], (PatchPlace{{22, 0, 0}, {0, 0, 0}, {3, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[7], (GridPatch{{7, 0, 2}, {0, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[8], (GridPatch{{11, 0, 2}, {0, 0, 0}, {4, 2, 2}, true})) << "goes on";
+  EXPECT_EQ(grid.patches[10], (GridPatch{{19, 0, 2}, {0, 0, 0}, {3, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[11], (GridPatch{{6, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[15], (GridPatch{{22, 0, 0}, {0, 0, 0}, {3, 2, 2}, true}));
   const PatchGrid apart = make_patch_grid(volume, step, Vec3::cube(6), 13, 2);  // a socket has either column
   EXPECT_EQ(apart.rows, (std::vector<GridRow>{{8, 0, 11}, {16, 11, 11}, {20, 22, 3}}));
   EXPECT_EQ(patch_count(volume, step, Vec3::cube(6), 13, 2), 20);
@@ -142,9 +142,9 @@ TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
   const Vec3 volume = {12, 7, 7};  // 7 dense planes of one column
   const PatchGrid grid = make_patch_grid(volume, step, fov, saturated);
   ASSERT_EQ(grid.patches.size(), 6U);
-  EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 0}));
-  EXPECT_EQ(grid.patches[3], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false, 1}));
-  EXPECT_EQ(grid.patches[5], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 1}));
+  EXPECT_EQ(grid.patches[2], (GridPatch{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 0}));
+  EXPECT_EQ(grid.patches[3], (GridPatch{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false, 1}));
+  EXPECT_EQ(grid.patches[5], (GridPatch{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 1}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 7}}));  // nothing is complete before the second turn
   EXPECT_EQ(patch_count(volume, step, fov), 6);
   EXPECT_EQ(input_planes(volume, step, fov, saturated), 12);
@@ -154,7 +154,7 @@ TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
   EXPECT_EQ(row_planes(volume, step, fov, saturated), 7);
   const PatchGrid bands = make_patch_grid(volume, step, fov, 4);  // of 3 planes: 3, 3 and 1
   EXPECT_EQ(bands.rows, (std::vector<GridRow>{{4, 0, 3}, {7, 3, 3}, {10, 6, 1}}));
-  EXPECT_EQ(bands.patches[4], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {3, 2, 2}, true, 1})) << "to and fro";
+  EXPECT_EQ(bands.patches[4], (GridPatch{{3, 0, 0}, {0, 0, 0}, {3, 2, 2}, true, 1})) << "to and fro";
   EXPECT_EQ(bands.patches[5].turn, 0);
   EXPECT_EQ(bands.patches[7].turn, 0);
   EXPECT_EQ(patch_count(volume, step, fov, 4), 10);
@@ -201,10 +201,10 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
 // By places of this turn.
 void expect_owned_once(const PatchGrid& grid, Vec3 dense, int turn = 0) {
   std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
-  for (const PatchPlace& place : grid.patches) {
-    if (place.turn != turn) continue;
-    const Vec3 first = place.start + place.own_first;
-    const Vec3 extent = place.own_last - place.own_first;
+  for (const GridPatch& each : grid.patches) {
+    if (each.turn != turn) continue;
+    const Vec3 first = each.start + each.own_first;
+    const Vec3 extent = each.own_last - each.own_first;
     for (std::int64_t i = 0; i < voxels(extent); ++i) {
       const Vec3 at = first + Vec3{i / (extent.y * extent.x), i / extent.x % extent.y, i % extent.x};
       ASSERT_TRUE(covers(dense - Vec3::cube(1), at) && covers(at, {})) << to_string(at);
@@ -227,14 +227,14 @@ TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
   const Vec3 patch_output = patch - fov + Vec3::cube(1);
   const PatchGrid grid = make_patch_grid(volume, patch, fov);
   EXPECT_EQ(std::ssize(grid.patches), patch_count(volume, patch, fov));
-  for (const PatchPlace& place : grid.patches) {
+  for (const GridPatch& each : grid.patches) {
     for (int axis = 0; axis < 3; ++axis) {
-      ASSERT_LT(place.own_first[axis], place.own_last[axis]);
-      ASSERT_GE(place.own_first[axis], 0);
-      ASSERT_LE(place.own_last[axis], patch_output[axis]);
-      ASSERT_GE(place.start[axis], 0);
-      const bool inside = place.start[axis] + patch[axis] <= volume[axis];
-      ASSERT_TRUE(inside || (volume[axis] < patch[axis] && place.start[axis] == 0));
+      ASSERT_LT(each.own_first[axis], each.own_last[axis]);
+      ASSERT_GE(each.own_first[axis], 0);
+      ASSERT_LE(each.own_last[axis], patch_output[axis]);
+      ASSERT_GE(each.start[axis], 0);
+      const bool inside = each.start[axis] + patch[axis] <= volume[axis];
+      ASSERT_TRUE(inside || (volume[axis] < patch[axis] && each.start[axis] == 0));
     }
   }
   expect_owned_once(grid, dense);
@@ -252,18 +252,18 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(k), most, sockets);
   EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, step, Vec3::cube(k), most, sockets));
   const auto begins =
-      std::count_if(grid.patches.begin(), grid.patches.end(), [](const PatchPlace& place) { return !place.continues; });
+      std::count_if(grid.patches.begin(), grid.patches.end(), [](const GridPatch& each) { return !each.continues; });
   if (sockets == 1) {
     EXPECT_EQ(streams_in_turn(volume, step, Vec3::cube(k), most, 1), begins);
     EXPECT_EQ(batches_in_turn(volume, step, Vec3::cube(k), most, 1), std::ssize(grid.patches));
   }
   EXPECT_EQ(std::ssize(grid.patches), patch_count(volume, step, Vec3::cube(k), most, sockets));
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
-    const PatchPlace& place = grid.patches[i];
-    if (!place.continues) continue;
-    const PatchPlace& before = grid.patches[i - 1];
-    EXPECT_EQ(place.start, before.start + Vec3({step.patch_output.z, 0, 0}));
-    EXPECT_EQ(place.turn, before.turn);
+    const GridPatch& each = grid.patches[i];
+    if (!each.continues) continue;
+    const GridPatch& before = grid.patches[i - 1];
+    EXPECT_EQ(each.start, before.start + Vec3({step.patch_output.z, 0, 0}));
+    EXPECT_EQ(each.turn, before.turn);
   }
   std::int64_t planes = 0;
   for (const GridRow& row : grid.rows) {
@@ -307,12 +307,12 @@ TEST_P(RandomGrids, RowsCompletePlanesInOrder) {
   EXPECT_EQ(std::ssize(grid.rows) * per_row, std::ssize(grid.patches));
   std::int64_t done = 0;
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
-    const PatchPlace& place = grid.patches[i];
-    EXPECT_EQ(place.start.z + place.own_first.z, done);
+    const GridPatch& each = grid.patches[i];
+    EXPECT_EQ(each.start.z + each.own_first.z, done);
     if ((static_cast<std::int64_t>(i) + 1) % per_row != 0) continue;
     const GridRow& row = grid.rows[i / static_cast<std::size_t>(per_row)];
-    done = place.start.z + place.own_last.z;
-    EXPECT_EQ(row, (GridRow{static_cast<std::int64_t>(i) + 1, place.start.z + place.own_first.z, row.planes}));
+    done = each.start.z + each.own_last.z;
+    EXPECT_EQ(row, (GridRow{static_cast<std::int64_t>(i) + 1, each.start.z + each.own_first.z, row.planes}));
     EXPECT_EQ(row.first_plane + row.planes, done);
   }
 }

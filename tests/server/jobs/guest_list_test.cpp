@@ -40,7 +40,7 @@ TEST(GuestList, ThoseOfTheRungThatFitAreTakenInTheOrderTheyCame) {
   GuestList::Waiting large(list, jobs[3], {0, 0});
   GuestList::Waiting two(list, jobs[4], {2, 2});
   GuestList::Waiting late(list, jobs[5], {1, 1});
-  EXPECT_EQ(list.possible_places(), 1 + 1 + 3 + 2 + 2 + 1);
+  EXPECT_EQ(list.possible_entries(), 1 + 1 + 3 + 2 + 2 + 1);
   std::vector<const VolumeJob*> found;
   for (const Guest& guest : list.take(0, 3)) {
     found.push_back(guest.job);
@@ -50,14 +50,14 @@ TEST(GuestList, ThoseOfTheRungThatFitAreTakenInTheOrderTheyCame) {
   EXPECT_THAT(found, ElementsAre(&jobs[0], &jobs[4]));
   EXPECT_TRUE(one.has_run());
   EXPECT_FALSE(late.has_run());
-  EXPECT_EQ(list.possible_places(), 1 + 3 + 2 + 1);
+  EXPECT_EQ(list.possible_entries(), 1 + 3 + 2 + 1);
   EXPECT_TRUE(one.taken().stop_requested());
   EXPECT_FALSE(late.taken().stop_requested());
   EXPECT_EQ((*one.leave())->patches, 1);
   EXPECT_EQ((*two.leave())->patches, 2);
   for (GuestList::Waiting* other : {&elsewhere, &three, &alone, &large, &late}) EXPECT_FALSE(other->leave());
   EXPECT_TRUE(list.take(0, 100).empty()) << "all have left";
-  EXPECT_EQ(list.possible_places(), 0);
+  EXPECT_EQ(list.possible_entries(), 0);
 }
 
 // A job in a thread of its own, while another job has the turn.
@@ -65,10 +65,10 @@ class TurnOrGuestTest : public testing::Test {
  protected:
   TurnOrGuestTest() { EXPECT_TRUE(other_.take({})); }
 
-  std::future<Outcome> start(std::int64_t places, bool again = false) {
-    return std::async(std::launch::async, [this, places, again]() -> Outcome {
+  std::future<Outcome> start(std::int64_t entries, bool again = false) {
+    return std::async(std::launch::async, [this, entries, again]() -> Outcome {
       JobTurns turns(model_, device_, 2);
-      GuestList::Waiting waiting(list_, job_, {places, places});
+      GuestList::Waiting waiting(list_, job_, {entries, entries});
       const WaitEvents events = {[this] { ++in_line_; }, [this] { ++begun_; }};
       return take_turn_or_run_as_guest(waiting, turns, again, events, stop_.get_token());
     });

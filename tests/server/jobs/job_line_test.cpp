@@ -106,7 +106,7 @@ TEST_F(JobLineTest, JobsThatComeTogetherShareBatches) {
   EXPECT_EQ(counted.guests, 4) << "three beside the first, the last beside the fifth";
   EXPECT_EQ(counted.voxels, 5 * 8 + 2 * 2 * 4);
   EXPECT_EQ(counted.queued_now + counted.running_now, 0);
-  EXPECT_EQ(slot_.guests().possible_places(), 0);
+  EXPECT_EQ(slot_.guests().possible_entries(), 0);
 }
 
 TEST_F(JobLineTest, NoMoreOfThemHaveSlabsAtATimeThanThereIsRoomFor) {
@@ -162,7 +162,7 @@ TEST_F(JobLineTest, TheFirstErrorEndsItAndNobodyStaysInLine) {
   EXPECT_EQ(slot_.statistics().succeeded, 0);
   EXPECT_EQ(slot_.statistics().failed, 1);
   EXPECT_EQ(slot_.statistics().inferences, 0) << "no job gets the first";
-  EXPECT_EQ(slot_.guests().possible_places(), 0);
+  EXPECT_EQ(slot_.guests().possible_entries(), 0);
   EXPECT_FALSE(slot_.queue().taken());
 }
 

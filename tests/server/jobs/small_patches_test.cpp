@@ -1,5 +1,5 @@
 // Who may run with small patches while another job of the model has its turn: between the steps of a stream, and in the
-// places that a batch of several patches leaves free.
+// entries that a batch of several patches leaves free.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -24,11 +24,11 @@ class Blended {
     const WindowWeights weights = window_weights(blend.weight, window);
     std::vector<double> sums(static_cast<std::size_t>(elements(output)));
     std::vector<double> all(sums.size());
-    for (const PatchPlace& place : grid_.patches) {
+    for (const GridPatch& patch : grid_.patches) {
       windows_.push_back(random.normals(output.f * voxels(window)));
       for (std::int64_t i = 0; i < output.f * voxels(window); ++i) {
         const Vec3 v = voxel_numbered(window, i % voxels(window));
-        const Vec3 to = place.start + v;
+        const Vec3 to = patch.start + v;
         if (!covers(to, {}) || !covers(output.n, to + Vec3::cube(1))) continue;
         const double weight = weights.of(v);
         const std::size_t index = index_at(output.n, i / voxels(window), to);

@@ -279,7 +279,7 @@ TEST(Engine, ManyTinyPatchesAreNoWayToHoldLittle) {
   // Neither rung holds so little: the one that holds less runs.
   const JobEstimate wide = *made.engine->estimate(volume, ElementType::f32, 1);
   EXPECT_EQ(wide.rung, 0U) << "a list of " << wide.list_bytes << " bytes";
-  EXPECT_GE(wide.list_bytes, wide.patches * static_cast<std::int64_t>(sizeof(PatchPlace)));
+  EXPECT_GE(wide.list_bytes, wide.patches * static_cast<std::int64_t>(sizeof(GridPatch)));
 }
 
 TEST(Engine, RungsWithoutPagesAreForLargeJobs) {

@@ -8,8 +8,8 @@ namespace znni {
 namespace {
 
 // A patch that owns so many voxels.
-PatchPlace patch_of(std::int64_t voxels) {
-  PatchPlace patch;
+GridPatch patch_of(std::int64_t voxels) {
+  GridPatch patch;
   patch.own_first = {1, 0, 0};
   patch.own_last = {2, 1, voxels};
   return patch;

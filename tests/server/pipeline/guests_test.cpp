@@ -43,11 +43,11 @@ class GuestsTest : public testing::Test {
               if (ended != nullptr) ending.ended = *ended;
             }};
   }
-  // A job of five patches: the second batch has places for three more.
+  // A job of five patches: the second batch has entries for three more.
   VolumeJob host(JobOutcome& outcome, std::vector<Guest> guests) {
     VolumeJob job = job_for(volume_, outcome);
-    job.schedule.guests = [this, guests = std::move(guests)](std::int64_t places) {
-      asked_.push_back(places);
+    job.schedule.guests = [this, guests = std::move(guests)](std::int64_t entries) {
+      asked_.push_back(entries);
       return guests;
     };
     return job;
@@ -74,8 +74,8 @@ TEST_F(GuestsTest, TakePlacesThatAreFreeAndEveryVolumeIsExact) {
   VolumeJob first = job_for(small, small_outcome);
   first.input.normalisation = {2.0F, -0.5F};
   const VolumeJob second = job_for(long_one, long_outcome);
-  EXPECT_EQ(bench_.engine->guest_places(first), 1);
-  EXPECT_EQ(bench_.engine->guest_places(second), 2);
+  EXPECT_EQ(bench_.engine->guest_entries(first), 1);
+  EXPECT_EQ(bench_.engine->guest_entries(second), 2);
   Ending ending[2];
   const VolumeJob job = host(outcome, {guest_of(first, ending[0]), guest_of(second, ending[1])});
   const Result<JobStatistics> done = bench_.engine->run(job, {});
@@ -107,8 +107,8 @@ TEST_F(GuestsTest, AreNotAskedForOnAnotherRungOrWhereBatchesAreFull) {
   ASSERT_TRUE(bench_.engine->run(job, {}));
   const RandomVolume four = volume_of({9, 11, 11});
   job = job_for(four, outcome);
-  job.schedule.guests = [](std::int64_t /*places*/) -> std::vector<Guest> {
-    ADD_FAILURE() << "no place is free";
+  job.schedule.guests = [](std::int64_t /*entries*/) -> std::vector<Guest> {
+    ADD_FAILURE() << "no entry is free";
     return {};
   };
   ASSERT_TRUE(bench_.engine->run(job, {}));
@@ -161,24 +161,24 @@ TEST_F(GuestsTest, WhereTheHostIsStoppedTheyDidNotRunAndGiveTheirSlabsBack) {
 TEST_F(GuestsTest, WhoIsNone) {
   JobOutcome outcome;
   VolumeJob job = job_for(volume_, outcome);
-  EXPECT_EQ(bench_.engine->guest_places(job), 0) << "more patches than a batch has";
+  EXPECT_EQ(bench_.engine->guest_entries(job), 0) << "more patches than a batch has";
   const RandomVolume small = volume_of({9, 9, 9});
   job = job_for(small, outcome);
-  EXPECT_EQ(bench_.engine->guest_places(job), 1);
+  EXPECT_EQ(bench_.engine->guest_entries(job), 1);
   WholeVolume source(small.view());
   job.input.source = &source;
-  EXPECT_EQ(bench_.engine->guest_places(job), 0) << "its planes may not be there";
+  EXPECT_EQ(bench_.engine->guest_entries(job), 0) << "its planes may not be there";
   job.input.source = nullptr;
   job.schedule.rung.reset();
-  EXPECT_EQ(bench_.engine->guest_places(job), 0);
+  EXPECT_EQ(bench_.engine->guest_entries(job), 0);
 }
 
 TEST_F(GuestsTest, TheEstimateCountsTheirPartOfABatch) {
   const RandomVolume small = volume_of({9, 9, 9});
   const JobEstimate alone = *bench_.engine->estimate(small.shape);
   EXPECT_EQ(alone.batch, 4);
-  EXPECT_EQ(alone.places, 1);
-  EXPECT_EQ(bench_.engine->estimate(volume_.shape)->places, 0) << "more patches than a batch has";
+  EXPECT_EQ(alone.entries, 1);
+  EXPECT_EQ(bench_.engine->estimate(volume_.shape)->entries, 0) << "more patches than a batch has";
   const std::optional<JobEstimate> shared = bench_.engine->estimate_as_guest(small.shape);
   ASSERT_TRUE(shared);
   EXPECT_DOUBLE_EQ(shared->predicted_seconds, alone.predicted_seconds / 4);

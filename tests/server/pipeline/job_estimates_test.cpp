@@ -123,11 +123,11 @@ TEST_F(JobEstimatesTest, InputThatDoesNotFitIsRefusedWithBothNumbers) {
 
 TEST_F(JobEstimatesTest, SmallJobsShareABatch) {
   add_rung(0, 0.5, 4);
-  EXPECT_EQ(estimates().guest_places(0, 3), 3);
-  EXPECT_EQ(estimates().guest_places(0, 4), 0) << "a batch of its own";
-  EXPECT_EQ(estimates().on(0, work({9, 11, 9})).places, 2);
+  EXPECT_EQ(estimates().guest_entries(0, 3), 3);
+  EXPECT_EQ(estimates().guest_entries(0, 4), 0) << "a batch of its own";
+  EXPECT_EQ(estimates().on(0, work({9, 11, 9})).entries, 2);
   rungs_.front().segments.front().place = Place::gpu;
-  EXPECT_EQ(estimates().guest_places(0, 3), 0) << "on a GPU none";
+  EXPECT_EQ(estimates().guest_entries(0, 3), 0) << "on a GPU none";
 }
 
 TEST_F(JobEstimatesTest, AJobOnAGpuHasRoomForTheRungThatTakesOver) {

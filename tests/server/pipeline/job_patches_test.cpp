@@ -136,8 +136,8 @@ TEST_F(JobPatchesTest, BehindTheLastPatchItIsRepeated) {
   WholeVolume source({nullptr, {1, output_.n + fov - Vec3::cube(1), ElementType::f32, VolumeOrder::image_major}});
   const JobPatches patches(job_, grid_, geometry_, output_, InputWindow(source, grid_, geometry_));
   EXPECT_EQ(patches.count(), 6);
-  EXPECT_EQ(patches.place(3), grid_.patches[3]);
-  EXPECT_EQ(patches.place(7), grid_.patches[5]);
+  EXPECT_EQ(patches.patch(3), grid_.patches[3]);
+  EXPECT_EQ(patches.patch(7), grid_.patches[5]);
 }
 
 }  // namespace

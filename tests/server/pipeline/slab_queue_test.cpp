@@ -49,14 +49,14 @@ TEST_F(SlabQueueTest, SeveralRowsMayBeOpenAndAreDeliveredInOrder) {
 TEST_F(SlabQueueTest, ABatchBehindTheLastPatchRepeatsItAndOwnsNothing) {
   std::vector<StitchTarget> targets(4);
   ASSERT_TRUE(queue_.aim(0, targets));
-  EXPECT_EQ(targets[3].place, grid_.patches[3]);
+  EXPECT_EQ(targets[3].patch, grid_.patches[3]);
   EXPECT_EQ(targets[1].slab.first_plane, 0);
   EXPECT_EQ(targets[3].slab.first_plane, 2);
   ASSERT_TRUE(queue_.aim(4, targets));
-  EXPECT_EQ(targets[1].place, grid_.patches[5]);
+  EXPECT_EQ(targets[1].patch, grid_.patches[5]);
   EXPECT_EQ(targets[1].slab.first_plane, 4);
-  EXPECT_EQ(targets[3].place.start, grid_.patches[5].start);
-  EXPECT_EQ(targets[3].place.own_last, targets[3].place.own_first);
+  EXPECT_EQ(targets[3].patch.start, grid_.patches[5].start);
+  EXPECT_EQ(targets[3].patch.own_last, targets[3].patch.own_first);
   EXPECT_THAT(outcome_.calls, ElementsAre("slab 0+2", "slab 2+2", "slab 4+1"));
 }
 

@@ -125,13 +125,13 @@ oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracl
   const WindowWeights weights = window_weights(blend.weight, made);
   oracle::Values sums(static_cast<std::size_t>(f_out * voxels(n - lost)));
   oracle::Values all(sums.size());
-  for (const PatchPlace& place : make_window_grid(n - lost, made, blend.overlap).patches) {
+  for (const GridPatch& patch : make_window_grid(n - lost, made, blend.overlap).patches) {
     oracle::Values in(static_cast<std::size_t>(f_in * voxels(window)));
-    for_each_inside(f_in, window, place.start, n, [&](std::int64_t image, Vec3 v, Vec3 from) {
+    for_each_inside(f_in, window, patch.start, n, [&](std::int64_t image, Vec3 v, Vec3 from) {
       in[at(window, image, v)] = volume[at(n, image, from)];
     });
     const oracle::Values out = test::padded_oracle(net, window, in);
-    for_each_inside(f_out, made, place.start, n - lost, [&](std::int64_t image, Vec3 v, Vec3 to) {
+    for_each_inside(f_out, made, patch.start, n - lost, [&](std::int64_t image, Vec3 v, Vec3 to) {
       const double weight = weights.of(v);
       sums[at(n - lost, image, to)] += weight * out[at(made, image, v)];
       all[at(n - lost, image, to)] += weight;

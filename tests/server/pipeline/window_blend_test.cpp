@@ -63,11 +63,11 @@ TEST(WindowBlend, AGridOwnsEveryVoxelOnce) {
     const Vec3 window = random.vec3(1, 9);
     const PatchGrid grid = make_window_grid(output, window, 0.1 * static_cast<double>(random.integer(0, 9)));
     std::vector<int> owned(static_cast<std::size_t>(voxels(output)));
-    for (const PatchPlace& place : grid.patches) {
-      ASSERT_TRUE(covers(place.own_first, {}) && covers(window, place.own_last));
-      const Vec3 n = place.own_last - place.own_first;
+    for (const GridPatch& patch : grid.patches) {
+      ASSERT_TRUE(covers(patch.own_first, {}) && covers(window, patch.own_last));
+      const Vec3 n = patch.own_last - patch.own_first;
       for (std::int64_t v = 0; v < voxels(n); ++v) {
-        const Vec3 at = place.start + place.own_first + Vec3{v / (n.y * n.x), v / n.x % n.y, v % n.x};
+        const Vec3 at = patch.start + patch.own_first + Vec3{v / (n.y * n.x), v / n.x % n.y, v % n.x};
         ++owned[static_cast<std::size_t>((at.z * output.y + at.y) * output.x + at.x)];
       }
     }

@@ -164,8 +164,8 @@ Result<JobEstimate> FakeModelServer::estimate(const std::string& name, const std
   }
   estimate.patches = div_up(estimate.output.n.z, planes_per_slab);
   estimate.batch = batch;
-  estimate.places = alike_jobs > 0 ? places.load() : 0;
-  estimate.slabs = estimate.places > 0 ? div_up(estimate.output.n.z, estimate.slab_planes) : slabs.load();
+  estimate.entries = alike_jobs > 0 ? entries.load() : 0;
+  estimate.slabs = estimate.entries > 0 ? div_up(estimate.output.n.z, estimate.slab_planes) : slabs.load();
   estimate.predicted_seconds = 0.5;
   estimate.list_bytes = list_bytes;
   after_estimate();

@@ -64,9 +64,9 @@ class FakeModelServer final : public ModelServer {
   bool two_outputs = false;            // "first" of one image, and "rest"; else "probability"
   bool two_inputs = false;             // "raw", and "mask" of one image, which is added to all outputs
   std::int64_t planes_per_slab = 2;
-  std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
-  std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
-  std::atomic<std::int64_t> slabs = 1;   // of others, at a time
+  std::atomic<std::int64_t> batch = 1;    // of outlooks, as the next
+  std::atomic<std::int64_t> entries = 0;  // of jobs that may share a batch
+  std::atomic<std::int64_t> slabs = 1;    // of others, at a time
   std::atomic<std::int64_t> max_slab_planes = saturated;
   std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
   std::atomic<std::int64_t> list_bytes = 0;            // of the lists of patches

@@ -96,12 +96,12 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
   scene.shape = {f_out, swap_axes(end, z) - Vec3{first_plane, 0, 0}, type, test::random_order(random)};
   scene.bytes.assign(static_cast<std::size_t>(volume_bytes(scene.shape)), std::byte{0x5a});
   for (std::int64_t s = 0; s < geometry.choice.S; ++s) {
-    PatchPlace place{start + Vec3{0, 0, s * patch.x}, {}, patch};
+    GridPatch laid{start + Vec3{0, 0, s * patch.x}, {}, patch};
     for (int axis = 0; axis < 3; ++axis) {
-      place.own_first[axis] = random.integer(axis == z ? cut : 0, patch[axis]);
-      place.own_last[axis] = random.integer(place.own_first[axis], patch[axis]);
+      laid.own_first[axis] = random.integer(axis == z ? cut : 0, patch[axis]);
+      laid.own_last[axis] = random.integer(laid.own_first[axis], patch[axis]);
     }
-    scene.targets.push_back({place, {first_plane, scene.bytes.data(), scene.shape}});
+    scene.targets.push_back({laid, {first_plane, scene.bytes.data(), scene.shape}});
   }
   return scene;
 }
@@ -110,8 +110,8 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
 std::int64_t owner(const Scene& scene, Vec3 at, Vec3& dense) {
   for (std::size_t s = 0; s < scene.targets.size(); ++s) {
     const StitchTarget& target = scene.targets[s];
-    dense = swap_axes(at + Vec3{target.slab.first_plane, 0, 0}, scene.axis) - target.place.start;
-    const bool owned = covers(dense, target.place.own_first) && covers(target.place.own_last - Vec3::cube(1), dense);
+    dense = swap_axes(at + Vec3{target.slab.first_plane, 0, 0}, scene.axis) - target.patch.start;
+    const bool owned = covers(dense, target.patch.own_first) && covers(target.patch.own_last - Vec3::cube(1), dense);
     if (owned) return static_cast<std::int64_t>(s);
   }
   return -1;
@@ -170,8 +170,8 @@ TEST(Stitcher, LargeOutputsAreSharedOutAndEqual) {
   const Shape5 out = geometry->values.back();
   ASSERT_GE(elements(out), 1 << 16);
   Scene scene = random_scene(*geometry, 1, ElementType::f32, random);
-  scene.targets.front().place.own_first = {scene.targets.front().place.own_first.z, 0, 3};
-  scene.targets.front().place.own_last = geometry->patch_output;
+  scene.targets.front().patch.own_first = {scene.targets.front().patch.own_first.z, 0, 3};
+  scene.targets.front().patch.own_last = geometry->patch_output;
   std::vector<float> data = pass_output(*geometry, 0, dense_view(nullptr, out));
   Stitcher(*geometry).stitch(0, dense_view(data.data(), out), scene.targets, executor);
   check_scene(scene);

@@ -255,7 +255,7 @@ class InferCallTogether : public InferCall {
  protected:
   InferCallTogether() {
     server_.batch = 5;
-    server_.places = 2;
+    server_.entries = 2;
     request_.mutable_inputs(0)->set_shape(0, 5);
     std::string& raw = *request_.mutable_raw_input_contents(0);
     const std::string one = raw;
@@ -302,7 +302,7 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
 TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
   const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
   std::optional<Result<TransportLease>> others;
-  server_.places = 0;
+  server_.entries = 0;
   server_.after_estimate = [&] {
     if (others) return;
     others.emplace(Error{});
@@ -317,7 +317,7 @@ TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
 
 // A second look finds what the first has leased, too: the request and three planes of two images.
 TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
-  server_.places = 0;
+  server_.entries = 0;
   const std::int64_t slab = 3 * 2 * 3 * 2 * 4;
   const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
   server_.bytes_per_slab_plane = (itself + slab) / 3;

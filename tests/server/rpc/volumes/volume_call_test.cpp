@@ -216,7 +216,7 @@ TEST_F(VolumeCallTest, AModelMayWantTheWholeVolumeFirst) {
 
 TEST_F(VolumeCallTest, WhatSharesABatchIsReceivedFirstSoThatOthersMayTakeIt) {
   models_.batch = 4;
-  models_.places = 1;
+  models_.entries = 1;
   VolumeClient client(*stub_);
   client.stream->Write(header());
   const std::string bytes = voxels_of({6, 5, 4});
@@ -274,7 +274,7 @@ TEST_F(VolumeCallTest, TheListOfPatchesIsLeasedWhateverIsReadAhead) {
 // Of 14 planes each, two slabs of 6.
 TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   models_.batch = 4;
-  models_.places = 2;
+  models_.entries = 2;
   const Vec3 n{14, 5, 4};
   const std::int64_t needed = 14 * 5 * 4 * 4 + 2 * (6 * 2 * 3 * 2 * 4);
   const std::int64_t limit = models_.memory().transport_limit;
@@ -291,7 +291,7 @@ TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   expect_alive(n);
 }
 
-// A batch over three rows, that needs all of its places for itself.
+// A batch over three rows, that needs all of its entries for itself.
 TEST_F(VolumeCallTest, EverySlabThatTheOutlookNamesIsLeasedBeforeAnyWork) {
   models_.slabs = 3;
   const Vec3 n{20, 5, 4};
