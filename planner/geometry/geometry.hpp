@@ -75,9 +75,9 @@ struct Histories {
 
 // One run of the net, or of its tail.
 struct Pass {
-  Vec3 window;               // where its input begins in the patch
-  Vec3 offset;               // of its fragments' voxels in the dense output: window + offsets of the groups
-  int first_node = -1;       // nodes before it have run in an earlier pass, for the same window; -1: a new window
+  Vec3 shift;                // where its input begins in the patch
+  Vec3 offset;               // of its fragments' voxels in the dense output: shift + offsets of the groups
+  int first_node = -1;       // nodes before it have run in an earlier pass, at the same shift; -1: at a new one
   std::vector<Vec3> begins;  // per Geometry::held: voxel of the pooling's input at which its view begins
 };
 
@@ -91,13 +91,13 @@ struct Geometry {
   Head head;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
-  std::vector<Pass> passes;                // in the order to be run, window after window; at least one
+  std::vector<Pass> passes;                // in the order to be run, shift after shift; at least one
   std::vector<std::int64_t> runs;          // per node: how often it runs in a patch, or in a step
   std::int64_t windows = 1;                // of a patch, or of a step: passes that read the input
   std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
   Vec3 period = Vec3::cube(1);             // period(network): patches begin at multiples of it
   std::int64_t lead = 0;                   // planes of zeros that a stream begins with, so that steps end in period
-  Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added:
+  Vec3 read_begin;                         // where in the patch a pass reads its input, before its shift is added:
                                            // behind what is not read of a closed axis
   Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
                                            // step also the fov - 1 planes before the new ones

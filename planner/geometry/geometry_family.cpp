@@ -209,7 +209,7 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
     common.head.last = pooling_nodes(family.network_).front();
   }
   if (Result<void> counted = count_passes(family.network_, family.whole_, common); !counted) return counted.error();
-  family.last_window_ = last_window(family.whole_);
+  family.last_window_ = last_shift(family.whole_);
   family.reach_ = reaches(family.network_).back();
   common.period = period(family.network_);
   if (like.closed != Vec3{}) {

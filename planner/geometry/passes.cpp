@@ -92,11 +92,11 @@ Result<std::vector<Held>> held_poolings(const Network& network, const std::vecto
 }
 
 // Every group of each held pooling, the last pooling's in turn first.
-void add_passes(Vec3 window, const std::vector<Held>& held, std::vector<Pass>& passes) {
-  Pass pass{window, window, -1, std::vector<Vec3>(held.size())};
+void add_passes(Vec3 shift, const std::vector<Held>& held, std::vector<Pass>& passes) {
+  Pass pass{shift, shift, -1, std::vector<Vec3>(held.size())};
   std::vector<std::size_t> group(held.size(), 0);
   for (;;) {
-    pass.offset = window;
+    pass.offset = shift;
     for (std::size_t i = 0; i < held.size(); ++i) {
       pass.begins[i] = held[i].begins[group[i]];
       pass.offset = pass.offset + held[i].stride * pass.begins[i];
@@ -138,7 +138,7 @@ Result<void> count_passes(const Network& network, const Fragments3& whole, Geome
   return {};
 }
 
-Vec3 last_window(const Fragments3& whole) {
+Vec3 last_shift(const Fragments3& whole) {
   const Offsets begins = window_begins(whole);
   return {begins[0].back(), begins[1].back(), begins[2].back()};
 }
@@ -148,7 +148,7 @@ Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometr
   if (Result<void> few = check_count(counts_of(begins), geometry.choice.modes); !few) return few;
   const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
   if (!held) return held.error();
-  for (const Vec3 window : combinations(begins)) add_passes(window, *held, geometry.passes);
+  for (const Vec3 shift : combinations(begins)) add_passes(shift, *held, geometry.passes);
   return {};
 }
 

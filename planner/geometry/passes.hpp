@@ -11,8 +11,8 @@ namespace znni {
 // input would not be all that is alive, and beyond 2^16 passes.
 [[nodiscard]] Result<void> count_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
                                         Geometry& geometry);
-// Where the window of the last pass begins in the patch.
-[[nodiscard]] Vec3 last_window(const std::array<AxisFragments, 3>& whole);
+// Returns the shift of the last pass.
+[[nodiscard]] Vec3 last_shift(const std::array<AxisFragments, 3>& whole);
 // The passes themselves; the errors are those of count_passes().
 [[nodiscard]] Result<void> lay_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
                                       Geometry& geometry);

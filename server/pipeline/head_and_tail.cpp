@@ -134,7 +134,7 @@ class HeadAndTail final : public PatchStrategy {
 
   void read(std::int64_t item, const TensorView& to) {
     const StageTimer timer(times_.head.gather);
-    const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].window;
+    const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].shift;
     for (std::int64_t s = 0; s < S(); ++s) {
       starts_[static_cast<std::size_t>(s)] = patches_.patch(first_of(item) + s).start + begin;
     }

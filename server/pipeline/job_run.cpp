@@ -174,7 +174,7 @@ class SideBySide final : public PatchStrategy {
     const std::size_t first = static_cast<std::size_t>(patch.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
-      if (now.first_node < 0) read_input(socket, now.window);
+      if (now.first_node < 0) read_input(socket, now.shift);
       if (Result<void> ran = run_layers(socket, pass, stop); !ran) return ran;
       if (blender_) continue;
       const StageTimer timer(socket.stages.stitch);
@@ -188,9 +188,9 @@ class SideBySide final : public PatchStrategy {
     return socket.by.rung->run_pass(pass, stop, observer_);
   }
 
-  void read_input(SocketWork& socket, Vec3 window) const {
+  void read_input(SocketWork& socket, Vec3 shift) const {
     const StageTimer timer(socket.stages.gather);
-    const Vec3 begin = geometry_.read_begin + window;
+    const Vec3 begin = geometry_.read_begin + shift;
     for (std::size_t s = 0; s < socket.starts.size(); ++s) socket.starts[s] = socket.targets[s].patch.start + begin;
     leave_frame(socket);
     const TensorView in = socket.by.rung->input();

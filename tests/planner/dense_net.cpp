@@ -264,7 +264,7 @@ Values run_passes(const Network& network, const NetworkWeights& weights, const G
   Values dense(count, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t pass = 0; pass < geometry.passes.size(); ++pass) {
     const Pass& now = geometry.passes[pass];
-    std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, now.window)};
+    std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, now.shift)};
     if (geometry.head.last >= 0) {
       values.resize(static_cast<std::size_t>(geometry.head.last) + 1);
       values.push_back(run_head(weights, geometry, values[0]));

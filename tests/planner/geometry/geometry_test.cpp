@@ -38,7 +38,7 @@ Geometry geometry_of(const Network& network, Vec3 pass_input, std::vector<Poolin
 
 std::vector<Vec3> windows(const Geometry& geometry) {
   std::vector<Vec3> begins;
-  for (const Pass& pass : geometry.passes) begins.push_back(pass.window);
+  for (const Pass& pass : geometry.passes) begins.push_back(pass.shift);
   return begins;
 }
 

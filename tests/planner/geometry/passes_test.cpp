@@ -48,7 +48,7 @@ TEST(PlannerPasses, TheLastHeldPoolingsGroupsTurnFirst) {
   const Geometry geometry = geometry_of(chain(2, 4), {PoolingMode({1, 1, 2}, true), PoolingMode({1, 1, 2}, true)});
   EXPECT_THAT(geometry.held, ElementsAre(1, 3));
   EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, 1, 3));
-  EXPECT_THAT(each(geometry, &Pass::window), testing::Each(Vec3{0, 0, 0}));
+  EXPECT_THAT(each(geometry, &Pass::shift), testing::Each(Vec3{0, 0, 0}));
   EXPECT_THAT(each(geometry, &Pass::offset), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 4}, Vec3{0, 0, 1}, Vec3{0, 0, 5}));
   EXPECT_THAT(geometry.passes[3].begins, ElementsAre(Vec3{0, 0, 1}, Vec3{0, 0, 2}));
   EXPECT_THAT(geometry.runs, ElementsAre(1, 2, 2, 4));
@@ -60,7 +60,7 @@ TEST(PlannerPasses, HeldGroupsRunInEveryWindow) {
   const Geometry geometry = geometry_of(chain(2, 2), {PoolMode::plain, PoolingMode({1, 1, 2}, true)});
   EXPECT_EQ(geometry.windows, 2);
   EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, -1, 3));
-  EXPECT_THAT(each(geometry, &Pass::window), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 1}));
+  EXPECT_THAT(each(geometry, &Pass::shift), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 1}));
   EXPECT_THAT(each(geometry, &Pass::offset), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 2}, Vec3{0, 0, 1}, Vec3{0, 0, 3}));
   EXPECT_THAT(geometry.runs, ElementsAre(2, 2, 2, 4));
 }

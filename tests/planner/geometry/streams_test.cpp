@@ -121,7 +121,7 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
   EXPECT_EQ(stream.windows, 1);
   EXPECT_EQ(stream.passes.size(), 4U);
   EXPECT_EQ(pass_count(stream), 1U);
-  EXPECT_EQ(stream.passes[1].window, (Vec3{0, 0, 1}));
+  EXPECT_EQ(stream.passes[1].shift, (Vec3{0, 0, 1}));
   EXPECT_THAT(stream.runs, ElementsAre(1, 1, 1, 1));
   EXPECT_EQ(history_runs(stream, 0), 1);
   EXPECT_EQ(history_bytes(stream, 2, {}), 4 * 2 * 2 * 6 * 11 * 11);
