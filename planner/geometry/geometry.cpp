@@ -71,12 +71,12 @@ Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 vo
 }
 
 std::size_t pass_count(const Geometry& geometry) {
-  return geometry.passes.size() / static_cast<std::size_t>(geometry.turns);
+  return geometry.passes.size() / static_cast<std::size_t>(geometry.phases);
 }
 
 std::int64_t written_voxels(const Geometry& geometry) {
   const Vec3 owned = geometry.patch_output / geometry.period * geometry.period;
-  return mul(geometry.choice.S, voxels(owned) / geometry.turns);
+  return mul(geometry.choice.S, voxels(owned) / geometry.phases);
 }
 
 std::int64_t runs_of(const Geometry& geometry, int node) {

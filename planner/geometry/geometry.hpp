@@ -94,14 +94,14 @@ struct Geometry {
   std::vector<Pass> passes;                // in the order to be run, shift after shift; at least one
   std::vector<std::int64_t> runs;          // per node: how often it runs in a patch, or in a step
   std::int64_t windows = 1;                // of a patch, or of a step: passes that read the input
-  std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
+  std::int64_t phases = 1;                 // windows of a streamed net, which run one after the other, a column each
   Vec3 period = Vec3::cube(1);             // period(network): patches begin at multiples of it
   std::int64_t lead = 0;                   // planes of zeros that a stream begins with, so that steps end in period
   Vec3 read_begin;                         // where in the patch a pass reads its input, before its shift is added:
                                            // behind what is not read of a closed axis
   Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
                                            // step also the fov - 1 planes before the new ones
-  Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several turns each
+  Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several phases each
                                            // writes a part of the voxels, all of them once
 };
 
@@ -125,7 +125,7 @@ struct Geometry {
 // network computes voxels beyond it otherwise; none if its head runs in slabs, or check_closed() fails.
 [[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
 
-// Passes of a patch, or of a step: of turn t those from t * pass_count() on.
+// Passes of a patch, or of a step: of phase t those from t * pass_count() on.
 [[nodiscard]] std::size_t pass_count(const Geometry& geometry);
 // Dense voxels that they write.
 [[nodiscard]] std::int64_t written_voxels(const Geometry& geometry);

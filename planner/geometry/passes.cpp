@@ -102,10 +102,10 @@ void add_passes(Vec3 shift, const std::vector<Held>& held, std::vector<Pass>& pa
       pass.offset = pass.offset + held[i].stride * pass.begins[i];
     }
     passes.push_back(pass);
-    std::size_t turn = held.size();
-    while (turn > 0 && ++group[turn - 1] == held[turn - 1].begins.size()) group[--turn] = 0;
-    if (turn == 0) return;
-    pass.first_node = held[turn - 1].node;
+    std::size_t next = held.size();
+    while (next > 0 && ++group[next - 1] == held[next - 1].begins.size()) group[--next] = 0;
+    if (next == 0) return;
+    pass.first_node = held[next - 1].node;
   }
 }
 
@@ -127,7 +127,7 @@ Result<void> count_passes(const Network& network, const Fragments3& whole, Geome
   if (Result<void> few = check_count(windows, geometry.choice.modes); !few) return few;
   const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
   if (!held) return held.error();
-  (geometry.choice.streamed ? geometry.turns : geometry.windows) = voxels(windows);
+  (geometry.choice.streamed ? geometry.phases : geometry.windows) = voxels(windows);
   geometry.runs.assign(network.nodes.size(), geometry.windows);
   for (const Held& pooling : *held) {
     geometry.held.push_back(pooling.node);

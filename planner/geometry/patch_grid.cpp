@@ -66,14 +66,14 @@ struct Columns {
   std::int64_t band = 0;    // dense planes between two new beginnings
   std::int64_t period = 1;  // along z: bands begin at multiples of it
   int axis = 0;             // swapped with z in all these
-  std::int64_t turns = 1;   // of each column
+  std::int64_t phases = 1;  // of each column
   bool to_and_fro = false;  // the last stream of a band goes on as the first of the next
 
   // Every step completes planes of output.
   [[nodiscard]] bool alone() const { return axis == 0 && in_a_row() == 1; }
-  // All turns of the columns side by side in one row of the grid.
+  // All phases of the columns side by side in one row of the grid.
   [[nodiscard]] std::int64_t in_a_row() const {
-    return mul(turns, axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis]);
+    return mul(phases, axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis]);
   }
   // Of a band of so many planes, for a stream that begins with it and for one that goes on.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
@@ -84,7 +84,7 @@ struct Columns {
     const std::int64_t whole = all.dense.z / band;
     const std::int64_t rest = all.dense.z % band;
     const std::int64_t begun = add(mul(whole, steps(band)), rest == 0 ? 0 : steps(rest));
-    const std::int64_t sum = mul(mul(turns, begun), mul(all.count.y, all.count.x));
+    const std::int64_t sum = mul(mul(phases, begun), mul(all.count.y, all.count.x));
     if (!to_and_fro || whole == 0 || sum == saturated) return sum;
     const std::int64_t saved = mul(whole - 1, steps(band) - further_steps(band));
     return sum - saved - (rest == 0 ? 0 : steps(rest) - further_steps(rest));
@@ -109,15 +109,15 @@ Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64
                   0,
                   geometry.period.z,
                   axis,
-                  geometry.turns};
+                  geometry.phases};
   columns.band = band_planes(columns, max_planes);
   const bool ends_with_a_step = (columns.band + columns.before) % columns.all.part.z == 0;
   columns.to_and_fro = axis == 0 && columns.in_a_row() > 1 && sockets == 1 && ends_with_a_step;
   return columns;
 }
 
-// One turn of a column whose output is the planes [first, last).
-struct Turn {
+// One phase of a column whose output is the planes [first, last).
+struct Phase {
   std::int64_t first = 0;
   std::int64_t last = 0;
   Vec3 at;
@@ -125,23 +125,23 @@ struct Turn {
   bool goes_on = false;  // its last step ended with the plane before them
 };
 
-GridPatch patch_of_step(const Columns& columns, const Turn& turn, std::int64_t number) {
-  GridPatch step = patch_at(columns.all, turn.at);
+GridPatch patch_of_step(const Columns& columns, const Phase& phase, std::int64_t number) {
+  GridPatch step = patch_at(columns.all, phase.at);
   const std::int64_t part = columns.all.part.z;
-  step.start.z = turn.first + number * part - (turn.goes_on ? 0 : columns.before);
-  step.own_first.z = std::clamp<std::int64_t>(turn.first - step.start.z, 0, part);
-  step.own_last.z = std::clamp<std::int64_t>(turn.last - step.start.z, 0, part);
-  step.continues = number > 0 || turn.goes_on;
-  step.turn = turn.number;
+  step.start.z = phase.first + number * part - (phase.goes_on ? 0 : columns.before);
+  step.own_first.z = std::clamp<std::int64_t>(phase.first - step.start.z, 0, part);
+  step.own_last.z = std::clamp<std::int64_t>(phase.last - step.start.z, 0, part);
+  step.continues = number > 0 || phase.goes_on;
+  step.phase = phase.number;
   return step;
 }
 
 // Alone it completes planes step by step.
-void add_turn(const Columns& columns, const Turn& turn, PatchGrid& grid) {
-  const std::int64_t planes_of_turn = turn.last - turn.first;
-  const std::int64_t steps = turn.goes_on ? columns.further_steps(planes_of_turn) : columns.steps(planes_of_turn);
+void add_phase(const Columns& columns, const Phase& phase, PatchGrid& grid) {
+  const std::int64_t planes_of_phase = phase.last - phase.first;
+  const std::int64_t steps = phase.goes_on ? columns.further_steps(planes_of_phase) : columns.steps(planes_of_phase);
   for (std::int64_t number = 0; number < steps; ++number) {
-    const GridPatch step = patch_of_step(columns, turn, number);
+    const GridPatch step = patch_of_step(columns, phase, number);
     grid.patches.push_back(step);
     const std::int64_t planes = step.own_last.z - step.own_first.z;
     if (!columns.alone() || planes == 0) continue;
@@ -151,7 +151,7 @@ void add_turn(const Columns& columns, const Turn& turn, PatchGrid& grid) {
 }
 
 void add_column(const Columns& columns, std::int64_t first, std::int64_t last, Vec3 at, PatchGrid& grid) {
-  for (int turn = 0; turn < columns.turns; ++turn) add_turn(columns, {first, last, at, turn}, grid);
+  for (int phase = 0; phase < columns.phases; ++phase) add_phase(columns, {first, last, at, phase}, grid);
 }
 
 // Of columns along y or x.
@@ -173,17 +173,17 @@ PatchGrid make_grid_of_rows(const Columns& columns) {
   return grid;
 }
 
-// Every turn of every column; of bands to and fro every other one backwards.
+// Every phase of every column; of bands to and fro every other one backwards.
 void add_band(const Columns& columns, std::int64_t number, PatchGrid& grid) {
   const std::int64_t first = mul(number, columns.band);
   const std::int64_t last = std::min(add(first, columns.band), columns.all.dense.z);
   const std::int64_t streams = columns.in_a_row();
   for (std::int64_t i = 0; i < streams; ++i) {
     const std::int64_t stream = columns.to_and_fro && number % 2 == 1 ? streams - 1 - i : i;
-    const std::int64_t column = stream / columns.turns;
+    const std::int64_t column = stream / columns.phases;
     const Vec3 at{0, column / columns.all.count.x, column % columns.all.count.x};
     const bool goes_on = columns.to_and_fro && number > 0 && i == 0;
-    add_turn(columns, {first, last, at, static_cast<int>(stream % columns.turns), goes_on}, grid);
+    add_phase(columns, {first, last, at, static_cast<int>(stream % columns.phases), goes_on}, grid);
   }
   if (columns.alone()) return;
   grid.rows.push_back({static_cast<std::int64_t>(grid.patches.size()), first, last - first});
@@ -245,7 +245,7 @@ std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, st
   const Columns columns = make_columns(volume, geometry, fov, max_planes, sockets);
   const Vec3 count = columns.all.count;
   const std::int64_t bands = columns.bands();
-  const std::int64_t rows = mul(mul(columns.turns, bands), mul(count.y, count.x)) / columns.in_a_row();
+  const std::int64_t rows = mul(mul(columns.phases, bands), mul(count.y, count.x)) / columns.in_a_row();
   return mul(rows, div_up(columns.in_a_row(), sockets)) - (columns.to_and_fro ? bands - 1 : 0);
 }
 

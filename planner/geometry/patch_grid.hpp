@@ -4,7 +4,7 @@
 //
 // Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
 // planes, and Geometry::lead, before its output, with steps that own nothing, and ends with one that reads zeros beyond
-// the volume. Where several columns lie side by side, or one runs in several turns, a window each, an output plane is
+// the volume. Where several columns lie side by side, or one runs in several phases, a window each, an output plane is
 // complete only when all of them have passed it, so that their output waits: it is cut into bands of no more planes
 // than may wait, and the columns begin again for each. All but one: bands run to and fro, and the stream that was the
 // last of one, and still has what it keeps, goes on as the first of the next (on one socket; of several, each has
@@ -20,13 +20,13 @@ namespace znni {
 
 // One patch: reads [start, start + patch_input) of the volume and owns the dense outputs
 // [start + own_first, start + own_last) of its own patch_output, which no other patch writes; of a column in several
-// turns those among them that the passes of its own turn write.
+// phases those among them that the passes of its own phase write.
 struct GridPatch {
   Vec3 start;
   Vec3 own_first;
   Vec3 own_last;
   bool continues = false;  // the step after the one before it: else what a stream keeps is forgotten first
-  int turn = 0;            // Geometry::turns
+  int phase = 0;           // Geometry::phases
   bool operator==(const GridPatch&) const = default;
 };
 
@@ -39,7 +39,7 @@ struct GridRow {
 };
 
 // Patches in the order in which they run: along z, in a row y then x; of streams band by band, to and fro, or row by
-// row, column by column, turn by turn.
+// row, column by column, phase by phase.
 struct PatchGrid {
   std::vector<GridPatch> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
@@ -57,18 +57,18 @@ struct PatchGrid {
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
 // The same for the patches of `geometry`, streamed or not. `max_planes`: of output that may wait where there are
-// several columns or turns, at least 1. `sockets`: that columns of a row and their turns are dealt out to.
+// several columns or phases, at least 1. `sockets`: that columns of a row and their phases are dealt out to.
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
                                        std::int64_t max_planes = saturated, int sockets = 1);
 
 // How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
-// a stream, columns of the same row and their turns are.
+// a stream, columns of the same row and their phases are.
 [[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 
-// How many streams, columns and their turns, it begins one after the other; 0 of patches.
+// How many streams, columns and their phases, it begins one after the other; 0 of patches.
 [[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 

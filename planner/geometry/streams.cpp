@@ -114,18 +114,18 @@ Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
                    " is right");
 }
 
-bool has_one_turn(const std::vector<PoolingMode>& modes) {
+bool has_one_phase(const std::vector<PoolingMode>& modes) {
   return std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) {
     return mode.mode == PoolMode::fragments && (mode.held || mode.groups == Vec3::cube(1));
   });
 }
 
-std::int64_t turns_of(const GeometryChoice& choice) {
-  std::int64_t turns = 1;
+std::int64_t phases_of(const GeometryChoice& choice) {
+  std::int64_t phases = 1;
   for (const PoolingMode& mode : choice.modes) {
-    if (choice.streamed && !mode.held) turns = mul(turns, voxels(mode.groups));
+    if (choice.streamed && !mode.held) phases = mul(phases, voxels(mode.groups));
   }
-  return turns;
+  return phases;
 }
 
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {

@@ -9,7 +9,7 @@
 // Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a head in slabs
 // nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows have
 // nothing in common but the volume: each has the column for itself, as many columns one after the other
-// (Geometry::turns), so that no more is kept than one of them reads again.
+// (Geometry::phases), so that no more is kept than one of them reads again.
 #pragma once
 
 #include "planner/geometry/geometry.hpp"
@@ -31,9 +31,9 @@ namespace znni {
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
-// Geometry::turns of a stream; 1 of patches. Fragments alone count: poolings that keep one offset are not streamed.
-[[nodiscard]] std::int64_t turns_of(const GeometryChoice& choice);
-// Of modes in stream_modes(): whether their stream has one turn, each step completing planes of its column.
-[[nodiscard]] bool has_one_turn(const std::vector<PoolingMode>& modes);
+// Geometry::phases of a stream; 1 of patches. Fragments alone count: poolings that keep one offset are not streamed.
+[[nodiscard]] std::int64_t phases_of(const GeometryChoice& choice);
+// Of modes in stream_modes(): whether their stream has one phase, each step completing planes of its column.
+[[nodiscard]] bool has_one_phase(const std::vector<PoolingMode>& modes);
 
 }  // namespace znni

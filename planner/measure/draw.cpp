@@ -18,14 +18,14 @@ constexpr std::uint64_t shares = 4;
 
 using Forced = std::vector<const Primitive*>;
 
-// Returns the time until the first output: for a stream, after the steps whose output is dropped, in all turns.
+// Returns the time until the first output: for a stream, after the steps whose output is dropped, in all phases.
 Seconds first_output(const Network& network, const FoundRung& found) {
   const Rung& rung = found.rung;
   if (!rung.geometry.streamed) return rung.seconds;
   const std::int64_t before = reaches(network).back().fov[rung.geometry.axis] - 1;
   const std::int64_t planes = rung.geometry.pass_input.z;
   const std::int64_t steps = (before + planes - 1) / planes + 1;
-  return rung.seconds * static_cast<double>(found.geometry.turns * steps);
+  return rung.seconds * static_cast<double>(found.geometry.phases * steps);
 }
 
 class Drawer {

@@ -75,11 +75,11 @@ std::string error_text(double error) {
 }
 
 std::string patch_seconds_text(const Plan& plan) {
-  const Seconds turn = plan.predicted.seconds;
-  const std::int64_t turns = plan.ladder.empty() ? 1 : turns_of(plan.ladder.front().geometry);
-  if (turns == 1) return seconds_text(turn) + " a patch";
-  return seconds_text(turn * static_cast<double>(turns)) + " a patch, in " + std::to_string(turns) + " turns of " +
-         seconds_text(turn);
+  const Seconds phase = plan.predicted.seconds;
+  const std::int64_t phases = plan.ladder.empty() ? 1 : phases_of(plan.ladder.front().geometry);
+  if (phases == 1) return seconds_text(phase) + " a patch";
+  return seconds_text(phase * static_cast<double>(phases)) + " a patch, in " + std::to_string(phases) + " phases of " +
+         seconds_text(phase);
 }
 
 std::string predicted_rate_text(const Plan& plan) {

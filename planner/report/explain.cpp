@@ -48,11 +48,11 @@ std::string closed_text(const GeometryChoice& choice) {
 
 std::string passes_text(const Geometry& geometry) {
   const auto passes = static_cast<std::int64_t>(pass_count(geometry));
-  const std::int64_t windows = mul(geometry.windows, geometry.turns);
-  if (mul(passes, geometry.turns) == 1) return "";
+  const std::int64_t windows = mul(geometry.windows, geometry.phases);
+  if (mul(passes, geometry.phases) == 1) return "";
   std::string text = ":";
   if (windows > 1) text += " the net runs on " + std::to_string(windows) + " shifted windows";
-  if (geometry.turns > 1) text += ", in turns: a whole column on each, which writes its part of the outputs";
+  if (geometry.phases > 1) text += ", in phases: a whole column on each, which writes its part of the outputs";
   if (passes == geometry.windows) return text;
   text += windows > 1 ? "," : "";
   return text + " its tail runs " + std::to_string(passes / geometry.windows) + " times, for a group of fragments each";

@@ -80,7 +80,8 @@ Json stream_json(const PlanReport& report) {
   if (!report.geometry.choice.streamed) return nullptr;
   return {{"axis", std::string(axis_name(report.geometry.choice.axis))},
           {"planes", report.geometry.choice.pass_input.z},
-          {"turns", report.geometry.turns},
+          {"phases", report.geometry.phases},
+          {"turns", report.geometry.phases},  // as phases were called up to 0.2.0
           {"history_bytes", report.history_bytes}};
 }
 

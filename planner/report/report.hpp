@@ -38,7 +38,7 @@ struct PlacesReport {
 struct PlanReport {
   Geometry geometry;
   Shape5 input;                    // of a whole patch: S x f x patch_input
-  Shape5 output;                   // S x f x patch_output, of a stream all turns of a step
+  Shape5 output;                   // S x f x patch_output, of a stream all phases of a step
   std::int64_t history_bytes = 0;  // of a streamed net, kept from step to step; part of the transient ones
   std::vector<NodeReport> nodes;
   RoundingReach rounding;

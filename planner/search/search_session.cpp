@@ -163,13 +163,13 @@ void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::vector<Geomet
                     });
 }
 
-// Adds, beside a stream whose columns run in several turns, the best stream with one turn, in the same arena: it
-// delivers as it goes, while the output of the other waits for the last turn. Returns what smaller rungs are then
+// Adds, beside a stream whose columns run in several phases, the best stream with one phase, in the same arena: it
+// delivers as it goes, while the output of the other waits for the last phase. Returns what smaller rungs are then
 // measured by: its cross-section is about as large as memory lets patches be.
 std::optional<Vec3> SearchSession::add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates) {
   const GeometryChoice& first = plan.ladder.front().geometry;
-  if (!first.streamed || has_one_turn(first.modes) || geometries_->stopped()) return std::nullopt;
-  std::erase_if(candidates, [](const auto& choice) { return !choice.streamed || !has_one_turn(choice.modes); });
+  if (!first.streamed || has_one_phase(first.modes) || geometries_->stopped()) return std::nullopt;
+  std::erase_if(candidates, [](const auto& choice) { return !choice.streamed || !has_one_phase(choice.modes); });
   RungQuery query;
   query.persistent = options_.memory_limit - plan.memory.total();
   query.transient = plan.memory.transient;

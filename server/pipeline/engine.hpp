@@ -52,7 +52,7 @@ class Engine {
 
   // Predicts a job. Fails with invalid_argument, naming both numbers, if an extent is below the field of view or the
   // channels differ. `output`: the type of the job's slabs. `max_held`: bytes that a job may hold of its input, its
-  // output and its list of patches at a time. If a rung is streamed in several columns or turns, output planes are
+  // output and its list of patches at a time. If a rung is streamed in several columns or phases, output planes are
   // buffered until the last one is done. `max_held` bounds these planes, at least one; for the next planes all columns
   // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
   [[nodiscard]] Result<JobEstimate> estimate(const VolumeShape& input, ElementType output = ElementType::f32,

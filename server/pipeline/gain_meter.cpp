@@ -17,7 +17,7 @@ void GainMeter::tell(std::int64_t done, const StageSeconds& stages) {
   JobGain gain;
   gain.patches = done - patches_;
   for (; patches_ < done; ++patches_) owned_ += voxels_owned(grid_.patches[static_cast<std::size_t>(patches_)]);
-  gain.voxels = owned_ / turns_ - before / turns_;
+  gain.voxels = owned_ / phases_ - before / phases_;
   gain.stages = difference(stages, stages_);
   stages_ = stages;
   job_.account.gained(gain);

@@ -11,20 +11,21 @@ namespace znni {
 // For one thread at a time.
 class GainMeter {
  public:
-  // `grid` owns every voxel of the output `turns` times, once in each turn. `job` and `grid` must outlive it.
-  GainMeter(const VolumeJob& job, const PatchGrid& grid, std::int64_t turns) : job_(job), grid_(grid), turns_(turns) {}
+  // `grid` owns every voxel of the output `phases` times, once in each phase. `job` and `grid` must outlive it.
+  GainMeter(const VolumeJob& job, const PatchGrid& grid, std::int64_t phases)
+      : job_(job), grid_(grid), phases_(phases) {}
 
   // Tells the job what is new: its patches [0, done) are computed, and took `stages` since it began. A voxel counts
-  // when it was owned in every turn; of turns that are not over yet, each counts for its share.
+  // when it was owned in every phase; of phases that are not over yet, each counts for its share.
   void tell(std::int64_t done, const StageSeconds& stages);
 
  private:
   const VolumeJob& job_;
   const PatchGrid& grid_;
-  const std::int64_t turns_;
+  const std::int64_t phases_;
   // Of those that were told.
   std::int64_t patches_ = 0;
-  std::int64_t owned_ = 0;  // voxels, once for each turn
+  std::int64_t owned_ = 0;  // voxels, once for each phase
   StageSeconds stages_;
 };
 

@@ -66,7 +66,7 @@ class HeadAndTail final : public PatchStrategy {
     return begins_batch(item) && !patches_.patch(first_of(item)).continues;
   }
   [[nodiscard]] std::size_t pass_of(std::int64_t item) const {
-    return static_cast<std::size_t>(patches_.patch(first_of(item)).turn * passes() + item % passes());
+    return static_cast<std::size_t>(patches_.patch(first_of(item)).phase * passes() + item % passes());
   }
   [[nodiscard]] std::int64_t end_of(std::int64_t item) const {
     return std::min(first_of(item) + S(), patches_.count());

@@ -87,7 +87,8 @@ class JobEstimates {
   // that it was told of. Nothing where its own is on the CPU, or none is.
   [[nodiscard]] std::optional<std::size_t> fallback_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
-  // input behind them, which is read again in every turn, and the list of patches. The fallback fits in the same lease.
+  // input behind them, which is read again in every phase, and the list of patches. The fallback fits in the same
+  // lease.
   [[nodiscard]] std::int64_t max_planes(const Course& course, const Work& work) const;
   // Returns the entries that a job of so many patches takes of a batch on this rung, where others have some too; 0
   // where it must have the batch for itself.

@@ -15,7 +15,7 @@ JobPatches::JobPatches(const VolumeJob& job, const PatchGrid& grid, const Geomet
       stitcher_(geometry),
       input_(std::move(input)),
       slabs_(job, grid, output),
-      gain_(job, grid, geometry.turns) {}
+      gain_(job, grid, geometry.phases) {}
 
 Result<void> JobPatches::run(PatchStrategy& strategy, const std::stop_token& stop) {
   Result<void> ran = run_all(strategy, stop);

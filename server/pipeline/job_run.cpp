@@ -171,7 +171,7 @@ class SideBySide final : public PatchStrategy {
     Result<void> begun = patch.continues ? Result<void>() : rung.forget(work_.job.schedule.whole_steps);
     if (!begun) return begun;
     const std::size_t count = pass_count(geometry_);
-    const std::size_t first = static_cast<std::size_t>(patch.turn) * count;
+    const std::size_t first = static_cast<std::size_t>(patch.phase) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(socket, now.shift);

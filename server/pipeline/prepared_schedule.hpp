@@ -52,7 +52,7 @@ class PreparedSchedule {
                                        const std::stop_token& stop);
 
   // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each,
-  // those of one turn until the next stream begins. On 'gpu' this is given to the compute stream as well. The first
+  // those of one phase until the next stream begins. On 'gpu' this is given to the compute stream as well. The first
   // steps of a rung do without nodes that would write nothing of use (Histories::idle), unless all shall be `whole`.
   [[nodiscard]] Result<void> forget(bool whole = false);
 

@@ -1,7 +1,7 @@
 // A wide volume is asked for in parts, one after the other, each a volume of its own: along z as long as the whole,
 // along y and x some patches, or columns of a stream, wide. Of the whole, a job holds planes of all the cross-section:
 // where they are many, its bands are thin, and most columns begin again in each. Of a part it holds less, and of one
-// column in one turn nothing waits at all. Parts are cut where the whole's own patches end, so that no border is
+// column in one phase nothing waits at all. Parts are cut where the whole's own patches end, so that no border is
 // computed that was not before; their input overlaps by a field of view, and is sent more than once.
 #pragma once
 

@@ -33,7 +33,7 @@ int axis_of_sockets(const GeometryChoice& choice) {
 }
 
 // A volume for one run, with room for its dense output. For each socket it holds exactly S patches, one above the
-// other, or the planes that the first full step of a stream needs in each of its turns.
+// other, or the planes that the first full step of a stream needs in each of its phases.
 class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report, Vec3 frame) {
@@ -193,7 +193,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   times.touched = *touched;
   times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);
   Volumes volumes(**engine, *report, network.frame.begin + network.frame.end);
-  times.voxels = volumes.voxels() / static_cast<double>(report->geometry.turns);
+  times.voxels = volumes.voxels() / static_cast<double>(report->geometry.phases);
   if (plan.ladder[0].geometry.streamed) {
     times.steps = (*engine)->estimate(volumes.input())->patches / plan.sockets;
   }

@@ -90,7 +90,7 @@ TEST_F(NetBenchTest, StepsOfAStreamAreMeasuredTogetherAndToldAlone) {
 TEST_F(NetBenchTest, AStepOfOneTurnGivesItsShareOfTheVoxels) {
   test::Random random(1);
   const std::vector<PoolingMode> modes = {PoolingMode({1, 2, 2}, false)};
-  const GeometryChoice choice{{2, 10, 10}, 1, modes, 0, true};  // 4 x 4 outputs in 4 turns
+  const GeometryChoice choice{{2, 10, 10}, 1, modes, 0, true};  // 4 x 4 outputs in 4 phases
   const Plan plan = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
   const Result<NetTimes> times = run_net({network_, {}}, plan, work(1));
   ASSERT_TRUE(times) << times.error().message;

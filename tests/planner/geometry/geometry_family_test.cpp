@@ -37,7 +37,7 @@ void expect_equal(const Geometry& found, const Geometry& wanted) {
   EXPECT_EQ(found.held, wanted.held);
   EXPECT_EQ(found.runs, wanted.runs);
   EXPECT_EQ(found.windows, wanted.windows);
-  EXPECT_EQ(found.turns, wanted.turns);
+  EXPECT_EQ(found.phases, wanted.phases);
   EXPECT_EQ(found.read_begin, wanted.read_begin);
   EXPECT_EQ(found.patch_input, wanted.patch_input);
   EXPECT_EQ(found.patch_output, wanted.patch_output);

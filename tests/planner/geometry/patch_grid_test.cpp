@@ -129,15 +129,15 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBandButOne) {
   EXPECT_EQ(patch_count(Vec3::cube(std::int64_t{1} << 40), step, Vec3::cube(6)), saturated);
 }
 
-// As stream_of(6, 4, 2), in two turns.
-Geometry stream_in_turns(int axis = 0) {
+// As stream_of(6, 4, 2), in two phases.
+Geometry stream_in_phases(int axis = 0) {
   Geometry step = stream_of(6, 4, 2, axis);
-  step.turns = 2;
+  step.phases = 2;
   return step;
 }
 
-TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
-  const Geometry step = stream_in_turns();
+TEST(PlannerPatchGrid, AColumnRunsOnceForEachPhase) {
+  const Geometry step = stream_in_phases();
   const Vec3 fov = Vec3::cube(6);
   const Vec3 volume = {12, 7, 7};  // 7 dense planes of one column
   const PatchGrid grid = make_patch_grid(volume, step, fov, saturated);
@@ -145,27 +145,27 @@ TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
   EXPECT_EQ(grid.patches[2], (GridPatch{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 0}));
   EXPECT_EQ(grid.patches[3], (GridPatch{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false, 1}));
   EXPECT_EQ(grid.patches[5], (GridPatch{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 1}));
-  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 7}}));  // nothing is complete before the second turn
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 7}}));  // nothing is complete before the second phase
   EXPECT_EQ(patch_count(volume, step, fov), 6);
   EXPECT_EQ(input_planes(volume, step, fov, saturated), 12);
   EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3, 2), 8);  // two steps give 3 planes
-  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3), 9);     // the turn that goes on has a plane of the next band
+  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3), 9);     // the phase that goes on has a plane of the next band
   EXPECT_EQ(input_planes({60, 7, 7}, stream_of(6, 4, 2), fov, 3), 4);
   EXPECT_EQ(row_planes(volume, step, fov, saturated), 7);
   const PatchGrid bands = make_patch_grid(volume, step, fov, 4);  // of 3 planes: 3, 3 and 1
   EXPECT_EQ(bands.rows, (std::vector<GridRow>{{4, 0, 3}, {7, 3, 3}, {10, 6, 1}}));
   EXPECT_EQ(bands.patches[4], (GridPatch{{3, 0, 0}, {0, 0, 0}, {3, 2, 2}, true, 1})) << "to and fro";
-  EXPECT_EQ(bands.patches[5].turn, 0);
-  EXPECT_EQ(bands.patches[7].turn, 0);
+  EXPECT_EQ(bands.patches[5].phase, 0);
+  EXPECT_EQ(bands.patches[7].phase, 0);
   EXPECT_EQ(patch_count(volume, step, fov, 4), 10);
 }
 
-TEST(PlannerPatchGrid, TurnsOfColumnsAlongXStandInTheirRow) {
-  const Geometry step = stream_in_turns(2);
+TEST(PlannerPatchGrid, PhasesOfColumnsAlongXStandInTheirRow) {
+  const Geometry step = stream_in_phases(2);
   const PatchGrid grid = make_patch_grid({10, 8, 12}, step, Vec3::cube(6), 1);
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{12, 0, 2}, {24, 2, 2}, {36, 4, 1}}));
-  EXPECT_EQ(grid.patches[3].turn, 1);
-  EXPECT_EQ(grid.patches[6].turn, 0);
+  EXPECT_EQ(grid.patches[3].phase, 1);
+  EXPECT_EQ(grid.patches[6].phase, 0);
   EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 1, 0}));
   EXPECT_EQ(std::ssize(grid.patches), patch_count({10, 8, 12}, step, Vec3::cube(6), 1));
   EXPECT_EQ(input_planes({10, 8, 12}, step, Vec3::cube(6), 1), 7);
@@ -177,32 +177,32 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   patches.choice.streamed = false;
   patches.choice.S = 2;
   patches.patch_input = Vec3::cube(7);  // 2 dense voxels per axis
-  const auto turns = [&](const Geometry& geometry, Vec3 volume, int sockets) {
+  const auto batches = [&](const Geometry& geometry, Vec3 volume, int sockets) {
     return batches_in_turn(volume, geometry, fov, 13, sockets);
   };
-  EXPECT_EQ(turns(patches, {15, 7, 7}, 1), 3);  // 5 patches
-  EXPECT_EQ(turns(patches, {15, 7, 7}, 2), 2);
-  EXPECT_EQ(turns(patches, {15, 7, 7}, 4), 1);
+  EXPECT_EQ(batches(patches, {15, 7, 7}, 1), 3);  // 5 patches
+  EXPECT_EQ(batches(patches, {15, 7, 7}, 2), 2);
+  EXPECT_EQ(batches(patches, {15, 7, 7}, 4), 1);
   const Geometry step = stream_of(6, 4, 2);
-  EXPECT_EQ(turns(step, {30, 7, 9}, 1), 18);  // two columns, of which one goes on to the next band
-  EXPECT_EQ(turns(step, {30, 7, 9}, 2), 10);
-  EXPECT_EQ(turns(step, {30, 7, 9}, 3), 10);
-  EXPECT_EQ(turns(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
-  EXPECT_EQ(turns(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
-  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 1), 18);  // bands of 4, 4 and 2 steps, then of 3 and 1 more
+  EXPECT_EQ(batches(step, {30, 7, 9}, 1), 18);  // two columns, of which one goes on to the next band
+  EXPECT_EQ(batches(step, {30, 7, 9}, 2), 10);
+  EXPECT_EQ(batches(step, {30, 7, 9}, 3), 10);
+  EXPECT_EQ(batches(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
+  EXPECT_EQ(batches(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
+  EXPECT_EQ(batches(stream_in_phases(), {30, 7, 7}, 1), 18);  // bands of 4, 4 and 2 steps, then of 3 and 1 more
   EXPECT_EQ(streams_in_turn({15, 7, 7}, patches, fov, 13, 1), 0);
   EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 1), 3 * 2 - 2);
   EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 2), 3);
   EXPECT_EQ(streams_in_turn({10, 12, 12}, stream_of(6, 4, 2, 2), fov, 13, 3), 3 * 2);
-  EXPECT_EQ(streams_in_turn({30, 7, 7}, stream_in_turns(), fov, 13, 1), 3 * 2 - 2);
-  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 2), 10);
+  EXPECT_EQ(streams_in_turn({30, 7, 7}, stream_in_phases(), fov, 13, 1), 3 * 2 - 2);
+  EXPECT_EQ(batches(stream_in_phases(), {30, 7, 7}, 2), 10);
 }
 
-// By places of this turn.
-void expect_owned_once(const PatchGrid& grid, Vec3 dense, int turn = 0) {
+// Counts patches of this phase.
+void expect_owned_once(const PatchGrid& grid, Vec3 dense, int phase = 0) {
   std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
   for (const GridPatch& each : grid.patches) {
-    if (each.turn != turn) continue;
+    if (each.phase != phase) continue;
     const Vec3 first = each.start + each.own_first;
     const Vec3 extent = each.own_last - each.own_first;
     for (std::int64_t i = 0; i < voxels(extent); ++i) {
@@ -244,7 +244,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   Random random(test::base_seed() * 3000 + static_cast<std::uint64_t>(GetParam()));
   const std::int64_t k = random.integer(1, 7);
   Geometry step = stream_of(k, random.integer(1, 6), random.integer(1, 5));
-  step.turns = random.integer(1, 3);
+  step.phases = random.integer(1, 3);
   const Vec3 dense = Vec3::cube(1) + random.vec3(0, 14);
   const Vec3 volume = dense + Vec3::cube(k - 1);
   const std::int64_t most = random.chance(0.5) ? saturated : random.integer(1, 20);
@@ -263,7 +263,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
     if (!each.continues) continue;
     const GridPatch& before = grid.patches[i - 1];
     EXPECT_EQ(each.start, before.start + Vec3({step.patch_output.z, 0, 0}));
-    EXPECT_EQ(each.turn, before.turn);
+    EXPECT_EQ(each.phase, before.phase);
   }
   std::int64_t planes = 0;
   for (const GridRow& row : grid.rows) {
@@ -272,7 +272,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   }
   EXPECT_EQ(planes, dense.z);
   EXPECT_EQ(grid.rows.back().end, static_cast<std::int64_t>(grid.patches.size()));
-  for (int turn = 0; turn < step.turns; ++turn) expect_owned_once(grid, dense, turn);
+  for (int phase = 0; phase < step.phases; ++phase) expect_owned_once(grid, dense, phase);
 }
 
 // A row of patches in z completes all planes it owns.

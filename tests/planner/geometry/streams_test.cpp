@@ -106,18 +106,18 @@ TEST(PlannerStreams, GroupsHaveAHistoryForEachRun) {
   EXPECT_EQ(history_runs(held, 1), 1);
   EXPECT_EQ(history_runs(held, 2), 2);
   EXPECT_EQ(history_bytes(held, 2, {}), 2 * 4 * 4 * 2 * 6 * 11 * 11);
-  EXPECT_EQ(held.turns, 1);
-  EXPECT_EQ(turns_of(choice), 1);
-  EXPECT_TRUE(has_one_turn(choice.modes));
+  EXPECT_EQ(held.phases, 1);
+  EXPECT_EQ(phases_of(choice), 1);
+  EXPECT_TRUE(has_one_phase(choice.modes));
 }
 
-TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
+TEST(PlannerStreams, PhasesRunByThemselvesAndKeepTheirOwnAlone) {
   GeometryChoice choice = stream_of(6);
   choice.modes[0] = {{1, 2, 2}, false};
   choice.pass_input = {6, 24, 24};
   const Geometry stream = *make_geometry(chain(), choice);
-  EXPECT_EQ(stream.turns, 4);
-  EXPECT_EQ(turns_of(choice), 4);
+  EXPECT_EQ(stream.phases, 4);
+  EXPECT_EQ(phases_of(choice), 4);
   EXPECT_EQ(stream.windows, 1);
   EXPECT_EQ(stream.passes.size(), 4U);
   EXPECT_EQ(pass_count(stream), 1U);
@@ -127,17 +127,17 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
   EXPECT_EQ(history_bytes(stream, 2, {}), 4 * 2 * 2 * 6 * 11 * 11);
   EXPECT_EQ(stream.patch_output, (Vec3{6, 6, 6}));
   EXPECT_EQ(written_voxels(stream), 6 * 6 * 6 / 4);
-  EXPECT_FALSE(has_one_turn(choice.modes));
+  EXPECT_FALSE(has_one_phase(choice.modes));
   choice.modes[0] = {{1, 2, 1}, false};
   choice.modes[1] = {{1, 1, 1}, true};
   choice.pass_input.x = 25;
-  EXPECT_EQ(make_geometry(chain(), choice)->turns, 2);
-  EXPECT_EQ(turns_of(choice), 2);
+  EXPECT_EQ(make_geometry(chain(), choice)->phases, 2);
+  EXPECT_EQ(phases_of(choice), 2);
   choice.streamed = false;
   choice.pass_input.z = 25;
   const Geometry patch = *make_geometry(chain(), choice);
-  EXPECT_EQ(patch.turns, 1);
-  EXPECT_EQ(turns_of(choice), 1);
+  EXPECT_EQ(patch.phases, 1);
+  EXPECT_EQ(phases_of(choice), 1);
   EXPECT_EQ(patch.windows, 2);
   EXPECT_EQ(pass_count(patch), 2U);
   EXPECT_EQ(written_voxels(patch), 6 * 6 * 6);
@@ -209,7 +209,7 @@ TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
 
 class RandomStreams : public testing::TestWithParam<int> {};
 
-// A step writes each of its dense voxels once in all turns, whatever the modes, and as many in one as in the next.
+// A step writes each of its dense voxels once in all phases, whatever the modes, and as many in one as in the next.
 TEST_P(RandomStreams, EveryDenseVoxelOfAStepIsWrittenOnce) {
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = test::random_network(random);
@@ -230,8 +230,8 @@ TEST_P(RandomStreams, EveryDenseVoxelOfAStepIsWrittenOnce) {
       EXPECT_TRUE(positions.insert(at).second) << "twice: " << to_string(at);
     }
     if ((pass + 1) % pass_count(*geometry) != 0) continue;
-    const auto turns_done = static_cast<std::int64_t>((pass + 1) / pass_count(*geometry));
-    EXPECT_EQ(static_cast<std::int64_t>(positions.size()), turns_done * written_voxels(*geometry));
+    const auto phases_done = static_cast<std::int64_t>((pass + 1) / pass_count(*geometry));
+    EXPECT_EQ(static_cast<std::int64_t>(positions.size()), phases_done * written_voxels(*geometry));
   }
   EXPECT_EQ(static_cast<std::int64_t>(positions.size()), voxels(geometry->patch_output));
 }

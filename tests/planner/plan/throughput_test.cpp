@@ -85,31 +85,31 @@ TEST(PlannerThroughput, AStreamWastesNothingAlongItsAxisAndCopiesItsHistories) {
               1e-6);
 }
 
-TEST(PlannerThroughput, AStepOfOneTurnIsGoodForItsOwnVoxels) {
+TEST(PlannerThroughput, AStepOfOnePhaseIsGoodForItsOwnVoxels) {
   const Network network = drawn::chain();
   GeometryChoice choice{{4, 12, 12}, 1, {PoolMode::fragments}, 0, true};
   const Geometry whole = make_geometry(network, choice).value();
   choice.modes[0] = {{1, 2, 2}, false};
   choice.pass_input = {4, 11, 11};
-  const Geometry turn = make_geometry(network, choice).value();
-  ASSERT_EQ(turn.patch_output, whole.patch_output);
+  const Geometry phase = make_geometry(network, choice).value();
+  ASSERT_EQ(phase.patch_output, whole.patch_output);
   const Vec3 fov = reaches(network).back().fov;
-  EXPECT_DOUBLE_EQ(useful_voxels(turn, fov, {}), useful_voxels(whole, fov, {}) / 4);
+  EXPECT_DOUBLE_EQ(useful_voxels(phase, fov, {}), useful_voxels(whole, fov, {}) / 4);
   const Vec3 volume = fov + Vec3{37, 5, 11};
-  EXPECT_DOUBLE_EQ(useful_voxels(turn, fov, volume), useful_voxels(whole, fov, volume) / 4);
+  EXPECT_DOUBLE_EQ(useful_voxels(phase, fov, volume), useful_voxels(whole, fov, volume) / 4);
   GeometryChoice apart = choice;
   apart.streamed = false;
   apart.pass_input.z = legal_extents(network, choice.modes, 0, 2000).back();
-  EXPECT_NEAR(border_cost(network, turn), border_cost(network, make_geometry(network, apart).value()), 0.01);
+  EXPECT_NEAR(border_cost(network, phase), border_cost(network, make_geometry(network, apart).value()), 0.01);
   // The new planes of one window, a quarter of the output, and what one window keeps.
   DeviceSpec spec;
   double kept = 0;
   for (int value = 0; value <= static_cast<int>(network.nodes.size()); ++value) {
-    kept += static_cast<double>(history_bytes(turn, value, {}));
+    kept += static_cast<double>(history_bytes(phase, value, {}));
   }
-  const double read = 4.0 * static_cast<double>(elements(turn.values.front()));
-  const double written = 4.0 * 2 * static_cast<double>(voxels(turn.patch_output) / 4);
-  EXPECT_NEAR(copy_seconds(network, turn, spec) * spec.bytes_per_second, 2 * read + 4 * written + 4 * kept, 1e-6);
+  const double read = 4.0 * static_cast<double>(elements(phase.values.front()));
+  const double written = 4.0 * 2 * static_cast<double>(voxels(phase.patch_output) / 4);
+  EXPECT_NEAR(copy_seconds(network, phase, spec) * spec.bytes_per_second, 2 * read + 4 * written + 4 * kept, 1e-6);
 }
 
 TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {

@@ -106,12 +106,13 @@ TEST(PlannerExplainJson, HowFarRoundingErrorsReach) {
   EXPECT_EQ(json["nodes"][0]["spread"], (std::vector<int>{0, 4, 6}));
 }
 
-TEST(PlannerExplainJson, TurnsOfAStream) {
+TEST(PlannerExplainJson, PhasesOfAStream) {
   const test::Planned planned;
   PlanReport report;
   report.geometry = make_geometry(planned.network, {{4, 11, 11}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true}).value();
   const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
   EXPECT_EQ(json["passes"], 1);
+  EXPECT_EQ(json["stream"]["phases"], 4);
   EXPECT_EQ(json["stream"]["turns"], 4);
   EXPECT_EQ(json["stream"]["planes"], 4);
 }

@@ -70,12 +70,12 @@ TEST(PlannerExplain, TellsWhatSocketsWouldDoTheOtherWay) {
             std::string::npos);
 }
 
-TEST(PlannerExplain, TellsThatWindowsOfAStreamTakeTurns) {
+TEST(PlannerExplain, TellsThatAStreamHasPhases) {
   const test::Planned planned;
   PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
   report.geometry = make_geometry(planned.network, {{4, 11, 11}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true}).value();
   const std::string text = explain(planned.network, planned.plan, report, planned.log);
-  EXPECT_NE(text.find("passes     1 of 4x11x11: the net runs on 4 shifted windows, in turns: a whole column on each, "
+  EXPECT_NE(text.find("passes     1 of 4x11x11: the net runs on 4 shifted windows, in phases: a whole column on each, "
                       "which writes its part of the outputs\n"),
             std::string::npos)
       << text;
@@ -102,9 +102,9 @@ double told(const std::string& text, const std::string& unit) {
   return std::stod(digits);
 }
 
-// Of streams in turns and of patches alike.
+// Of streams in phases and of patches alike.
 TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
-  int in_turns = 0;
+  int in_phases = 0;
   for (const char* modes : {"mpf", "mpf:1x2x2:recompute", "mpf:1x2x1:recompute", "max"}) {
     test::Planned planned;
     SearchOptions options;
@@ -127,11 +127,11 @@ TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
     const std::string text = explain(planned.network, planned.plan, report, {});
     const double voxels_of_patch = static_cast<double>(mul(report.output.S, voxels(report.output.n)));
     EXPECT_NEAR(told(text, " voxels/s") * told(text, " s a patch") / voxels_of_patch, 1, 0.05) << text;
-    in_turns += report.geometry.turns > 1 ? 1 : 0;
-    EXPECT_EQ(report.geometry.turns > 1, text.find(" turns of ") != std::string::npos);
+    in_phases += report.geometry.phases > 1 ? 1 : 0;
+    EXPECT_EQ(report.geometry.phases > 1, text.find(" phases of ") != std::string::npos);
     EXPECT_NE(summary(planned.plan).find(patch_seconds_text(planned.plan)), std::string::npos);
   }
-  EXPECT_GT(in_turns, 0);
+  EXPECT_GT(in_phases, 0);
 }
 
 TEST(PlannerExplain, WithoutALogThereIsStillThePlan) {

@@ -100,16 +100,16 @@ TEST(PlannerSearch, GoldenUnderATightLimitTheSlowerSmallerWayWins) {
   EXPECT_EQ(chosen(40000).first, "slow");
 }
 
-// What a column keeps is a quarter in four turns: where memory is short its cross-section is wider, and pays for the
+// What a column keeps is a quarter in four phases: where memory is short its cross-section is wider, and pays for the
 // cheap first layer that runs in each.
-TEST(PlannerSearch, GoldenColumnsTakeTurnsWhereMemoryIsShortAndAnotherDeliversAsItGoes) {
+TEST(PlannerSearch, GoldenColumnsHavePhasesWhereMemoryIsShortAndAnotherDeliversAsItGoes) {
   Network network;
   network.name = "deep";
   network.nodes = {{"conv1", drawn::convolution(2, Vec3::cube(2)), {0}}, {"pool1", Pooling{}, {1}}};
   for (int node = 2; node < 5; ++node) {
     network.nodes.push_back({"conv" + std::to_string(node), drawn::convolution(8, Vec3::cube(3)), {node}});
   }
-  int in_turns = 0;
+  int in_phases = 0;
   int prompt = 0;
   for (const std::int64_t limit : {100000, 200000, 400000, 800000}) {
     SearchOptions options = small_options(limit);
@@ -120,19 +120,19 @@ TEST(PlannerSearch, GoldenColumnsTakeTurnsWhereMemoryIsShortAndAnotherDeliversAs
     ASSERT_TRUE(plan);
     const Rung& first = plan->ladder.front();
     const Geometry geometry = make_geometry(network, first.geometry).value();
-    if (geometry.turns == 1) continue;
-    ++in_turns;
+    if (geometry.phases == 1) continue;
+    ++in_phases;
     const double written = plan->predicted.voxels_per_second * first.seconds;
     EXPECT_NEAR(written, static_cast<double>(written_voxels(geometry)), 1e-3);
     if (plan->ladder.size() == 1 || !plan->ladder[1].geometry.streamed) continue;
     ++prompt;
     const Rung& second = plan->ladder[1];
-    EXPECT_TRUE(has_one_turn(second.geometry.modes));
+    EXPECT_TRUE(has_one_phase(second.geometry.modes));
     const Geometry other = make_geometry(network, second.geometry).value();
     EXPECT_GT(plan->predicted.voxels_per_second, static_cast<double>(written_voxels(other)) / second.seconds);
     EXPECT_FALSE(plan->ladder.size() > 2 && plan->ladder[2].geometry.streamed);
   }
-  EXPECT_GT(in_turns, 0);
+  EXPECT_GT(in_phases, 0);
   EXPECT_GT(prompt, 0);
 }
 

@@ -92,7 +92,7 @@ TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
     ASSERT_TRUE(geometry);
     EXPECT_LE(rung.memory.transient, plan->ladder.front().memory.transient);
     persistent += rung.memory.persistent;
-    EXPECT_TRUE(!rung.geometry.streamed || rung == plan->ladder.front() || has_one_turn(rung.geometry.modes));
+    EXPECT_TRUE(!rung.geometry.streamed || rung == plan->ladder.front() || has_one_phase(rung.geometry.modes));
     if (rung.geometry.streamed) continue;
     EXPECT_TRUE(covers(before, geometry->patch_output));
     EXPECT_LT(voxels(geometry->patch_output), voxels(before));

@@ -46,8 +46,8 @@ TEST_F(GainMeterTest, TellsWhatIsNewSinceItToldLast) {
   EXPECT_EQ(gains_[2].stages.stitch, 1);
 }
 
-// Steps of one turn may be cut otherwise than those of another.
-TEST_F(GainMeterTest, OfSeveralTurnsEachVoxelCountsOnce) {
+// Steps of one phase may be cut otherwise than those of another.
+TEST_F(GainMeterTest, OfSeveralPhasesEachVoxelCountsOnce) {
   grid_.patches = {patch_of(5), patch_of(6), patch_of(8), patch_of(3), patch_of(4), patch_of(7)};
   GainMeter meter(job_, grid_, 3);
   std::int64_t voxels = 0;

@@ -158,8 +158,8 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   EXPECT_DOUBLE_EQ(estimate.predicted_seconds, static_cast<double>(estimate.patches) / 2 * rung.seconds - less);
 }
 
-// Of one column, whose four windows take turns, one on each socket.
-TEST(JobRun, TurnsOfAColumnAreTakenSideBySide) {
+// Of one column, in four phases, one on each socket.
+TEST(JobRun, PhasesOfAColumnAreTakenSideBySide) {
   const Network network = test::simple_network(1);
   const GeometryChoice choice{{4, 8, 8}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true};
   Random random(2);

@@ -68,8 +68,8 @@ test::HostSimOptions in_order_of(std::uint64_t seed) {
   return options;
 }
 
-// Windows across the stream, of groups by recomputing and of poolings without a stride along z, take turns. In half of
-// the cases a convolution and the pooling behind it are computed at once, where the tail has them.
+// Windows across the stream, of groups by recomputing and of poolings without a stride along z, are its phases. In half
+// of the cases a convolution and the pooling behind it are computed at once, where the tail has them.
 TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   int cuts = 0;
   int pairs = 0;
@@ -182,20 +182,20 @@ TEST_F(SplitStreamOf, PairsEqualThoseOfIndependentPatches) {
 }
 
 // Four windows, wherever the pooling runs: each keeps as much as the other, one at a time.
-TEST_F(SplitStreamOf, WindowsTakeTurns) {
+TEST_F(SplitStreamOf, WindowsAreItsPhases) {
   const GeometryChoice patch = test::choice_of(bench_.network, PoolMode::fragments, 2);
-  GeometryChoice turns = stream(8);
-  turns.modes.front() = {{1, 2, 2}, false};
-  turns.pass_input = {8, 10, 10};
+  GeometryChoice phases = stream(8);
+  phases.modes.front() = {{1, 2, 2}, false};
+  phases.pass_input = {8, 10, 10};
   for (const int theta : {0, 1, 2}) {
     const auto patches = bench_.open(bench_.split(patch, theta, 0));
-    const auto streamed = bench_.open(bench_.split(turns, theta, 1));
+    const auto streamed = bench_.open(bench_.split(phases, theta, 1));
     ASSERT_TRUE(patches && streamed) << streamed.error().message;
-    EXPECT_EQ((*streamed)->geometry().turns, 4);
+    EXPECT_EQ((*streamed)->geometry().phases, 4);
     const std::vector<float> wanted = bench_.run(**patches, volume_);
     EXPECT_EQ(bench_.run(**streamed, volume_), wanted);
     EXPECT_EQ(bench_.run(**streamed, volume_, 9), wanted);
-    const Rung rung = bench_.split(turns, theta, 1);
+    const Rung rung = bench_.split(phases, theta, 1);
     const auto parts =
         take_apart(bench_.network, rung, test::split_catalogue(), {bench_.cpu->spec(), bench_.gpu->spec()});
     std::int64_t kept = 0;

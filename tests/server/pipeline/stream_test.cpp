@@ -27,7 +27,7 @@ using testing::HasSubstr;
 
 TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
   int streams = 0;
-  int in_turns = 0;
+  int in_phases = 0;
   for (int i = 0; i < test::case_count(60); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
@@ -36,7 +36,7 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     if (!choice) continue;
     ++streams;
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + test::text_of(*choice));
-    in_turns += make_geometry(network, *choice)->turns > 1 ? 1 : 0;
+    in_phases += make_geometry(network, *choice)->phases > 1 ? 1 : 0;
     const EngineBench made = test::open_bench(network, {*choice});
     const std::int64_t max_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     const Vec3 more = {random.integer(0, 30), random.integer(0, 12), 3};
@@ -45,7 +45,7 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
   }
   // Few cases may have none.
   EXPECT_GE(streams, test::case_count(60) / 60 * 13);
-  EXPECT_GE(in_turns, test::case_count(60) / 60);
+  EXPECT_GE(in_phases, test::case_count(60) / 60);
 }
 
 TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
@@ -147,10 +147,10 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
   const Network network = test::simple_network(1);
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {17, 9, 9}, ElementType::f32, random);
-  for (const bool turns : {false, true}) {
-    const GeometryChoice choice = turns ? test::turns_of(network, 2, 0) : test::stream_of(network, 2, 0);
+  for (const bool phases : {false, true}) {
+    const GeometryChoice choice = phases ? test::phases_of(network, 2, 0) : test::stream_of(network, 2, 0);
     const EngineBench made = test::open_bench(network, {choice});
-    const int columns = turns ? 4 : 1;
+    const int columns = phases ? 4 : 1;
     std::map<int, int> calls;
     made.engine->observe([&](const CallTime& call) { ++calls[call.node]; });
     const JobOutcome outcome = test::run_job(*made.engine, volume.view());
@@ -179,8 +179,8 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
   GeometryChoice along_x = test::stream_of(network, 4, 0);
   along_x.axis = 2;
   const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
-  const GeometryChoice turns = test::turns_of(network, 4, 0);
-  for (const GeometryChoice& choice : {test::stream_of(network, 4, 0), along_x, turns, patches}) {
+  const GeometryChoice phases = test::phases_of(network, 4, 0);
+  for (const GeometryChoice& choice : {test::stream_of(network, 4, 0), along_x, phases, patches}) {
     const EngineBench made = test::open_bench(network, {choice});
     const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
     for (std::int64_t first = 0; first < 11; ++first) {
@@ -213,7 +213,7 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
     along_y.axis = 1;
     const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
     for (const GeometryChoice& choice :
-         {test::stream_of(network, 4, 0), along_y, test::turns_of(network, 4, 0), patches}) {
+         {test::stream_of(network, 4, 0), along_y, test::phases_of(network, 4, 0), patches}) {
       SCOPED_TRACE(test::text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
       const std::int64_t max_held =

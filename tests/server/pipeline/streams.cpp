@@ -19,7 +19,7 @@ GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64
   return choice;
 }
 
-GeometryChoice turns_of(const Network& network, std::int64_t planes, std::int64_t step, int axis) {
+GeometryChoice phases_of(const Network& network, std::int64_t planes, std::int64_t step, int axis) {
   GeometryChoice choice = stream_of(network, planes, step);
   choice.modes.front() = {{1, 2, 2}, false};
   for (const int across : {1, 2}) {

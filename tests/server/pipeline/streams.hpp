@@ -14,8 +14,8 @@ namespace znni::test {
 // Steps of `planes`, the smallest cross-section and `step` strides more.
 [[nodiscard]] GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step,
                                        std::int64_t head_slab = 0);
-// The same with a window for each offset of the first pooling across the stream, which take turns.
-[[nodiscard]] GeometryChoice turns_of(const Network& network, std::int64_t planes, std::int64_t step, int axis = 0);
+// The same with a window for each offset of the first pooling across the stream, a phase each.
+[[nodiscard]] GeometryChoice phases_of(const Network& network, std::int64_t planes, std::int64_t step, int axis = 0);
 
 // Of a field of view of 8: the least that a job may hold for its output to wait in bands of so many planes.
 [[nodiscard]] std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume);

@@ -146,10 +146,10 @@ TEST(VolumeCut, NoOtherIsMuchSooner) {
 }
 
 // Field of view 8; steps of 4 planes of the smallest cross-section. A step takes a second.
-EngineBench thin_bench(bool in_turns) {
+EngineBench thin_bench(bool in_phases) {
   const Network network = test::simple_network(1);
   GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 0);
-  if (in_turns) choice.modes.front() = {{1, 2, 2}, false};
+  if (in_phases) choice.modes.front() = {{1, 2, 2}, false};
   for (const int across : {1, 2}) choice.pass_input[across] = legal_extents(network, choice.modes, across, 99).front();
   choice.pass_input.z = 4;
   choice.streamed = true;
@@ -204,8 +204,8 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
 // Of a stream whose job may hold little the whole begins again for every few planes, in parts a column runs on; the
 // voxels are the same to the last bit, since parts begin where columns do.
 TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
-  for (const bool in_turns : {false, true}) {
-    const EngineBench made = thin_bench(in_turns);
+  for (const bool in_phases : {false, true}) {
+    const EngineBench made = thin_bench(in_phases);
     Random random(3);
     const RandomVolume volume = test::random_volume(1, {40, 13, 15}, ElementType::f32, random);
     const std::int64_t max_held = 16000;
@@ -217,7 +217,7 @@ TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
     EXPECT_LT(3 * parts.patches, 2 * whole.statistics->patches);
     EXPECT_EQ(parts.output, test::output_values(whole));
     const JobEstimate at_once = *made.engine->estimate(volume.shape);
-    if (!in_turns) {
+    if (!in_phases) {
       EXPECT_EQ(parts.patches, at_once.patches) << "as if nothing had to wait";
     }
     EXPECT_EQ(made.engine->cut(volume.shape)->parts, 1) << "where all may be held";

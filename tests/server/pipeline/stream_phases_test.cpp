@@ -1,4 +1,4 @@
-// Streams whose windows take turns: each has the column for itself.
+// Streams in several phases: each has the column for itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using test::Random;
 using test::RandomVolume;
 using testing::ElementsAre;
 
-TEST(StreamTurns, WindowsEqualIndependentPatchesBitByBit) {
+TEST(StreamPhases, WindowsEqualIndependentPatchesBitByBit) {
   const Network network = test::simple_network(2);
   Random random(5);
   const RandomVolume volume = test::random_volume(1, {45, 31, 30}, ElementType::f32, random);
@@ -24,13 +24,13 @@ TEST(StreamTurns, WindowsEqualIndependentPatchesBitByBit) {
   const std::vector<float> wanted = test::output_values(test::run_job(*patches.engine, volume.view()));
   for (const int axis : {0, 1, 2}) {
     for (const std::int64_t step : {0, 3}) {
-      GeometryChoice one = test::turns_of(network, 8, step, axis);
+      GeometryChoice one = test::phases_of(network, 8, step, axis);
       GeometryChoice two = one;  // 16 windows
       two.modes[1] = {{1, 2, 2}, false};
       for (const int across : {1, 2}) {
         two.pass_input[across] = legal_extents(network, two.modes, across, 400)[static_cast<std::size_t>(step)];
       }
-      GeometryChoice held = one;  // each turn has two passes
+      GeometryChoice held = one;  // each phase has two passes
       held.modes[1] = {{2, 1, 1}, true};
       GeometryChoice slabs = one;
       slabs.head_slab = 1;
@@ -44,9 +44,9 @@ TEST(StreamTurns, WindowsEqualIndependentPatchesBitByBit) {
   }
 }
 
-TEST(StreamTurns, AColumnDeliversAfterTheLast) {
+TEST(StreamPhases, AColumnDeliversAfterTheLast) {
   const Network network = test::simple_network(1);
-  const EngineBench made = test::open_bench(network, {test::turns_of(network, 8, 0)});
+  const EngineBench made = test::open_bench(network, {test::phases_of(network, 8, 0)});
   const EngineBench at_once = test::open_bench(network, {test::stream_of(network, 8, 0)});
   EXPECT_LT(made.engine->reserved_bytes(), at_once.engine->reserved_bytes());
   Random random(2);
@@ -62,7 +62,7 @@ TEST(StreamTurns, AColumnDeliversAfterTheLast) {
   EXPECT_DOUBLE_EQ(estimate.predicted_seconds, 12 * made.plan.ladder[0].seconds);
   const JobOutcome bands =
       test::run_holding(made, volume, test::held_for(9, made, volume.shape));  // bands of 9 fill 2 steps
-  EXPECT_EQ(bands.statistics->patches, 4 * 2 + (1 + 3 * 2));                   // the last turn goes on
+  EXPECT_EQ(bands.statistics->patches, 4 * 2 + (1 + 3 * 2));                   // the last phase goes on
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+9", "slab 9+2", "deliver 9+2"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
   EXPECT_EQ(test::output_values(whole), test::output_values(test::run_job(*at_once.engine, volume.view())));
