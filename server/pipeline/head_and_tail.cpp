@@ -156,7 +156,7 @@ class HeadAndTail final : public PatchStrategy {
   Result<void> finish(std::int64_t item) {
     Result<void> done = begins_batch(item) ? patches_.aim(first_of(item), targets_) : Result<void>();
     if (done) stitch(item);
-    if (done) done = begins_batch(item + 1) ? deliver(item) : tell_part(item);
+    if (done) done = begins_batch(item + 1) ? deliver(item) : tell_under_way(item);
     caller_failed_ = !done;
     if (!done) return done;
     next_ = item + 1;
@@ -168,9 +168,9 @@ class HeadAndTail final : public PatchStrategy {
   }
 
   // Of a batch that has more passes.
-  Result<void> tell_part(std::int64_t item) {
+  Result<void> tell_under_way(std::int64_t item) {
     const double share = static_cast<double>(item % passes() + 1) / static_cast<double>(passes());
-    patches_.tell_part(share * static_cast<double>(end_of(item) - first_of(item)));
+    patches_.tell_under_way(share * static_cast<double>(end_of(item) - first_of(item)));
     return {};
   }
 

@@ -52,12 +52,12 @@ Result<void> JobPatches::deliver(std::int64_t done, const StageSeconds& stages) 
   done_ = done;
   gain_.tell(done_, stages);
   if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
-  tell_part(0);
+  tell_under_way(0);
   return {};
 }
 
-void JobPatches::tell_part(double part) const {
-  if (job_.account.progress) job_.account.progress({done_, count(), slabs_.planes_done(), part});
+void JobPatches::tell_under_way(double patches) const {
+  if (job_.account.progress) job_.account.progress({done_, count(), slabs_.planes_done(), patches});
 }
 
 }  // namespace znni

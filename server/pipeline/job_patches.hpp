@@ -67,7 +67,7 @@ class JobPatches {
   // Tells the job that patches [0, done) are stitched and took `stages`, and delivers the rows that they complete.
   [[nodiscard]] Result<void> deliver(std::int64_t done, const StageSeconds& stages);
   // Tells how far the patches under way are, together, in patches. One thread at a time, and none during deliver().
-  void tell_part(double part) const;
+  void tell_under_way(double patches) const;
 
  private:
   [[nodiscard]] Result<void> run_all(PatchStrategy& strategy, const std::stop_token& stop);

@@ -244,7 +244,7 @@ class SideBySide final : public PatchStrategy {
     spent_ += predicted;
     const double whole = work_.predicted * static_cast<double>(range_.sockets);
     const double share = std::min(spent_ / std::max(whole, 1e-9), most);
-    patches_.tell_part(share * static_cast<double>(patches_of_round()));
+    patches_.tell_under_way(share * static_cast<double>(patches_of_round()));
   }
 
   const JobWork& work_;

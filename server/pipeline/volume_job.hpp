@@ -18,7 +18,7 @@ struct JobProgress {
   std::int64_t patches_done = 0;
   std::int64_t patches = 0;
   std::int64_t planes_done = 0;  // output planes [0, planes_done) are complete
-  double part = 0;  // of the patches under way together, in patches: by the predicted times of their layers
+  double under_way = 0;  // done of the patches under way together, in patches: by the predicted times of their layers
 };
 
 // A moment between two patches, or two steps of a stream, of a job.

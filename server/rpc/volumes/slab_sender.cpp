@@ -87,7 +87,7 @@ void SlabSender::progress(const JobProgress& progress) {
   v1::VolumeProgress& message = *response.mutable_progress();
   message.set_patches_done(progress.patches_done);
   message.set_patches(progress.patches);
-  message.set_part(progress.part);
+  message.set_part(progress.under_way);
   message.set_planes_done(delivered_planes_);
   // A client that is gone is noticed by the watch, or by the next slab.
   static_cast<void>(queue_.push(0, [this, response] {

@@ -99,8 +99,8 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
     outcome.gained.stages += gain.stages;
   };
   job.account.progress = [&outcome](const JobProgress& progress) {
-    if (progress.part > 0) {
-      outcome.parts.push_back(progress.part);
+    if (progress.under_way > 0) {
+      outcome.under_way.push_back(progress.under_way);
       return;
     }
     outcome.calls.push_back("done " + std::to_string(progress.patches_done) + "/" + std::to_string(progress.patches) +

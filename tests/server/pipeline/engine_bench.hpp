@@ -34,8 +34,8 @@ struct JobOutcome {
   Result<JobStatistics> statistics = Error{};
   VolumeShape shape;
   std::vector<std::byte> output;
-  std::vector<double> parts;  // JobProgress::part within patches
-  JobGain gained;             // all of it
+  std::vector<double> under_way;  // JobProgress::under_way within patches
+  JobGain gained;                 // all of it
   std::vector<std::string> calls;
 };
 

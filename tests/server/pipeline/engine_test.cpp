@@ -138,10 +138,10 @@ TEST(Engine, TellsHowFarThePatchIs) {
   const RandomVolume volume = test::random_volume(1, made.engine->patch(), ElementType::f32, random);
   const JobOutcome outcome = test::run_job(*made.engine, volume.view());
   ASSERT_TRUE(outcome.statistics);
-  EXPECT_GE(outcome.parts.size(), 8 * network.nodes.size());
-  EXPECT_TRUE(std::is_sorted(outcome.parts.begin(), outcome.parts.end()));
-  EXPECT_GT(outcome.parts.back(), 0.9);
-  EXPECT_LT(outcome.parts.back(), 1);
+  EXPECT_GE(outcome.under_way.size(), 8 * network.nodes.size());
+  EXPECT_TRUE(std::is_sorted(outcome.under_way.begin(), outcome.under_way.end()));
+  EXPECT_GT(outcome.under_way.back(), 0.9);
+  EXPECT_LT(outcome.under_way.back(), 1);
 }
 
 TEST(Engine, StopsBetweenPatches) {

@@ -48,7 +48,7 @@ class RowByRow final : public PatchStrategy {
     if (next() == fails_at) return Error{ErrorCode::device_failure, "it was made to fail"};
     if (Result<void> aimed = patches_.aim(next(), targets_); !aimed) return aimed;
     ++seconds_;
-    patches_.tell_part(0.5);
+    patches_.tell_under_way(0.5);
     return patches_.deliver(next() + row_, stages());
   }
   StageSeconds stages() override { return {0, seconds_, 0, 0, {}}; }
@@ -99,7 +99,7 @@ TEST_F(JobPatchesTest, OthersRunBeforePlanesAreHereAndBetweenPatches) {
   EXPECT_THAT(outcome_.calls, ElementsAre("want 0 to 4", "others", "slab 0+2", "deliver 0+2", "done 2/6 2",
                                           "want 2 to 6", "others", "slab 2+2", "deliver 2+2", "done 4/6 4",
                                           "want 3 to 7", "others, of few", "slab 4+1", "deliver 4+1", "done 6/6 5"));
-  EXPECT_THAT(outcome_.parts, ElementsAre(0.5, 0.5, 0.5));
+  EXPECT_THAT(outcome_.under_way, ElementsAre(0.5, 0.5, 0.5));
   EXPECT_EQ(outcome_.gained.patches, 6);
   EXPECT_EQ(outcome_.gained.voxels, voxels(output_.n));
   EXPECT_EQ(outcome_.gained.stages.head, 3);

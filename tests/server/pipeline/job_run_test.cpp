@@ -71,8 +71,8 @@ TEST(JobRun, ARoundIsAPatchForEachSocketAndSlabsStayInOrder) {
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
                                          "deliver 4+1", "done 6/6 5"));
   EXPECT_EQ(outcome.gained.patches, 6);
-  EXPECT_TRUE(std::is_sorted(outcome.parts.begin(), outcome.parts.begin() + 4 * 3));
-  EXPECT_LT(outcome.parts.back(), 2);
+  EXPECT_TRUE(std::is_sorted(outcome.under_way.begin(), outcome.under_way.begin() + 4 * 3));
+  EXPECT_LT(outcome.under_way.back(), 2);
 }
 
 TEST(JobRun, SaysHowLongEachLayerTookOnAllSocketsTogether) {
@@ -242,7 +242,7 @@ TEST(JobRun, AStopEndsAllSockets) {
   const auto progress = job.account.progress;
   job.account.progress = [&](const JobProgress& at) {
     progress(at);
-    if (at.patches_done == 2 && at.part > 0) stop.request_stop();
+    if (at.patches_done == 2 && at.under_way > 0) stop.request_stop();
   };
   outcome.statistics = made.engine->run(job, stop.get_token());
   ASSERT_FALSE(outcome.statistics);
