@@ -18,8 +18,8 @@ Result<void> check_segment(const Segment& segment) {
     return refused(name_of(segment) + " is placed on '" + std::string(to_string(segment.place)) +
                    "'; this engine runs segments on 'cpu' only");
   }
-  if (segment.group != Group{}) {
-    return refused(name_of(segment) + " runs in groups; this engine runs whole segments only");
+  if (segment.micro_batch != MicroBatch{}) {
+    return refused(name_of(segment) + " runs in micro-batches; this engine runs whole segments only");
   }
   for (const Step& step : segment.steps) {
     if (!step.division.empty()) {
@@ -102,7 +102,7 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
   design.whole.geometry = *std::move(geometry);
   design.whole.steps = steps;
   design.whole.schedule = *std::move(schedule);
-  design.whole.inputs = design.whole.group = rung.geometry.S;
+  design.whole.inputs = design.whole.micro_batch = rung.geometry.S;
   design.whole.fragments_before = Vec3::cube(1);
   design.packing = pack(design.whole.schedule.memory);
   return design;

@@ -14,12 +14,12 @@ namespace znni {
 
 // What a rung on the CPU needs.
 struct RungDesign {
-  SegmentDesign whole;  // of all nodes, in one group, input and output in its memory; the network's axes are swapped
-                        // as in the geometry
+  SegmentDesign whole;  // of all nodes, in one micro-batch, input and output in its memory; the network's axes are
+                        // swapped as in the geometry
   Packing packing;      // of the transient buffers; packing.bytes is what the shared block must have
 };
 
-// `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
+// `unsupported` for segments that do not run on the CPU as a whole (other places, micro-batches, divisions).
 [[nodiscard]] Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                              const DeviceSpec& spec);
 

@@ -21,17 +21,17 @@ SpaceBytes own_bytes(const SegmentDesign& segment) {
     }
   }
   if (segment.place == Place::gpu) {
-    use.device = add(use.device, mul(2, planar_bytes(segment.group_tensor())));
-    use.device = add(use.device, mul(2, planar_bytes(segment.group_output())));
+    use.device = add(use.device, mul(2, planar_bytes(segment.micro_batch_tensor())));
+    use.device = add(use.device, mul(2, planar_bytes(segment.micro_batch_output())));
   } else if (!writes_in_place(segment)) {
-    use.host = add(use.host, planar_bytes(segment.group_output()));
+    use.host = add(use.host, planar_bytes(segment.micro_batch_output()));
   }
   return use;
 }
 
-// `group` of S.
-std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S, Format format = {}) {
-  shape.S = shape.S / S * group;
+// `micro_batch` of S.
+std::int64_t part_bytes(Shape5 shape, std::int64_t micro_batch, std::int64_t S, Format format = {}) {
+  shape.S = shape.S / S * micro_batch;
   return round_up(tensor_bytes(shape, format), buffer_alignment);
 }
 
@@ -79,9 +79,9 @@ std::int64_t LeastBytes::kept(int first, int last) const {
   return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
 }
 
-// `group` of S.
-std::int64_t LeastBytes::tensor(int value, std::int64_t group, std::int64_t S) const {
-  return part_bytes(tensor_shape(geometry_, value), group, S, smallest_);
+// `micro_batch` of S.
+std::int64_t LeastBytes::tensor(int value, std::int64_t micro_batch, std::int64_t S) const {
+  return part_bytes(tensor_shape(geometry_, value), micro_batch, S, smallest_);
 }
 
 SpaceBytes LeastBytes::on_host(int theta, int until) const {
@@ -104,17 +104,17 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   return use;
 }
 
-std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent,
+std::int64_t LeastBytes::on_device(int until, std::int64_t micro_batch, const std::vector<bool>& absent,
                                    const LayerBytes& layers) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
   // Tensors cross the cut planar; if they are reordered, planes of earlier steps stand in the reordered tensor.
   const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];
-  const std::int64_t input = smallest_ == Format{} ? tensor(until, group, S) : part_bytes(in, group, S);
-  const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), group, S));
+  const std::int64_t input = smallest_ == Format{} ? tensor(until, micro_batch, S) : part_bytes(in, micro_batch, S);
+  const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), micro_batch, S));
   std::int64_t most = layers.most;
   for (int value = until + 1; value < nodes(); ++value) {
     const bool left_out = !absent.empty() && absent[static_cast<std::size_t>(value)];
-    if (!left_out) most = std::max(most, tensor(value, group, S));
+    if (!left_out) most = std::max(most, tensor(value, micro_batch, S));
   }
   return add(add(mul(2, ends), most), add(kept(until, nodes()), layers.persistent));
 }

@@ -33,10 +33,10 @@ class LeastBytes {
 
   // Host and pinned bytes, where the formats are planar.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
-  // Returns bytes of the GPU's memory if nodes from `until` on run on it, `group` of the inputs at a time. `absent`,
-  // per value: pairs leave it out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may be empty.
-  // `layers`: what they take, where that is known.
-  [[nodiscard]] std::int64_t on_device(int until, std::int64_t group, const std::vector<bool>& absent = {},
+  // Returns bytes of the GPU's memory if nodes from `until` on run on it, `micro_batch` of the inputs at a time.
+  // `absent`, per value: pairs leave it out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may
+  // be empty. `layers`: what they take, where that is known.
+  [[nodiscard]] std::int64_t on_device(int until, std::int64_t micro_batch, const std::vector<bool>& absent = {},
                                        const LayerBytes& layers = {}) const;
   // Returns the bytes that the readers of the values [first, last) keep between the steps of a stream.
   [[nodiscard]] std::int64_t kept(int first, int last) const;
@@ -45,7 +45,7 @@ class LeastBytes {
 
  private:
   [[nodiscard]] int nodes() const { return static_cast<int>(geometry_.problems.size()); }
-  [[nodiscard]] std::int64_t tensor(int value, std::int64_t group = 1, std::int64_t S = 1) const;
+  [[nodiscard]] std::int64_t tensor(int value, std::int64_t micro_batch = 1, std::int64_t S = 1) const;
 
   Geometry geometry_;
   Format smallest_;

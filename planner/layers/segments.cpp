@@ -54,11 +54,11 @@ void leave_out(Schedule& schedule, int tensor) {
   schedule.memory[static_cast<std::size_t>(schedule.tensors[static_cast<std::size_t>(tensor)].buffer)].bytes = 0;
 }
 
-Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
-  const std::int64_t group = segment.group.inputs == 0 ? inputs : segment.group.inputs;
-  if (group > 0 && inputs % group == 0) return group;
-  return invalid_argument("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) +
-                          " inputs");
+Result<std::int64_t> micro_batch_of(const Segment& segment, std::int64_t inputs) {
+  const std::int64_t micro_batch = segment.micro_batch.inputs == 0 ? inputs : segment.micro_batch.inputs;
+  if (micro_batch > 0 && inputs % micro_batch == 0) return micro_batch;
+  return invalid_argument("micro-batches of " + std::to_string(micro_batch) + " do not divide its " +
+                          std::to_string(inputs) + " inputs");
 }
 
 // Returns the kind of device that computes the step.
@@ -126,15 +126,15 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
   return {};
 }
 
-// Makes the geometry of the design's network, for one group of what crosses the cut.
+// Makes the geometry of the design's network, for one micro-batch of what crosses the cut.
 Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingMode>& modes,
                                const SegmentDesign& design) {
-  GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.group, modes};
+  GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.micro_batch, modes};
   choice.streamed = whole.choice.streamed;
   choice.axis = whole.choice.axis;
   Result<Geometry> part = make_part_geometry(design.network, choice);
   if (!part) return part;
-  part->windows = mul(static_cast<std::int64_t>(pass_count(whole)), design.groups());
+  part->windows = mul(static_cast<std::int64_t>(pass_count(whole)), design.micro_batches());
   part->runs.assign(part->runs.size(), part->windows);
   return part;
 }
@@ -149,9 +149,9 @@ Result<SegmentDesign> design_sound(const Network& network, const Geometry& whole
   design.network = part_of(network, segment.first, segment.last);
   design.inputs = inputs;
   design.fragments_before = before;
-  const Result<std::int64_t> group = group_of(segment, inputs);
-  if (!group) return group.error();
-  design.group = *group;
+  const Result<std::int64_t> micro_batch = micro_batch_of(segment, inputs);
+  if (!micro_batch) return micro_batch.error();
+  design.micro_batch = *micro_batch;
   const std::vector<PoolingMode> modes = modes_of(network, whole.choice, segment.first, segment.last);
   Result<Geometry> geometry = part_geometry(whole, modes, design);
   if (!geometry) return geometry.error();
@@ -193,37 +193,39 @@ hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, c
 
 bool SegmentDesign::reorders_input() const { return place == Place::gpu && steps.front().node < 0; }
 
-Shape5 SegmentDesign::group_tensor() const { return reorders_input() ? group_input() : tensor_shape(geometry, 0); }
+Shape5 SegmentDesign::micro_batch_tensor() const {
+  return reorders_input() ? micro_batch_input() : tensor_shape(geometry, 0);
+}
 
 Vec3 SegmentDesign::fragments() const { return counts_of(geometry); }
 
 Shape5 SegmentDesign::whole_input() const {
-  Shape5 whole = group_input();
+  Shape5 whole = micro_batch_input();
   whole.S = inputs;
   return whole;
 }
 
 Shape5 SegmentDesign::whole_tensor() const {
-  Shape5 whole = group_tensor();
+  Shape5 whole = micro_batch_tensor();
   whole.S = inputs;
   return whole;
 }
 
 Shape5 SegmentDesign::whole_output() const {
-  Shape5 whole = group_output();
-  whole.S = mul(whole.S, groups());
+  Shape5 whole = micro_batch_output();
+  whole.S = mul(whole.S, micro_batches());
   return whole;
 }
 
 bool writes_in_place(const SegmentDesign& segment) {
   const bool one_kind = voxels(segment.fragments_before) == 1 || voxels(segment.fragments()) == 1;
-  return segment.groups() == 1 && one_kind;
+  return segment.micro_batches() == 1 && one_kind;
 }
 
-std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output) {
+std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t micro_batch, std::int64_t output) {
   const Vec3 own = segment.fragments();
   const std::int64_t before = voxels(segment.fragments_before);
-  const std::int64_t input = group * segment.group + output / voxels(own);
+  const std::int64_t input = micro_batch * segment.micro_batch + output / voxels(own);
   const Vec3 old_index = fragment_at(input % before, segment.fragments_before);
   const Vec3 new_index = fragment_at(output % voxels(own), own);
   const Vec3 index = new_index * segment.fragments_before + old_index;

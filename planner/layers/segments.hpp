@@ -1,7 +1,7 @@
 // A rung whose segments stand on several places, taken apart: each segment as a network of its own with its geometry,
-// its calls and its memory. A segment may run its input in groups of S, fragments of earlier poolings among them: the
-// tail's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read again, in the
-// memory of its place; the new planes alone cross a cut.
+// its calls and its memory. A segment may run its input in micro-batches of S, fragments of earlier poolings among
+// them: the tail's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read
+// again, in the memory of its place; the new planes alone cross a cut.
 #pragma once
 
 #include <string>
@@ -19,26 +19,26 @@ struct SegmentDesign {
   Place place = Place::cpu;
   int first_node = 0;  // of the whole network
   Network network;
-  Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes;
-                            // axes swapped as in the whole one
+  Geometry geometry;  // of one micro-batch; its runs and windows count those of a whole patch, all micro-batches and
+                      // passes; axes swapped as in the whole one
   std::vector<Step> steps;  // nodes numbered as in `network`
-  Schedule schedule;        // of one group; its input and output are in their owners' memory, not in its own; those of
-                            // a whole rung are in its own (planner/layers/ladder.hpp)
-  std::int64_t inputs = 1;  // S that crosses the cut
-  std::int64_t group = 1;   // of them at once; divides them
-  Vec3 fragments_before;    // of what crosses, per axis
+  Schedule schedule;  // of one micro-batch; its input and output are in their owners' memory, not in its own; those of
+                      // a whole rung are in its own (planner/layers/ladder.hpp)
+  std::int64_t inputs = 1;       // S that crosses the cut
+  std::int64_t micro_batch = 1;  // of them at once; divides them
+  Vec3 fragments_before;         // of what crosses, per axis
 
-  [[nodiscard]] const Shape5& group_input() const { return geometry.values.front(); }
-  [[nodiscard]] const Shape5& group_output() const { return geometry.values.back(); }
-  [[nodiscard]] std::int64_t groups() const { return inputs / group; }
+  [[nodiscard]] const Shape5& micro_batch_input() const { return geometry.values.front(); }
+  [[nodiscard]] const Shape5& micro_batch_output() const { return geometry.values.back(); }
+  [[nodiscard]] std::int64_t micro_batches() const { return inputs / micro_batch; }
   // Fragments the segment makes of each input, per axis.
   [[nodiscard]] Vec3 fragments() const;
-  // Return the shapes that all groups read and write together.
+  // Return the shapes that all micro-batches read and write together.
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
   // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again, unless it
   // reorders the input: then the reordered tensor has them.
-  [[nodiscard]] Shape5 group_tensor() const;
+  [[nodiscard]] Shape5 micro_batch_tensor() const;
   [[nodiscard]] Shape5 whole_tensor() const;
   [[nodiscard]] bool reorders_input() const;
 };
@@ -52,12 +52,12 @@ struct SegmentDesign {
 // Returns "segment of nodes 2 to 5".
 [[nodiscard]] std::string name_of(const Segment& segment);
 
-// Returns whether the outputs of a group, as the segment writes them, stand in their places already.
+// Returns whether the outputs of a micro-batch, as the segment writes them, stand in their places already.
 [[nodiscard]] bool writes_in_place(const SegmentDesign& segment);
-// Returns the place of the segment's output number `output` of group `group` among the inputs of the next segment, or
-// in the network's output. Fragments stand in rising order of their offsets, the newest pooling most significant, so
-// those of one group are not neighbours.
-[[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
+// Returns the place of the segment's output number `output` of micro-batch `micro_batch` among the inputs of the next
+// segment, or in the network's output. Fragments stand in rising order of their offsets, the newest pooling most
+// significant, so those of one micro-batch are not neighbours.
+[[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t micro_batch, std::int64_t output);
 
 // Returns how a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the
 // step's.
@@ -81,7 +81,7 @@ struct PlaceSpecs {
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
 // heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
 // that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, steps of other
-// nodes, groups that do not divide.
+// nodes, micro-batches that do not divide.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;

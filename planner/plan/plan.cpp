@@ -46,7 +46,7 @@ std::string step_text(const Step& step) {
 
 std::string segment_text(const Segment& segment) {
   return "nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last) + " on " +
-         std::string(to_string(segment.place)) + ", group inputs " + std::to_string(segment.group.inputs);
+         std::string(to_string(segment.place)) + ", micro-batch inputs " + std::to_string(segment.micro_batch.inputs);
 }
 
 void add_key(const PlanKey& key, Lines& lines) {

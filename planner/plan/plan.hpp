@@ -40,9 +40,9 @@ struct Step {
 };
 
 // The part of the batch that passes through a whole segment at once; 0 means all.
-struct Group {
+struct MicroBatch {
   std::int64_t inputs = 0;  // of S
-  bool operator==(const Group&) const = default;
+  bool operator==(const MicroBatch&) const = default;
 };
 
 // Consecutive nodes that run together on one place. Hand-offs stand between segments of different places.
@@ -50,7 +50,7 @@ struct Segment {
   int first = 0;  // node; -1 when it begins with the input's reorder
   int last = 0;
   Place place = Place::cpu;
-  Group group;
+  MicroBatch micro_batch;
   std::vector<Step> steps;  // in order
   bool operator==(const Segment&) const = default;
 };

@@ -60,7 +60,8 @@ Json node_json(const NodeReport& report) {
 Json segment_json(const Segment& own) {
   return {{"nodes", {own.first, own.last}},
           {"place", std::string(to_string(own.place))},
-          {"group", {{"inputs", own.group.inputs}}}};
+          {"micro_batch", {{"inputs", own.micro_batch.inputs}}},
+          {"group", {{"inputs", own.micro_batch.inputs}}}};  // the same, as it was called up to 0.2.0
 }
 
 Json rung_json(const Rung& own) {

@@ -141,8 +141,8 @@ Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, co
       report.nodes.push_back(describe_step(network, parts->geometry, step));
       if (step.node < 0) describe_reorder(design, parts->geometry, report.nodes.back());
       report.nodes.back().place = design.place;
-      report.nodes.back().runs = mul(report.nodes.back().runs, design.groups());
-      report.nodes.back().flops /= static_cast<double>(design.groups());
+      report.nodes.back().runs = mul(report.nodes.back().runs, design.micro_batches());
+      report.nodes.back().flops /= static_cast<double>(design.micro_batches());
     }
     const MemorySpace own = design.place == Place::gpu ? MemorySpace::device : MemorySpace::host;
     add_calls(design.schedule, own, std::span(report.nodes).subspan(first));

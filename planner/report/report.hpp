@@ -22,7 +22,7 @@ struct NodeReport {
   std::int64_t persistent = 0;      // bytes it keeps
   std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
   Place place = Place::cpu;         // on a GPU the bytes are those of its memory, elsewhere of host RAM
-  std::int64_t runs = 1;            // in a patch, groups of a segment counted
+  std::int64_t runs = 1;            // in a patch, micro-batches of a segment counted
   Vec3 spread = {};                 // Estimate::spread, axes swapped as in the geometry
 };
 

@@ -14,22 +14,23 @@ namespace {
 constexpr std::array all_precisions = {Precision::fp32, Precision::tf32, Precision::bf16};
 
 // Divisors of S, from S down, each about a half of the one before it.
-std::vector<std::int64_t> groups_of(std::int64_t S) {
-  std::vector<std::int64_t> groups = {S};
-  for (std::int64_t group = S / 2; group >= 1; --group) {
-    if (S % group == 0 && (2 * group <= groups.back() || group == 1)) groups.push_back(group);
+std::vector<std::int64_t> micro_batches_of(std::int64_t S) {
+  std::vector<std::int64_t> micro_batches = {S};
+  for (std::int64_t micro_batch = S / 2; micro_batch >= 1; --micro_batch) {
+    if (S % micro_batch == 0 && (2 * micro_batch <= micro_batches.back() || micro_batch == 1))
+      micro_batches.push_back(micro_batch);
   }
-  return groups;
+  return micro_batches;
 }
 
-// A segment on the GPU: its groups overlap with their copies.
-Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, const Shape5& out,
+// A segment on the GPU: its micro-batches overlap with their copies.
+Seconds tail_seconds(Seconds compute, std::int64_t micro_batches, const Shape5& in, const Shape5& out,
                      const AcceleratorSpec& link) {
   const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(in, {})));
   const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
                        static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
   const Seconds longest = std::max({compute, up, down});
-  return static_cast<double>(groups) * longest + compute + up + down - longest;
+  return static_cast<double>(micro_batches) * longest + compute + up + down - longest;
 }
 
 }  // namespace
@@ -48,20 +49,20 @@ GpuTails::GpuTails(const Network& network, const Geometry& geometry, const Devic
 
 std::vector<TailWay> GpuTails::ways(int until) {
   std::vector<TailWay> all;
-  for (const std::int64_t group : groups_of(value(until).S)) {
+  for (const std::int64_t micro_batch : micro_batches_of(value(until).S)) {
     for (const Precision precision : all_precisions) {
       if (precision > coarsest_) break;
-      all.push_back({group, false, precision});
+      all.push_back({micro_batch, false, precision});
       const Absent& absent = absent_in_pairs(precision);
       const bool pairs = std::find(absent.begin() + until + 1, absent.end(), true) != absent.end();
-      if (pairs) all.push_back({group, true, precision});
+      if (pairs) all.push_back({micro_batch, true, precision});
     }
   }
   return all;
 }
 
 std::int64_t GpuTails::min_bytes(int until, const TailWay& way, const LayerBytes& layers) {
-  return least_of(until, way).on_device(until, way.group, absent_from(until, way), layers);
+  return least_of(until, way).on_device(until, way.micro_batch, absent_from(until, way), layers);
 }
 
 const Result<Tail>& GpuTails::find(int until, const TailWay& way) {
@@ -95,9 +96,9 @@ const LeastBytes& GpuTails::least_of(int until, const TailWay& way) {
   return least_.emplace(key, made).first->second;
 }
 
-Result<Geometry> GpuTails::part_geometry(int until, std::int64_t group) {
+Result<Geometry> GpuTails::part_geometry(int until, std::int64_t micro_batch) {
   const int last = static_cast<int>(network_.nodes.size()) - 1;
-  GeometryChoice choice{value(until).n, group, modes_of(network_, geometry_.choice, until, last)};
+  GeometryChoice choice{value(until).n, micro_batch, modes_of(network_, geometry_.choice, until, last)};
   choice.streamed = geometry_.choice.streamed;
   choice.axis = geometry_.choice.axis;
   const Result<GeometryFamily>& family = families_.family_from(until, choice);
@@ -106,13 +107,13 @@ Result<Geometry> GpuTails::part_geometry(int until, std::int64_t group) {
 
 Result<Tail> GpuTails::make(int until, const TailWay& way) {
   const Network& network = families_.network_from(until);
-  const Result<Geometry> part = part_geometry(until, way.group);
+  const Result<Geometry> part = part_geometry(until, way.micro_batch);
   if (!part) return part.error();
-  const std::int64_t groups = value(until).S / way.group;
-  const auto shares = static_cast<double>(groups) * passes_;
+  const std::int64_t micro_batches = value(until).S / way.micro_batch;
+  const auto shares = static_cast<double>(micro_batches) * passes_;
   const LeastBytes& least = least_of(until, way);
   const auto all_seconds = [&](Seconds compute) {
-    return passes_ * tail_seconds(compute, groups, part->values.front(), part->values.back(), gpu_.accelerator);
+    return passes_ * tail_seconds(compute, micro_batches, part->values.front(), part->values.back(), gpu_.accelerator);
   };
   const auto keeping = [&](int value, Format format) {
     return history_seconds(least.history(until + value, format), gpu_) / shares;

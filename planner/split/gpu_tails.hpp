@@ -1,5 +1,5 @@
-// The nodes behind a cut, on the GPU: in what groups, which primitive computes each of them, or two at once, and in
-// which formats their tensors lie.
+// The nodes behind a cut, on the GPU: in what micro-batches, which primitive computes each of them, or two at once, and
+// in which formats their tensors lie.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace znni {
 
-// A way to compute the tail: `group` of the inputs at once, in pairs or not, and no coarser than a precision. In pairs
-// a primitive computes a convolution and the pooling behind it at once: usually faster and in less memory, but not for
-// sure. A coarser precision is never slower, but its reorders may take memory.
+// A way to compute the tail: `micro_batch` of the inputs at once, in pairs or not, and no coarser than a precision. In
+// pairs a primitive computes a convolution and the pooling behind it at once: usually faster and in less memory, but
+// not for sure. A coarser precision is never slower, but its reorders may take memory.
 struct TailWay {
-  std::int64_t group = 0;
+  std::int64_t micro_batch = 0;
   bool in_pairs = false;
   Precision precision = Precision::fp32;
   auto operator<=>(const TailWay&) const = default;
@@ -48,7 +48,7 @@ class GpuTails {
  private:
   using Absent = std::vector<bool>;  // per value: pairs leave it out
   [[nodiscard]] Result<Tail> make(int until, const TailWay& way);
-  [[nodiscard]] Result<Geometry> part_geometry(int until, std::int64_t group);
+  [[nodiscard]] Result<Geometry> part_geometry(int until, std::int64_t micro_batch);
   const Absent& absent_in_pairs(Precision precision);
   [[nodiscard]] Absent absent_from(int until, const TailWay& way);
   const LeastBytes& least_of(int until, const TailWay& way);
@@ -64,7 +64,7 @@ class GpuTails {
   std::function<bool()> stop_;
   double passes_;
   std::array<Absent, precisions> absent_;                // empty until asked for
-  std::map<std::pair<int, TailWay>, LeastBytes> least_;  // of all groups: of group 0
+  std::map<std::pair<int, TailWay>, LeastBytes> least_;  // of all micro-batches: of micro-batch 0
   std::map<std::pair<int, TailWay>, Result<Tail>> tails_;
 };
 

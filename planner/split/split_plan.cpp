@@ -66,7 +66,7 @@ std::string split_summary(const SplitPlan& plan) {
     if (segment.first > 0) text += ", then ";
     text += "nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last) + " on " +
             std::string(to_string(segment.place));
-    if (segment.group.inputs > 0) text += " in groups of " + std::to_string(segment.group.inputs);
+    if (segment.micro_batch.inputs > 0) text += " in micro-batches of " + std::to_string(segment.micro_batch.inputs);
   }
   return text + "\ntogether   CPU " + seconds_text(plan.seconds.cpu) + ", GPU " + seconds_text(plan.seconds.gpu) +
          " a patch; " + to_string(plan.bytes) + "\nsmaller    " + std::to_string(with_gpu - 1) + " rungs with the GPU" +

@@ -306,7 +306,7 @@ class SplitSearch::Look {
       segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, found.host_ram});
     }
     if (until < nodes_) {
-      segments.push_back({until, nodes_ - 1, Place::gpu, {way.group}, find_tail(until, way)->steps});
+      segments.push_back({until, nodes_ - 1, Place::gpu, {way.micro_batch}, find_tail(until, way)->steps});
     }
     return segments;
   }

@@ -1,5 +1,5 @@
-// Chooses where layers run: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
-// them. Tensors that cross a cut are planar, and the caller tries geometries.
+// Chooses where layers run: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and micro-batches
+// between them. Tensors that cross a cut are planar, and the caller tries geometries.
 #pragma once
 
 #include <functional>
@@ -60,10 +60,10 @@ class SplitSearch {
               const CutLimits& limits = {}, Precision precision = Precision::fp32, std::function<bool()> stop = {});
 
   // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
-  // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only stricter
-  // ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the primitive and the
-  // formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit into
-  // all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
+  // tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only
+  // stricter ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the primitive
+  // and the formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit
+  // into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
   // unsupported when there is none: the last reason.
   // When stopped: the fastest that fits of the cuts that were looked at until then, divided layers as the best division
   // found so far has them; `cancelled` when there is none.

@@ -32,7 +32,7 @@ std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptio
 Cost cost_of(const WeighedRung& found) {
   return cost_of_steps(found.choice.rung, [&](const Segment& segment, const Step&) {
     const std::int64_t S = found.geometry.values[static_cast<std::size_t>(segment.first)].S;
-    return static_cast<double>(segment.group.inputs == 0 ? 1 : S / segment.group.inputs);
+    return static_cast<double>(segment.micro_batch.inputs == 0 ? 1 : S / segment.micro_batch.inputs);
   });
 }
 

@@ -181,8 +181,8 @@ Result<void> PreparedSchedule::run_pass(std::size_t pass, const std::stop_token&
   return run_nodes(now.first_node, std::numeric_limits<int>::max(), stop, observer);
 }
 
-Result<void> PreparedSchedule::run_group(float* input, const TensorView& output, std::int64_t number,
-                                         const std::stop_token& stop) {
+Result<void> PreparedSchedule::run_micro_batch(float* input, const TensorView& output, std::int64_t number,
+                                               const std::stop_token& stop) {
   aim(input, output);
   planes_ = saturated;  // all nodes run: idle ones are counted by passes alone
   for (History& history : histories_) history.begin(number);

@@ -44,12 +44,12 @@ class PreparedSchedule {
   // those of a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
 
-  // Runs one group of a segment, the `number`-th that runs in a patch: reads `input`, a dense tensor of
-  // design().group_tensor(), of a stream with its new planes alone written; writes `output`. Both are planar, in the
-  // memory of its place. On 'gpu' the work is given to the compute stream, and run_group() does not wait for it.
-  // `cancelled` when `stop` asks for it between two calls.
-  [[nodiscard]] Result<void> run_group(float* input, const TensorView& output, std::int64_t number,
-                                       const std::stop_token& stop);
+  // Runs one micro-batch of a segment, the `number`-th that runs in a patch: reads `input`, a dense tensor of
+  // design().micro_batch_tensor(), of a stream with its new planes alone written; writes `output`. Both are planar, in
+  // the memory of its place. On 'gpu' the work is given to the compute stream, and run_micro_batch() does not wait for
+  // it. `cancelled` when `stop` asks for it between two calls.
+  [[nodiscard]] Result<void> run_micro_batch(float* input, const TensorView& output, std::int64_t number,
+                                             const std::stop_token& stop);
 
   // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each,
   // those of one phase until the next stream begins. On 'gpu' this is given to the compute stream as well. The first

@@ -15,13 +15,13 @@ float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.
 
 Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, const PlaceDevices& devices,
                                   const Arena::Poison& poison) {
-  const std::int64_t bytes = writes_in_place(design) ? 0 : tensor_bytes(design.group_output(), {});
+  const std::int64_t bytes = writes_in_place(design) ? 0 : tensor_bytes(design.micro_batch_output(), {});
   Result<PreparedSchedule> segment = PreparedSchedule::open(std::move(design), weights, devices, poison);
   if (!segment) return segment.error();
   HostStage stage(std::move(*segment));
-  Result<Reservation> block = devices.cpu->reserve(MemorySpace::host, bytes, "output of a group");
+  Result<Reservation> block = devices.cpu->reserve(MemorySpace::host, bytes, "output of a micro-batch");
   if (!block) return block.error();
-  stage.group_output_ = std::move(*block);
+  stage.micro_batch_output_ = std::move(*block);
   return stage;
 }
 
@@ -31,15 +31,17 @@ TensorView HostStage::new_planes(float* tensor) const {
 }
 
 Result<void> HostStage::run(float* input, const TensorView& output, std::int64_t pass, const std::stop_token& stop) {
-  if (writes_in_place(design())) return segment_.run_group(input, output, pass, stop);
-  const TensorView own = dense_view(floats(group_output_), design().group_output());
-  for (std::int64_t group = 0; group < design().groups(); ++group) {
-    float* const from = input + group * elements(design().group_tensor());
-    if (Result<void> ran = segment_.run_group(from, own, pass * design().groups() + group, stop); !ran) return ran;
+  if (writes_in_place(design())) return segment_.run_micro_batch(input, output, pass, stop);
+  const TensorView own = dense_view(floats(micro_batch_output_), design().micro_batch_output());
+  for (std::int64_t micro_batch = 0; micro_batch < design().micro_batches(); ++micro_batch) {
+    float* const from = input + micro_batch * elements(design().micro_batch_tensor());
+    if (Result<void> ran = segment_.run_micro_batch(from, own, pass * design().micro_batches() + micro_batch, stop);
+        !ran)
+      return ran;
     for (std::int64_t image = 0; image < own.shape.S * own.shape.f; ++image) {
       const std::int64_t s = image / own.shape.f;
       const std::int64_t j = image % own.shape.f;
-      std::copy_n(own.image(s, j), voxels(own.shape.n), output.image(place_of_output(design(), group, s), j));
+      std::copy_n(own.image(s, j), voxels(own.shape.n), output.image(place_of_output(design(), micro_batch, s), j));
     }
   }
   return {};
@@ -58,8 +60,8 @@ Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weig
 }
 
 Result<void> GpuStage::fill_slot(Slot& slot) {
-  for (const auto& [block, shape] :
-       {std::pair{&slot.input, design().group_tensor()}, std::pair{&slot.output, design().group_output()}}) {
+  for (const auto& [block, shape] : {std::pair{&slot.input, design().micro_batch_tensor()},
+                                     std::pair{&slot.output, design().micro_batch_output()}}) {
     Result<Reservation> reserved =
         accelerator_->reserve(MemorySpace::device, tensor_bytes(shape, {}), "tensors between host and GPU");
     if (!reserved) return reserved.error();
@@ -74,32 +76,33 @@ Result<void> GpuStage::fill_slot(Slot& slot) {
 }
 
 Result<void> GpuStage::run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop) {
-  Result<void> ran = run_groups(input, output, pass, stop);
+  Result<void> ran = run_micro_batches(input, output, pass, stop);
   Result<void> dry = accelerator_->synchronise();
   return ran ? dry : ran;
 }
 
-Result<void> GpuStage::run_groups(const float* input, float* output, std::int64_t pass, const std::stop_token& stop) {
-  for (std::int64_t group = 0; group < design().groups(); ++group) {
-    Slot& slot = slots_[static_cast<std::size_t>(group % 2)];
-    // No more than two groups are under way, so that a stop is heard.
+Result<void> GpuStage::run_micro_batches(const float* input, float* output, std::int64_t pass,
+                                         const std::stop_token& stop) {
+  for (std::int64_t micro_batch = 0; micro_batch < design().micro_batches(); ++micro_batch) {
+    Slot& slot = slots_[static_cast<std::size_t>(micro_batch % 2)];
+    // No more than two micro-batches are under way, so that a stop is heard.
     if (Result<void> free = accelerator_->synchronise(slot.fetched); !free) return free;
-    if (Result<void> sent = send(group, input, slot); !sent) return sent;
-    const std::int64_t number = pass * design().groups() + group;
-    const TensorView out = dense_view(floats(slot.output), design().group_output());
-    if (Result<void> ran = segment_.run_group(floats(slot.input), out, number, stop); !ran) return ran;
+    if (Result<void> sent = send(micro_batch, input, slot); !sent) return sent;
+    const std::int64_t number = pass * design().micro_batches() + micro_batch;
+    const TensorView out = dense_view(floats(slot.output), design().micro_batch_output());
+    if (Result<void> ran = segment_.run_micro_batch(floats(slot.input), out, number, stop); !ran) return ran;
     if (Result<void> done = accelerator_->record(Stream::compute, slot.computed); !done) return done;
-    if (Result<void> fetched = fetch(group, output, slot); !fetched) return fetched;
+    if (Result<void> fetched = fetch(micro_batch, output, slot); !fetched) return fetched;
   }
   return {};
 }
 
 // The new planes of every image go behind its planes of earlier steps.
-Result<void> GpuStage::send(std::int64_t group, const float* input, Slot& slot) {
-  const Shape5& in = design().group_input();
+Result<void> GpuStage::send(std::int64_t micro_batch, const float* input, Slot& slot) {
+  const Shape5& in = design().micro_batch_input();
   const std::int64_t image = tensor_bytes({1, 1, in.n}, {});
-  const std::int64_t with_history = tensor_bytes({1, 1, design().group_tensor().n}, {});
-  const auto* const from = reinterpret_cast<const std::byte*>(input + group * elements(in));
+  const std::int64_t with_history = tensor_bytes({1, 1, design().micro_batch_tensor().n}, {});
+  const auto* const from = reinterpret_cast<const std::byte*>(input + micro_batch * elements(in));
   std::byte* const to = slot.input.data() + with_history - image;
   const CopyRows rows = with_history == image ? CopyRows{tensor_bytes(in, {}), 1, 0, 0}
                                               : CopyRows{image, in.S * in.f, with_history, image};
@@ -108,12 +111,12 @@ Result<void> GpuStage::send(std::int64_t group, const float* input, Slot& slot) 
   return accelerator_->wait(Stream::compute, slot.filled);
 }
 
-Result<void> GpuStage::fetch(std::int64_t group, float* output, Slot& slot) {
+Result<void> GpuStage::fetch(std::int64_t micro_batch, float* output, Slot& slot) {
   if (Result<void> waits = accelerator_->wait(Stream::download, slot.computed); !waits) return waits;
-  const Shape5& out = design().group_output();
+  const Shape5& out = design().micro_batch_output();
   const std::int64_t bytes = input_elements(out) * std::int64_t{sizeof(float)};
   for (std::int64_t s = 0; s < out.S; ++s) {
-    auto* const to = reinterpret_cast<std::byte*>(output) + place_of_output(design(), group, s) * bytes;
+    auto* const to = reinterpret_cast<std::byte*>(output) + place_of_output(design(), micro_batch, s) * bytes;
     Result<void> sent = accelerator_->download(Stream::download, to, slot.output.data() + s * bytes, {bytes, 1, 0, 0});
     if (!sent) return sent;
   }

@@ -1,5 +1,5 @@
-// Segments that take a whole input through their groups: on a CPU one after the other, on a GPU with copies under way
-// while groups are computed.
+// Segments that take a whole input through their micro-batches: on a CPU one after the other, on a GPU with copies
+// under way while micro-batches are computed.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class HostStage {
  private:
   explicit HostStage(PreparedSchedule segment) : segment_(std::move(segment)) {}
   PreparedSchedule segment_;
-  Reservation group_output_;  // where its fragments must yet be put in order
+  Reservation micro_batch_output_;  // where its fragments must yet be put in order
 };
 
 // The tail: two slots of input and of output in device memory. Of a streamed rung the slots of the input have room for
@@ -59,9 +59,9 @@ class GpuStage {
   GpuStage(PreparedSchedule segment, Accelerator& accelerator)
       : segment_(std::move(segment)), accelerator_(&accelerator) {}
   Result<void> fill_slot(Slot& slot);
-  Result<void> run_groups(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
-  Result<void> send(std::int64_t group, const float* input, Slot& slot);
-  Result<void> fetch(std::int64_t group, float* output, Slot& slot);
+  Result<void> run_micro_batches(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
+  Result<void> send(std::int64_t micro_batch, const float* input, Slot& slot);
+  Result<void> fetch(std::int64_t micro_batch, float* output, Slot& slot);
 
   PreparedSchedule segment_;
   Accelerator* accelerator_;

@@ -37,10 +37,12 @@ Result<Division> division_of(const text::Plan::Division& written) {
   return Division{written.s(), written.f(), written.f_out(), written.slab()};
 }
 
-Result<Group> group_of(const text::Plan::Group& written) {
-  const Result<std::int64_t> inputs = not_negative("group", written.inputs());
+Result<MicroBatch> micro_batch_of(const text::Plan::Segment& written) {
+  const Result<std::int64_t> inputs = written.has_micro_batch() || !written.has_group()
+                                          ? not_negative("micro_batch", written.micro_batch().inputs())
+                                          : not_negative("group", written.group().inputs());
   if (!inputs) return inputs.error();
-  return Group{*inputs};
+  return MicroBatch{*inputs};
 }
 
 Result<void> read_formats(const text::Plan::Step& written, Step& step) {
@@ -81,9 +83,9 @@ Result<Segment> segment_of(const text::Plan::Segment& written) {
   segment.first = written.first();
   segment.last = written.last();
   segment.place = static_cast<Place>(written.place());
-  const Result<Group> group = group_of(written.group());
-  if (!group) return group.error();
-  segment.group = *group;
+  const Result<MicroBatch> micro_batch = micro_batch_of(written);
+  if (!micro_batch) return micro_batch.error();
+  segment.micro_batch = *micro_batch;
   for (const text::Plan::Step& step : written.step()) {
     Result<Step> read = step_of(step);
     if (!read) return read.error().within("step of node " + std::to_string(step.node()));

@@ -74,7 +74,7 @@ void set_segment(text::Plan::Segment* written, const Segment& segment) {
   written->set_first(segment.first);
   written->set_last(segment.last);
   written->set_place(static_cast<text::Plan::Place>(segment.place));
-  if (segment.group != Group{}) written->mutable_group()->set_inputs(segment.group.inputs);
+  if (segment.micro_batch != MicroBatch{}) written->mutable_micro_batch()->set_inputs(segment.micro_batch.inputs);
   for (const Step& step : segment.steps) set_step(written->add_step(), step);
 }
 

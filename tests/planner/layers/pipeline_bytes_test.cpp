@@ -88,15 +88,16 @@ TEST(LeastBytes, AreNeverMoreThanAnyRungTakes) {
       if (theta == nodes) continue;
       Rung rung =
           test::rung_of_three(drawn.network, drawn.choice, theta, until, specs.cpu, specs.gpu, drawn.random).value();
-      const std::int64_t group = drawn.random.chance(0.5) ? 1 : geometry.values[static_cast<std::size_t>(until)].S;
-      if (until < nodes) rung.segments.back().group.inputs = group;
+      const std::int64_t micro_batch =
+          drawn.random.chance(0.5) ? 1 : geometry.values[static_cast<std::size_t>(until)].S;
+      if (until < nodes) rung.segments.back().micro_batch.inputs = micro_batch;
       if (drawn.random.chance(0.5)) test::join_pairs(drawn.network, rung);
       const SpaceBytes taken = pipeline_bytes(take_apart(drawn.network, rung, test::pair_catalogue(), specs).value());
       const SpaceBytes host = least.on_host(theta, until);
       EXPECT_TRUE(taken.covers(host)) << to_string(taken) << " below " << to_string(host);
       if (until == nodes) continue;
       const Geometry paired = with_pairs(drawn.network, geometry, absent_of(rung));
-      EXPECT_LE(LeastBytes(paired).on_device(until, group, absent_of(rung)), taken.device);
+      EXPECT_LE(LeastBytes(paired).on_device(until, micro_batch, absent_of(rung)), taken.device);
     }
   }
   EXPECT_GT(streams, 0);

@@ -111,8 +111,9 @@ TEST(PlannerPlanCheck, MemoryThatNoStepTakes) {
 
 TEST(PlannerPlanCheck, StepsThatNoEngineRuns) {
   Plan plan = example();
-  plan.ladder[0].segments[0].group.inputs = 2;
-  expect_does_not_run(plan, "rung 0: segment of nodes 0 to 1 runs in groups; this engine runs whole segments only");
+  plan.ladder[0].segments[0].micro_batch.inputs = 2;
+  expect_does_not_run(plan,
+                      "rung 0: segment of nodes 0 to 1 runs in micro-batches; this engine runs whole segments only");
   plan = example();
   plan.ladder[0].segments[0].steps[1].division = {{1, 1, 1, 4}};
   expect_does_not_run(plan, "rung 0: node 1 is divided into sub-layers");

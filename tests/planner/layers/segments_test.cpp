@@ -22,9 +22,9 @@ class SegmentsTest : public testing::Test {
   [[nodiscard]] Result<RungSegments> apart(const Network& network, const Rung& rung) const {
     return take_apart(network, rung, catalogue_, specs_);
   }
-  [[nodiscard]] Rung split(const Network& network, int theta, std::int64_t group = 0) const {
+  [[nodiscard]] Rung split(const Network& network, int theta, std::int64_t micro_batch = 0) const {
     const GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 1);
-    return test::split_rung(network, choice, theta, group, specs_.cpu, specs_.gpu).value();
+    return test::split_rung(network, choice, theta, micro_batch, specs_.cpu, specs_.gpu).value();
   }
 
   Catalogue catalogue_ = test::split_catalogue();
@@ -53,8 +53,8 @@ TEST_F(SegmentsTest, GroupsNeedLessMemory) {
   const Result<RungSegments> all = apart(network_, split(network_, 2));
   const Result<RungSegments> one = apart(network_, split(network_, 2, 1));
   ASSERT_TRUE(all && one);
-  EXPECT_EQ(all->segments[1].groups(), 1);
-  EXPECT_EQ(one->segments[1].groups(), 8);
+  EXPECT_EQ(all->segments[1].micro_batches(), 1);
+  EXPECT_EQ(one->segments[1].micro_batches(), 8);
   EXPECT_EQ(one->segments[1].whole_output(), all->segments[1].whole_output());
   EXPECT_LT(3 * peak(one->segments[1].schedule.memory, MemorySpace::device),
             peak(all->segments[1].schedule.memory, MemorySpace::device));
@@ -72,8 +72,9 @@ TEST_F(SegmentsTest, EveryOutputHasAPlaceOfItsOwnAndAllAreTaken) {
       ASSERT_TRUE(parts) << parts.error().message;
       const SegmentDesign& tail = parts->segments.back();
       std::set<std::int64_t> places;
-      for (std::int64_t group = 0; group < tail.groups(); ++group) {
-        for (std::int64_t s = 0; s < tail.group_output().S; ++s) places.insert(place_of_output(tail, group, s));
+      for (std::int64_t micro_batch = 0; micro_batch < tail.micro_batches(); ++micro_batch) {
+        for (std::int64_t s = 0; s < tail.micro_batch_output().S; ++s)
+          places.insert(place_of_output(tail, micro_batch, s));
       }
       EXPECT_EQ(static_cast<std::int64_t>(places.size()), parts->geometry.values.back().S);
       EXPECT_EQ(*places.begin(), 0);
@@ -90,8 +91,8 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung.segments.pop_back();
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("end before node 2 of 5"));
   rung = split(network_, 2);
-  rung.segments[1].group.inputs = 3;
-  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("groups of 3 do not divide its 8 inputs"));
+  rung.segments[1].micro_batch.inputs = 3;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("micro-batches of 3 do not divide its 8 inputs"));
   rung = split(network_, 2);
   rung.segments[1].place = Place::cpu;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("does not run on 'cpu'"));
@@ -135,9 +136,9 @@ TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
   ASSERT_TRUE(parts) << parts.error().message;
   const SegmentDesign& tail = parts->segments[1];
   EXPECT_TRUE(tail.reorders_input());
-  EXPECT_EQ(tail.group_tensor(), tail.group_input());
+  EXPECT_EQ(tail.micro_batch_tensor(), tail.micro_batch_input());
   EXPECT_EQ(tail.schedule.calls.size(), 5U);
-  EXPECT_EQ(tail.schedule.tensors[1].shape.n.z, tail.group_input().n.z + 2);
+  EXPECT_EQ(tail.schedule.tensors[1].shape.n.z, tail.micro_batch_input().n.z + 2);
   EXPECT_FALSE(parts->segments[0].reorders_input());
   rung.segments[1].steps[0].node = 1;  // that before the segment's first
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 4: a step is of node 1"));
@@ -206,8 +207,8 @@ TEST_F(SegmentsTest, OfAStreamEachSegmentKeepsWhatItsOwnNodesReadInItsMemory) {
   const SegmentDesign& head = parts->segments[0];
   const SegmentDesign& tail = parts->segments[1];
   EXPECT_EQ(head.whole_output().n.z, 4);
-  EXPECT_EQ(tail.group_input().n.z, 4);
-  EXPECT_EQ(tail.group_tensor().n.z, 4 + 2);
+  EXPECT_EQ(tail.micro_batch_input().n.z, 4);
+  EXPECT_EQ(tail.micro_batch_tensor().n.z, 4 + 2);
   EXPECT_EQ(tail.whole_tensor().S, 8);
   EXPECT_EQ(history_bytes(head.schedule) + history_bytes(tail.schedule), [&] {
     std::int64_t sum = 0;
@@ -219,7 +220,7 @@ TEST_F(SegmentsTest, OfAStreamEachSegmentKeepsWhatItsOwnNodesReadInItsMemory) {
     for (const ScheduledHistory& history : segment->schedule.histories) {
       const Buffer& buffer = segment->schedule.memory[static_cast<std::size_t>(history.buffer)];
       EXPECT_EQ(buffer.space, on_gpu ? MemorySpace::device : MemorySpace::host) << buffer.name;
-      EXPECT_EQ(history.runs, segment->groups()) << buffer.name;
+      EXPECT_EQ(history.runs, segment->micro_batches()) << buffer.name;
     }
   }
 }

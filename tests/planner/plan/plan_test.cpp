@@ -117,7 +117,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.ladder[0].segments[0].first = -1; },
       [](Plan& p) { p.ladder[0].segments[0].last = 7; },
       [](Plan& p) { p.ladder[0].segments[0].place = Place::gpu; },
-      [](Plan& p) { p.ladder[0].segments[0].group.inputs = 7; },
+      [](Plan& p) { p.ladder[0].segments[0].micro_batch.inputs = 7; },
       [&](Plan& p) { step(p).node = 7; },
       [&](Plan& p) { step(p).primitive = "x"; },
       [&](Plan& p) { step(p).version = 7; },

@@ -34,7 +34,7 @@ struct Bench {
   }
   // The head by the oracle, on the CPU.
   [[nodiscard]] Rung rung(int theta, const TailWay& way, const Tail& tail) const {
-    Rung made = test::split_rung(network, choice, theta, way.group, specs.cpu, specs.gpu).value();
+    Rung made = test::split_rung(network, choice, theta, way.micro_batch, specs.cpu, specs.gpu).value();
     made.segments.back().steps = tail.steps;
     return made;
   }
@@ -61,7 +61,7 @@ TEST(GpuTails, AreNeverSlowerWhereMoreIsAllowedAndNeverCoarserThanThat) {
       for (const TailWay& way : tails.ways(until)) {
         const Result<Tail>& tail = tails.find(until, way);
         ASSERT_TRUE(tail) << tail.error().message;
-        const auto [stricter, is_first] = before.try_emplace({way.group, way.in_pairs}, tail->seconds);
+        const auto [stricter, is_first] = before.try_emplace({way.micro_batch, way.in_pairs}, tail->seconds);
         EXPECT_EQ(is_first, way.precision == Precision::fp32);
         EXPECT_LE(tail->seconds, stricter->second);
         stricter->second = tail->seconds;

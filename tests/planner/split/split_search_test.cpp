@@ -70,7 +70,7 @@ TEST_F(SplitSearchTest, ASlowGpuSharesWithTheCpu) {
   EXPECT_LT(choice.seconds.patch(), choice.seconds.cpu + choice.seconds.gpu);
 }
 
-// Less memory on the device: groups, then layers through host RAM, and never a faster prediction.
+// Less memory on the device: micro-batches, then layers through host RAM, and never a faster prediction.
 TEST_F(SplitSearchTest, LessDeviceMemoryIsNeverFasterAndNeverTooMuch) {
   specs_.gpu.flops_per_second = 1e12;
   Seconds before = 0;
@@ -83,7 +83,7 @@ TEST_F(SplitSearchTest, LessDeviceMemoryIsNeverFasterAndNeverTooMuch) {
     EXPECT_TRUE(budget.covers(choice->bytes));
     EXPECT_GE(choice->seconds.patch(), before * (1 - 1e-12));
     before = choice->seconds.patch();
-    last = places(*choice) + " groups of " + std::to_string(choice->rung.segments.back().group.inputs);
+    last = places(*choice) + " micro-batches of " + std::to_string(choice->rung.segments.back().micro_batch.inputs);
     if (first.empty()) first = last;
   }
   EXPECT_NE(first, last);
@@ -261,12 +261,12 @@ Seconds patch_seconds(const Network& network, const RungSegments& parts, const P
       continue;
     }
     const AcceleratorSpec& link = specs.gpu.accelerator;
-    const Shape5& out = segment.group_output();
-    const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(segment.group_input(), {})));
+    const Shape5& out = segment.micro_batch_output();
+    const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(segment.micro_batch_input(), {})));
     const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
                          static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
     const Seconds longest = std::max({all, up, down});
-    gpu += passes * (static_cast<double>(segment.groups() - 1) * longest + all + up + down);
+    gpu += passes * (static_cast<double>(segment.micro_batches() - 1) * longest + all + up + down);
   }
   return std::max(cpu, gpu);
 }
@@ -304,7 +304,7 @@ TEST(SplitSearchBound, CutsOffNoLayersThroughHostRam) {
   EXPECT_GT(through_host_ram, 0);
 }
 
-// Every cut and every group of one net, geometry and budget, in pairs and not, one after the other.
+// Every cut and every micro-batch of one net, geometry and budget, in pairs and not, one after the other.
 TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
   const Catalogue catalogue = test::pair_catalogue();
   const std::unique_ptr<CostSource> costs = modelled_costs();
@@ -322,10 +322,10 @@ TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
     for (const int theta : test::legal_cuts(network)) {
       const std::int64_t S = geometry.values[static_cast<std::size_t>(theta)].S;
       std::int64_t last = 2 * S;
-      for (std::int64_t group = S; group >= 1; --group) {
-        if (S % group != 0 || (2 * group > last && group > 1)) continue;
-        last = group;
-        Rung rung = test::split_rung(network, choice, theta, group, specs.cpu, specs.gpu).value();
+      for (std::int64_t micro_batch = S; micro_batch >= 1; --micro_batch) {
+        if (S % micro_batch != 0 || (2 * micro_batch > last && micro_batch > 1)) continue;
+        last = micro_batch;
+        Rung rung = test::split_rung(network, choice, theta, micro_batch, specs.cpu, specs.gpu).value();
         for (const bool in_pairs : {false, true}) {
           if (in_pairs && test::join_pairs(network, rung) == 0) continue;
           const RungSegments parts = take_apart(network, rung, catalogue, specs).value();

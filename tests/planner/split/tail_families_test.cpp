@@ -11,10 +11,10 @@ namespace {
 
 using test::Random;
 
-// What a tail of the patch reads: `group` of its inputs.
-GeometryChoice choice_of_tail(const Network& network, const Geometry& whole, int until, std::int64_t group) {
+// What a tail of the patch reads: `micro_batch` of its inputs.
+GeometryChoice choice_of_tail(const Network& network, const Geometry& whole, int until, std::int64_t micro_batch) {
   const int last = static_cast<int>(network.nodes.size()) - 1;
-  GeometryChoice choice{whole.values[static_cast<std::size_t>(until)].n, group,
+  GeometryChoice choice{whole.values[static_cast<std::size_t>(until)].n, micro_batch,
                         modes_of(network, whole.choice, until, last)};
   choice.streamed = whole.choice.streamed;
   choice.axis = whole.choice.axis;

@@ -60,7 +60,7 @@ TEST(EngineOpen, RefusesPlansItCannotRun) {
   EXPECT_THAT(check_error(made, elsewhere).message, HasSubstr("'gpu'"));
 
   Plan grouped = made.plan;
-  grouped.ladder[0].segments[0].group.inputs = 2;
+  grouped.ladder[0].segments[0].micro_batch.inputs = 2;
   EXPECT_EQ(check_error(made, grouped).code, ErrorCode::unsupported);
 
   Plan divided = made.plan;

@@ -25,8 +25,8 @@ struct PipelineBench {
     gpu = std::make_unique<HostSim>(options);
   }
 
-  Result<std::unique_ptr<Pipeline>> open(const GeometryChoice& choice, int theta, std::int64_t group) {
-    const Result<Rung> rung = split_rung(network, choice, theta, group, cpu->spec(), gpu->spec());
+  Result<std::unique_ptr<Pipeline>> open(const GeometryChoice& choice, int theta, std::int64_t micro_batch) {
+    const Result<Rung> rung = split_rung(network, choice, theta, micro_batch, cpu->spec(), gpu->spec());
     if (!rung) return rung.error();
     return Pipeline::open(network, weights, *rung, split_catalogue(), *cpu, *gpu, gpu->poison());
   }

@@ -30,10 +30,10 @@ TEST(Pipeline, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
     const oracle::Values exact =
         test::dense_oracle(bench.network, bench.weights, n, test::volume_values(volume.view(), {}));
     for (const int theta : test::legal_cuts(bench.network)) {
-      const std::int64_t group = random.chance(0.5) ? 1 : 0;
-      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) + ", groups of " +
-                   std::to_string(group));
-      const Result<std::unique_ptr<Pipeline>> pipeline = bench.open(choice, theta, group);
+      const std::int64_t micro_batch = random.chance(0.5) ? 1 : 0;
+      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) +
+                   ", micro-batches of " + std::to_string(micro_batch));
+      const Result<std::unique_ptr<Pipeline>> pipeline = bench.open(choice, theta, micro_batch);
       ASSERT_TRUE(pipeline) << pipeline.error().message;
       PipelineOutcome outcome;
       run(bench, **pipeline, volume, outcome);

@@ -130,7 +130,8 @@ void expect_tails_within_bounds(Bench& bench, Seen& seen) {
     std::vector<TailWay> ways = tails.ways(theta);
     std::erase_if(ways, [&](const TailWay& way) { return way.precision != bench.precision; });
     const TailWay way = ways[static_cast<std::size_t>(bench.random.integer(0, std::ssize(ways) - 1))];
-    Rung rung = split_rung(bench.network, bench.choice, theta, way.group, bench.cpu->spec(), bench.gpu.spec()).value();
+    Rung rung =
+        split_rung(bench.network, bench.choice, theta, way.micro_batch, bench.cpu->spec(), bench.gpu.spec()).value();
     rung.segments.back().steps = tails.find(theta, way).value().steps;
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(bench.seed) + ", theta " + std::to_string(theta));
     bench.expect_within_bounds(rung, seen);

@@ -163,11 +163,11 @@ TEST_F(PreparedScheduleOfSegment, StopsBetweenLayersAndFailsWithoutMemory) {
   ASSERT_TRUE(head);
   std::stop_source stop;
   stop.request_stop();
-  std::vector<float> in(static_cast<std::size_t>(elements(head->design().group_input())));
-  std::vector<float> out(static_cast<std::size_t>(elements(head->design().group_output())));
-  const TensorView output = dense_view(out.data(), head->design().group_output());
-  EXPECT_EQ(head->run_group(in.data(), output, 0, stop.get_token()).error().code, ErrorCode::cancelled);
-  EXPECT_TRUE(head->run_group(in.data(), output, 0, {}));
+  std::vector<float> in(static_cast<std::size_t>(elements(head->design().micro_batch_input())));
+  std::vector<float> out(static_cast<std::size_t>(elements(head->design().micro_batch_output())));
+  const TensorView output = dense_view(out.data(), head->design().micro_batch_output());
+  EXPECT_EQ(head->run_micro_batch(in.data(), output, 0, stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_TRUE(head->run_micro_batch(in.data(), output, 0, {}));
 
   test::HostSimOptions options;
   options.device_budget = 1024;
@@ -193,17 +193,17 @@ TEST_F(PreparedScheduleOfSegment, StreamsThroughHostRamWhileTheCpuComputes) {
   ASSERT_FALSE(schedule.histories.empty());
   ASSERT_GT(schedule.memory[static_cast<std::size_t>(schedule.histories[0].buffer)].bytes, 1 << 18)
       << "larger than what one thread copies alone";
-  std::vector<float> in(static_cast<std::size_t>(elements(segment->design().group_tensor())));
-  std::vector<float> out(static_cast<std::size_t>(elements(segment->design().group_output())));
-  const TensorView output = dense_view(out.data(), segment->design().group_output());
+  std::vector<float> in(static_cast<std::size_t>(elements(segment->design().micro_batch_tensor())));
+  std::vector<float> out(static_cast<std::size_t>(elements(segment->design().micro_batch_output())));
+  const TensorView output = dense_view(out.data(), segment->design().micro_batch_output());
   cpu_->executor().parallel_for(1, [&](std::int64_t, int) {
     EXPECT_TRUE(segment->forget(true));
-    EXPECT_TRUE(segment->run_group(in.data(), output, 0, {}));
+    EXPECT_TRUE(segment->run_micro_batch(in.data(), output, 0, {}));
   });
   const std::vector<float> all_nodes = out;
   std::fill(out.begin(), out.end(), 7.0F);
   EXPECT_TRUE(segment->forget(false));
-  EXPECT_TRUE(segment->run_group(in.data(), output, 0, {}));
+  EXPECT_TRUE(segment->run_micro_batch(in.data(), output, 0, {}));
   EXPECT_EQ(out, all_nodes) << "groups run every node, whatever the rungs of a stream leave out";
 }
 

@@ -83,13 +83,13 @@ std::vector<int> legal_cuts(const Network& network) {
   return cuts;
 }
 
-Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta, std::int64_t group,
+Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta, std::int64_t micro_batch,
                         const DeviceSpec& cpu, const DeviceSpec& gpu) {
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return geometry.error();
   const int nodes = static_cast<int>(network.nodes.size());
   Segment head{0, theta - 1, Place::cpu, {}, {}};
-  Segment tail{theta, nodes - 1, Place::gpu, {group}, {}};
+  Segment tail{theta, nodes - 1, Place::gpu, {micro_batch}, {}};
   for (int node = 0; node < nodes; ++node) {
     const bool on_cpu = node < theta;
     const DeviceKind kind = on_cpu ? DeviceKind::cpu : DeviceKind::gpu;

@@ -23,9 +23,9 @@ int join_pairs(const Network& network, Rung& rung);
 // Nodes before which the net may be cut, 0 among them: a tail alone.
 [[nodiscard]] std::vector<int> legal_cuts(const Network& network);
 
-// The first `theta` nodes on the CPU, the others on the GPU in groups of `group` inputs (0: all).
+// The first `theta` nodes on the CPU, the others on the GPU in micro-batches of `micro_batch` inputs (0: all).
 [[nodiscard]] Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta,
-                                      std::int64_t group, const DeviceSpec& cpu, const DeviceSpec& gpu);
+                                      std::int64_t micro_batch, const DeviceSpec& cpu, const DeviceSpec& gpu);
 
 // Three places: nodes [0, theta) on the CPU, [theta, until) through host RAM, convolutions divided at random and the
 // others on the CPU, [until, end) on the GPU; any of them may be empty, not all but the first. Steps are of
@@ -41,8 +41,8 @@ struct CutsOfThree {
 };
 [[nodiscard]] std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random);
 
-// A plan whose first rung is split_rung() in groups of one, and is the fastest; behind it, with `fallback`, one of the
-// same choice on the CPU alone.
+// A plan whose first rung is split_rung() in micro-batches of one, and is the fastest; behind it, with `fallback`, one
+// of the same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                               const DeviceSpec& gpu, bool fallback = true);
 // The same with these behind it.

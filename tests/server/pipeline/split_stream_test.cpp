@@ -41,8 +41,8 @@ struct Bench {
   Result<std::unique_ptr<Pipeline>> open(const Rung& rung) {
     return Pipeline::open(network, weights, rung, test::pair_catalogue(), *cpu, *gpu, gpu->poison());
   }
-  Rung split(const GeometryChoice& choice, int theta, std::int64_t group) {
-    return test::split_rung(network, choice, theta, group, cpu->spec(), gpu->spec()).value();
+  Rung split(const GeometryChoice& choice, int theta, std::int64_t micro_batch) {
+    return test::split_rung(network, choice, theta, micro_batch, cpu->spec(), gpu->spec()).value();
   }
   VolumeJob job(const RandomVolume& volume, JobOutcome& outcome) const {
     const Shape5 output{1, images(network).back(), volume.shape.n - fov + Vec3::cube(1)};
@@ -84,10 +84,10 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
     const oracle::Values exact =
         test::dense_oracle(bench.network, bench.weights, volume.shape.n, test::volume_values(volume.view(), {}));
     for (const int theta : test::legal_cuts(bench.network)) {
-      const std::int64_t group = random.chance(0.5) ? 1 : 0;
-      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) + ", groups of " +
-                   std::to_string(group) + ", steps of " + to_string(choice->pass_input));
-      Rung rung = bench.split(*choice, theta, group);
+      const std::int64_t micro_batch = random.chance(0.5) ? 1 : 0;
+      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) +
+                   ", micro-batches of " + std::to_string(micro_batch) + ", steps of " + to_string(choice->pass_input));
+      Rung rung = bench.split(*choice, theta, micro_batch);
       if (random.chance(0.5)) pairs += test::join_pairs(bench.network, rung);
       const auto pipeline = bench.open(rung);
       ASSERT_TRUE(pipeline) << pipeline.error().message;

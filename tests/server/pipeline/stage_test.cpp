@@ -15,10 +15,10 @@ using Floats = std::vector<float>;
 
 class StageTest : public testing::Test {
  protected:
-  // Nodes [first, end of the net) in groups on one place.
-  [[nodiscard]] SegmentDesign tail(int first, std::int64_t group, Place place) const {
+  // Nodes [first, end of the net) in micro-batches on one place.
+  [[nodiscard]] SegmentDesign tail(int first, std::int64_t micro_batch, Place place) const {
     const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0, 2);
-    Rung rung = test::split_rung(network_, choice, first, group, cpu_->spec(), test::host_sim_spec()).value();
+    Rung rung = test::split_rung(network_, choice, first, micro_batch, cpu_->spec(), test::host_sim_spec()).value();
     if (place == Place::cpu) {
       const int nodes = static_cast<int>(network_.nodes.size());
       const Rung whole = test::split_rung(network_, choice, nodes, 0, cpu_->spec(), test::host_sim_spec()).value();
@@ -32,15 +32,16 @@ class StageTest : public testing::Test {
     test::Random random(5);
     return random.normals(elements(design.whole_input()));
   }
-  [[nodiscard]] Floats on_cpu(int first, std::int64_t group) const {
-    HostStage stage = std::move(HostStage::open(tail(first, group, Place::cpu), weights_, *cpu_).value());
+  [[nodiscard]] Floats on_cpu(int first, std::int64_t micro_batch) const {
+    HostStage stage = std::move(HostStage::open(tail(first, micro_batch, Place::cpu), weights_, *cpu_).value());
     Floats in = input(stage.design());
     Floats out(static_cast<std::size_t>(elements(stage.design().whole_output())));
     EXPECT_TRUE(stage.run(in.data(), dense_view(out.data(), stage.design().whole_output()), 0, {}));
     return out;
   }
-  [[nodiscard]] Floats on_gpu(int first, std::int64_t group, test::HostSim& gpu) const {
-    GpuStage stage = std::move(GpuStage::open(tail(first, group, Place::gpu), weights_, gpu, gpu.poison()).value());
+  [[nodiscard]] Floats on_gpu(int first, std::int64_t micro_batch, test::HostSim& gpu) const {
+    GpuStage stage =
+        std::move(GpuStage::open(tail(first, micro_batch, Place::gpu), weights_, gpu, gpu.poison()).value());
     const Floats in = input(stage.design());
     const std::int64_t out_bytes = tensor_bytes(stage.design().whole_output(), {});
     const Reservation from = std::move(gpu.reserve(MemorySpace::pinned, std::ssize(in) * 4, "in").value());
@@ -59,8 +60,8 @@ class StageTest : public testing::Test {
 TEST_F(StageTest, GroupsGiveWhatTheWholeGives) {
   for (const int first : {1, 2, 3, 4}) {
     const Floats whole = on_cpu(first, 0);
-    for (const std::int64_t group : {1, 2}) {
-      EXPECT_EQ(on_cpu(first, group), whole) << first << " " << group;
+    for (const std::int64_t micro_batch : {1, 2}) {
+      EXPECT_EQ(on_cpu(first, micro_batch), whole) << first << " " << micro_batch;
     }
   }
 }
@@ -79,7 +80,7 @@ TEST_F(StageTest, TheGpuGivesWhatTheCpuGivesInAnyOrderOfWork) {
   }
 }
 
-// With groups, copies and work overlap: the whole takes less than the sum of its parts.
+// With micro-batches, copies and work overlap: the whole takes less than the sum of its parts.
 TEST_F(StageTest, GroupsOverlapCopiesWithWork) {
   test::HostSimOptions options;
   options.spec.accelerator.up.seconds_per_copy = options.spec.accelerator.down.seconds_per_copy = 0;

@@ -28,7 +28,7 @@ TEST(PlanFromMessage, DefaultsAreTheDomains) {
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->ladder[0].geometry, (GeometryChoice{Vec3::cube(8), 1, {}}));
   EXPECT_EQ(plan->predicted, Prediction{});
-  EXPECT_EQ(plan->ladder[0].segments[0].group, Group{});
+  EXPECT_EQ(plan->ladder[0].segments[0].micro_batch, MicroBatch{});
   EXPECT_TRUE(plan->ladder[0].segments[0].steps[0].division.empty());
 }
 
@@ -86,6 +86,9 @@ TEST(PlanFromMessage, Errors) {
   EXPECT_THAT(
       refusal_after([](auto& plan) { plan.mutable_rung(0)->mutable_segment(0)->mutable_group()->set_inputs(-2); }),
       HasSubstr("group is -2"));
+  EXPECT_THAT(refusal_after(
+                  [](auto& plan) { plan.mutable_rung(0)->mutable_segment(0)->mutable_micro_batch()->set_inputs(-3); }),
+              HasSubstr("micro_batch is -3"));
 }
 
 }  // namespace

@@ -89,6 +89,15 @@ TEST(PlanText, TheVolumeComesBackAndIsAbsentWhereThereIsNone) {
   EXPECT_EQ(parse_plan(plan_text(plan)).value(), plan);
 }
 
+TEST(PlanText, AMicroBatchIsReadByItsOldName) {
+  Plan plan = test::full_plan();
+  plan.ladder.front().segments.front().micro_batch.inputs = 3;
+  std::string text = plan_text(plan);
+  const std::size_t at = text.find("micro_batch {");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(parse_plan(text.replace(at, 11, "group")).value(), plan);
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;
