@@ -58,7 +58,7 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
 }
 
 Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume) {
-  if (choice.head_slab != 0) return {};
+  if (choice.stem_slab != 0) return {};
   const Vec3 whole = swap_axes(volume, choice.axis);
   const Vec3 padding = swap_axes(padded_axes(network), choice.axis);
   Vec3 closed;
@@ -105,7 +105,7 @@ Border around_read(const Geometry& geometry, int node, int input, int value) {
 }
 
 std::int64_t history_runs(const Geometry& geometry, int value) {
-  return value <= geometry.head.last + 1 ? geometry.windows : geometry.runs[index(value) - 1];
+  return value <= geometry.stem.last + 1 ? geometry.windows : geometry.runs[index(value) - 1];
 }
 
 std::int64_t history_bytes(const Geometry& geometry, int value, Format format) {

@@ -44,7 +44,7 @@ struct GeometryChoice {
   Vec3 pass_input;                 // input extent of one pass
   std::int64_t S = 1;              // patches computed together
   std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
-  std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
+  std::int64_t stem_slab = 0;      // planes of the first pooling's output made at a time; 0: all
   bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
   int axis = 0;                    // 0: none; 1: z and y are swapped; 2: z and x; in the net and in every extent
                                    // and position (planner/network/swap_axes.hpp), so that it is streamed along y or x
@@ -55,8 +55,8 @@ struct GeometryChoice {
 
 // The nodes up to the first pooling, where they run slab after slab along z: the tensors between them, the largest of
 // all, then never exist as a whole (BrainSlug's depth-first execution of a stack).
-struct Head {
-  int last = -1;                     // its pooling; -1: there is no head
+struct Stem {
+  int last = -1;                     // its pooling; -1: there is no stem
   Shape5 input;                      // what one slab reads
   std::int64_t step = 1;             // planes of the input per plane of the output
   std::vector<std::int64_t> begins;  // first output plane of each slab; the last one may overlap the one before
@@ -73,7 +73,7 @@ struct Histories {
   std::vector<std::int64_t> idle;
 };
 
-// One run of the net, or of its tail.
+// One run of the net, or of the nodes behind a held pooling.
 struct Pass {
   Vec3 shift;                // where its input begins in the patch
   Vec3 offset;               // of its fragments' voxels in the dense output: shift + offsets of the groups
@@ -83,12 +83,12 @@ struct Pass {
 
 struct Geometry {
   GeometryChoice choice;
-  std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
-  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab;
+  std::vector<LayerProblem> problems;  // per node; S counts fragments; in the stem those of one slab
+  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the stem, of a slab;
                                        // of a streamed net the new planes alone; without margins of closed axes
   Histories histories;
   ClosedAxes closed;
-  Head head;
+  Stem stem;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
   std::vector<Pass> passes;                // in the order to be run, shift after shift; at least one
@@ -108,7 +108,7 @@ struct Geometry {
 // Requires check(network). A plain pooling must divide as well, (n - window) by its stride, and one in groups that
 // holds nothing up to its last offset: no voxel is read in vain, and for every combination of modes
 // patch_output = stride * n, stride and n those of the output. A pooling may hold its input where nothing else is
-// alive. A head needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
+// alive. A stem needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
 // Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp.
 // The error says which node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
@@ -122,7 +122,7 @@ struct Geometry {
                                                       int axis, std::int64_t most);
 
 // Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included, and the
-// network computes voxels beyond it otherwise; none if its head runs in slabs, or check_closed() fails.
+// network computes voxels beyond it otherwise; none if its stem runs in slabs, or check_closed() fails.
 [[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
 
 // Passes of a patch, or of a step: of phase t those from t * pass_count() on.

@@ -4,8 +4,8 @@
 #include <string>
 #include <tuple>
 
-#include "planner/geometry/head.hpp"
 #include "planner/geometry/passes.hpp"
+#include "planner/geometry/stem.hpp"
 #include "planner/geometry/streams.hpp"
 #include "planner/network/operation_problem.hpp"
 #include "planner/network/reading.hpp"
@@ -104,11 +104,11 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
 // `network`: its axes swapped.
 Result<void> check_closed_axes(const Network& network, const GeometryChoice& choice) {
   if (choice.closed.z != 0 && choice.streamed) return invalid("closed along z, along which it is streamed");
-  if (choice.closed != Vec3{} && choice.head_slab != 0) return invalid("closed, and its head runs in slabs");
+  if (choice.closed != Vec3{} && choice.stem_slab != 0) return invalid("closed, and its stem runs in slabs");
   if (Result<void> sound = check_closed(network, choice.closed); !sound) return sound;
   const bool is_bound = is_tile_bound(network);
   if (is_bound && choice.streamed) return invalid("streamed, and it is bound to its window");
-  if (is_bound && choice.head_slab != 0) return invalid("its head runs in slabs, and it is bound to its window");
+  if (is_bound && choice.stem_slab != 0) return invalid("its stem runs in slabs, and it is bound to its window");
   if (is_bound && choice.S != 1) return invalid("several windows are computed together; 1 is right");
   return check_normalised(network, choice.closed);
 }
@@ -162,7 +162,7 @@ Result<ValueFragments> axis_fragments(const Network& network, const std::vector<
 
 bool FamilyOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
   const auto key = [](const GeometryChoice& of) {
-    return std::tie(of.streamed, of.axis, of.closed, of.S, of.head_slab, of.modes);
+    return std::tie(of.streamed, of.axis, of.closed, of.S, of.stem_slab, of.modes);
   };
   return key(a) < key(b);
 }
@@ -204,9 +204,9 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
   if (!histories) return histories.error();
   common.histories = *std::move(histories);
   if (Result<void> found = family.find_fragments(); !found) return found.error();
-  if (like.head_slab != 0) {
-    if (Result<void> sound = check_head(family.network_, like); !sound) return sound.error();
-    common.head.last = pooling_nodes(family.network_).front();
+  if (like.stem_slab != 0) {
+    if (Result<void> sound = check_stem(family.network_, like); !sound) return sound.error();
+    common.stem.last = pooling_nodes(family.network_).front();
   }
   if (Result<void> counted = count_passes(family.network_, family.whole_, common); !counted) return counted.error();
   family.last_window_ = last_shift(family.whole_);
@@ -237,7 +237,7 @@ Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, 
     for (const int input : node.inputs) inputs.push_back(shapes.values[index(input)]);
     inputs.front().n.z += planes_read[number];
     if (common_.choice.closed != Vec3{}) add_padding(static_cast<int>(number), inputs);
-    const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.head.last;
+    const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.stem.last;
     LayerProblem problem =
         node_problem(node, inputs, modes_[number], fragments_before_[number], streamed, common_.choice.closed);
     if (Result<void> sound = check_node(node, problem, modes_[number]); !sound) {
@@ -258,20 +258,20 @@ void GeometryFamily::add_padding(int number, std::vector<Shape5>& inputs) const 
   }
 }
 
-// Turns the problems and values of the head into those of one slab.
-Result<void> GeometryFamily::cut_head(Geometry& geometry) const {
-  Result<Head> head = make_head(network_, geometry);
-  if (!head) return head.error();
-  const std::size_t last = index(head->last);
-  Shapes slab{{}, {head->input}};
+// Turns the problems and values of the stem into those of one slab.
+Result<void> GeometryFamily::cut_stem(Geometry& geometry) const {
+  Result<Stem> stem = make_stem(network_, geometry);
+  if (!stem) return stem.error();
+  const std::size_t last = index(stem->last);
+  Shapes slab{{}, {stem->input}};
   const std::vector<std::int64_t> nothing(last + 1, 0);
   if (Result<void> walked = walk(nothing, last + 1, slab); !walked) return walked.error();
   for (std::size_t node = 0; node <= last; ++node) {
     geometry.problems[node] = std::move(slab.problems[node]);
     if (node > 0) geometry.values[node] = slab.values[node];
-    geometry.runs[node] *= static_cast<std::int64_t>(head->begins.size());
+    geometry.runs[node] *= static_cast<std::int64_t>(stem->begins.size());
   }
-  geometry.head = *std::move(head);
+  geometry.stem = *std::move(stem);
   return {};
 }
 
@@ -296,8 +296,8 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   geometry.choice.pass_input = pass_input;
   geometry.problems = std::move(shapes.problems);
   geometry.values = std::move(shapes.values);
-  if (geometry.choice.head_slab != 0) {
-    if (Result<void> cut = cut_head(geometry); !cut) return cut.error();
+  if (geometry.choice.stem_slab != 0) {
+    if (Result<void> cut = cut_stem(geometry); !cut) return cut.error();
   }
   geometry.patch_input = before_ + pass_input + last_window_;
   geometry.patch_output = patch_output(pass_input);

@@ -1,4 +1,4 @@
-// Geometries that differ in their extents alone. What modes, S, head and stream say of them is worked out once: a
+// Geometries that differ in their extents alone. What modes, S, stem and stream say of them is worked out once: a
 // search looks at tens of thousands of extents of a few hundred families. The body of make_geometry.
 #pragma once
 
@@ -37,7 +37,7 @@ class GeometryFamily {
   [[nodiscard]] Result<Geometry> with_passes(Vec3 pass_input) const;
   // What a patch of this extent writes, be it legal or not.
   [[nodiscard]] Vec3 patch_output(Vec3 pass_input) const;
-  // What is the same for every extent: histories, fragments, windows, what is held, the last node of the head.
+  // What is the same for every extent: histories, fragments, windows, what is held, the last node of the stem.
   [[nodiscard]] const Geometry& common() const { return common_; }
 
  private:
@@ -50,7 +50,7 @@ class GeometryFamily {
   Result<void> find_fragments();
   Result<void> walk(const std::vector<std::int64_t>& planes_read, std::size_t nodes, Shapes& shapes) const;
   void add_padding(int number, std::vector<Shape5>& inputs) const;
-  Result<void> cut_head(Geometry& geometry) const;
+  Result<void> cut_stem(Geometry& geometry) const;
 
   Network network_;  // its axes swapped as the choice says
   Geometry common_;

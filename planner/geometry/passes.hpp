@@ -6,7 +6,7 @@
 
 namespace znni {
 
-// Fills held, runs, windows and phases of a geometry whose modes are known, a head in slabs aside, which runs more
+// Fills held, runs, windows and phases of a geometry whose modes are known, a stem in slabs aside, which runs more
 // often. `whole`: fragments of the output value that all passes of one window make together. `unsupported` where a held
 // input would not be all that is alive, and beyond 2^16 passes.
 [[nodiscard]] Result<void> count_passes(const Network& network, const std::array<AxisFragments, 3>& whole,

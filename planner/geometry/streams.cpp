@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "planner/geometry/head.hpp"
+#include "planner/geometry/stem.hpp"
 #include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
@@ -62,8 +62,8 @@ Result<void> check_stream(const Network& network, const GeometryChoice& choice) 
   return {};
 }
 
-// The head reads what all its nodes together need, of the input; between them nothing is kept.
-void join_head(const Network& network, Histories& histories) {
+// The stem reads what all its nodes together need, of the input; between them nothing is kept.
+void join_stem(const Network& network, Histories& histories) {
   const auto last = index(pooling_nodes(network).front());
   std::fill_n(histories.read.begin(), last + 1, 0);
   histories.read.front() = histories.idle[last];
@@ -91,9 +91,9 @@ Result<Histories> make_histories(const Network& network, const GeometryChoice& c
       if (input > 0) histories.idle[i] = std::max(histories.idle[i], histories.idle[index(input) - 1]);
     }
   }
-  if (choice.head_slab != 0) {
-    if (Result<void> sound = check_head(network, choice); !sound) return sound.error();
-    join_head(network, histories);
+  if (choice.stem_slab != 0) {
+    if (Result<void> sound = check_stem(network, choice); !sound) return sound.error();
+    join_stem(network, histories);
   }
   histories.kept = kept_planes(network, histories.read);
   return histories;

@@ -6,7 +6,7 @@
 //   step s:   [ history | new planes ]  ->  node  ->  [ history | new planes ]  ->  node  ->  ...
 //   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
 //
-// Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a head in slabs
+// Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a stem in slabs
 // nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows have
 // nothing in common but the volume: each has the column for itself, as many columns one after the other
 // (Geometry::phases), so that no more is kept than one of them reads again.

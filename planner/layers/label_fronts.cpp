@@ -8,7 +8,7 @@ namespace znni {
 namespace {
 
 bool beats(const Label& a, const Label& b) {
-  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak &&
+  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.stem_peak <= b.stem_peak &&
          a.histories <= b.histories;
 }
 
@@ -21,7 +21,7 @@ Front pareto(Front labels, const StopQuestion& stop) {
     if (a.seconds != b.seconds) return a.seconds < b.seconds;
     if (a.persistent != b.persistent) return a.persistent < b.persistent;
     if (a.peak != b.peak) return a.peak < b.peak;
-    return a.head_peak != b.head_peak ? a.head_peak < b.head_peak : a.histories < b.histories;
+    return a.stem_peak != b.stem_peak ? a.stem_peak < b.stem_peak : a.histories < b.histories;
   });
   Front kept;
   std::vector<std::size_t>

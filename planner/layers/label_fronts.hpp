@@ -13,7 +13,7 @@ struct Label {
   Seconds seconds = 0;
   std::int64_t persistent = 0;
   std::int64_t peak = 0;       // histories aside
-  std::int64_t head_peak = 0;  // within a head in slabs, beside the output that it is filling
+  std::int64_t stem_peak = 0;  // within a stem in slabs, beside the output that it is filling
   std::int64_t histories = 0;  // in all stages
   int parent = -1;
   NodePick pick;

@@ -87,7 +87,7 @@ class Combiner {
     add_history(as_it_arrives, 0, planar);
     keep(as_it_arrives, {planar}, 0, states);
     for (const Format format : readable_[0]) {
-      if (format == planar || geometry_.head.last >= 0) continue;
+      if (format == planar || geometry_.stem.last >= 0) continue;
       for (const LayerOption& reorder : reorders(0, planar, format)) {
         Label label = begin;
         label.pick.reorder = &reorder;
@@ -170,7 +170,7 @@ class Combiner {
       grow(written, option, as_written ? option.peak : option.reordered_peak, number, beside.call);
       add_history(written, number + 1, format);
       if (as_written) keep(written, after, node + 1, states);
-      if (as_written || number == geometry_.head.last || !within(written, node + 1)) continue;
+      if (as_written || number == geometry_.stem.last || !within(written, node + 1)) continue;
       for (const LayerOption& reorder : reorders(number + 1, option.out, format)) {
         Label reordered = written;
         reordered.pick.reorder = &reorder;
@@ -207,14 +207,14 @@ class Combiner {
     return assignment;
   }
 
-  // Bytes of the head's input and output that lie beside the slab a call declares.
+  // Bytes of the stem's input and output that lie beside the slab a call declares.
   [[nodiscard]] std::int64_t beside_slab(int node, const LayerOption& option) const {
-    const int last = geometry_.head.last;
+    const int last = geometry_.stem.last;
     const auto slab_bytes = [](const Shape5& shape, Format format) {
       return round_up(tensor_bytes(shape, format), buffer_alignment);
     };
     std::int64_t more = 0;
-    if (node == 0 && last >= 0) more += bytes(0, planar) - slab_bytes(geometry_.head.input, planar);
+    if (node == 0 && last >= 0) more += bytes(0, planar) - slab_bytes(geometry_.stem.input, planar);
     if (node != last) return more;
     const Shape5 slab = output_shape(geometry_.problems[static_cast<std::size_t>(node)]);
     return more + bytes(node + 1, option.out) - slab_bytes(slab, option.out);
@@ -222,15 +222,15 @@ class Combiner {
 
   [[nodiscard]] double runs(int node) const { return static_cast<double>(runs_of(geometry_, node)); }
 
-  // Adds an option to a label. While the head runs, its output is there; its size is known when its last node has
+  // Adds an option to a label. While the stem runs, its output is there; its size is known when its last node has
   // chosen a format.
   void grow(Label& label, const LayerOption& option, std::int64_t own_peak, int node, std::int64_t others) const {
     label.seconds += runs(node) * option.cost.seconds;
     label.persistent = add(label.persistent, option.persistent);
-    std::int64_t& peak = node < geometry_.head.last ? label.head_peak : label.peak;
+    std::int64_t& peak = node < geometry_.stem.last ? label.stem_peak : label.peak;
     peak = std::max(peak, add(others, own_peak));
-    if (node != geometry_.head.last || node < 0) return;
-    label.peak = std::max(label.peak, add(std::exchange(label.head_peak, 0), bytes(node + 1, option.out)));
+    if (node != geometry_.stem.last || node < 0) return;
+    label.peak = std::max(label.peak, add(std::exchange(label.stem_peak, 0), bytes(node + 1, option.out)));
   }
 
   bool within(const Label& label, std::size_t nodes_done) const {
@@ -270,13 +270,13 @@ class Combiner {
 
 }  // namespace
 
-NetworkUse network_use(const Network& network, const std::vector<int>& held, int head_last) {
+NetworkUse network_use(const Network& network, const std::vector<int>& held, int stem_last) {
   std::vector<int> last = last_readers(network);
   const int count = static_cast<int>(network.nodes.size());
   for (const int node : held) {
     last[static_cast<std::size_t>(network.nodes[static_cast<std::size_t>(node)].inputs.front())] = count;
   }
-  if (head_last >= 0) last[0] = head_last + 1;  // read again for every slab: alive after the last one's calls
+  if (stem_last >= 0) last[0] = stem_last + 1;  // read again for every slab: alive after the last one's calls
   NetworkUse use;
   use.readers.resize(last.size());
   for (int node = 0; node < count; ++node) {
@@ -310,7 +310,7 @@ NetworkUse network_use(const Network& network, const std::vector<int>& held, int
 }
 
 NetworkUse network_use(const Network& network, const Geometry& geometry, const std::vector<bool>& absent) {
-  NetworkUse use = network_use(network, geometry.held, geometry.head.last);
+  NetworkUse use = network_use(network, geometry.held, geometry.stem.last);
   for (std::size_t node = 0; node < use.uses.size(); ++node) {
     const int reader = static_cast<int>(node) - (!absent.empty() && absent[node] ? 1 : 0);
     for (std::size_t i = 0; i < use.uses[node].size(); ++i) {
@@ -322,7 +322,7 @@ NetworkUse network_use(const Network& network, const Geometry& geometry, const s
 }
 
 Vec3 around_output(const Geometry& geometry, int node) {
-  if (node == geometry.head.last) return {};
+  if (node == geometry.stem.last) return {};
   const Border around = around_written(geometry, node + 1);
   return around.begin + around.end;
 }

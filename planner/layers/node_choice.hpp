@@ -21,14 +21,14 @@ struct NetworkUse {
   std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
   std::vector<std::vector<int>> readers;       // per value: nodes
 };
-// The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
-[[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
+// The inputs of the nodes `held` are alive to the end, the network's input to the end of a stem in slabs.
+[[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int stem_last = -1);
 // Returns the use of a geometry, with what each call leaves unread of its inputs' tensors. Both arguments are
 // searched_in_pairs() if pairs leave out the values `absent`.
 [[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry,
                                      const std::vector<bool>& absent = {});
 
-// Returns the voxels along each axis that the tensor of `node` has beside those that its call writes. A head in slabs
+// Returns the voxels along each axis that the tensor of `node` has beside those that its call writes. A stem in slabs
 // fills a tensor that is counted beside it.
 [[nodiscard]] Vec3 around_output(const Geometry& geometry, int node);
 

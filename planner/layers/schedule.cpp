@@ -28,7 +28,7 @@ struct Work {
   Format in;
   Format out;
   std::vector<int> inputs;  // tensors
-  // In a head that runs in slabs: reads or writes a slab of a tensor that is larger.
+  // In a stem that runs in slabs: reads or writes a slab of a tensor that is larger.
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
   std::optional<Estimate> divided;  // of a step that is
@@ -90,8 +90,8 @@ class Builder {
     return schedule_.calls.back().output;
   }
 
-  // Ends the head: all its slabs have been made, and its input was needed until here.
-  void end_head() { lengthen(0, stages_ - 1); }
+  // Ends the stem: all its slabs have been made, and its input was needed until here.
+  void end_stem() { lengthen(0, stages_ - 1); }
 
   // The last call reads input `number` of Geometry::held.
   void hold(int number) { schedule_.calls.back().held = number; }
@@ -284,8 +284,8 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
     work.reorder = inside.reorder;
   }
   if (step.reorder.empty()) work.around = around;
-  work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
-  if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
+  work.reads_slab = geometry.stem.last >= 0 && index_of_node == 0;
+  if (index_of_node == geometry.stem.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
     const int read = node.inputs[index(i)];
     const Result<int> tensor =
@@ -297,7 +297,7 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
   if (held >= 0) builder.hold(held);
-  if (index_of_node == geometry.head.last) builder.end_head();
+  if (index_of_node == geometry.stem.last) builder.end_stem();
   return add_reorder(builder, step, number, node.name, *written, around);
 }
 
@@ -328,10 +328,10 @@ Result<void> check_steps(const Network& network, const Geometry& geometry, const
     return invalid_argument("step " + std::to_string(first + i) + " is of node " + std::to_string(found) + "; node " +
                             std::to_string(i) + " comes next");
   }
-  if (geometry.head.last >= 0) {
-    if (first == 1) return invalid_argument("the input is reordered, but read in slabs by the head");
-    const Step& last = steps[index(geometry.head.last)];
-    if (!last.reorder.empty()) return invalid_argument("the head ends in slabs with a reorder, " + last.reorder);
+  if (geometry.stem.last >= 0) {
+    if (first == 1) return invalid_argument("the input is reordered, but read in slabs by the stem");
+    const Step& last = steps[index(geometry.stem.last)];
+    if (!last.reorder.empty()) return invalid_argument("the stem ends in slabs with a reorder, " + last.reorder);
   }
   if (steps.back().out == Format{}) return {};
   return invalid_argument("the output is left in " + to_string(steps.back().out) + "; it must be " +

@@ -22,8 +22,8 @@ struct Call {
   int output = 0;              // tensor
   int first_stage = 0;         // of the whole schedule
   std::vector<int> buffers;    // per buffer of estimate.memory: index into Schedule::memory
-  bool reads_slab = false;     // of the input, the head's own; inputs[0] is the whole
-  bool writes_slab = false;    // of the head's output; output is the whole
+  bool reads_slab = false;     // of the input, the stem's own; inputs[0] is the whole
+  bool writes_slab = false;    // of the stem's output; output is the whole
   int held = -1;               // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
   std::vector<Border> around;  // per input: voxels of the tensor around those that it reads
   const Primitive* reorder = nullptr;  // of the parts of a divided layer

@@ -44,7 +44,7 @@ Result<void> check_cut(const Network& network, int first) {
 }
 
 Result<void> check_whole(const Geometry& geometry) {
-  if (geometry.head.last >= 0) return refused("a head in slabs runs on one place only");
+  if (geometry.stem.last >= 0) return refused("a stem in slabs runs on one place only");
   if (!geometry.held.empty()) return refused("fragments in groups that hold their input run on one place only");
   return {};
 }

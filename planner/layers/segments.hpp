@@ -79,7 +79,7 @@ struct PlaceSpecs {
                                                    const PlaceSpecs& specs);
 
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
-// heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
+// stems in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
 // that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, steps of other
 // nodes, micro-batches that do not divide.
 struct RungSegments {

@@ -112,7 +112,7 @@ class Drawer {
     for (int axis = 0; axis < 3; ++axis) {
       sum += std::abs(std::log(static_cast<double>(a.pass_input[axis]) / static_cast<double>(b.pass_input[axis])));
     }
-    for (const bool differs : {a.S != b.S, a.modes != b.modes, a.head_slab != b.head_slab, a.axis != b.axis}) {
+    for (const bool differs : {a.S != b.S, a.modes != b.modes, a.stem_slab != b.stem_slab, a.axis != b.axis}) {
       sum += differs ? other : 0;
     }
     return a.streamed == b.streamed ? sum : sum + 1;

@@ -19,7 +19,7 @@ Result<void> check_between(const Network& network, const Geometry& geometry, int
   if (last_readers(network)[static_cast<std::size_t>(node) + 1] != node + 1) return refused("others read it, too");
   if (network.nodes[static_cast<std::size_t>(node)].outside != Border{}) return refused("the pooling pads it");
   if (read_beyond(geometry.closed, node + 1, 0, node + 1) != Border{}) return refused("the pooling reads a part of it");
-  if (node <= geometry.head.last) return refused("the head makes it in slabs");
+  if (node <= geometry.stem.last) return refused("the stem makes it in slabs");
   if (std::find(geometry.held.begin(), geometry.held.end(), node + 1) != geometry.held.end()) {
     return refused("it is held for later passes");
   }

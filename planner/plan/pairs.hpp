@@ -20,7 +20,7 @@ namespace znni {
 [[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
 
 // Returns the problem that `node` and the one behind it compute together. `unsupported` if they are not a convolution
-// and a pooling, or if the tensor between them must exist: others read it, a head makes it in slabs, later passes read
+// and a pooling, or if the tensor between them must exist: others read it, a stem makes it in slabs, later passes read
 // it again.
 [[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
 

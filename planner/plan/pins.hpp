@@ -20,7 +20,7 @@ struct Pins {
   std::vector<PoolingMode> modes;  // one for each pooling; empty: not pinned
   std::optional<std::int64_t> S;   // patches computed together
   bool streams = true;             // false: independent patches alone
-  bool groups = true;              // false: nothing depth-first, neither fragments in groups nor a head in slabs
+  bool groups = true;              // false: nothing depth-first, neither fragments in groups nor a stem in slabs
   bool operator==(const Pins&) const = default;
 };
 

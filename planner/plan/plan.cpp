@@ -21,7 +21,7 @@ std::string number(double value) {
 std::string geometry_text(const GeometryChoice& choice) {
   std::string text = "pass input " + to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", poolings";
   for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
-  if (choice.head_slab != 0) text += ", head in slabs of " + std::to_string(choice.head_slab);
+  if (choice.stem_slab != 0) text += ", stem in slabs of " + std::to_string(choice.stem_slab);
   if (choice.closed != Vec3{}) text += ", closed along " + axes_text(swap_axes(choice.closed, choice.axis));
   if (choice.streamed) text += ", streamed along " + std::string(axis_name(choice.axis));
   return text;

@@ -71,9 +71,9 @@ double border_cost(const Network& network, const Geometry& geometry) {
     const std::int64_t fragments = out.S / geometry.choice.S;
     const auto positions = static_cast<double>(out.S) * static_cast<double>(voxels(out.n));
     const auto stride = static_cast<double>(voxels(reach[node + 1].stride));
-    const bool in_slabs = static_cast<int>(node) <= geometry.head.last;
+    const bool in_slabs = static_cast<int>(node) <= geometry.stem.last;
     const auto runs = static_cast<double>(geometry.runs[node]);
-    const double slabs = in_slabs ? static_cast<double>(geometry.head.begins.size()) : 1;
+    const double slabs = in_slabs ? static_cast<double>(geometry.stem.begins.size()) : 1;
     computed += runs * flops;
     needed += flops / positions * dense * runs / slabs * static_cast<double>(fragments) / stride;
   }

@@ -92,7 +92,7 @@ void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
                "the plans of the ZNNi paper");
   app.add_flag(
       "--no-groups", raw.nothing_depth_first,
-      "layers as a whole alone, neither fragments in groups nor a head in slabs; default: these, too; example: "
+      "layers as a whole alone, neither fragments in groups nor a stem in slabs; default: these, too; example: "
       "--no-groups --modes mpf,mpf");
 }
 

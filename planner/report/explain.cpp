@@ -22,11 +22,11 @@ std::string network_text(const Network& network) {
          "\n";
 }
 
-std::string head_text(const Network& network, const Geometry& geometry) {
-  const Head& head = geometry.head;
-  if (head.last < 0) return "";
-  return "head       up to " + network.nodes[static_cast<std::size_t>(head.last)].name + " in " +
-         std::to_string(head.begins.size()) + " slabs of " + std::to_string(geometry.choice.head_slab) +
+std::string stem_text(const Network& network, const Geometry& geometry) {
+  const Stem& stem = geometry.stem;
+  if (stem.last < 0) return "";
+  return "stem       up to " + network.nodes[static_cast<std::size_t>(stem.last)].name + " in " +
+         std::to_string(stem.begins.size()) + " slabs of " + std::to_string(geometry.choice.stem_slab) +
          " planes each\n";
 }
 
@@ -55,7 +55,8 @@ std::string passes_text(const Geometry& geometry) {
   if (geometry.phases > 1) text += ", in phases: a whole column on each, which writes its part of the outputs";
   if (passes == geometry.windows) return text;
   text += windows > 1 ? "," : "";
-  return text + " its tail runs " + std::to_string(passes / geometry.windows) + " times, for a group of fragments each";
+  return text + " what follows the held pooling runs " + std::to_string(passes / geometry.windows) +
+         " times, for a group of fragments each";
 }
 
 std::string rounding_text(const RoundingReach& rounding) {
@@ -70,7 +71,7 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
                      std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) + "\n";
   text += "passes     " + std::to_string(passes) + " of " + to_string(report.geometry.choice.pass_input) +
           passes_text(report.geometry) + "\n";
-  text += head_text(network, report.geometry);
+  text += stem_text(network, report.geometry);
   text += stream_text(report);
   text += closed_text(report.geometry.choice);
   text += "predicted  " + predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + ", weakest basis " +
@@ -164,7 +165,7 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
 
 std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
-         (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "") +
+         (choice.stem_slab == 0 ? "" : ", stem in slabs") + (choice.streamed ? ", streamed" : "") +
          (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis))) +
          (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(swap_axes(choice.closed, choice.axis)));
 }

@@ -70,7 +70,8 @@ Json rung_json(const Rung& own) {
   return {{"pass_input", json_of(own.geometry.pass_input)},
           {"S", own.geometry.S},
           {"modes", std::move(modes)},
-          {"head_slab", own.geometry.head_slab},
+          {"stem_slab", own.geometry.stem_slab},
+          {"head_slab", own.geometry.stem_slab},  // as it was called up to 0.2.0
           {"streamed", own.geometry.streamed},
           {"closed", axes_text(swap_axes(own.geometry.closed, own.geometry.axis))},
           {"predicted_seconds", own.seconds},

@@ -103,10 +103,10 @@ BarChart pipeline_chart(const PlacesReport& places) {
   return chart;
 }
 
-// Returns the node's seconds in one pass: those of all slabs if it is in a head that runs in slabs.
+// Returns the node's seconds in one pass: those of all slabs if it is in a stem that runs in slabs.
 Seconds seconds_in_pass(const PlanReport& report, const NodeReport& node) {
-  const auto slabs = static_cast<double>(std::max<std::size_t>(1, report.geometry.head.begins.size()));
-  const bool in_slabs = node.node >= 0 && node.node <= report.geometry.head.last;
+  const auto slabs = static_cast<double>(std::max<std::size_t>(1, report.geometry.stem.begins.size()));
+  const bool in_slabs = node.node >= 0 && node.node <= report.geometry.stem.last;
   return (in_slabs ? slabs : 1) * node.step->seconds;
 }
 

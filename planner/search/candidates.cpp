@@ -166,7 +166,7 @@ std::set<Vec3> choose_streams(const Network& network, Extents extents, const Sea
   return combinations.found();
 }
 
-// Adds each extent, and again with its head in slabs if that is possible and makes more than one slab.
+// Adds each extent, and again with its stem in slabs if that is possible and makes more than one slab.
 void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
                  const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
   std::vector<Vec3> ordered(extents.begin(), extents.end());
@@ -174,14 +174,14 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
             [](Vec3 a, Vec3 b) { return std::pair(voxels(a), a) > std::pair(voxels(b), b); });
   GeometryChoice in_slabs = like;
   const bool has_slabs = options.strategy != Strategy::layerwise && options.pins.groups;
-  const std::int64_t head_slab = has_slabs ? options.head_slab : 0;
-  in_slabs.head_slab = head_slab;
+  const std::int64_t stem_slab = has_slabs ? options.stem_slab : 0;
+  in_slabs.stem_slab = stem_slab;
   const Result<GeometryFamily> family = GeometryFamily::make(network, in_slabs);
   for (const Vec3 pass_input : ordered) {
     candidates.push_back(like);
     candidates.back().pass_input = pass_input;
     if (options.volume) candidates.back().closed = axes_to_close(network, candidates.back(), *options.volume);
-    if (head_slab == 0 || !family || stopped(options) || !family->at(pass_input)) continue;
+    if (stem_slab == 0 || !family || stopped(options) || !family->at(pass_input)) continue;
     candidates.push_back(in_slabs);
     candidates.back().pass_input = pass_input;
   }

@@ -23,7 +23,7 @@
 //   than more patches, unless it runs out of legal extents.
 // A network that is bound to its window has that patch alone (planner/network/tile_bound.hpp).
 // SearchOptions::max_patches: about as many in all, but for at least 64 of each combination of modes; as many again in
-//   groups, and fewer streams. Each that can have a head in slabs is also made with one.
+//   groups, and fewer streams. Each that can have a stem in slabs is also made with one.
 // SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
 // Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others. A pinned
 //   S takes that of the powers of two, enumerated as S of 1 is. A pinned patch has exactly its extents, however large.

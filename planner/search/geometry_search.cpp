@@ -87,7 +87,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
 
 GeometrySearch::~GeometrySearch() = default;
 
-// Returns the family of each candidate. Two families often take turns: with the head in slabs, and without.
+// Returns the family of each candidate. Two families often take turns: with the stem in slabs, and without.
 GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryChoice>& candidates) {
   using Entry = decltype(families_)::value_type;
   std::array<const Entry*, 2> last = {};

@@ -44,7 +44,7 @@ struct SearchOptions {
   Precision precision = Precision::fp32;    // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()
-  std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
+  std::int64_t stem_slab = 8;                // planes of a stem's slab; thin enough for its tensors to be small, thick
                                              // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
   double logged_share = 0.8;                 // of the best rate: with a log, candidates above it are computed exactly

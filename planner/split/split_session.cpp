@@ -17,12 +17,12 @@ namespace {
 constexpr double nearly = 1 - 1e-9;
 
 bool on_several_places(const GeometryChoice& choice) {
-  return choice.head_slab == 0 &&
+  return choice.stem_slab == 0 &&
          std::none_of(choice.modes.begin(), choice.modes.end(), [](const PoolingMode& mode) { return mode.holds(); });
 }
 
 std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptions options) {
-  options.head_slab = 0;
+  options.stem_slab = 0;
   std::vector<GeometryChoice> candidates = make_candidates(network, options);
   std::erase_if(candidates, [](const GeometryChoice& choice) { return !on_several_places(choice); });
   return candidates;

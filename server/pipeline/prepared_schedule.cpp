@@ -104,7 +104,7 @@ void PreparedSchedule::lay_histories() {
     if (history.tensor == 0) input_history_ = number;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const Call& call = design_.schedule.calls[i];
-      if (call.output == history.tensor) (call.writes_slab ? head_history_ : tasks_[i].history) = number;
+      if (call.output == history.tensor) (call.writes_slab ? stem_history_ : tasks_[i].history) = number;
     }
   }
 }
@@ -150,17 +150,17 @@ void PreparedSchedule::aim_at_held(const Pass& pass) {
 }
 
 void PreparedSchedule::aim_at_slab(std::int64_t begin) {
-  const Head& head = geometry().head;
+  const Stem& stem = geometry().stem;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const Call& call = design_.schedule.calls[i];
     if (call.reads_slab) {
       // One image: the planes of a slab follow each other.
       const TensorView from = read_part(call, 0);
-      tasks_[i].inputs[0] = dense_view(from.data + begin * head.step * from.strides.z, head.input, from.format);
+      tasks_[i].inputs[0] = dense_view(from.data + begin * stem.step * from.strides.z, stem.input, from.format);
     }
     if (call.writes_slab) {
       tasks_[i].output = view_from(written_part(call.output), {begin, 0, 0});
-      tasks_[i].output.shape.n.z = geometry().choice.head_slab;
+      tasks_[i].output.shape.n.z = geometry().choice.stem_slab;
     }
   }
 }
@@ -191,19 +191,19 @@ Result<void> PreparedSchedule::run_micro_batch(float* input, const TensorView& o
 
 Result<void> PreparedSchedule::run_window(const std::stop_token& stop, const CallObserver& observer) {
   if (Result<void> rolled = roll(input_history_); !rolled) return rolled;
-  const int head = geometry().head.last;
-  if (Result<void> ran = head < 0 ? Result<void>() : run_head(stop, observer); !ran) return ran;
-  return run_nodes(head < 0 ? -1 : head + 1, std::numeric_limits<int>::max(), stop, observer);
+  const int stem = geometry().stem.last;
+  if (Result<void> ran = stem < 0 ? Result<void>() : run_stem(stop, observer); !ran) return ran;
+  return run_nodes(stem < 0 ? -1 : stem + 1, std::numeric_limits<int>::max(), stop, observer);
 }
 
-Result<void> PreparedSchedule::run_head(const std::stop_token& stop, const CallObserver& observer) {
-  const Head& head = geometry().head;
-  if (is_idle(head.last)) return {};
-  for (const std::int64_t begin : head.begins) {
+Result<void> PreparedSchedule::run_stem(const std::stop_token& stop, const CallObserver& observer) {
+  const Stem& stem = geometry().stem;
+  if (is_idle(stem.last)) return {};
+  for (const std::int64_t begin : stem.begins) {
     aim_at_slab(begin);
-    if (Result<void> ran = run_nodes(0, head.last, stop, observer); !ran) return ran;
+    if (Result<void> ran = run_nodes(0, stem.last, stop, observer); !ran) return ran;
   }
-  return roll(head_history_);
+  return roll(stem_history_);
 }
 
 Result<void> PreparedSchedule::run_nodes(int first, int last, const std::stop_token& stop,

@@ -105,7 +105,7 @@ class PreparedSchedule {
   void aim_at_slab(std::int64_t begin);
 
   [[nodiscard]] Result<void> run_window(const std::stop_token& stop, const CallObserver& observer);
-  [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
+  [[nodiscard]] Result<void> run_stem(const std::stop_token& stop, const CallObserver& observer);
   // Runs the calls of the nodes [first, last].
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_task(const Call& call, Task& task);
@@ -120,7 +120,7 @@ class PreparedSchedule {
   std::vector<Task> tasks_;          // as in Schedule::calls
   std::vector<History> histories_;   // as in Schedule::histories
   int input_history_ = -1;           // of the planar input
-  int head_history_ = -1;            // of the head's output, complete after its last slab
+  int stem_history_ = -1;            // of the stem's output, complete after its last slab
   std::int64_t planes_ = saturated;  // of the stream, to the end of the step that runs; saturated: it is whole
   TensorView input_;                 // as a whole
   TensorView output_;

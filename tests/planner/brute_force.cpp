@@ -87,7 +87,7 @@ void BruteForce::try_extents(const std::vector<PoolingMode>& modes, std::int64_t
   for (std::int64_t z = 1; z <= options_.max_extent; ++z) {
     for (std::int64_t y = 1; y <= options_.max_extent; ++y) {
       for (std::int64_t x = 1; x <= options_.max_extent; ++x) {
-        for (const std::int64_t slab : {std::int64_t{0}, options_.head_slab}) {
+        for (const std::int64_t slab : {std::int64_t{0}, options_.stem_slab}) {
           if (axis_ == 0) try_geometry({{z, y, x}, S, modes, slab});
           try_geometry({{z, y, x}, S, modes, slab, true, axis_});
         }
@@ -135,7 +135,7 @@ bool BruteForce::satisfies_pins(const Geometry& geometry) const {
   const auto in_groups = [](const PoolingMode& mode) { return mode.groups != Vec3::cube(1); };
   if (choice.streamed && !options_.pins.streams) return false;
   if (options_.pins.groups) return true;
-  return choice.head_slab == 0 && std::none_of(choice.modes.begin(), choice.modes.end(), in_groups);
+  return choice.stem_slab == 0 && std::none_of(choice.modes.begin(), choice.modes.end(), in_groups);
 }
 
 bool BruteForce::is_pinned_patch(const Geometry& geometry) const {

@@ -189,16 +189,16 @@ Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift
   return window;
 }
 
-// The head's output, slab by slab.
-Values run_head(const NetworkWeights& weights, const Geometry& geometry, const Values& input) {
-  const Head& head = geometry.head;
-  const Shape5 whole = geometry.values[static_cast<std::size_t>(head.last) + 1];
+// The stem's output, slab by slab.
+Values run_stem(const NetworkWeights& weights, const Geometry& geometry, const Values& input) {
+  const Stem& stem = geometry.stem;
+  const Shape5 whole = geometry.values[static_cast<std::size_t>(stem.last) + 1];
   const std::int64_t plane = voxels({1, whole.n.y, whole.n.x});
-  const std::int64_t slab = geometry.choice.head_slab * plane;
+  const std::int64_t slab = geometry.choice.stem_slab * plane;
   Values out(static_cast<std::size_t>(elements(whole)), std::numeric_limits<double>::quiet_NaN());
-  for (const std::int64_t begin : head.begins) {
-    Values values = cut(input, head.input, geometry.values[0].n, {begin * head.step, 0, 0});
-    for (std::size_t node = 0; node <= static_cast<std::size_t>(head.last); ++node) {
+  for (const std::int64_t begin : stem.begins) {
+    Values values = cut(input, stem.input, geometry.values[0].n, {begin * stem.step, 0, 0});
+    for (std::size_t node = 0; node <= static_cast<std::size_t>(stem.last); ++node) {
       values = oracle::oracle_run(geometry.problems[node], std::vector<Values>{values}, weights[node].view());
     }
     for (std::int64_t image = 0; image < whole.S * whole.f; ++image) {
@@ -265,9 +265,9 @@ Values run_passes(const Network& network, const NetworkWeights& weights, const G
   for (std::size_t pass = 0; pass < geometry.passes.size(); ++pass) {
     const Pass& now = geometry.passes[pass];
     std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, now.shift)};
-    if (geometry.head.last >= 0) {
-      values.resize(static_cast<std::size_t>(geometry.head.last) + 1);
-      values.push_back(run_head(weights, geometry, values[0]));
+    if (geometry.stem.last >= 0) {
+      values.resize(static_cast<std::size_t>(geometry.stem.last) + 1);
+      values.push_back(run_stem(weights, geometry, values[0]));
     }
     for (std::size_t i = values.size() - 1; i < network.nodes.size(); ++i) {
       std::vector<Values> inputs;

@@ -13,7 +13,7 @@ inline SearchOptions small_options(std::int64_t limit) {
   options.memory_limit = limit;
   options.max_S = 2;
   options.max_extent = 6;
-  options.head_slab = 1;
+  options.stem_slab = 1;
   options.ladder = false;
   return options;
 }

@@ -114,10 +114,10 @@ Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
   if (written.s() < 1) return corrupt("S is " + std::to_string(written.s()) + "; 1 or more is right");
   GeometryChoice geometry{*extents, written.s(), {}, 0, written.streamed()};
   for (const int mode : written.modes()) geometry.modes.push_back(static_cast<PoolMode>(mode));
-  if (written.head_slab() < 0) {
-    return corrupt("head_slab is " + std::to_string(written.head_slab()) + "; 0 or more is right");
-  }
-  geometry.head_slab = written.head_slab();
+  const bool has_old_name = written.has_head_slab() && !written.has_stem_slab();
+  geometry.stem_slab = has_old_name ? written.head_slab() : written.stem_slab();
+  const std::string slab = has_old_name ? "head_slab" : "stem_slab";
+  if (const Result<std::int64_t> sound = not_negative(slab, geometry.stem_slab); !sound) return sound.error();
   if (written.axis() < 0 || written.axis() > 2) {
     return corrupt("axis is " + std::to_string(written.axis()) + "; 0 to 2 is right");
   }

@@ -92,7 +92,7 @@ void set_rung(text::Plan::Rung* written, const Rung& rung) {
     written->add_modes(static_cast<text::Plan::PoolMode>(mode.mode));
     if (mode.groups != Vec3::cube(1)) set_groups(written->add_groups(), written->modes_size() - 1, mode);
   }
-  if (rung.geometry.head_slab != 0) written->set_head_slab(rung.geometry.head_slab);
+  if (rung.geometry.stem_slab != 0) written->set_stem_slab(rung.geometry.stem_slab);
   if (rung.geometry.streamed) written->set_streamed(true);
   if (rung.geometry.axis != 0) written->set_axis(rung.geometry.axis);
   if (rung.geometry.closed != Vec3{}) written->set_closed(axes_text(rung.geometry.closed));

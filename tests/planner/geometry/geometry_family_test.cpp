@@ -31,8 +31,8 @@ void expect_equal(const Geometry& found, const Geometry& wanted) {
   EXPECT_EQ(found.values, wanted.values);
   EXPECT_EQ(found.histories.kept, wanted.histories.kept);
   EXPECT_EQ(found.histories.read, wanted.histories.read);
-  EXPECT_EQ(found.head.last, wanted.head.last);
-  EXPECT_EQ(found.head.begins, wanted.head.begins);
+  EXPECT_EQ(found.stem.last, wanted.stem.last);
+  EXPECT_EQ(found.stem.begins, wanted.stem.begins);
   EXPECT_EQ(found.fragments, wanted.fragments);
   EXPECT_EQ(found.held, wanted.held);
   EXPECT_EQ(found.runs, wanted.runs);
@@ -103,7 +103,7 @@ TEST(PlannerGeometryFamily, WindowsAreComputedWholeAndAlone) {
   const auto refusal = [&](const GeometryChoice& like) { return GeometryFamily::make(network, like).error().message; };
   EXPECT_THAT(refusal({{}, 1, mpf, 0, true}), HasSubstr("streamed, and it is bound to"));
   EXPECT_THAT(refusal({{}, 2, mpf}), HasSubstr("several windows are computed together"));
-  EXPECT_THAT(refusal({{}, 1, mpf, 4}), HasSubstr("its head runs in slabs, and it is bound to"));
+  EXPECT_THAT(refusal({{}, 1, mpf, 4}), HasSubstr("its stem runs in slabs, and it is bound to"));
 }
 
 }  // namespace

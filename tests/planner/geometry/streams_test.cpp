@@ -29,8 +29,8 @@ Network chain() {
   return network;
 }
 
-GeometryChoice stream_of(std::int64_t planes, std::int64_t head_slab = 0) {
-  return {{planes, 25, 25}, 1, {PoolMode::fragments, PoolMode::fragments}, head_slab, true};
+GeometryChoice stream_of(std::int64_t planes, std::int64_t stem_slab = 0) {
+  return {{planes, 25, 25}, 1, {PoolMode::fragments, PoolMode::fragments}, stem_slab, true};
 }
 
 std::string failure_of(const Network& network, const GeometryChoice& choice) {
@@ -59,8 +59,8 @@ TEST(PlannerStreams, AHeadInSlabsKeepsOnlyItsInput) {
   EXPECT_THAT(geometry.histories.read, ElementsAre(3, 0, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(3, 0, 6, 2, 0));
   EXPECT_THAT(geometry.histories.idle, ElementsAre(3, 3, 15, 19));
-  EXPECT_EQ(geometry.head.input.n.z, 2 * 2 + 3);
-  EXPECT_THAT(geometry.head.begins, ElementsAre(0, 2, 4));
+  EXPECT_EQ(geometry.stem.input.n.z, 2 * 2 + 3);
+  EXPECT_THAT(geometry.stem.begins, ElementsAre(0, 2, 4));
   EXPECT_EQ(geometry.values[2].n.z, 6);
   EXPECT_EQ(history_runs(geometry, 2), 1);
 }

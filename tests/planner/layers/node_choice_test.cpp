@@ -22,7 +22,7 @@ struct Case {
   Network network;
   PoolingMode mode;
   std::int64_t S = 2;
-  std::int64_t head_slab = 0;
+  std::int64_t stem_slab = 0;
   bool streamed = false;
 };
 
@@ -33,7 +33,7 @@ class PlannerNodeChoice : public testing::TestWithParam<Case> {
     Vec3 input = Vec3::cube(8);
     for (int axis = 0; axis < 3; ++axis) input[axis] = legal_extents(network_, modes, axis, input[axis]).back();
     if (GetParam().streamed) input.z = 4;
-    geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().head_slab, GetParam().streamed});
+    geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().stem_slab, GetParam().streamed});
     use_ = network_use(network_, geometry_);
     for (std::size_t node = 0; node < geometry_.problems.size(); ++node) {
       const Vec3 around = around_output(geometry_, static_cast<int>(node));
@@ -165,12 +165,12 @@ INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                                          Case{"residuals", drawn::residuals(), PoolMode::fragments},
                                          Case{"held", drawn::chain(), held},
                                          Case{"recompute", drawn::chain(), recompute},
-                                         Case{"head", drawn::chain(), PoolMode::fragments, 1, 1},
-                                         Case{"head_recompute", drawn::chain(), recompute, 1, 2},
+                                         Case{"stem", drawn::chain(), PoolMode::fragments, 1, 1},
+                                         Case{"stem_recompute", drawn::chain(), recompute, 1, 2},
                                          Case{"stream", drawn::chain(), PoolMode::fragments, 1, 0, true},
                                          Case{"stream_held", drawn::chain(), held, 1, 0, true},
                                          Case{"stream_recompute", drawn::chain(), rows_recompute, 1, 0, true},
-                                         Case{"stream_head", drawn::chain(), PoolMode::fragments, 1, 1, true},
+                                         Case{"stream_stem", drawn::chain(), PoolMode::fragments, 1, 1, true},
                                          Case{"stream_branches", drawn::branches(), PoolMode::fragments, 1, 0, true},
                                          Case{"stream_residuals", drawn::residuals(), PoolMode::fragments, 1, 0, true}),
                          [](const auto& net) { return net.param.name; });

@@ -113,8 +113,8 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung.segments[1].last = 2000000000;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 2000000000: there are 5 nodes"));
   rung = split(network_, 2);
-  rung.geometry.head_slab = 1;
-  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
+  rung.geometry.stem_slab = 1;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("stem in slabs"));
 }
 
 // Channels last in the tail: what crosses the cut is planar, and of a stream the reordered tensor keeps its planes.

@@ -50,7 +50,7 @@ TEST_F(PlannerPairs, WhatOthersReadOrKeepIsNotLeftOut) {
   const Geometry geometry = make_geometry(branches, test::choice_of(branches, PoolMode::fragments, 1)).value();
   EXPECT_THAT(pair_problem(branches, geometry, 0).error().message, HasSubstr("others read it"));
   Geometry slabs = geometry_;
-  slabs.head.last = 1;
+  slabs.stem.last = 1;
   EXPECT_THAT(pair_problem(network_, slabs, 0).error().message, HasSubstr("slabs"));
   EXPECT_TRUE(pair_problem(network_, slabs, 2));
   Geometry held = geometry_;

@@ -103,7 +103,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.predicted.error = 0.5; },
       [](Plan& p) { p.predicted.endless_voxels_per_second = 7; },
       [](Plan& p) { p.ladder[0].geometry.pass_input.y = 7; },
-      [](Plan& p) { p.ladder[0].geometry.head_slab = 8; },
+      [](Plan& p) { p.ladder[0].geometry.stem_slab = 8; },
       [](Plan& p) { p.ladder[0].geometry.S = 7; },
       [](Plan& p) { p.ladder[0].geometry.modes[0] = PoolMode::plain; },
       [](Plan& p) {

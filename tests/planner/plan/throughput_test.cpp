@@ -137,9 +137,9 @@ TEST(PlannerThroughput, BorderCostCountsWhatSlabsOfAHeadComputeTwice) {
   const Network network = drawn::chain();
   GeometryChoice choice{{12, 12, 12}, 1, {PoolMode::fragments}, 0};
   const Geometry whole = make_geometry(network, choice).value();
-  choice.head_slab = 1;
+  choice.stem_slab = 1;
   const Geometry slabs = make_geometry(network, choice).value();
-  ASSERT_EQ(slabs.head.last, 1);
+  ASSERT_EQ(slabs.stem.last, 1);
   double computed = 0;
   double once = 0;
   for (std::size_t node = 0; node < whole.problems.size(); ++node) {

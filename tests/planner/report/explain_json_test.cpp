@@ -80,7 +80,7 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
   }
   const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
   EXPECT_EQ(json["passes"], 2);
-  EXPECT_EQ(json["ladder"][0]["head_slab"], 1);
+  EXPECT_EQ(json["ladder"][0]["stem_slab"], 1);
   EXPECT_EQ(json["ladder"][0]["modes"][0], "mpf:2x1x1:recompute");
   for (const nlohmann::json& node : json["nodes"]) {
     const int index = node["index"];

@@ -39,7 +39,7 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
     ASSERT_TRUE(covers(Vec3::cube(chosen.max_extent), geometry->patch_input)) << to_string(geometry->patch_input);
     std::string key = to_string(choice.pass_input) + " S " + std::to_string(choice.S);
     for (const PoolingMode& mode : choice.modes) key += " " + to_string(mode);
-    key += " head " + std::to_string(choice.head_slab) + (choice.streamed ? " streamed" : "") + " axis " +
+    key += " stem " + std::to_string(choice.stem_slab) + (choice.streamed ? " streamed" : "") + " axis " +
            std::to_string(choice.axis);
     seen.push_back(key);
   }
@@ -107,7 +107,7 @@ TEST(PlannerCandidates, AreAllWhereEveryExtentIsAskedFor) {
   const auto edges = static_cast<std::int64_t>(legal_extents(deep(), chosen.pins.modes, 0, 200).size());
   const auto count = [](const std::vector<GeometryChoice>& all, std::int64_t S, bool streamed) {
     return std::count_if(all.begin(), all.end(), [&](const GeometryChoice& choice) {
-      return choice.S == S && choice.streamed == streamed && choice.head_slab == 0;
+      return choice.S == S && choice.streamed == streamed && choice.stem_slab == 0;
     });
   };
   const std::vector<GeometryChoice> some = make_candidates(deep(), chosen);
@@ -202,7 +202,7 @@ TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
   const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to(1024));
   std::set<std::int64_t> planes;
   std::set<std::int64_t> edges;
-  std::size_t heads = 0;
+  std::size_t stems = 0;
   std::size_t count = 0;
   while (candidates.at(count).streamed) ++count;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -211,12 +211,12 @@ TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
     if (!choice.streamed) continue;
     planes.insert(choice.pass_input.z);
     if (choice.modes == std::vector<PoolingMode>(3)) edges.insert(choice.pass_input.y);
-    heads += choice.head_slab > 0 ? 1 : 0;
+    stems += choice.stem_slab > 0 ? 1 : 0;
   }
   EXPECT_EQ(*planes.begin(), 8);
   EXPECT_EQ(*planes.rbegin(), 8 * 32);
   EXPECT_EQ(planes.size(), 15U);
-  EXPECT_GT(heads, count / 4);
+  EXPECT_GT(stems, count / 4);
   for (const std::int64_t edge : edges) {
     const auto next = edges.upper_bound(edge);
     if (next == edges.end()) break;
@@ -237,7 +237,7 @@ TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
   EXPECT_LT(found.size(), all.size());
   for (const GeometryChoice& choice : found) {
     EXPECT_FALSE(choice.streamed);
-    EXPECT_EQ(choice.head_slab, 0);
+    EXPECT_EQ(choice.stem_slab, 0);
     for (const PoolingMode& mode : choice.modes) EXPECT_EQ(mode.groups, Vec3::cube(1));
     EXPECT_NE(std::find(all.begin(), all.end(), choice), all.end());
   }

@@ -30,7 +30,7 @@ class PlannerSearchSession : public testing::Test {
   PlannerSearchSession() {
     options_.max_S = 2;
     options_.max_extent = 8;
-    options_.head_slab = 1;
+    options_.stem_slab = 1;
   }
   SearchSession session(const Network& network) { return {network, spec_, catalogue_, costs_, options_}; }
   Result<Plan> alone(const Network& network, std::int64_t limit) {

@@ -19,7 +19,7 @@ class PlannerPatchSearch : public testing::Test {
   PlannerPatchSearch() {
     options_.max_extent = 24;
     options_.max_S = 2;
-    options_.head_slab = 0;
+    options_.stem_slab = 0;
     for (const GeometryChoice& choice : make_candidates(network_, options_)) {
       const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
       if (std::none_of(choice.modes.begin(), choice.modes.end(), holds)) candidates_.push_back(choice);

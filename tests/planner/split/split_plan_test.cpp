@@ -204,7 +204,7 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
   const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
   options_.max_extent = 24;
   options_.max_S = 2;
-  options_.head_slab = 0;
+  options_.stem_slab = 0;
   options_.ladder = false;
   const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
   for (const std::int64_t device : {std::int64_t{1} << 19, gibibyte}) {
@@ -254,7 +254,7 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllThatSatisfyThePins) {
   const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
   options_.max_extent = 8;
   options_.max_S = 2;
-  options_.head_slab = 0;
+  options_.stem_slab = 0;
   options_.ladder = false;
   const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
   SearchOptions free = options_;

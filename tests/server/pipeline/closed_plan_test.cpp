@@ -36,7 +36,7 @@ GeometryChoice open_choice(const Network& network, Random& random) {
 // Closes some axes along which the network pads.
 GeometryChoice closed_choice(const Network& network, Vec3 volume, Random& random) {
   GeometryChoice choice = open_choice(network, random);
-  choice.head_slab = 0;
+  choice.stem_slab = 0;
   const Vec3 padding = swap_axes(network.frame.begin + network.frame.end, choice.axis);
   const Vec3 whole = swap_axes(framed(network, volume), choice.axis);
   for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {

@@ -233,8 +233,8 @@ TEST_F(FoldedPlan, NetsThatEndInBranchesEqualTheDenseWindowWithOneConvolutionFor
 std::string in_words(const Plan& plan) {
   const GeometryChoice& choice = plan.ladder.front().geometry;
   std::string text = "\nS " + std::to_string(choice.S) + ", pass input " + to_string(choice.pass_input) +
-                     (choice.streamed ? ", streamed along axis " + std::to_string(choice.axis) : "") + ", head slab " +
-                     std::to_string(choice.head_slab);
+                     (choice.streamed ? ", streamed along axis " + std::to_string(choice.axis) : "") + ", stem slab " +
+                     std::to_string(choice.stem_slab);
   for (const Step& step : plan.ladder.front().segments.front().steps) text += "\n" + step.primitive;
   return text;
 }

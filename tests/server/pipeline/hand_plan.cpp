@@ -95,8 +95,8 @@ GeometryChoice random_choice(const Network& network, Random& random, std::int64_
     }
     // Branches that pool need the same modes: draw again.
     if (!make_geometry(network, choice)) continue;
-    if (random.chance(0.5)) choice.head_slab = random.integer(1, 2);
-    if (!make_geometry(network, choice)) choice.head_slab = 0;
+    if (random.chance(0.5)) choice.stem_slab = random.integer(1, 2);
+    if (!make_geometry(network, choice)) choice.stem_slab = 0;
     return choice;
   }
 }
@@ -109,7 +109,7 @@ std::optional<GeometryChoice> random_stream(const Network& whole, Random& random
   choice.streamed = true;
   choice.pass_input.z = max(reaches(network).back().stride, period(network)).z * random.integer(1, steps);
   choice.axis = axis;
-  if (!make_geometry(whole, choice)) choice.head_slab = 0;
+  if (!make_geometry(whole, choice)) choice.stem_slab = 0;
   return choice;
 }
 

@@ -72,7 +72,7 @@ TEST(Pipeline, PairsOfRandomNetsEqualTheDenseWindow) {
   EXPECT_GE(pairs, test::case_count(20) / 20);  // few cases may have none
 }
 
-// Head, host RAM and tail cut anywhere.
+// Stem, host RAM and tail cut anywhere.
 TEST(Pipeline, ThreePlacesOfRandomNetsEqualTheDenseWindow) {
   int ran = 0;
   for (int i = 0; i < test::case_count(20); ++i) {

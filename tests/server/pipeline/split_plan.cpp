@@ -174,7 +174,7 @@ Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta,
 GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S) {
   for (;;) {
     GeometryChoice choice = random_choice(network, random, S, 1);
-    choice.head_slab = 0;
+    choice.stem_slab = 0;
     const Result<Geometry> geometry = make_geometry(network, choice);
     if (geometry && geometry->held.empty()) return choice;
   }
@@ -184,7 +184,7 @@ std::optional<GeometryChoice> split_stream(const Network& network, Random& rando
   for (int attempt = 0; attempt < 12; ++attempt) {
     std::optional<GeometryChoice> choice = random_stream(network, random);
     if (!choice) continue;
-    choice->head_slab = 0;
+    choice->stem_slab = 0;
     const Result<Geometry> geometry = make_geometry(network, *choice);
     if (geometry && geometry->held.empty()) return choice;
   }

@@ -49,7 +49,7 @@ struct CutsOfThree {
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                               const DeviceSpec& gpu, const std::vector<GeometryChoice>& fallbacks);
 
-// A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
+// A choice near the smallest, of a kind that segments of two places run: no stem in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
 // The same of a stream; nothing where the modes drawn never allow one.
 [[nodiscard]] std::optional<GeometryChoice> split_stream(const Network& network, Random& random);

@@ -100,7 +100,7 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   EXPECT_GT(pairs, 0);
 }
 
-// Head, host RAM and tail, any of them without the others.
+// Stem, host RAM and tail, any of them without the others.
 TEST(SplitStream, ThreePlacesOfRandomNetsEqualTheDenseWindow) {
   int ran = 0;
   for (int i = 0; i < test::case_count(10); ++i) {
@@ -441,9 +441,9 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
 
 TEST_F(SplitStreamOf, RefusesInWords) {
   GeometryChoice choice = stream(8);
-  choice.head_slab = 1;
+  choice.stem_slab = 1;
   const Rung rung = bench_.split(choice, 1, 1);
-  EXPECT_THAT(bench_.open(rung).error().message, HasSubstr("a head in slabs runs on one place only"));
+  EXPECT_THAT(bench_.open(rung).error().message, HasSubstr("a stem in slabs runs on one place only"));
 }
 
 }  // namespace

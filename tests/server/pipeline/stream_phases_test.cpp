@@ -33,7 +33,7 @@ TEST(StreamPhases, WindowsEqualIndependentPatchesBitByBit) {
       GeometryChoice held = one;  // each phase has two passes
       held.modes[1] = {{2, 1, 1}, true};
       GeometryChoice slabs = one;
-      slabs.head_slab = 1;
+      slabs.stem_slab = 1;
       for (const GeometryChoice& choice : {one, two, held, slabs}) {
         SCOPED_TRACE(test::text_of(choice));
         const EngineBench made = test::open_bench(network, {choice});

@@ -56,8 +56,8 @@ TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
   const std::vector<float> wanted = test::output_values(test::run_job(*patches.engine, volume.view()));
   for (const std::int64_t planes : {4, 8, 12, 60}) {
     for (const std::int64_t step : {0, 2, 9}) {
-      for (const std::int64_t head_slab : {0, 1}) {
-        const GeometryChoice choice = test::stream_of(network, planes, step, head_slab);
+      for (const std::int64_t stem_slab : {0, 1}) {
+        const GeometryChoice choice = test::stream_of(network, planes, step, stem_slab);
         SCOPED_TRACE(test::text_of(choice));
         const EngineBench made = test::open_bench(network, {choice});
         const std::vector<float> found = test::output_values(test::run_job(*made.engine, volume.view()));

@@ -5,16 +5,16 @@
 namespace znni::test {
 
 std::string text_of(const GeometryChoice& choice) {
-  std::string text = to_string(choice.pass_input) + " axis " + std::to_string(choice.axis) + " head " +
-                     std::to_string(choice.head_slab);
+  std::string text = to_string(choice.pass_input) + " axis " + std::to_string(choice.axis) + " stem " +
+                     std::to_string(choice.stem_slab);
   for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
   return text;
 }
 
-GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step, std::int64_t head_slab) {
+GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step, std::int64_t stem_slab) {
   GeometryChoice choice = test::choice_of(network, PoolMode::fragments, step);
   choice.pass_input.z = planes;
-  choice.head_slab = head_slab;
+  choice.stem_slab = stem_slab;
   choice.streamed = true;
   return choice;
 }

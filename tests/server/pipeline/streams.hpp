@@ -13,7 +13,7 @@ namespace znni::test {
 
 // Steps of `planes`, the smallest cross-section and `step` strides more.
 [[nodiscard]] GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step,
-                                       std::int64_t head_slab = 0);
+                                       std::int64_t stem_slab = 0);
 // The same with a window for each offset of the first pooling across the stream, a phase each.
 [[nodiscard]] GeometryChoice phases_of(const Network& network, std::int64_t planes, std::int64_t step, int axis = 0);
 

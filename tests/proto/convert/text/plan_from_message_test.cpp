@@ -57,8 +57,8 @@ TEST(PlanFromMessage, Errors) {
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_s(0); }), HasSubstr("rung 0: S is 0"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_axis(3); }),
               HasSubstr("rung 0: axis is 3; 0 to 2 is right"));
-  EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_head_slab(-1); }),
-              HasSubstr("rung 0: head_slab is -1; 0 or more is right"));
+  EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_stem_slab(-1); }),
+              HasSubstr("rung 0: stem_slab is -1; 0 or more is right"));
   const auto groups = [](text::Plan& plan) {
     plan.mutable_rung(0)->add_modes(text::Plan::fragments);
     text::Plan::Groups* added = plan.mutable_rung(0)->add_groups();

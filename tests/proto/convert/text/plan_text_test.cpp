@@ -98,6 +98,16 @@ TEST(PlanText, AMicroBatchIsReadByItsOldName) {
   EXPECT_EQ(parse_plan(text.replace(at, 11, "group")).value(), plan);
 }
 
+TEST(PlanText, AStemInSlabsIsReadByItsOldName) {
+  const Plan plan = test::full_plan();
+  std::string text = plan_text(plan);
+  const std::size_t at = text.find("stem_slab: 4");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(parse_plan(text.replace(at, 4, "head")).value(), plan);
+  EXPECT_THAT(parse_plan(text.replace(at, 12, "head_slab: -4")).error().message,
+              testing::HasSubstr("head_slab is -4; 0 or more is right"));
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

@@ -58,7 +58,7 @@ Rung small_rung() {
   Rung rung;
   rung.geometry.pass_input = Vec3::cube(9);
   rung.geometry.modes = {PoolMode::plain};
-  rung.geometry.head_slab = 4;
+  rung.geometry.stem_slab = 4;
   rung.segments.push_back({0, 1, Place::gpu, {}, {conv_step(), pool_step()}});
   rung.seconds = 2;
   rung.memory = {1, 2, 1};

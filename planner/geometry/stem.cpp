@@ -1,4 +1,4 @@
-#include "planner/geometry/head.hpp"
+#include "planner/geometry/stem.hpp"
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t max_slabs = std::int64_t{1} << 16;
 
-Error no_slabs(const std::string& why) { return refused("the head cannot run in slabs: " + why); }
+Error no_slabs(const std::string& why) { return refused("the stem cannot run in slabs: " + why); }
 
 // Each node up to `last` reads the one before it, and no other does.
 bool is_chain(const Network& network, int last) {
@@ -24,7 +24,7 @@ bool is_chain(const Network& network, int last) {
 
 }  // namespace
 
-Result<void> check_head(const Network& network, const GeometryChoice& choice) {
+Result<void> check_stem(const Network& network, const GeometryChoice& choice) {
   const std::vector<int> poolings = pooling_nodes(network);
   if (poolings.empty()) return no_slabs("the network has no pooling");
   if (!is_chain(network, poolings.front())) return no_slabs("its nodes are no chain");
@@ -34,24 +34,24 @@ Result<void> check_head(const Network& network, const GeometryChoice& choice) {
   return {};
 }
 
-Result<Head> make_head(const Network& network, const Geometry& whole) {
-  Head head;
-  head.last = pooling_nodes(network).front();
-  const auto last = static_cast<std::size_t>(head.last);
-  head.step = std::get<Pooling>(network.nodes[last].operation).stride.z;
+Result<Stem> make_stem(const Network& network, const Geometry& whole) {
+  Stem stem;
+  stem.last = pooling_nodes(network).front();
+  const auto last = static_cast<std::size_t>(stem.last);
+  stem.step = std::get<Pooling>(network.nodes[last].operation).stride.z;
   const std::int64_t planes = whole.values[last + 1].n.z;
-  const std::int64_t slab = whole.choice.head_slab;
+  const std::int64_t slab = whole.choice.stem_slab;
   if (slab < 1 || slab >= planes) {
     return no_slabs("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
   }
   if (div_up(planes, slab) > max_slabs) {
     return no_slabs(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(max_slabs));
   }
-  head.input = tensor_shape(whole, 0);
-  head.input.n.z -= head.step * (planes - slab);
-  for (std::int64_t begin = 0; begin + slab < planes; begin += slab) head.begins.push_back(begin);
-  head.begins.push_back(planes - slab);
-  return head;
+  stem.input = tensor_shape(whole, 0);
+  stem.input.n.z -= stem.step * (planes - slab);
+  for (std::int64_t begin = 0; begin + slab < planes; begin += slab) stem.begins.push_back(begin);
+  stem.begins.push_back(planes - slab);
+  return stem;
 }
 
 }  // namespace znni

@@ -1,4 +1,4 @@
-#include "planner/geometry/head.hpp"
+#include "planner/geometry/stem.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,12 +43,12 @@ TEST(PlannerHead, SlabsCoverTheOutputAndTheLastOverlaps) {
   const Geometry whole = *make_geometry(chain(), choice);
   const std::int64_t planes = whole.values[3].n.z;
   ASSERT_EQ(planes, 10);
-  choice.head_slab = 4;
+  choice.stem_slab = 4;
   const Geometry geometry = *make_geometry(chain(), choice);
-  EXPECT_EQ(geometry.head.last, 2);
-  EXPECT_EQ(geometry.head.step, 2);
-  EXPECT_THAT(geometry.head.begins, ElementsAre(0, 4, 6));
-  EXPECT_EQ(geometry.head.input.n.z, choice.pass_input.z - 2 * 6);
+  EXPECT_EQ(geometry.stem.last, 2);
+  EXPECT_EQ(geometry.stem.step, 2);
+  EXPECT_THAT(geometry.stem.begins, ElementsAre(0, 4, 6));
+  EXPECT_EQ(geometry.stem.input.n.z, choice.pass_input.z - 2 * 6);
   EXPECT_EQ(geometry.values[0], whole.values[0]);
   EXPECT_EQ(geometry.values[2].n.z, whole.values[2].n.z - 2 * 6);
   EXPECT_EQ(geometry.values[3], whole.values[3]);
@@ -60,15 +60,15 @@ TEST(PlannerHead, SlabsCoverTheOutputAndTheLastOverlaps) {
 TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   const Network network = chain();
   GeometryChoice choice = choice_of(network, {PoolMode::fragments, PoolMode::fragments}, 1);
-  choice.head_slab = 10;
+  choice.stem_slab = 10;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of 10 planes of 10"));
   GeometryChoice endless = choice;
-  endless.head_slab = 1;
+  endless.stem_slab = 1;
   endless.pass_input.z = legal_extents(network, choice.modes, 0, 100).back() + (std::int64_t{6} << 40);
   EXPECT_THAT(failure_of(network, endless), HasSubstr("slabs; the limit is 65536"));
-  choice.head_slab = -1;
+  choice.stem_slab = -1;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of -1 planes"));
-  choice.head_slab = 2;
+  choice.stem_slab = 2;
   choice.S = 2;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("more than one image"));
   choice.S = 1;
@@ -76,7 +76,7 @@ TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   EXPECT_THAT(failure_of(network, choice), HasSubstr("what its pooling reads is held"));
   Network branched = network;
   branched.nodes[1] = {"sum", Add{}, {1, 1}};
-  EXPECT_THAT(check_head(branched, choice).error().message, HasSubstr("no chain"));
+  EXPECT_THAT(check_stem(branched, choice).error().message, HasSubstr("no chain"));
   Network flat;
   flat.nodes = {{"conv", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {0}}};
   EXPECT_THAT(failure_of(flat, {Vec3::cube(9), 1, {}, 2}), HasSubstr("no pooling"));
@@ -92,7 +92,7 @@ TEST(PlannerHead, SlabsTogetherEqualTheSlidingWindow) {
       for (std::int64_t slab = 1; slab <= 7; slab += 2) {
         SCOPED_TRACE(to_string(first) + " " + to_string(second) + ", slab " + std::to_string(slab));
         GeometryChoice choice = choice_of(network, {first, second}, 1);
-        choice.head_slab = slab;
+        choice.stem_slab = slab;
         const Geometry geometry = *make_geometry(network, choice);
         const oracle::Values input = test::normals64(voxels(geometry.patch_input), random);
         const oracle::Values found = test::run_passes(network, weights, geometry, input);
