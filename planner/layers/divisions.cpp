@@ -15,56 +15,56 @@ namespace znni {
 namespace {
 
 // all, about a half, a quarter, ..., 1.
-std::vector<std::int64_t> parts_of(std::int64_t all) {
-  std::vector<std::int64_t> parts = {all};
-  while (parts.back() > 1) parts.push_back(div_up(parts.back(), 2));
-  return parts;
+std::vector<std::int64_t> sizes_of(std::int64_t all) {
+  std::vector<std::int64_t> sublayers = {all};
+  while (sublayers.back() > 1) sublayers.push_back(div_up(sublayers.back(), 2));
+  return sublayers;
 }
 
 std::vector<std::int64_t> even_parts_of(std::int64_t all) {
-  std::vector<std::int64_t> parts;
-  for (std::int64_t part = all; part >= 1; --part) {
-    if (all % part == 0) parts.push_back(part);
+  std::vector<std::int64_t> sublayers;
+  for (std::int64_t sublayer = all; sublayer >= 1; --sublayer) {
+    if (all % sublayer == 0) sublayers.push_back(sublayer);
   }
-  return parts;
+  return sublayers;
 }
 
-// Returns the divisions of a convolution, from large parts to small ones.
+// Returns the divisions of a convolution, from large sub-layers to small ones.
 std::vector<hybrid::SubLayers> divisions_of(const ConvProblem& conv) {
   std::vector<hybrid::SubLayers> divisions;
   const auto add = [&](const Division& division) {
-    Result<hybrid::SubLayers> parts = hybrid::divide(conv, division);
-    if (parts) divisions.push_back(*std::move(parts));
+    Result<hybrid::SubLayers> sublayers = hybrid::divide(conv, division);
+    if (sublayers) divisions.push_back(*std::move(sublayers));
   };
   for (const std::int64_t f : even_parts_of(conv.in.f)) {
-    for (const std::int64_t f_out : parts_of(conv.f_out)) {
-      for (const std::int64_t slab : parts_of(output_shape(conv).n.z)) {
-        for (const std::int64_t S : parts_of(conv.in.S)) add({S, f, f_out, slab});
+    for (const std::int64_t f_out : sizes_of(conv.f_out)) {
+      for (const std::int64_t slab : sizes_of(output_shape(conv).n.z)) {
+        for (const std::int64_t S : sizes_of(conv.in.S)) add({S, f, f_out, slab});
       }
     }
   }
   return divisions;
 }
 
-ConvProblem smallest_part(ConvProblem conv) {
+ConvProblem smallest_sublayer(ConvProblem conv) {
   conv.in = {1, 1, {conv.in.n.z - output_shape(conv).n.z + 1, conv.in.n.y, conv.in.n.x}};
   conv.f_out = 1;
   return conv;
 }
 
-// Returns the least time of `inner` for the parts of one sum.
-Seconds min_sum(const hybrid::SubLayers& parts, const Primitive& inner, const DeviceSpec& gpu) {
+// Returns the least time of `inner` for the sub-layers of one sum.
+Seconds min_sum(const hybrid::SubLayers& sublayers, const Primitive& inner, const DeviceSpec& gpu) {
   if (inner.min_time == nullptr) return 0;
-  const auto least = [&](std::int64_t step) { return inner.min_time(parts.problem(step), gpu); };
-  if (parts.terms == 1) return least(0);
-  const auto middle = static_cast<double>(parts.terms - 2);
-  return least(0) + least(parts.terms - 1) + (middle > 0 ? middle * least(1) : 0);
+  const auto least = [&](std::int64_t step) { return inner.min_time(sublayers.problem(step), gpu); };
+  if (sublayers.terms == 1) return least(0);
+  const auto middle = static_cast<double>(sublayers.terms - 2);
+  return least(0) + least(sublayers.terms - 1) + (middle > 0 ? middle * least(1) : 0);
 }
 
-// Slots for copies are needed however parts are computed.
-SpaceBytes min_use(const hybrid::SubLayers& parts) {
-  const std::int64_t slots = add(mul(hybrid::slots(parts.uploads()), hybrid::slot_bytes(parts.in, {})),
-                                 mul(hybrid::slots(parts.sums()), hybrid::slot_bytes(parts.out, {})));
+// Slots for copies are needed however sub-layers are computed.
+SpaceBytes min_use(const hybrid::SubLayers& sublayers) {
+  const std::int64_t slots = add(mul(hybrid::slots(sublayers.uploads()), hybrid::slot_bytes(sublayers.in, {})),
+                                 mul(hybrid::slots(sublayers.sums()), hybrid::slot_bytes(sublayers.out, {})));
   return {0, slots, slots};
 }
 
@@ -77,7 +77,7 @@ SpaceBytes taken(const Estimate& estimate) {
 
 // Choices without a division.
 std::vector<hybrid::DividedChoice> choices_of(const Primitive& inner, const std::vector<Estimate>& estimates,
-                                              const PartRules& rules) {
+                                              const SubLayerRules& rules) {
   std::vector<hybrid::DividedChoice> choices;
   for (const Estimate& estimate : estimates) {
     const auto& [variant, in, out, time, memory, spread] = estimate;
@@ -108,7 +108,7 @@ std::string to_string(const SpaceBytes& bytes) {
 }
 
 DivisionSearch::DivisionSearch(const ConvProblem& conv, std::span<const Primitive* const> inner, const DeviceSpec& gpu,
-                               const PartRules& rules, Seconds below)
+                               const SubLayerRules& rules, Seconds below)
     : conv_(conv),
       gpu_(gpu),
       rules_(rules),
@@ -118,66 +118,66 @@ DivisionSearch::DivisionSearch(const ConvProblem& conv, std::span<const Primitiv
   for (const Primitive* primitive : inner) add_source(*primitive);
 }
 
-// Adds a primitive. Without a least time it is asked at once whether it takes any part; one that takes long to describe
-// is asked when its turn comes.
+// Adds a primitive. Without a least time it is asked at once whether it takes any sub-layer; one that takes long to
+// describe is asked when its turn comes.
 void DivisionSearch::add_source(const Primitive& primitive) {
   Source source{&primitive};
-  if (primitive.min_time == nullptr && !takes_parts(source)) return;
-  bool computes_parts = false;
+  if (primitive.min_time == nullptr && !takes_sublayers(source)) return;
+  bool computes_sublayers = false;
   for (std::size_t i = 0; i < divisions_.size(); ++i) {
-    const hybrid::SubLayers& parts = divisions_[i];
-    const Seconds least = hybrid::min_divided_time(parts, min_sum(parts, primitive, gpu_), gpu_);
-    if (!std::isfinite(least)) continue;  // it does not compute these parts
-    computes_parts = true;
+    const hybrid::SubLayers& sublayers = divisions_[i];
+    const Seconds least = hybrid::min_divided_time(sublayers, min_sum(sublayers, primitive, gpu_), gpu_);
+    if (!std::isfinite(least)) continue;  // it does not compute these sub-layers
+    computes_sublayers = true;
     if (least >= below_) {
       reason_ = slower();
     } else {
-      candidates_.emplace(Place{least, sources_.size(), i}, Candidate{min_use(parts), false, {}});
+      candidates_.emplace(Place{least, sources_.size(), i}, Candidate{min_use(sublayers), false, {}});
     }
   }
-  if (!computes_parts) keep_reason(source, conv_);
+  if (!computes_sublayers) keep_reason(source, conv_);
   sources_.push_back(std::move(source));
 }
 
-// Keeps what a source says that does not compute a part.
-void DivisionSearch::keep_reason(Source& source, const ConvProblem& part) {
-  const Result<std::vector<Estimate>>& described = describe_part(source, part);
+// Keeps what a source says that does not compute a sub-layer.
+void DivisionSearch::keep_reason(Source& source, const ConvProblem& sublayer) {
+  const Result<std::vector<Estimate>>& described = describe_sublayer(source, sublayer);
   if (described) return;
-  reason_ = described.error().within(std::string(source.primitive->name) + " of " + to_string(LayerProblem(part)));
+  reason_ = described.error().within(std::string(source.primitive->name) + " of " + to_string(LayerProblem(sublayer)));
 }
 
-const Result<std::vector<Estimate>>& DivisionSearch::describe_part(Source& source, const ConvProblem& part) {
-  const auto found = source.known.find(part);
+const Result<std::vector<Estimate>>& DivisionSearch::describe_sublayer(Source& source, const ConvProblem& sublayer) {
+  const auto found = source.known.find(sublayer);
   if (found != source.known.end()) return found->second;
-  return source.known.emplace(part, source.primitive->describe(part, gpu_)).first->second;
+  return source.known.emplace(sublayer, source.primitive->describe(sublayer, gpu_)).first->second;
 }
 
-// Returns whether the source computes the whole or the smallest part; if neither, it is not asked for the parts
-// between.
-bool DivisionSearch::takes_parts(Source& source) {
-  source.takes_parts =
-      source.takes_parts || describe_part(source, conv_) || describe_part(source, smallest_part(conv_));
-  return source.takes_parts;
+// Returns whether the source computes the whole or the smallest sub-layer; if neither, it is not asked for the
+// sub-layers between.
+bool DivisionSearch::takes_sublayers(Source& source) {
+  source.takes_sublayers =
+      source.takes_sublayers || describe_sublayer(source, conv_) || describe_sublayer(source, smallest_sublayer(conv_));
+  return source.takes_sublayers;
 }
 
 DivisionSearch::Candidates::iterator DivisionSearch::describe(Candidates::iterator at) {
   const Place division = at->first;
   Source& source = sources_[division.source];
-  if (!takes_parts(source)) {
+  if (!takes_sublayers(source)) {
     std::erase_if(candidates_, [&](const auto& each) { return each.first.source == division.source; });
     return candidates_.upper_bound(division);
   }
   candidates_.erase(at);
-  const hybrid::SubLayers& parts = divisions_[division.division];
-  const ConvProblem part = parts.problem(0);
-  const Result<std::vector<Estimate>>& first = describe_part(source, part);
+  const hybrid::SubLayers& sublayers = divisions_[division.division];
+  const ConvProblem sublayer = sublayers.problem(0);
+  const Result<std::vector<Estimate>>& first = describe_sublayer(source, sublayer);
   if (!first) {
-    keep_reason(source, part);
+    keep_reason(source, sublayer);
     return candidates_.upper_bound(division);
   }
   Place place = division;
   for (hybrid::DividedChoice& choice : choices_of(*source.primitive, *first, rules_)) {
-    choice.division = parts.part;
+    choice.division = sublayers.sublayer;
     ++place.way;
     if (Result<void> added = add_way(place, choice); !added) reason_ = added.error();
   }
@@ -186,21 +186,21 @@ DivisionSearch::Candidates::iterator DivisionSearch::describe(Candidates::iterat
 
 // `place.seconds`: of the division, at least.
 Result<void> DivisionSearch::add_way(const Place& place, const hybrid::DividedChoice& choice) {
-  const hybrid::SubLayers& parts = divisions_[place.division];
+  const hybrid::SubLayers& sublayers = divisions_[place.division];
   const Result<hybrid::InnerEstimates> inner = inner_estimates(place, choice);
   if (!inner) return inner.error();
-  const Seconds time = hybrid::divided_time(parts, *inner, choice, gpu_);
+  const Seconds time = hybrid::divided_time(sublayers, *inner, choice, gpu_);
   if (time >= below_) return slower();
   Place own = place;
   own.seconds = std::max(time, place.seconds);  // whatever was said to be the least: no candidate is left behind
-  candidates_.emplace(own, Candidate{min_use(parts), false, choice});
+  candidates_.emplace(own, Candidate{min_use(sublayers), false, choice});
   return {};
 }
 
 Result<hybrid::InnerEstimates> DivisionSearch::inner_estimates(const Place& place,
                                                                const hybrid::DividedChoice& choice) {
-  const auto answer = [&](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
-    return describe_part(sources_[place.source], part);
+  const auto answer = [&](const ConvProblem& sublayer) -> const Result<std::vector<Estimate>>& {
+    return describe_sublayer(sources_[place.source], sublayer);
   };
   return hybrid::inner_estimates(divisions_[place.division], choice, gpu_, answer);
 }
@@ -232,11 +232,11 @@ Seconds DivisionSearch::min_seconds() {
 }
 
 Result<DividedOption> DivisionSearch::fastest(const SpaceBytes& memory, Seconds below) {
-  const SpaceBytes parts{0, memory.pinned, memory.device};
+  const SpaceBytes sublayers{0, memory.pinned, memory.device};
   std::vector<Candidates::const_iterator> best;  // equally fast
   for (auto at = candidates_.begin(); at != candidates_.end() && at->first.seconds < below;) {
     if (!best.empty() && at->first.seconds > best.front()->first.seconds) break;
-    if (!parts.covers(at->second.use)) {
+    if (!sublayers.covers(at->second.use)) {
       ++at;
     } else if (at->first.way < 0) {
       at = stopped() ? std::next(at) : describe(at);

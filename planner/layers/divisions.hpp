@@ -1,7 +1,7 @@
 // The best division of a convolution that runs through a GPU from host RAM, by model: into halves, quarters and so on
 // of S, f_out and the slab and into even parts of f. There are thousands, and a library takes long to say how it
-// computes a part: divisions are looked at in the order of what they take at least, and no further than to the fastest
-// that fits.
+// computes a sub-layer: divisions are looked at in the order of what they take at least, and no further than to the
+// fastest that fits.
 #pragma once
 
 #include <cstdint>
@@ -40,34 +40,34 @@ struct DividedOption {
   SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
 
-// Rules for computing parts, and for how long they are looked at.
-struct PartRules {
+// Rules for computing sub-layers, and for how long they are looked at.
+struct SubLayerRules {
   Precision precision = Precision::fp32;  // no coarser
-  const Primitive* reorder = nullptr;     // parts from planar to other formats and back; nullptr: all is planar
-  // Asked before a part is described: true ends that for good, and what was described until then is all there is.
+  const Primitive* reorder = nullptr;     // sub-layers from planar to other formats and back; nullptr: all is planar
+  // Asked before a sub-layer is described: true ends that for good, and what was described until then is all there is.
   std::function<bool()> stop = {};
 };
 
 class DivisionSearch {
  public:
-  // Tensors are planar; parts are computed by one of `inner`, of the GPU, in every variant that it has for them and the
-  // rules allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole. What takes
-  // no less than `below` does not count. References must outlive it.
+  // Tensors are planar; sub-layers are computed by one of `inner`, of the GPU, in every variant that it has for them
+  // and the rules allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole.
+  // What takes no less than `below` does not count. References must outlive it.
   DivisionSearch(const ConvProblem& conv, std::span<const Primitive* const> inner, const DeviceSpec& gpu,
-                 const PartRules& rules, Seconds below);
+                 const SubLayerRules& rules, Seconds below);
 
-  // Returns a lower bound on the time of every division, whatever the memory. Describes no part by a primitive that
-  // tells the least itself.
+  // Returns a lower bound on the time of every division, whatever the memory. Describes no sub-layer by a primitive
+  // that tells the least itself.
   [[nodiscard]] Seconds min_seconds();
 
-  // The fastest that takes less than `below` and whose parts fit into the pinned and device memory. Of equals the first
-  // of which none of the others needs less: by the order of primitives, of parts from large to small, and of variants.
-  // over_budget when what is fast enough does not fit: names the least device memory that it needs; cancelled when that
-  // was not looked at; else `unsupported` with the last reason.
+  // The fastest that takes less than `below` and whose sub-layers fit into the pinned and device memory. Of equals the
+  // first of which none of the others needs less: by the order of primitives, of sub-layers from large to small, and of
+  // variants. over_budget when what is fast enough does not fit: names the least device memory that it needs; cancelled
+  // when that was not looked at; else `unsupported` with the last reason.
   [[nodiscard]] Result<DividedOption> fastest(const SpaceBytes& memory, Seconds below);
 
  private:
-  // A division by one primitive, or, once described, one way to compute its parts. In the order of what it takes.
+  // A division by one primitive, or, once described, one way to compute its sub-layers. In the order of what it takes.
   struct Place {
     Seconds seconds = 0;  // at least; of a way exactly
     std::size_t source = 0;
@@ -81,17 +81,17 @@ class DivisionSearch {
     hybrid::DividedChoice choice;  // of a way
   };
   using Candidates = std::map<Place, Candidate>;
-  using Parts = std::map<ConvProblem, Result<std::vector<Estimate>>>;
+  using Described = std::map<ConvProblem, Result<std::vector<Estimate>>>;
   struct Source {
     const Primitive* primitive = nullptr;
-    bool takes_parts = false;  // known to
-    Parts known = {};          // many divisions have some in common
+    bool takes_sublayers = false;  // known to
+    Described known = {};          // many divisions have some in common
   };
 
   void add_source(const Primitive& primitive);
-  [[nodiscard]] const Result<std::vector<Estimate>>& describe_part(Source& source, const ConvProblem& part);
-  [[nodiscard]] bool takes_parts(Source& source);
-  void keep_reason(Source& source, const ConvProblem& part);
+  [[nodiscard]] const Result<std::vector<Estimate>>& describe_sublayer(Source& source, const ConvProblem& sublayer);
+  [[nodiscard]] bool takes_sublayers(Source& source);
+  void keep_reason(Source& source, const ConvProblem& sublayer);
   // Its ways in place of a division; the next of all candidates.
   Candidates::iterator describe(Candidates::iterator at);
   [[nodiscard]] Result<void> add_way(const Place& place, const hybrid::DividedChoice& choice);
@@ -103,7 +103,7 @@ class DivisionSearch {
 
   const ConvProblem& conv_;
   const DeviceSpec& gpu_;
-  PartRules rules_;
+  SubLayerRules rules_;
   Seconds below_;
   std::vector<hybrid::SubLayers> divisions_;
   std::vector<Source> sources_;

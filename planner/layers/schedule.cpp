@@ -32,7 +32,7 @@ struct Work {
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
   std::optional<Estimate> divided;  // of a step that is
-  std::string reorder;              // of its parts
+  std::string reorder;              // of its sub-layers
   std::vector<Border> around_read;  // per input: voxels of the tensor around those that it reads
   Border around;                    // voxels of the tensor around those that it writes
 };
@@ -262,7 +262,7 @@ Result<int> add_pair(Builder& builder, const Network& network, const Geometry& g
 
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
                      const Step& inside, int number, const std::vector<int>& values, const DividedEstimate& divided) {
-  const Step step = around_parts(inside);
+  const Step step = around_sublayers(inside);
   const Node& node = network.nodes[index(index_of_node)];
   const LayerProblem problem = problem_on(builder.kind(), network, geometry, index_of_node, !step.reorder.empty());
   const int held = held_number(geometry, index_of_node);

@@ -26,7 +26,7 @@ struct Call {
   bool writes_slab = false;    // of the stem's output; output is the whole
   int held = -1;               // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
   std::vector<Border> around;  // per input: voxels of the tensor around those that it reads
-  const Primitive* reorder = nullptr;  // of the parts of a divided layer
+  const Primitive* reorder = nullptr;  // of the sub-layers of a divided layer
 };
 
 // A tensor of the pass: a value in one format.
@@ -63,7 +63,7 @@ struct Schedule {
 [[nodiscard]] LayerProblem problem_on(DeviceKind kind, const Network& network, const Geometry& geometry, int node,
                                       bool reordered = false);
 
-// Returns the estimate of a divided step: its tensors in host memory, its parts through a GPU
+// Returns the estimate of a divided step: its tensors in host memory, its sub-layers through a GPU
 // (planner/layers/segments.hpp).
 using DividedEstimate = std::function<Result<Estimate>(const Step& step, const LayerProblem& problem)>;
 

@@ -83,13 +83,14 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
                                : ""));
 }
 
-// Checks a divided step: its parts travel planar if they are reordered, and are left as they are if not.
-Result<void> check_parts(const Step& step, const Primitive* reorder) {
+// Checks a divided step: its sub-layers travel planar if they are reordered, and are left as they are if not.
+Result<void> check_sublayers(const Step& step, const Primitive* reorder) {
   if (reorder == nullptr && !step.reorder.empty()) return invalid_argument("unknown primitive " + step.reorder);
   const bool reorders = step.native != step.out && step.out == Format{};
   if (reorder == nullptr ? step.native == step.out : reorders) return {};
-  return invalid_argument("parts are computed in " + to_string(step.native) + " and left in " + to_string(step.out) +
-                          ", and the reorder is " + (reorder == nullptr ? "missing" : step.reorder));
+  return invalid_argument("sub-layers are computed in " + to_string(step.native) + " and left in " +
+                          to_string(step.out) + ", and the reorder is " +
+                          (reorder == nullptr ? "missing" : step.reorder));
 }
 
 // Nodes of the segment, before their numbers are used; node -1 reorders the input of one on 'gpu'.
@@ -114,7 +115,7 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
     const Primitive* const inner = catalogue.find(step.primitive);
     if (conv == nullptr || inner == nullptr) return refused("only convolutions are divided, by a known primitive");
     const Primitive* const reorder = catalogue.find(step.reorder);
-    if (Result<void> sound = check_parts(step, reorder); !sound) return sound.error();
+    if (Result<void> sound = check_sublayers(step, reorder); !sound) return sound.error();
     return hybrid::describe_divided(*conv, divided_choice(step, *inner, reorder), specs.gpu);
   };
   const DeviceSpec& spec = design.place == Place::gpu ? specs.gpu : specs.cpu;

@@ -59,8 +59,8 @@ struct SegmentDesign {
 // significant, so those of one micro-batch are not neighbours.
 [[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t micro_batch, std::int64_t output);
 
-// Returns how a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the
-// step's.
+// Returns how a divided step's convolution is computed: by the GPU's primitive `inner`, sub-layers staged; `reorder`:
+// the step's.
 [[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, const Primitive* reorder);
 
 // The devices of the places. On 'gpu_host_ram' the layers run one at a time with their tensors in host RAM: divided

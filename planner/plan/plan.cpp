@@ -106,7 +106,7 @@ double endless_rate(const Prediction& predicted) {
   return predicted.endless_voxels_per_second > 0 ? predicted.endless_voxels_per_second : predicted.voxels_per_second;
 }
 
-Step around_parts(Step step) {
+Step around_sublayers(Step step) {
   if (step.division.empty() || step.reorder.empty()) return step;
   step.in = step.native = step.out;
   step.reorder.clear();

@@ -20,9 +20,9 @@ enum class Basis { model, smoothed, recorded, measured };
 
 // The way in which one node is computed. The primitive writes `native`; if the edge is another format, a reorder
 // (`reorder`, a primitive's name) turns it into `out` in the same step. If a divided step has a reorder, its tensors
-// are planar in host RAM, and the parts alone are reordered, on the GPU, from and to planar. Node -1 is the network's
-// input, or on 'gpu' its segment's, which arrives planar and may only be reordered. Two neighbours may be computed at
-// once: planner/plan/pairs.hpp.
+// are planar in host RAM, and the sub-layers alone are reordered, on the GPU, from and to planar. Node -1 is the
+// network's input, or on 'gpu' its segment's, which arrives planar and may only be reordered. Two neighbours may be
+// computed at once: planner/plan/pairs.hpp.
 struct Step {
   int node = 0;
   std::string primitive;
@@ -158,8 +158,8 @@ struct GpuOffer {
 // The coarsest of what a step computes and reorders.
 [[nodiscard]] Precision precision_of(const Step& step);
 
-// The step as the tensors around it see it: what reorders a divided step's parts is left out.
-[[nodiscard]] Step around_parts(Step step);
+// The step as the tensors around it see it: what reorders a divided step's sub-layers is left out.
+[[nodiscard]] Step around_sublayers(Step step);
 
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);

@@ -109,13 +109,13 @@ std::string primitive_text(const Step& step) {
   return text;
 }
 
-// Returns a node's place and parts: "gpu_host_ram in parts of 1 x 20 -> 40, 12 planes".
+// Returns a node's place and sub-layers: "gpu_host_ram in sub-layers of 1 x 20 -> 40, 12 planes".
 std::string place_text(const NodeReport& node) {
   std::string text(to_string(node.place));
   if (node.step->division.empty()) return text;
-  const Division& part = node.step->division.front();
-  return text + " in parts of " + std::to_string(part.S) + " x " + std::to_string(part.f) + " -> " +
-         std::to_string(part.f_out) + ", " + std::to_string(part.slab) + " planes";
+  const Division& sublayer = node.step->division.front();
+  return text + " in sub-layers of " + std::to_string(sublayer.S) + " x " + std::to_string(sublayer.f) + " -> " +
+         std::to_string(sublayer.f_out) + ", " + std::to_string(sublayer.slab) + " planes";
 }
 
 std::string places_text(const PlanReport& report) {

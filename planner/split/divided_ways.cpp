@@ -24,7 +24,7 @@ DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, c
 }
 
 // Reorders are the first primitive's that knows the formats.
-PartRules DividedWays::rules_of(Precision precision, const std::function<bool()>& stop) const {
+SubLayerRules DividedWays::rules_of(Precision precision, const std::function<bool()>& stop) const {
   if (precision == Precision::fp32) return {precision, nullptr, stop};
   const ReorderProblem example{{1, 1, Vec3::cube(1)}, planar_f32, edge_formats(precision).back()};
   for (const Primitive* primitive : catalogue_.primitives()) {

@@ -24,7 +24,7 @@ using LeastDividedTimes = std::map<ConvProblem, LeastDivided>;
 class DividedWays {
  public:
   // References must outlive it. `cpu`: of the layers that are not divided. Divisions that take no less than `below` do
-  // not count, nor what is coarser than `precision`. `stop`: true ends the search of divisions (PartRules::stop).
+  // not count, nor what is coarser than `precision`. `stop`: true ends the search of divisions (SubLayerRules::stop).
   // `known`: least times of one catalogue, device and precision, to which new ones are added.
   DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
               LeastDividedTimes& known, Seconds below = std::numeric_limits<Seconds>::infinity(),
@@ -35,13 +35,13 @@ class DividedWays {
   // Returns a lower bound, never less than copy_seconds(), by what is known of its divisions without asking a library.
   [[nodiscard]] Seconds min_seconds(int node);
 
-  // The fastest that takes less than `below` and whose parts fit into `budget`'s pinned and device memory; after a stop
-  // of those that were described until then. The error says why there is none.
+  // The fastest that takes less than `below` and whose sub-layers fit into `budget`'s pinned and device memory; after a
+  // stop of those that were described until then. The error says why there is none.
   [[nodiscard]] Result<Step> fastest(int node, const SpaceBytes& budget,
                                      Seconds below = std::numeric_limits<Seconds>::infinity());
 
  private:
-  [[nodiscard]] PartRules rules_of(Precision precision, const std::function<bool()>& stop) const;
+  [[nodiscard]] SubLayerRules rules_of(Precision precision, const std::function<bool()>& stop) const;
   [[nodiscard]] const ConvProblem* convolution(int node) const;
   [[nodiscard]] DivisionSearch& divisions_of(int node);
   [[nodiscard]] Seconds min_divided(int node);
@@ -52,7 +52,7 @@ class DividedWays {
   FastestWays& cpu_;
   LeastDividedTimes& known_;
   Seconds below_;
-  PartRules rules_;
+  SubLayerRules rules_;
   std::vector<const Primitive*> on_gpu_;
   std::vector<std::optional<DivisionSearch>> divisions_;  // per node, once asked for
 };

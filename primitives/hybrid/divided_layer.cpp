@@ -42,7 +42,8 @@ CopyRows turned(CopyRows rows) {
   return rows;
 }
 
-// Device slots of one kind of part, pinned slots if parts are staged, and the events that tell when a slot may be used.
+// Device slots of one kind of sub-layer, pinned slots if sub-layers are staged, and the events that tell when a slot
+// may be used.
 struct Slots {
   Slots() = default;
   Slots(const Shape5& of_shape, Format of_format, std::int64_t of_count)
@@ -86,14 +87,14 @@ struct Slots {
 
 class DividedLayer final : public PreparedLayer {
  public:
-  DividedLayer(const SubLayers& parts, const DividedChoice& choice, Accelerator& accelerator, Arena::Poison poison)
-      : parts_(parts),
+  DividedLayer(const SubLayers& sublayers, const DividedChoice& choice, Accelerator& accelerator, Arena::Poison poison)
+      : sublayers_(sublayers),
         choice_(choice),
         accelerator_(accelerator),
         poison_(std::move(poison)),
-        inputs_(parts.in, choice.host_in(), slots(parts.uploads())),
-        residuals_(parts.out, choice.host_out(), slots(parts.sums())),
-        outputs_(parts.out, choice.host_out(), slots(parts.sums())),
+        inputs_(sublayers.in, choice.host_in(), slots(sublayers.uploads())),
+        residuals_(sublayers.out, choice.host_out(), slots(sublayers.sums())),
+        outputs_(sublayers.out, choice.host_out(), slots(sublayers.sums())),
         layers_(poison_) {}
 
   Result<void> prepare(const InnerEstimates& inner, const LayerWeights& weights, Arena& persistent) {
@@ -104,10 +105,10 @@ class DividedLayer final : public PreparedLayer {
     if (!start) return start.error();
     start_ = std::move(*start);
     std::span<float> gathered;
-    if (parts_.terms > 1) gathered = persistent.grant_as<float>(kernel_parts);
-    for (std::int64_t output = 0; output < parts_.outputs; ++output) {
-      for (std::int64_t term = 0; term < parts_.terms; ++term) {
-        Result<void> done = prepare_part(inner, output, term, weights, gathered, persistent);
+    if (sublayers_.terms > 1) gathered = persistent.grant_as<float>(gathered_kernels);
+    for (std::int64_t output = 0; output < sublayers_.outputs; ++output) {
+      for (std::int64_t term = 0; term < sublayers_.terms; ++term) {
+        Result<void> done = prepare_sublayer(inner, output, term, weights, gathered, persistent);
         if (!done) return done;
       }
     }
@@ -117,60 +118,62 @@ class DividedLayer final : public PreparedLayer {
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     place(arena);
     Result<void> done = start();
-    if (done) done = run_parts(inputs, out);
+    if (done) done = run_sublayers(inputs, out);
     // Even after an error, no work may still read or write the caller's memory.
     Result<void> dry = accelerator_.synchronise();
     return done ? dry : done;
   }
 
  private:
-  // Returns the kernels of part (output, term): a range of the layer's kernels, or a copy gathered in `to`.
+  // Returns the kernels of sub-layer (output, term): a range of the layer's kernels, or a copy gathered in `to`.
   [[nodiscard]] std::span<const float> kernels_of(std::int64_t output, std::int64_t term, std::span<const float> all,
                                                   std::span<float> to) const {
-    const SubLayer sub = parts_.at(output * parts_.terms + term);
-    const std::int64_t k = voxels(parts_.whole.k);
-    const std::int64_t row = parts_.part.f * k;
-    const std::int64_t whole_row = parts_.whole.in.f * k;
+    const SubLayer sub = sublayers_.at(output * sublayers_.terms + term);
+    const std::int64_t k = voxels(sublayers_.whole.k);
+    const std::int64_t row = sublayers_.sublayer.f * k;
+    const std::int64_t whole_row = sublayers_.whole.in.f * k;
     const auto place = [](std::int64_t at) { return static_cast<std::size_t>(at); };
-    if (parts_.terms == 1) return all.subspan(place(sub.f_out * whole_row), place(parts_.part.f_out * whole_row));
-    const std::int64_t first = (output * parts_.terms + term) * part_kernel_floats(parts_);
-    for (std::int64_t j = 0; j < parts_.part.f_out; ++j) {
+    if (sublayers_.terms == 1)
+      return all.subspan(place(sub.f_out * whole_row), place(sublayers_.sublayer.f_out * whole_row));
+    const std::int64_t first = (output * sublayers_.terms + term) * sublayer_kernel_floats(sublayers_);
+    for (std::int64_t j = 0; j < sublayers_.sublayer.f_out; ++j) {
       const auto from = all.subspan(place((sub.f_out + j) * whole_row + sub.f * k), place(row));
       std::copy(from.begin(), from.end(), to.begin() + first + j * row);
     }
-    return to.subspan(place(first), place(part_kernel_floats(parts_)));
+    return to.subspan(place(first), place(sublayer_kernel_floats(sublayers_)));
   }
 
   [[nodiscard]] LayerWeights weights_of(std::int64_t output, std::int64_t term, const LayerWeights& all,
                                         std::span<float> gathered) const {
-    LayerWeights part;
-    part.kernels = kernels_of(output, term, all.kernels, gathered);
-    const SubLayer sub = parts_.at(output * parts_.terms + term);
+    LayerWeights sublayer;
+    sublayer.kernels = kernels_of(output, term, all.kernels, gathered);
+    const SubLayer sub = sublayers_.at(output * sublayers_.terms + term);
     const bool with_bias = sub.closes_sum && !all.bias.empty();
     if (with_bias) {
-      part.bias = all.bias.subspan(static_cast<std::size_t>(sub.f_out), static_cast<std::size_t>(parts_.part.f_out));
+      sublayer.bias =
+          all.bias.subspan(static_cast<std::size_t>(sub.f_out), static_cast<std::size_t>(sublayers_.sublayer.f_out));
     }
-    return part;
+    return sublayer;
   }
 
-  Result<void> prepare_part(const InnerEstimates& all, std::int64_t output, std::int64_t term,
-                            const LayerWeights& weights, std::span<float> gathered, Arena& persistent) {
-    const std::size_t index = all.index(parts_, term);
+  Result<void> prepare_sublayer(const InnerEstimates& all, std::int64_t output, std::int64_t term,
+                                const LayerWeights& weights, std::span<float> gathered, Arena& persistent) {
+    const std::size_t index = all.index(sublayers_, term);
     const Estimate& inner = all.of[index];
     std::vector<Placement> kept;
     for (const Buffer& buffer : inner.memory) {
       if (!buffer.lifetime.persistent) continue;
-      kept.push_back({buffer, persistent.grant(part_prefix(output, term) + buffer.name).data()});
+      kept.push_back({buffer, persistent.grant(sublayer_prefix(output, term) + buffer.name).data()});
     }
     Arena own(std::move(kept));
-    const ConvProblem part = parts_.problem(term);
+    const ConvProblem sublayer = sublayers_.problem(term);
     const LayerWeights its = weights_of(output, term, weights, gathered);
     Result<std::unique_ptr<PreparedLayer>> layer =
         choice_.reorder == nullptr
-            ? choice_.inner->prepare(part, inner, its, own, accelerator_)
-            : prepare_reordered(part, *choice_.inner, inner, *choice_.reorder, its, own, accelerator_, poison_);
+            ? choice_.inner->prepare(sublayer, inner, its, own, accelerator_)
+            : prepare_reordered(sublayer, *choice_.inner, inner, *choice_.reorder, its, own, accelerator_, poison_);
     if (!layer) return layer.error();
-    layers_.add(std::move(*layer), all.parts()[index]);
+    layers_.add(std::move(*layer), all.sublayers()[index]);
     return {};
   }
 
@@ -185,18 +188,18 @@ class DividedLayer final : public PreparedLayer {
 
   void place(Arena& arena) {
     inputs_.place(arena, "inputs", choice_.staged);
-    if (parts_.whole.residual) residuals_.place(arena, "residuals", choice_.staged);
+    if (sublayers_.whole.residual) residuals_.place(arena, "residuals", choice_.staged);
     outputs_.place(arena, "outputs", choice_.staged);
-    if (parts_.terms > 1) partial_ = arena.grant("partial sums").data();
+    if (sublayers_.terms > 1) partial_ = arena.grant("partial sums").data();
     layers_.place(layers_.bytes() > 0 ? arena.grant("scratch").data() : nullptr);
   }
 
-  Result<void> run_parts(std::span<const TensorView> inputs, const TensorView& out) {
-    const std::int64_t count = parts_.count();
+  Result<void> run_sublayers(std::span<const TensorView> inputs, const TensorView& out) {
+    const std::int64_t count = sublayers_.count();
     if (Result<void> sent = send(0, inputs); !sent) return sent;
     for (std::int64_t index = 0; index < count; ++index) {
       if (Result<void> ran = compute(index); !ran) return ran;
-      const SubLayer sub = parts_.at(index);
+      const SubLayer sub = sublayers_.at(index);
       if (sub.closes_sum) {
         if (Result<void> fetched = fetch(sub, out); !fetched) return fetched;
       }
@@ -213,12 +216,12 @@ class DividedLayer final : public PreparedLayer {
 
   // Uploads the data that sub-layer `index` reads, unless it was uploaded before.
   Result<void> send(std::int64_t index, std::span<const TensorView> inputs) {
-    const SubLayer sub = parts_.at(index);
+    const SubLayer sub = sublayers_.at(index);
     if (sub.uploads) {
-      if (Result<void> sent = upload(inputs_, inputs[0], {sub.S, sub.f, sub.z, parts_.in}); !sent) return sent;
+      if (Result<void> sent = upload(inputs_, inputs[0], {sub.S, sub.f, sub.z, sublayers_.in}); !sent) return sent;
     }
-    if (!sub.opens_sum || !parts_.whole.residual) return {};
-    return upload(residuals_, inputs[1], {sub.S, sub.f_out, sub.z, parts_.out});
+    if (!sub.opens_sum || !sublayers_.whole.residual) return {};
+    return upload(residuals_, inputs[1], {sub.S, sub.f_out, sub.z, sublayers_.out});
   }
 
   Result<void> upload(Slots& to, const TensorView& from, const Box& box) {
@@ -236,11 +239,11 @@ class DividedLayer final : public PreparedLayer {
     if (Result<void> free = accelerator_.wait(Stream::upload, to.emptied[slot]); !free) return free;
     Result<void> sent = to.pinned == nullptr ? upload_pieces(to.device_at(slot), from, box)
                                              : accelerator_.upload(Stream::upload, to.device_at(slot),
-                                                                   to.pinned_at(slot), whole_part(to));
+                                                                   to.pinned_at(slot), whole_slot(to));
     return sent ? accelerator_.record(Stream::upload, to.filled[slot]) : sent;
   }
 
-  static CopyRows whole_part(const Slots& part) { return {tensor_bytes(part.shape, part.format), 1, 0, 0}; }
+  static CopyRows whole_slot(const Slots& sublayer) { return {tensor_bytes(sublayer.shape, sublayer.format), 1, 0, 0}; }
 
   Result<void> upload_pieces(std::byte* to, const TensorView& from, const Box& box) {
     Result<void> done;
@@ -251,19 +254,21 @@ class DividedLayer final : public PreparedLayer {
     return done;
   }
 
-  // Returns the slot of the last use of `part`.
-  static std::size_t last_slot(const Slots& part) { return static_cast<std::size_t>((part.next - 1) % part.count); }
+  // Returns the slot of the last use of `sublayer`.
+  static std::size_t last_slot(const Slots& sublayer) {
+    return static_cast<std::size_t>((sublayer.next - 1) % sublayer.count);
+  }
 
   [[nodiscard]] TensorView partial(std::int64_t sum_step) const {
-    const std::int64_t slot = sum_step % partial_slots(parts_);
-    return dense_view(reinterpret_cast<float*>(partial_ + slot * slot_bytes(parts_.out, choice_.host_out())),
-                      parts_.out, choice_.host_out());
+    const std::int64_t slot = sum_step % partial_slots(sublayers_);
+    return dense_view(reinterpret_cast<float*>(partial_ + slot * slot_bytes(sublayers_.out, choice_.host_out())),
+                      sublayers_.out, choice_.host_out());
   }
 
   Result<void> compute(std::int64_t index) {
-    const SubLayer sub = parts_.at(index);
+    const SubLayer sub = sublayers_.at(index);
     const std::size_t in = last_slot(inputs_);
-    const bool with_residual = sub.opens_sum && parts_.whole.residual;
+    const bool with_residual = sub.opens_sum && sublayers_.whole.residual;
     std::array<TensorView, 2> views = {inputs_.view(in), {}};
     if (Result<void> there = accelerator_.wait(Stream::compute, inputs_.filled[in]); !there) return there;
     if (with_residual) {
@@ -278,7 +283,7 @@ class DividedLayer final : public PreparedLayer {
     }
     const std::size_t used = with_residual || !sub.opens_sum ? 2 : 1;
     const TensorView to = sub.closes_sum ? outputs_.view(out) : partial(sub.sum_step);
-    const std::int64_t layer = (index / parts_.terms) % parts_.outputs * parts_.terms + sub.sum_step;
+    const std::int64_t layer = (index / sublayers_.terms) % sublayers_.outputs * sublayers_.terms + sub.sum_step;
     const Result<void> ran = layers_.run(static_cast<std::size_t>(layer), {views.data(), used}, to);
     if (!ran) return ran;
     if (Result<void> done = accelerator_.record(Stream::compute, inputs_.emptied[in]); !done) return done;
@@ -290,13 +295,13 @@ class DividedLayer final : public PreparedLayer {
   Result<void> fetch(const SubLayer& sub, const TensorView& out) {
     const std::size_t slot = outputs_.slot();
     ++outputs_.next;
-    kept_[slot] = {sub.S, sub.f_out, sub.z, parts_.out};
+    kept_[slot] = {sub.S, sub.f_out, sub.z, sublayers_.out};
     if (Result<void> done = accelerator_.record(Stream::compute, outputs_.filled[slot]); !done) return done;
     if (Result<void> done = accelerator_.wait(Stream::download, outputs_.filled[slot]); !done) return done;
     Result<void> fetched = outputs_.pinned == nullptr
                                ? download_pieces(outputs_.device_at(slot), out, kept_[slot])
                                : accelerator_.download(Stream::download, outputs_.pinned_at(slot),
-                                                       outputs_.device_at(slot), whole_part(outputs_));
+                                                       outputs_.device_at(slot), whole_slot(outputs_));
     return fetched ? accelerator_.record(Stream::download, outputs_.emptied[slot]) : fetched;
   }
 
@@ -328,7 +333,7 @@ class DividedLayer final : public PreparedLayer {
     return {};
   }
 
-  SubLayers parts_;
+  SubLayers sublayers_;
   DividedChoice choice_;
   Accelerator& accelerator_;
   Arena::Poison poison_;
@@ -346,11 +351,11 @@ class DividedLayer final : public PreparedLayer {
 Result<std::unique_ptr<PreparedLayer>> prepare_divided(const ConvProblem& conv, const DividedChoice& choice,
                                                        const LayerWeights& weights, Arena& persistent,
                                                        Accelerator& accelerator, Arena::Poison poison) {
-  const Result<SubLayers> parts = divide(conv, choice.division);
-  if (!parts) return parts.error();
-  const Result<InnerEstimates> inner = inner_estimates(*parts, choice, accelerator.spec());
+  const Result<SubLayers> sublayers = divide(conv, choice.division);
+  if (!sublayers) return sublayers.error();
+  const Result<InnerEstimates> inner = inner_estimates(*sublayers, choice, accelerator.spec());
   if (!inner) return inner.error();
-  auto layer = std::make_unique<DividedLayer>(*parts, choice, accelerator, std::move(poison));
+  auto layer = std::make_unique<DividedLayer>(*sublayers, choice, accelerator, std::move(poison));
   if (Result<void> prepared = layer->prepare(*inner, weights, persistent); !prepared) return prepared.error();
   return std::unique_ptr<PreparedLayer>(std::move(layer));
 }

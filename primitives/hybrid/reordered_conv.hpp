@@ -1,5 +1,5 @@
 // A convolution of planar float32 tensors by a GPU primitive that reads or writes another format. The GPU reorders the
-// tensors before and after it. Used for parts of layers with tensors in host RAM.
+// tensors before and after it. Used for sub-layers of layers with tensors in host RAM.
 #pragma once
 
 #include <memory>

@@ -9,18 +9,18 @@ namespace {
 
 constexpr std::int64_t max_sublayers = std::int64_t{1} << 20;
 
-// Returns the size of a part of `all`; 0 means all of it.
-Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {
-  if (part >= 0 && part <= all) return part == 0 ? all : part;
-  return invalid_argument(std::string("division.") + name + " = " + std::to_string(part) + " is not in [0, " +
+// Returns the size of a sub-layer of `all`; 0 means all of it.
+Result<std::int64_t> size_of(const char* name, std::int64_t sublayer, std::int64_t all) {
+  if (sublayer >= 0 && sublayer <= all) return sublayer == 0 ? all : sublayer;
+  return invalid_argument(std::string("division.") + name + " = " + std::to_string(sublayer) + " is not in [0, " +
                           std::to_string(all) + "]");
 }
 
 Result<Division> resolve(const Division& division, const ConvProblem& conv) {
-  const Result<std::int64_t> S = part_of("S", division.S, conv.in.S);
-  const Result<std::int64_t> f = part_of("f", division.f, conv.in.f);
-  const Result<std::int64_t> f_out = part_of("f_out", division.f_out, conv.f_out);
-  const Result<std::int64_t> slab = part_of("slab", division.slab, output_shape(conv).n.z);
+  const Result<std::int64_t> S = size_of("S", division.S, conv.in.S);
+  const Result<std::int64_t> f = size_of("f", division.f, conv.in.f);
+  const Result<std::int64_t> f_out = size_of("f_out", division.f_out, conv.f_out);
+  const Result<std::int64_t> slab = size_of("slab", division.slab, output_shape(conv).n.z);
   for (const Result<std::int64_t>* each : {&S, &f, &f_out, &slab}) {
     if (!*each) return each->error();
   }
@@ -36,20 +36,20 @@ Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
     return Error{ErrorCode::unsupported,
                  "convolutions without stride or groups can be divided, not: " + to_string(LayerProblem(conv))};
   }
-  const Result<Division> part = resolve(division, conv);
-  if (!part) return part.error();
+  const Result<Division> sublayer = resolve(division, conv);
+  if (!sublayer) return sublayer.error();
   const Shape5 out = output_shape(conv);
-  SubLayers parts;
-  parts.whole = conv;
-  parts.part = *part;
-  parts.in = {part->S, part->f, {part->slab + conv.in.n.z - out.n.z, conv.in.n.y, conv.in.n.x}};
-  parts.out = {part->S, part->f_out, {part->slab, out.n.y, out.n.x}};
-  parts.inputs = div_up(conv.in.S, part->S);
-  parts.slabs = div_up(out.n.z, part->slab);
-  parts.outputs = div_up(conv.f_out, part->f_out);
-  parts.terms = conv.in.f / part->f;
-  if (parts.count() <= max_sublayers) return parts;
-  return invalid_argument("the division makes " + std::to_string(parts.count()) + " sub-layers; the limit is " +
+  SubLayers sublayers;
+  sublayers.whole = conv;
+  sublayers.sublayer = *sublayer;
+  sublayers.in = {sublayer->S, sublayer->f, {sublayer->slab + conv.in.n.z - out.n.z, conv.in.n.y, conv.in.n.x}};
+  sublayers.out = {sublayer->S, sublayer->f_out, {sublayer->slab, out.n.y, out.n.x}};
+  sublayers.inputs = div_up(conv.in.S, sublayer->S);
+  sublayers.slabs = div_up(out.n.z, sublayer->slab);
+  sublayers.outputs = div_up(conv.f_out, sublayer->f_out);
+  sublayers.terms = conv.in.f / sublayer->f;
+  if (sublayers.count() <= max_sublayers) return sublayers;
+  return invalid_argument("the division makes " + std::to_string(sublayers.count()) + " sub-layers; the limit is " +
                           std::to_string(max_sublayers));
 }
 
@@ -60,10 +60,10 @@ SubLayer SubLayers::at(std::int64_t index) const {
   const std::int64_t output = sum % outputs;
   const std::int64_t slab = sum / outputs % slabs;
   const std::int64_t input = sum / outputs / slabs;
-  sub.S = std::min(input * part.S, whole.in.S - part.S);
-  sub.f = sub.sum_step * part.f;
-  sub.f_out = std::min(output * part.f_out, whole.f_out - part.f_out);
-  sub.z = std::min(slab * part.slab, output_shape(whole).n.z - part.slab);
+  sub.S = std::min(input * sublayer.S, whole.in.S - sublayer.S);
+  sub.f = sub.sum_step * sublayer.f;
+  sub.f_out = std::min(output * sublayer.f_out, whole.f_out - sublayer.f_out);
+  sub.z = std::min(slab * sublayer.slab, output_shape(whole).n.z - sublayer.slab);
   sub.uploads = terms > 1 || output == 0;
   sub.opens_sum = sub.sum_step == 0;
   sub.closes_sum = sub.sum_step == terms - 1;
@@ -73,7 +73,7 @@ SubLayer SubLayers::at(std::int64_t index) const {
 ConvProblem SubLayers::problem(std::int64_t sum_step) const {
   ConvProblem conv = whole;
   conv.in = in;
-  conv.f_out = part.f_out;
+  conv.f_out = sublayer.f_out;
   if (sum_step > 0) conv.residual = true;
   if (sum_step < terms - 1) conv.activation = {};
   return conv;

@@ -1,9 +1,9 @@
-// The sub-layers of one convolution: the parts, their order, and the place of a part in a tensor. Pure arithmetic in 64
+// The sub-layers of one convolution: their order, and the place of a sub-layer in a tensor. Pure arithmetic in 64
 // bits, for tensors of any size.
 //
-// All parts have the same size. A part that would extend beyond the end begins earlier instead, and some outputs are
-// computed twice, to the same bits. Sub-layers of one sum (over parts of f) follow each other. Without such sums, parts
-// of f_out follow each other and share one upload.
+// All sub-layers have the same size. A sub-layer that would extend beyond the end begins earlier instead, and some
+// outputs are computed twice, to the same bits. Sub-layers of one sum (over parts of f) follow each other. Without such
+// sums, sub-layers of f_out follow each other and share one upload.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ struct SubLayer {
 
 struct SubLayers {
   ConvProblem whole;
-  Division part;  // no field is 0
-  Shape5 in;      // of a part
+  Division sublayer;  // no field is 0
+  Shape5 in;          // of a sub-layer
   Shape5 out;
   std::int64_t inputs = 1;  // parts of S
   std::int64_t slabs = 1;
@@ -46,7 +46,7 @@ struct SubLayers {
   [[nodiscard]] ConvProblem problem(std::int64_t sum_step) const;
 };
 
-// Divides a convolution. The error names the part that does not fit. At most 2^20 sub-layers.
+// Divides a convolution. The error names the sub-layer that does not fit. At most 2^20 sub-layers.
 [[nodiscard]] Result<SubLayers> divide(const ConvProblem& conv, const Division& division);
 
 // A box of a tensor, with its full y and x.

@@ -79,29 +79,30 @@ Result<double> whole_seconds(const Estimate& estimate, const hybrid::DividedChoi
   });
 }
 
-Result<double> product_seconds(const hybrid::SubLayers& parts, const hybrid::DividedChoice& choice,
+Result<double> product_seconds(const hybrid::SubLayers& sublayers, const hybrid::DividedChoice& choice,
                                const Estimate& inner, const Weights& weights, CudaDevice& device) {
   const Result<Reservation> block =
       device.reserve(MemorySpace::device, LayerRun::packed_bytes(inner), "one part's buffers");
   if (!block) return block.error();
-  Result<LayerRun> run = LayerRun::make(*choice.inner, parts.problem(0), inner, weights.view(), block->data(), device);
+  Result<LayerRun> run =
+      LayerRun::make(*choice.inner, sublayers.problem(0), inner, weights.view(), block->data(), device);
   if (!run) return run.error();
   const Result<double> seconds = median_seconds(
       device, [&] { return run->run(); }, 5, 2);
   if (!seconds) return seconds.error();
-  return *seconds * static_cast<double>(parts.count());
+  return *seconds * static_cast<double>(sublayers.count());
 }
 
 // Both ways at once, as while the layer runs.
-Result<double> copy_seconds(const hybrid::SubLayers& parts, CudaDevice& device) {
-  const std::int64_t up = tensor_bytes(parts.in, {});
-  const std::int64_t down = tensor_bytes(parts.out, {});
+Result<double> copy_seconds(const hybrid::SubLayers& sublayers, CudaDevice& device) {
+  const std::int64_t up = tensor_bytes(sublayers.in, {});
+  const std::int64_t down = tensor_bytes(sublayers.out, {});
   const Result<Reservation> memory = device.reserve(MemorySpace::device, up + down, "parts");
   const Result<Reservation> pinned = device.reserve(MemorySpace::pinned, up + down, "parts");
   if (!memory || !pinned) return (memory ? pinned : memory).error();
   return host_seconds([&]() -> Result<void> {
     Result<void> done;
-    for (std::int64_t part = 0; part < parts.count() && done; ++part) {
+    for (std::int64_t sublayer = 0; sublayer < sublayers.count() && done; ++sublayer) {
       done = device.upload(Stream::upload, memory->data(), pinned->data(), {up, 1, 0, 0});
       if (!done) return done;
       done = device.download(Stream::download, pinned->data() + up, memory->data() + up, {down, 1, 0, 0});
@@ -118,23 +119,28 @@ const Primitive* reorder() {
   return *found;
 }
 
-Result<void> measure(const Primitive& inner, const Estimate& of_part, bool staged, const hybrid::SubLayers& parts,
-                     const Weights& weights, CudaDevice& device) {
-  const hybrid::DividedChoice choice{
-      &inner, of_part.variant, of_part.in, of_part.out, slabs, staged, of_part.in == planar_f32 ? nullptr : reorder()};
+Result<void> measure(const Primitive& inner, const Estimate& of_sublayer, bool staged,
+                     const hybrid::SubLayers& sublayers, const Weights& weights, CudaDevice& device) {
+  const hybrid::DividedChoice choice{&inner,
+                                     of_sublayer.variant,
+                                     of_sublayer.in,
+                                     of_sublayer.out,
+                                     slabs,
+                                     staged,
+                                     of_sublayer.in == planar_f32 ? nullptr : reorder()};
   const Result<Estimate> estimate = hybrid::describe_divided(conv, choice, device.spec());
   if (!estimate) return estimate.error();
-  const Result<double> products = product_seconds(parts, choice, of_part, weights, device);
+  const Result<double> products = product_seconds(sublayers, choice, of_sublayer, weights, device);
   if (!products) return products.error();
-  const Result<double> copies = copy_seconds(parts, device);
+  const Result<double> copies = copy_seconds(sublayers, device);
   if (!copies) return copies.error();
   const Result<double> whole = whole_seconds(*estimate, choice, weights, device);
   if (!whole) return whole.error();
   Line("overlap")
       .text("problem", to_string(LayerProblem(conv)))
       .text("primitive", inner.name)
-      .text("variant", to_string(of_part.variant))
-      .text("format", to_string(of_part.in))
+      .text("variant", to_string(of_sublayer.variant))
+      .text("format", to_string(of_sublayer.in))
       .text("tensors", staged ? "plain" : "pinned")
       .number("products_ms", 1e3 * *products)
       .number("copies_ms", 1e3 * *copies)
@@ -146,9 +152,9 @@ Result<void> measure(const Primitive& inner, const Estimate& of_part, bool stage
 }
 
 // The fastest by model in this format; planar ones in float32 throughout.
-std::optional<Estimate> fastest_in(Format format, const Primitive& primitive, const ConvProblem& part,
+std::optional<Estimate> fastest_in(Format format, const Primitive& primitive, const ConvProblem& sublayer,
                                    const DeviceSpec& spec) {
-  const Result<std::vector<Estimate>> all = primitive.describe(part, spec);
+  const Result<std::vector<Estimate>> all = primitive.describe(sublayer, spec);
   std::optional<Estimate> best;
   for (std::size_t i = 0; all && i < all->size(); ++i) {
     const Estimate& one = (*all)[i];
@@ -159,11 +165,11 @@ std::optional<Estimate> fastest_in(Format format, const Primitive& primitive, co
   return best;
 }
 
-Result<void> measure_both(const Primitive& primitive, const Estimate& inner, const hybrid::SubLayers& parts,
+Result<void> measure_both(const Primitive& primitive, const Estimate& inner, const hybrid::SubLayers& sublayers,
                           const Weights& weights, CudaDevice& device) {
   Result<void> worst;
   for (const bool staged : {false, true}) {
-    const Result<void> done = measure(primitive, inner, staged, parts, weights, device);
+    const Result<void> done = measure(primitive, inner, staged, sublayers, weights, device);
     if (done) continue;
     Line("overlap").text("primitive", primitive.name).text("failure", done.error().message).print();
     worst = done;
@@ -174,14 +180,14 @@ Result<void> measure_both(const Primitive& primitive, const Estimate& inner, con
 }  // namespace
 
 Result<void> measure_divided(CudaDevice& device) {
-  const Result<hybrid::SubLayers> parts = hybrid::divide(conv, slabs);
-  if (!parts) return parts.error();
+  const Result<hybrid::SubLayers> sublayers = hybrid::divide(conv, slabs);
+  if (!sublayers) return sublayers.error();
   const Weights weights;
   Result<void> worst;
   for (const Primitive* primitive : cuda::registry()) {
     for (const Format format : all_edge_formats) {
-      const std::optional<Estimate> inner = fastest_in(format, *primitive, parts->problem(0), device.spec());
-      const Result<void> done = inner ? measure_both(*primitive, *inner, *parts, weights, device) : Result<void>();
+      const std::optional<Estimate> inner = fastest_in(format, *primitive, sublayers->problem(0), device.spec());
+      const Result<void> done = inner ? measure_both(*primitive, *inner, *sublayers, weights, device) : Result<void>();
       if (!done) worst = done;
     }
   }

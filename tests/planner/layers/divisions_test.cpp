@@ -30,11 +30,11 @@ ConvProblem conv_of(const Shape5& in, std::int64_t f_out) {
 
 Result<DividedOption> fastest(const ConvProblem& conv, const Primitives& inner, const DeviceSpec& gpu,
                               const SpaceBytes& memory = endless_memory, Seconds below = endless,
-                              const PartRules& rules = {}) {
+                              const SubLayerRules& rules = {}) {
   return DivisionSearch(conv, inner, gpu, rules, below).fastest(memory, below);
 }
 
-// As slow to describe as a library: how often it was asked for which parts.
+// As slow to describe as a library: how often it was asked for which sub-layers.
 std::vector<LayerProblem> asked_for;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
   asked_for.push_back(problem);
@@ -54,10 +54,10 @@ constinit const Primitive slow_conv{"sim.slow_conv", 1, DeviceKind::gpu, describ
 
 // Of every division, in order.
 std::vector<DividedOption> all_options(const ConvProblem& conv, const Primitives& inner, const DeviceSpec& gpu) {
-  const auto halves = [](std::int64_t part) {
-    std::vector<std::int64_t> parts = {part};
-    while (part > 1) parts.push_back(part = (part + 1) / 2);
-    return parts;
+  const auto halves = [](std::int64_t sublayer) {
+    std::vector<std::int64_t> sublayers = {sublayer};
+    while (sublayer > 1) sublayers.push_back(sublayer = (sublayer + 1) / 2);
+    return sublayers;
   };
   std::vector<DividedOption> all;
   for (const Primitive* primitive : inner) {
@@ -134,7 +134,7 @@ TEST(DivisionSearch, FindsTheBestOfAllInAnyMemory) {
   EXPECT_GT(found, 0);
 }
 
-// Parts overlap with copies: a layer that fits as a whole is still faster in parts.
+// Sub-layers overlap with copies: a layer that fits as a whole is still faster in sub-layers.
 TEST(DivisionSearch, IsNeverSlowerThanTheWhole) {
   const ConvProblem conv = conv_of({1, 8, {24, 24, 24}}, 8);
   const DeviceSpec gpu = test::host_sim_spec();
@@ -173,7 +173,7 @@ TEST(DivisionSearch, GivesTheBestOfWhatWasDescribedWhenStopped) {
   int given = 0;
   for (const std::size_t most : {0, 1, 2, 4, 8, 16, 32}) {
     asked_for.clear();
-    const PartRules rules{Precision::fp32, nullptr, [&] { return asked_for.size() >= most; }};
+    const SubLayerRules rules{Precision::fp32, nullptr, [&] { return asked_for.size() >= most; }};
     DivisionSearch search(conv, inner, gpu, rules, endless);
     const Result<DividedOption> option = search.fastest(memory, endless);
     EXPECT_LE(asked_for.size(), most + 4) << "no further than one division: the whole layer and three parts";
@@ -257,13 +257,13 @@ TEST(DivisionSearch, TakesProductsInTf32OnlyWhereAllowed) {
   EXPECT_LT(rounded.estimate.time, exact.estimate.time);
 }
 
-// Matrix units take other formats than that in which parts travel.
+// Matrix units take other formats than that in which sub-layers travel.
 TEST(DivisionSearch, ReordersPartsWhereThePrecisionAllowsTheFormat) {
   const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
   DeviceSpec gpu = test::host_sim_spec();
   gpu.accelerator.tf32_flops_per_second = 4e12;
   gpu.accelerator.bf16_flops_per_second = 1e13;
-  const auto in = [&](std::int64_t bytes, const PartRules& rules) {
+  const auto in = [&](std::int64_t bytes, const SubLayerRules& rules) {
     return fastest(conv, {&test::sim_conv_matrix()}, gpu, {0, much, bytes}, endless, rules);
   };
   EXPECT_FALSE(in(much, {Precision::fp32, &test::sim_reorder()}));
@@ -303,7 +303,7 @@ TEST(DivisionSearch, TakesPartsOfWhatIsRefusedAsAWhole) {
   EXPECT_EQ(option.estimate.time, hybrid::describe_divided(conv, option.choice, gpu)->time);
 }
 
-// Nothing is asked for every part that takes none.
+// Nothing is asked for every sub-layer that takes none.
 Result<std::vector<Estimate>> describe_nothing(const LayerProblem& problem, const DeviceSpec&) {
   asked_for.push_back(problem);
   return Error{ErrorCode::unsupported, "is not for this library"};

@@ -34,11 +34,11 @@ TEST(DescribeDivided, DeclaresTwoSlotsOfEachPartAndTensorsInHostMemory) {
   EXPECT_EQ(bytes_of(estimate, "staged inputs"), 2 * in);
   EXPECT_EQ(bytes_of(estimate, "outputs"), 2 * out);
   EXPECT_EQ(bytes_of(estimate, "partial sums"), -1);
-  EXPECT_EQ(bytes_of(estimate, "kernel parts"), -1);
+  EXPECT_EQ(bytes_of(estimate, "gathered kernels"), -1);
   EXPECT_EQ(peak(estimate.memory, MemorySpace::host),
             tensor_bytes(whole_conv.in, {}) + tensor_bytes(output_shape(whole_conv), {}));
   EXPECT_EQ(peak(estimate.memory, MemorySpace::pinned), 2 * (in + out));
-  EXPECT_EQ(bytes_of(estimate, "part 1.0/kernels"), 3 * 6 * 27 * 4);
+  EXPECT_EQ(bytes_of(estimate, "sub-layer 1.0/kernels"), 3 * 6 * 27 * 4);
   EXPECT_GT(bytes_of(estimate, "scratch"), 0);
 }
 
@@ -46,7 +46,7 @@ TEST(DescribeDivided, KeepsPartialSumsOnTheDevice) {
   const std::int64_t out = round_up(6 * 14 * 36 * 4, 64);
   const Estimate two = describe_divided(whole_conv, choice_of({1, 3, 0, 0}), test::host_sim_spec()).value();
   EXPECT_EQ(bytes_of(two, "partial sums"), out);
-  EXPECT_EQ(bytes_of(two, "kernel parts"), 6 * 6 * 27 * 4);
+  EXPECT_EQ(bytes_of(two, "gathered kernels"), 6 * 6 * 27 * 4);
   const Estimate three = describe_divided(whole_conv, choice_of({1, 2, 0, 0}), test::host_sim_spec()).value();
   EXPECT_EQ(bytes_of(three, "partial sums"), 2 * out);
 }
@@ -64,7 +64,7 @@ TEST(DescribeDivided, OfOnePartHasOneSlot) {
   EXPECT_EQ(bytes_of(estimate, "inputs"), tensor_bytes(whole_conv.in, {}));
 }
 
-// Parts are transferred planar; the GPU has memory for one in bf16, and the time includes its reorders.
+// Sub-layers are transferred planar; the GPU has memory for one in bf16, and the time includes its reorders.
 TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
   DeviceSpec gpu = test::host_sim_spec();
   gpu.accelerator.bf16_flops_per_second = 1e13;
@@ -75,26 +75,26 @@ TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
   EXPECT_EQ(bytes_of(estimate, "inputs"), 2 * 6 * 7 * 64 * 4);
   const std::int64_t reordered_in = round_up(6 * 7 * 64 * 2, buffer_alignment);
   EXPECT_EQ(bytes_of(estimate, "scratch"), reordered_in + round_up(3 * 5 * 36 * 2, buffer_alignment));
-  EXPECT_EQ(bytes_of(estimate, "part 1.0/kernels"), 3 * 6 * 27 * 2);
-  const SubLayers parts = divide(whole_conv, choice.division).value();
-  const InnerEstimates inner = inner_estimates(parts, choice, gpu).value();
+  EXPECT_EQ(bytes_of(estimate, "sub-layer 1.0/kernels"), 3 * 6 * 27 * 2);
+  const SubLayers sublayers = divide(whole_conv, choice.division).value();
+  const InnerEstimates inner = inner_estimates(sublayers, choice, gpu).value();
   gpu.bytes_per_second /= 2;
-  const InnerEstimates slower = inner_estimates(parts, choice, gpu).value();
+  const InnerEstimates slower = inner_estimates(sublayers, choice, gpu).value();
   const double moved = static_cast<double>(6 * 7 * 64 + 3 * 5 * 36) * (4 + 2);
-  EXPECT_NEAR(slower.parts()[0].time - inner.parts()[0].time, moved / (2 * gpu.bytes_per_second), 1e-12);
+  EXPECT_NEAR(slower.sublayers()[0].time - inner.sublayers()[0].time, moved / (2 * gpu.bytes_per_second), 1e-12);
   choice.reorder = nullptr;
   EXPECT_THAT(describe_divided(whole_conv, choice, gpu).error().message, HasSubstr("cannot be cut in f or f_out"));
 }
 
-// The first part of a sum may be computed in another way than the last.
+// The first sub-layer of a sum may be computed in another way than the last.
 TEST(DescribeDivided, SpreadsErrorsAsFarAsAnyOfItsParts) {
   const DividedChoice choice = choice_of({1, 3, 0, 0});
-  const SubLayers parts = divide(whole_conv, choice.division).value();
-  InnerEstimates inner = inner_estimates(parts, choice, test::host_sim_spec()).value();
+  const SubLayers sublayers = divide(whole_conv, choice.division).value();
+  InnerEstimates inner = inner_estimates(sublayers, choice, test::host_sim_spec()).value();
   ASSERT_EQ(inner.of.size(), 2U);
   inner.of[0].spread = {1, 0, 5};
   inner.of[1].spread = {0, 4, 2};
-  EXPECT_EQ(divided_estimate(parts, inner, choice, test::host_sim_spec()).spread, (Vec3{1, 4, 5}));
+  EXPECT_EQ(divided_estimate(sublayers, inner, choice, test::host_sim_spec()).spread, (Vec3{1, 4, 5}));
 }
 
 // No GPU library takes such an input as a whole (2^31 elements and more), but its slabs are small.
@@ -128,16 +128,16 @@ TEST(DescribeDivided, RefusesInWords) {
 }
 
 TEST(DividedSeconds, AreTheLongestStreamAndBothEnds) {
-  const SubLayers parts = divide(whole_conv, {1, 0, 0, 7}).value();
-  ASSERT_EQ(parts.sums(), 8);
-  EXPECT_DOUBLE_EQ(divided_seconds(parts, {.compute = 5, .upload = 1, .download = 2}).total, 8 * 5 + 1 + 2);
-  EXPECT_DOUBLE_EQ(divided_seconds(parts, {.compute = 1, .upload = 5, .download = 2}).total, 8 * 5 + 1 + 2);
-  EXPECT_DOUBLE_EQ(divided_seconds(parts, {.compute = 1, .upload = 2, .download = 5}).total, 8 * 5 + 1 + 2);
+  const SubLayers sublayers = divide(whole_conv, {1, 0, 0, 7}).value();
+  ASSERT_EQ(sublayers.sums(), 8);
+  EXPECT_DOUBLE_EQ(divided_seconds(sublayers, {.compute = 5, .upload = 1, .download = 2}).total, 8 * 5 + 1 + 2);
+  EXPECT_DOUBLE_EQ(divided_seconds(sublayers, {.compute = 1, .upload = 5, .download = 2}).total, 8 * 5 + 1 + 2);
+  EXPECT_DOUBLE_EQ(divided_seconds(sublayers, {.compute = 1, .upload = 2, .download = 5}).total, 8 * 5 + 1 + 2);
   const DividedSeconds staged =
-      divided_seconds(parts, {.compute = 1, .upload = 1, .download = 1, .stage_in = 3, .stage_out = 4});
+      divided_seconds(sublayers, {.compute = 1, .upload = 1, .download = 1, .stage_in = 3, .stage_out = 4});
   EXPECT_DOUBLE_EQ(staged.staging, 56);
   EXPECT_DOUBLE_EQ(staged.total, 56 + 3);
-  EXPECT_DOUBLE_EQ(divided_seconds(parts, {.compute = 1, .duplex = 100}).total, 100);
+  EXPECT_DOUBLE_EQ(divided_seconds(sublayers, {.compute = 1, .duplex = 100}).total, 100);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ using test::Random;
 using Floats = std::vector<float>;
 
 std::string text_of(const DividedChoice& choice) {
-  const Division& part = choice.division;
-  return "S " + std::to_string(part.S) + " f " + std::to_string(part.f) + " f_out " + std::to_string(part.f_out) +
-         " slab " + std::to_string(part.slab) + " " + to_string(choice.in) + (choice.staged ? " staged" : "") +
-         (choice.reorder != nullptr ? " reordered" : "");
+  const Division& sublayer = choice.division;
+  return "S " + std::to_string(sublayer.S) + " f " + std::to_string(sublayer.f) + " f_out " +
+         std::to_string(sublayer.f_out) + " slab " + std::to_string(sublayer.slab) + " " + to_string(choice.in) +
+         (choice.staged ? " staged" : "") + (choice.reorder != nullptr ? " reordered" : "");
 }
 
 bool bit_equal(const Floats& a, const Floats& b) {
@@ -64,7 +64,7 @@ Result<Floats> run_divided(const Example& example, const DividedChoice& choice, 
   return (*run)->run(example.inputs);
 }
 
-// Returns the result of the layer as one part, in good order.
+// Returns the result of the layer as one sub-layer, in good order.
 Floats whole(const Example& example) {
   HostSim gpu;
   return run_divided(example, {&test::sim_conv(), {}, {}, {}, {}, true}, gpu).value();

@@ -19,7 +19,7 @@ ConvProblem conv_of(Shape5 in, std::int64_t f_out, Vec3 k) {
   return {.in = in, .f_out = f_out, .k = k, .activation = {ActivationKind::relu, 0}};
 }
 
-// Returns a division of a random convolution: any part; f is divided evenly.
+// Returns a division of a random convolution: any sub-layer; f is divided evenly.
 Division random_division(const ConvProblem& conv, Random& random) {
   Division division{random.integer(0, conv.in.S), random.integer(0, conv.in.f), random.integer(0, conv.f_out),
                     random.integer(0, output_shape(conv).n.z)};
@@ -29,10 +29,10 @@ Division random_division(const ConvProblem& conv, Random& random) {
 
 TEST(SubLayers, AreNotMadeOfStridedConvolutions) {
   Random random(test::base_seed());
-  const Result<SubLayers> parts = divide(test::random_strided_conv(random), {});
-  ASSERT_FALSE(parts);
-  EXPECT_EQ(parts.error().code, ErrorCode::unsupported);
-  EXPECT_NE(parts.error().message.find("convolutions without stride or groups can be divided, not: conv"),
+  const Result<SubLayers> sublayers = divide(test::random_strided_conv(random), {});
+  ASSERT_FALSE(sublayers);
+  EXPECT_EQ(sublayers.error().code, ErrorCode::unsupported);
+  EXPECT_NE(sublayers.error().message.find("convolutions without stride or groups can be divided, not: conv"),
             std::string::npos);
 }
 
@@ -40,54 +40,55 @@ TEST(SubLayers, CoverEveryOutputWithWholeSums) {
   for (int i = 0; i < test::case_count(100); ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
     const ConvProblem conv = test::random_conv(random);
-    const SubLayers parts = divide(conv, random_division(conv, random)).value();
+    const SubLayers sublayers = divide(conv, random_division(conv, random)).value();
     const Shape5 out = output_shape(conv);
     // For each (input, output channel, plane): the number of input channels summed so far.
     std::vector<std::int64_t> covered(static_cast<std::size_t>(out.S * out.f * out.n.z), 0);
     std::int64_t uploads = 0;
-    for (std::int64_t index = 0; index < parts.count(); ++index) {
-      const SubLayer sub = parts.at(index);
+    for (std::int64_t index = 0; index < sublayers.count(); ++index) {
+      const SubLayer sub = sublayers.at(index);
       uploads += sub.uploads ? 1 : 0;
       EXPECT_EQ(sub.opens_sum, sub.f == 0);
-      EXPECT_EQ(sub.closes_sum, sub.f + parts.in.f == conv.in.f);
-      EXPECT_EQ(output_shape(parts.problem(sub.sum_step)), parts.out);
-      for (std::int64_t v = 0; v < parts.out.S * parts.out.f * parts.out.n.z; ++v) {
-        const std::int64_t s = sub.S + v / (parts.out.f * parts.out.n.z);
-        const std::int64_t j = sub.f_out + v / parts.out.n.z % parts.out.f;
-        std::int64_t& sum = covered.at(static_cast<std::size_t>((s * out.f + j) * out.n.z + sub.z + v % parts.out.n.z));
-        if (sub.opens_sum) sum = 0;  // a plane that two parts cover is summed again
+      EXPECT_EQ(sub.closes_sum, sub.f + sublayers.in.f == conv.in.f);
+      EXPECT_EQ(output_shape(sublayers.problem(sub.sum_step)), sublayers.out);
+      for (std::int64_t v = 0; v < sublayers.out.S * sublayers.out.f * sublayers.out.n.z; ++v) {
+        const std::int64_t s = sub.S + v / (sublayers.out.f * sublayers.out.n.z);
+        const std::int64_t j = sub.f_out + v / sublayers.out.n.z % sublayers.out.f;
+        std::int64_t& sum =
+            covered.at(static_cast<std::size_t>((s * out.f + j) * out.n.z + sub.z + v % sublayers.out.n.z));
+        if (sub.opens_sum) sum = 0;  // a plane that two sub-layers cover is summed again
         EXPECT_EQ(sum, sub.f);
-        sum += parts.in.f;
+        sum += sublayers.in.f;
       }
-      EXPECT_LE(sub.z + parts.in.n.z, conv.in.n.z);
+      EXPECT_LE(sub.z + sublayers.in.n.z, conv.in.n.z);
     }
     for (const std::int64_t sum : covered) EXPECT_EQ(sum, conv.in.f);
-    EXPECT_EQ(uploads, parts.uploads());
+    EXPECT_EQ(uploads, sublayers.uploads());
   }
 }
 
 TEST(SubLayers, OnlyTheEndsOfASumHaveResidualBiasAndActivation) {
   ConvProblem conv = conv_of({1, 6, {4, 4, 4}}, 2, {2, 2, 2});
-  const SubLayers parts = divide(conv, {0, 2, 0, 0}).value();
-  ASSERT_EQ(parts.terms, 3);
-  EXPECT_FALSE(parts.problem(0).residual);
-  EXPECT_TRUE(parts.problem(1).residual);
-  EXPECT_EQ(parts.problem(1).activation, Activation{});
-  EXPECT_EQ(parts.problem(2).activation, conv.activation);
+  const SubLayers sublayers = divide(conv, {0, 2, 0, 0}).value();
+  ASSERT_EQ(sublayers.terms, 3);
+  EXPECT_FALSE(sublayers.problem(0).residual);
+  EXPECT_TRUE(sublayers.problem(1).residual);
+  EXPECT_EQ(sublayers.problem(1).activation, Activation{});
+  EXPECT_EQ(sublayers.problem(2).activation, conv.activation);
   conv.residual = true;
   EXPECT_EQ(divide(conv, {}).value().problem(0), conv);
 }
 
 TEST(SubLayers, WithoutPartsOfImagesOutputsShareAnUpload) {
-  const SubLayers parts = divide(conv_of({2, 3, {8, 4, 4}}, 6, {2, 2, 2}), {1, 0, 2, 4}).value();
-  EXPECT_EQ(parts.count(), 2 * 2 * 3);
-  EXPECT_EQ(parts.uploads(), 4);
-  EXPECT_TRUE(parts.at(0).uploads);
-  EXPECT_FALSE(parts.at(1).uploads);
-  EXPECT_FALSE(parts.at(2).uploads);
-  EXPECT_TRUE(parts.at(3).uploads);
-  EXPECT_EQ(parts.at(3).z, 3);  // the last slab begins earlier
-  EXPECT_EQ(parts.in.n.z, 5);
+  const SubLayers sublayers = divide(conv_of({2, 3, {8, 4, 4}}, 6, {2, 2, 2}), {1, 0, 2, 4}).value();
+  EXPECT_EQ(sublayers.count(), 2 * 2 * 3);
+  EXPECT_EQ(sublayers.uploads(), 4);
+  EXPECT_TRUE(sublayers.at(0).uploads);
+  EXPECT_FALSE(sublayers.at(1).uploads);
+  EXPECT_FALSE(sublayers.at(2).uploads);
+  EXPECT_TRUE(sublayers.at(3).uploads);
+  EXPECT_EQ(sublayers.at(3).z, 3);  // the last slab begins earlier
+  EXPECT_EQ(sublayers.in.n.z, 5);
 }
 
 TEST(SubLayers, RefusesWhatDoesNotFit) {
@@ -145,19 +146,19 @@ TEST(VisitPieces, GathersAnyBoxOfAnyView) {
 // An input of 80 x 900^3 floats, 58e9 of them: offsets and bytes are exact, whatever the memory.
 TEST(VisitPieces, CountsBeyondThirtyTwoBits) {
   const ConvProblem conv = conv_of({1, 80, {900, 900, 900}}, 80, {5, 5, 5});
-  const SubLayers parts = divide(conv, {0, 0, 0, 16}).value();
+  const SubLayers sublayers = divide(conv, {0, 0, 0, 16}).value();
   const TensorView view = dense_view(nullptr, conv.in);
-  const SubLayer last = parts.at(parts.count() - 1);
-  EXPECT_EQ(last.z + parts.in.n.z, 900);
+  const SubLayer last = sublayers.at(sublayers.count() - 1);
+  EXPECT_EQ(last.z + sublayers.in.n.z, 900);
   std::int64_t pieces = 0;
-  visit_pieces(view, {last.S, last.f, last.z, parts.in}, [&](std::int64_t element, const CopyRows& rows) {
+  visit_pieces(view, {last.S, last.f, last.z, sublayers.in}, [&](std::int64_t element, const CopyRows& rows) {
     ++pieces;
     EXPECT_EQ(element, std::int64_t{880} * 900 * 900);
     EXPECT_EQ(rows, (CopyRows{20 * 900 * 900 * 4, 80, 20 * 900 * 900 * 4, std::int64_t{900} * 900 * 900 * 4}));
     EXPECT_EQ(element * 4 + (rows.count - 1) * rows.from_step + rows.bytes, tensor_bytes(conv.in, {}));
   });
   EXPECT_EQ(pieces, 1);
-  EXPECT_LT(elements(parts.in), std::int64_t{1} << 31);
+  EXPECT_LT(elements(sublayers.in), std::int64_t{1} << 31);
 }
 
 }  // namespace
