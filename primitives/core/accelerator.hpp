@@ -75,7 +75,8 @@ class Accelerator : public Device {
 
   [[nodiscard]] virtual Result<Event> make_event() = 0;
 
-  // The calls from here to wait() return at once. The host end of a copy must be pinned memory of this accelerator.
+  // Copies to the device. The calls from here to wait() return at once. The host end of a copy must be pinned memory of
+  // this accelerator.
   [[nodiscard]] virtual Result<void> upload(Stream stream, std::byte* to_device, const std::byte* from_pinned,
                                             const CopyRows& rows) = 0;
   [[nodiscard]] virtual Result<void> download(Stream stream, std::byte* to_pinned, const std::byte* from_device,
@@ -90,15 +91,14 @@ class Accelerator : public Device {
   // passed.
   [[nodiscard]] virtual Result<void> wait(Stream stream, const Event& event) = 0;
 
-  // The next two calls block the calling thread: the first until the event's last mark, the second until all streams
-  // are empty.
+  // Block the calling thread: the first call until the event's last mark, the second until all streams are empty.
   [[nodiscard]] virtual Result<void> synchronise(const Event& event) = 0;
   [[nodiscard]] virtual Result<void> synchronise() = 0;
   // Returns the time between the last marks of two events by the device's clock. Both marks must have passed.
   [[nodiscard]] virtual Result<double> seconds_between(const Event& first, const Event& second) = 0;
 
-  // The next two calls block until done and accept any host memory: for loading weights and for tests. Each runs after
-  // all work given before and before all work given later, in every stream.
+  // Copy, block until done and accept any host memory: for loading weights and for tests. Each copy runs after all work
+  // given before and before all work given later, in every stream.
   [[nodiscard]] virtual Result<void> write(std::byte* to_device, std::span<const std::byte> from) = 0;
   [[nodiscard]] virtual Result<void> read(std::span<std::byte> to, const std::byte* from_device) = 0;
 

@@ -24,8 +24,9 @@ struct Placement {
 // runs the layer takes the grants before it hands out work.
 class Arena {
  public:
-  // With `poison`, transient buffers in host or pinned memory are filled with NaNs when granted and again after their
-  // last stage. Tests then see reads of memory that was never written or was already given back.
+  // Grants buffers at these placements. With `poison`, transient buffers in host or pinned memory are filled with NaNs
+  // when granted and again after their last stage. Tests then see reads of memory that was never written or was already
+  // given back.
   explicit Arena(std::vector<Placement> placements, bool poison = false);
 
   // Replaces the function that poisons a block; it may also fill device memory, in the order of the compute stream.

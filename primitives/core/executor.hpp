@@ -32,7 +32,7 @@ class IndexedTask {
 // work is done. Tasks must not call back into the same executor.
 class Executor {
  public:
-  // Each worker first runs `on_start(worker)`, which may pin and name the thread.
+  // Starts so many threads. Each worker first runs `on_start(worker)`, which may pin and name the thread.
   explicit Executor(int workers, std::function<void(int)> on_start = {});
   ~Executor();
   Executor(const Executor&) = delete;

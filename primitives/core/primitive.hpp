@@ -71,13 +71,13 @@ struct Primitive {
   Result<std::unique_ptr<PreparedLayer>> (*prepare)(const LayerProblem& problem, const Estimate& chosen,
                                                     const LayerWeights& weights, Arena& persistent, Device& device);
 
-  // Optional; for a describe() that takes long. Returns quickly a lower bound of the time of every estimate; infinite
-  // for a problem of another kind. If it is nullptr, a caller has to call describe().
+  // Returns quickly a lower bound of the time of every estimate; infinite for a problem of another kind. It is for a
+  // describe() that takes long. If it is nullptr, a caller has to call describe().
   Seconds (*min_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 
-  // Of a describe() that must ask a library: its estimates without their memory, found at once, in describe()'s order.
-  // Some may be among them that the library will refuse; none for a problem that is refused without asking it. nullptr:
-  // a caller has to call describe().
+  // Returns at once the estimates of a describe() that must ask a library, without their memory, in describe()'s order.
+  // The library may refuse some of them later. Returns none for a problem that is refused without asking it. If it is
+  // nullptr, a caller has to call describe().
   std::vector<Estimate> (*outline)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 

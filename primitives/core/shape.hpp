@@ -36,7 +36,7 @@ struct Vec3 {
 
   [[nodiscard]] static constexpr Vec3 cube(std::int64_t edge) { return {edge, edge, edge}; }
 
-  // axis 0 is z, 1 is y, 2 is x.
+  // Returns the extent along an axis: 0 is z, 1 is y, 2 is x.
   [[nodiscard]] constexpr std::int64_t operator[](int axis) const { return axis == 0 ? z : axis == 1 ? y : x; }
   [[nodiscard]] constexpr std::int64_t& operator[](int axis) { return axis == 0 ? z : axis == 1 ? y : x; }
 

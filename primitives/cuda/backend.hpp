@@ -8,11 +8,11 @@
 
 namespace znni::cuda {
 
-// The table of the folder, in the order of PRIMITIVES in CMakeLists.txt.
+// Returns the table of the folder, in the order of PRIMITIVES in CMakeLists.txt.
 [[nodiscard]] std::span<const Primitive* const> registry();
 
-// probe() gives one spec per GPU, none without a driver. open() takes a spec of probe(): GPUs are told apart by name,
-// so that of several alike the first is opened. Its device budget is allocated at once.
+// Returns the back end. Its probe() gives one spec per GPU, none without a driver. Its open() takes a spec of probe():
+// GPUs are told apart by name, so that of several alike the first is opened. Its device budget is allocated at once.
 [[nodiscard]] const Backend& backend();
 
 }  // namespace znni::cuda

@@ -18,7 +18,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return streaming_estimates(name, problem, spec);
 }
 
-// The images of `out` from `first` on that input `in` becomes.
+// Returns the images of `out` from `first` on that input `in` becomes.
 TensorView part_of(const TensorView& out, std::int64_t first, const TensorView& in) {
   TensorView part = out;
   auto* const bytes = reinterpret_cast<std::byte*>(out.data);

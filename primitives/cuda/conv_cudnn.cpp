@@ -45,7 +45,7 @@ double units_rate(const DeviceSpec& spec, Precision precision) {
   return precision == Precision::tf32 ? spec.accelerator.tf32_flops_per_second : spec.flops_per_second;
 }
 
-// Operations per second of an engine.
+// Returns the operations per second of an engine.
 double rate_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, bool matrix_units) {
   if (!matrix_units) return spec.flops_per_second * share_of_float32;
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
@@ -97,9 +97,9 @@ Result<Engines> find_engines(const ConvProblem& conv, const DeviceSpec& spec, Fo
   return offered_engines(*graph, *device, *precision_of(format), max_engines);
 }
 
-// What the library says for one device, which takes it several milliseconds, is asked once, however often a layer is
-// described: for a search, for every part that is the same, for the plan that is checked and opened. describe() has no
-// memory of its own, so this lives as long as the module; some hundred bytes an answer.
+// Returns what the library says for one device. The library takes several milliseconds, so it is asked once, however
+// often a layer is described: for a search, for every part that is the same, for the plan that is checked and opened.
+// describe() has no memory of its own, so this lives as long as the module; some hundred bytes an answer.
 Result<Engines> engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
   using Question = std::tuple<std::string, ConvProblem, Format, CudnnForm>;
   constexpr std::size_t max_known = 1 << 14;
@@ -107,7 +107,7 @@ Result<Engines> engines_of(const ConvProblem& conv, const DeviceSpec& spec, Form
   return known.get({spec.name, conv, format, form}, [&] { return find_engines(conv, spec, format, form); });
 }
 
-// The library's reason where it takes no form at all.
+// Adds the estimates of a form. Fails with the library's reason if it takes no form at all.
 Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
                            std::vector<Estimate>& estimates) {
   const Result<Engines> engines = engines_of(conv, spec, format, form);
@@ -118,7 +118,7 @@ Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Form
   return {};
 }
 
-// What the library is asked for.
+// Visits every form and format that the library is asked for.
 template <class Visit>
 void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& visit) {
   for (const Format format : gpu_formats(spec)) {
@@ -146,7 +146,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
                std::string(name) + " finds no engine for " + to_string(problem) + (last.empty() ? "" : ": " + last)};
 }
 
-// By engines of either kind, the first of the ranking and without a workspace, whether there are any or not.
+// Returns a lower bound of the time: that of engines of either kind, the first of the ranking and without a workspace,
+// even if there are none.
 Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   Seconds least = std::numeric_limits<Seconds>::infinity();
@@ -243,7 +244,7 @@ class CudnnLayer final : public PreparedLayer {
     return check(cudnnBackendExecute(handle_, planned.plan.plan.get(), pack.get()), name);
   }
 
-  // Bias, residual and activation, in place.
+  // Applies bias, residual and activation, in place.
   Result<void> end(std::span<const TensorView> inputs, const TensorView& out) {
     const std::array<TensorView, 2> terms = {out, inputs.back()};
     const std::size_t count = convolution_.conv.residual ? 2 : 1;
@@ -262,7 +263,7 @@ class CudnnLayer final : public PreparedLayer {
   std::vector<Planned> planned_;
 };
 
-// `values` as elements of `type`.
+// Returns `values` as elements of `type`.
 std::vector<std::byte> elements_of(std::span<const float> values, ElementType type) {
   const auto bytes = static_cast<std::size_t>(element_bytes(type));
   std::vector<std::byte> made(values.size() * bytes);

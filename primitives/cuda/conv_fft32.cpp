@@ -86,7 +86,7 @@ class Fft32Layer final : public FftLayer {
     return check(launch_fft32_kernels(arg, kernels_, to, stream()), "transforms of kernels");
   }
 
-  // All columns of the chunk.
+  // Returns the argument for all columns of the chunk.
   [[nodiscard]] TileArg chunk_arg(const TensorView& view, std::int64_t chunk, Extent rows) const {
     return tile_arg(view, chunk, 0, tiling_.chunk_tiles * view.shape.f, rows);
   }

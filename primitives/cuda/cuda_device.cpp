@@ -267,8 +267,8 @@ Result<double> CudaDeviceOfGpu::seconds_between(const Event& first, const Event&
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
-// The streams do not wait for the default stream, so this waits for them; a copy from pageable memory may still be
-// under way when the call returns, so it waits again.
+// Copies, and waits for the streams, because they do not wait for the default stream. A copy from pageable memory may
+// still be under way when the call returns, so this waits again.
 Result<void> CudaDeviceOfGpu::transfer(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return {};
   if (Result<void> dry = synchronise(); !dry) return dry;

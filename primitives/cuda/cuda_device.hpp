@@ -16,21 +16,21 @@
 
 namespace znni::cuda {
 
-// What primitives of this folder need beyond the Accelerator. Every prepare() of the folder takes one.
+// The services that primitives of this folder need beyond the Accelerator. Every prepare() of the folder takes one.
 class CudaDevice : public Accelerator {
  public:
   // Makes the device current in the calling thread: before any call of the runtime or of a library.
   [[nodiscard]] virtual Result<void> activate() = 0;
   [[nodiscard]] virtual cudaStream_t stream(Stream which) const = 0;
-  // The libraries' handles, made at the first call and bound to Stream::compute. Not owned by the caller.
+  // Return the libraries' handles, made at the first call and bound to Stream::compute. The device owns them.
   [[nodiscard]] virtual Result<cublasHandle_t> blas() = 0;
   [[nodiscard]] virtual Result<cudnnHandle_t> dnn() = 0;
-  // Device memory of the process outside the budget: context, code, handles.
+  // Returns the device memory of the process outside the budget: context, code, handles.
   [[nodiscard]] virtual Result<std::int64_t> overhead_bytes() = 0;
 };
 
-// Of so many processors, those that copy between plain and pinned memory: one alone would keep the link waiting, and
-// many more the host's memory. Assumed until measured.
+// Returns how many of so many processors copy between plain and pinned memory. One alone would keep the link waiting,
+// and many more the host's memory. Assumed until measured.
 [[nodiscard]] constexpr int staging_threads(int processors) { return std::clamp(processors, 1, 8); }
 
 // Opens GPU `gpu`. over_budget where the GPU has not so much memory free. `host_budget` is of plain host memory,
@@ -40,10 +40,10 @@ class CudaDevice : public Accelerator {
                                                                    std::int64_t pinned_budget,
                                                                    std::int64_t device_budget, int processors);
 
-// The device as what open_cuda_device() made; invalid_argument for any other.
+// Returns the device as the type that open_cuda_device() made. Fails with invalid_argument for any other.
 [[nodiscard]] Result<CudaDevice*> as_cuda(Device& device);
 
-// Primitive::prepare of layers that are made of the device alone.
+// Implements Primitive::prepare for layers that are made of the device alone.
 template <class Layer>
 Result<std::unique_ptr<PreparedLayer>> prepare_bare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
                                                     Device& device) {

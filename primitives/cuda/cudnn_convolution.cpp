@@ -20,13 +20,13 @@ cudnnDataType_t data_type(ElementType type) {
   }
 }
 
-// Of a tensor of `shape` that ends a larger one, behind so many of its planes.
+// Returns the strides of a tensor of `shape` that ends a larger one, behind so many of its planes.
 Strides strides_behind(Shape5 shape, std::int64_t planes, Format format) {
   shape.n.z += planes;
   return dense_strides(shape, format);
 }
 
-// Kernels are a tensor of f_out inputs of f images of extent k; of f inputs of f_out images in the swapped form.
+// Returns the shape of the kernels: f_out inputs of f images of extent k; in the swapped form f inputs of f_out images.
 Shape5 kernel_shape(const CudnnConvolution& convolution) {
   const ConvProblem& conv = convolution.conv;
   if (convolution.form == CudnnForm::swapped) return {conv.in.f, conv.f_out, conv.k};
@@ -80,7 +80,7 @@ class GraphMaker {
     descriptor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
     return keep(std::move(descriptor));
   }
-  // A float tensor of the output's shape that never reaches memory.
+  // Adds a float tensor of the output's shape that never reaches memory.
   std::size_t passing(std::int64_t name) {
     const Shape5 shape = output_shape(convolution_.conv);
     return tensor(name, CUDNN_DATA_FLOAT, shape, dense_strides(shape, convolution_.out), max_alignment, true);

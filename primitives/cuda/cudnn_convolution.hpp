@@ -15,10 +15,11 @@ enum class CudnnForm { plain, fused, swapped };
 
 // Bytes: engines gain nothing from more.
 inline constexpr std::int64_t max_alignment = 16;
-// Of what begins at `offset` bytes: the largest power of two, up to that.
+// Returns the alignment of what begins at `offset` bytes: the largest power of two, up to that of the tensor.
 [[nodiscard]] std::int64_t alignment_at(std::int64_t offset);
 
-// What the graph computes: 64-bit extents, and strides as given. Kernels and bias begin at multiples of 16 bytes.
+// A convolution as a graph computes it: 64-bit extents, and strides as given. Kernels and bias begin at multiples of 16
+// bytes.
 struct CudnnConvolution {
   ConvProblem conv;
   Format in;   // of one element type; planar or channels last
@@ -29,12 +30,13 @@ struct CudnnConvolution {
   std::int64_t in_alignment = max_alignment;  // bytes
   std::int64_t out_alignment = max_alignment;
 };
-// With tensors of `format` that begin at multiples of 16 bytes; of these, what lies behind conv.before.
+// Returns the convolution with tensors of `format` that begin at multiples of 16 bytes; of these, what lies behind
+// conv.before.
 [[nodiscard]] CudnnConvolution declared_convolution(const ConvProblem& conv, Format format, CudnnForm form);
 
-// Whether `form` computes all of `conv`; where it does not, bias, residual and activation are left to the caller.
+// Returns true if `form` computes all of `conv`; if not, bias, residual and activation are left to the caller.
 [[nodiscard]] bool ends_convolution(const ConvProblem& conv, CudnnForm form);
-// fused: whether the form exists for `conv`.
+// Returns true if the form `fused` exists for `conv`.
 [[nodiscard]] bool can_fuse(const ConvProblem& conv);
 
 // Names of the graph's tensors in an execution.
@@ -48,8 +50,8 @@ struct CudnnGraph {
 };
 [[nodiscard]] Result<CudnnGraph> make_graph(const CudnnConvolution& convolution, cudnnHandle_t handle = nullptr);
 
-// Kernels [f_out][f][k.z][k.y][k.x] in the order that the graph reads: for channels last images innermost; for the
-// swapped form turned about all axes, and with images swapped.
+// Returns kernels [f_out][f][k.z][k.y][k.x] in the order that the graph reads: for channels last images innermost; for
+// the swapped form turned about all axes, and with images swapped.
 [[nodiscard]] std::vector<float> arranged_kernels(const CudnnConvolution& convolution, std::span<const float> kernels);
 
 }  // namespace znni::cuda

@@ -17,7 +17,7 @@ namespace znni::cuda {
 class CudnnDescriptor {
  public:
   CudnnDescriptor() = default;
-  // `what`: what errors call it, "convolution"; a literal.
+  // Creates a descriptor. `what`: its name in errors, "convolution"; a literal.
   CudnnDescriptor(cudnnBackendDescriptorType_t type, std::string_view what);
   CudnnDescriptor(CudnnDescriptor&& other) noexcept { swap(other); }
   CudnnDescriptor& operator=(CudnnDescriptor&& other) noexcept {
@@ -40,9 +40,9 @@ class CudnnDescriptor {
   // Checks what was set; the first failure of any call.
   [[nodiscard]] Result<void> finalise();
 
-  // An integer of a finalised descriptor.
+  // Returns an integer of a finalised descriptor.
   [[nodiscard]] Result<std::int64_t> integer(cudnnBackendAttributeName_t name) const;
-  // Up to `most` values of an attribute of type T.
+  // Returns up to `most` values of an attribute of type T.
   template <class T>
   [[nodiscard]] std::vector<T> values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                                       std::int64_t most) const {

@@ -34,7 +34,7 @@ bool acceptable(const CudnnDescriptor& engine, Precision precision) {
   return is_acceptable(numerical_notes(engine), behaviour, precision);
 }
 
-// The device a descriptor is made for: a description, or the handle that its graph has.
+// Makes an engine for a device: a description, or the handle that its graph has.
 Result<CudnnDescriptor> make_engine(const CudnnGraph& graph, std::int64_t index, const CudnnDescriptor* device) {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
   engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.graph);
@@ -60,7 +60,7 @@ Result<std::vector<cudnnBackendDescriptor_t>> make_knobs(const EngineChoice& cho
   return handles;
 }
 
-// `engine` must outlive the plan.
+// Makes a plan, which `engine` must outlive.
 Result<CudnnPlan> make_plan(const CudnnDescriptor& engine, const EngineChoice& choice, const CudnnDescriptor* device,
                             cudnnHandle_t handle) {
   CudnnPlan made;
@@ -79,7 +79,7 @@ Result<CudnnPlan> make_plan(const CudnnDescriptor& engine, const EngineChoice& c
   return made;
 }
 
-// Empty descriptors that the library fills: `count` of `type`.
+// Returns `count` empty descriptors of `type`, which the library fills.
 std::vector<CudnnDescriptor> empty_descriptors(cudnnBackendDescriptorType_t type, std::int64_t count) {
   std::vector<CudnnDescriptor> made;
   for (std::int64_t i = 0; i < count; ++i) made.emplace_back(type, "result");
@@ -96,7 +96,7 @@ std::int64_t fill(const CudnnDescriptor& from, cudnnBackendAttributeName_t name,
   return status == CUDNN_STATUS_SUCCESS ? std::min(count, static_cast<std::int64_t>(handles.size())) : 0;
 }
 
-// Engine and knobs of a configuration that the heuristics gave.
+// Returns the engine and knobs of a configuration that the heuristics gave.
 EngineChoice choice_of(const CudnnDescriptor& config) {
   EngineChoice choice{-1, {}, 0, false};
   std::vector<CudnnDescriptor> engine = empty_descriptors(CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
@@ -115,7 +115,7 @@ EngineChoice choice_of(const CudnnDescriptor& config) {
   return choice;
 }
 
-// Engine configurations.
+// Returns the engine configurations that the heuristics give.
 std::vector<CudnnDescriptor> favourites(const CudnnGraph& graph, const CudnnDescriptor& device,
                                         cudnnBackendHeurMode_t mode, std::int64_t most) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristics");
@@ -158,8 +158,8 @@ class Offer {
   std::vector<EngineChoice> choices;
 
  private:
-  // nullptr where the library does not take it here, or it is not acceptable. The favourites are a few engines, set up
-  // in many ways.
+  // Returns the engine of that index; nullptr if the library does not take it here, or it is not acceptable. The
+  // favourites are a few engines, set up in many ways.
   const CudnnDescriptor* find_engine(std::int64_t index) {
     const auto [found, is_new] = engines_.try_emplace(index);
     if (is_new) {

@@ -1,5 +1,5 @@
-// Which engines of cuDNN compute a graph, what memory each takes, and plans of one of them. Plans for a described
-// device say the same as those of the real one, but cannot run.
+// The engines of cuDNN that compute a graph, the memory that each takes, and plans of one of them. Plans for a
+// described device say the same as those of the real one, but cannot run.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ struct EngineChoice {
   bool operator==(const EngineChoice&) const = default;
 };
 
-// Settings "engine" and "knob 2", ... of a variant, and back.
+// Convert a choice to the settings "engine", "knob 2", ... of a variant, and back.
 [[nodiscard]] Variant to_variant(const EngineChoice& choice);
 [[nodiscard]] EngineChoice from_variant(const Variant& variant);
 
@@ -29,8 +29,8 @@ struct EngineChoice {
 [[nodiscard]] bool is_acceptable(std::span<const cudnnBackendNumericalNote_t> numerical,
                                  std::span<const cudnnBackendBehaviorNote_t> behaviour, Precision precision);
 
-// Engines that take `graph` on `device`: the library's own favourites, each engine as it is ranked first, then their
-// other settings, then those that only asking by index finds. All are acceptable. At most `most`.
+// Returns the engines that take `graph` on `device`: the library's own favourites, each engine as it is ranked first,
+// then their other settings, then those that only asking by index finds. All are acceptable. At most `most`.
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
                                                         Precision precision, std::size_t most);
 
@@ -40,8 +40,8 @@ struct CudnnPlan {
   std::vector<CudnnDescriptor> parts;
   CudnnDescriptor plan;
 };
-// A plan that runs, of a graph made with `handle`; asks for `choice` as it is. Refuses an engine that rounds more than
-// `precision` allows: in another release of the library its number may mean another.
+// Makes a plan that runs, of a graph made with `handle`; asks for `choice` as it is. Refuses an engine that rounds more
+// than `precision` allows: in another release of the library its number may mean another.
 [[nodiscard]] Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, Precision precision,
                                           cudnnHandle_t handle);
 [[nodiscard]] Result<std::int64_t> workspace_of(const CudnnDescriptor& plan);

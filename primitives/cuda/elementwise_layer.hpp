@@ -13,7 +13,7 @@ namespace znni::cuda {
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation,
                                                                             const PerImage& of = {});
 
-// Floats into the persistent buffer `name` of device memory, zeros where `values` is empty; returns where they lie.
+// Loads floats into the persistent buffer `name` of device memory, zeros if `values` is empty. Returns where they lie.
 [[nodiscard]] Result<float*> load_floats(CudaDevice& device, Arena& persistent, std::string_view name,
                                          std::span<const float> values);
 

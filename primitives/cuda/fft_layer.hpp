@@ -1,5 +1,5 @@
-// What convolutions by FFT in tiles share, whichever library transforms: parameters in device memory, the products and
-// the end of a tile.
+// The parts that convolutions by FFT in tiles share, whichever library transforms: parameters in device memory, the
+// products and the end of a tile.
 #pragma once
 
 #include "primitives/cuda/cuda_device.hpp"
@@ -10,7 +10,7 @@
 
 namespace znni::cuda {
 
-// Rate of batched complex products, by setting `tf32`: shares of the units' rates. Assumed until measured.
+// Returns the rate of batched complex products, by setting `tf32`: shares of the units' rates. Assumed until measured.
 [[nodiscard]] inline double product_rate(const DeviceSpec& spec, const Variant& variant) {
   constexpr double share_of_float32 = 0.63;
   constexpr double share_of_tf32 = 0.24;
@@ -37,7 +37,7 @@ class FftLayer : public PreparedLayer {
         device_(device),
         blas_(blas) {}
 
-  // Kernels and bias; room for the spectra that are kept.
+  // Loads kernels and bias, and takes room for the spectra that are kept.
   Result<void> load_parameters(const LayerWeights& weights, Arena& persistent) {
     const Result<float*> kernels = load_floats(device_, persistent, kernels_buffer, weights.kernels);
     if (!kernels) return kernels.error();
@@ -55,7 +55,7 @@ class FftLayer : public PreparedLayer {
             arena.grant_as<float2>(input_spectra_buffer).data(), arena.grant_as<float2>(output_spectra_buffer).data()};
   }
 
-  // Of a chunk's columns `columns` from `first` on, of tiles with `rows`.
+  // Returns the argument for `columns` columns of a chunk from `first` on, of tiles with `rows`.
   [[nodiscard]] TileArg tile_arg(const TensorView& view, std::int64_t chunk, std::int64_t first, std::int64_t columns,
                                  Extent rows) const {
     return {tiling_.grid,
@@ -99,7 +99,7 @@ class FftLayer : public PreparedLayer {
   float2* kept_spectra_ = nullptr;
 };
 
-// A layer of this kind with its parameters in place.
+// Makes a layer of this kind with its parameters in place.
 template <class Layer>
 Result<std::unique_ptr<Layer>> make_fft_layer(const ConvProblem& conv, const std::optional<FftTiling>& tiling,
                                               const Variant& variant, const LayerWeights& weights, Arena& persistent,

@@ -20,11 +20,11 @@ class FftPlan {
   }
   ~FftPlan();
 
-  // `batch` dense transforms of extent `n` at once. Needs a device.
+  // Plans `batch` dense transforms of extent `n` at once. Needs a device.
   [[nodiscard]] static Result<FftPlan> make(FftDirection direction, Extent n, Index batch, cudaStream_t stream);
 
   [[nodiscard]] std::int64_t area_bytes() const { return area_bytes_; }
-  // Out of place; `area`: area_bytes() bytes of device memory. An inverse transform spoils its input.
+  // Transform out of place. `area`: area_bytes() bytes of device memory. An inverse transform spoils its input.
   [[nodiscard]] Result<void> run(const float* real, float2* complex, std::byte* area) const;
   [[nodiscard]] Result<void> run(float2* complex, float* real, std::byte* area) const;
 

@@ -16,7 +16,7 @@ Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<
   return check(cublasSetWorkspace(blas, workspace.data(), workspace.size()), "cublasSetWorkspace");
 }
 
-// With columns as BLAS has them: outputs (f_out x tiles) = kernels^H (f_out x f) inputs (f x tiles).
+// Multiplies with columns as BLAS has them: outputs (f_out x tiles) = kernels^H (f_out x f) inputs (f x tiles).
 Result<void> multiply_spectra(cublasHandle_t blas, const SpectraProduct& product, bool tf32) {
   const auto [f, f_out, tiles, frequencies, kernels, inputs, outputs] = product;
   const cublasComputeType_t compute = tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;

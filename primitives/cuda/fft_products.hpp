@@ -26,8 +26,8 @@ struct SpectraProduct {
 // Binds the handle to the stream and gives it its workspace; before each run, since binding takes the workspace away.
 [[nodiscard]] Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<std::byte> workspace);
 
-// outputs[tile][j] = sum over i of conj(kernels[j][i]) inputs[tile][i], for every frequency: the conjugate makes a
-// correlation of the convolution. `tf32` rounds the products.
+// Computes outputs[tile][j] = sum over i of conj(kernels[j][i]) inputs[tile][i], for every frequency: the conjugate
+// makes a correlation of the convolution. `tf32` rounds the products.
 [[nodiscard]] Result<void> multiply_spectra(cublasHandle_t blas, const SpectraProduct& product, bool tf32);
 
 }  // namespace znni::cuda

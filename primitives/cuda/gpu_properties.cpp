@@ -24,7 +24,7 @@ Units units_of(int capability) {
   return {64, 0};
 }
 
-// Of a GPU whose driver says nothing, or 0.
+// The clock of a GPU whose driver says nothing, or 0.
 constexpr double assumed_hertz = 1.5e9;
 constexpr double assumed_memory_hertz = 2e9;
 constexpr int assumed_bus_bits = 256;
@@ -37,7 +37,7 @@ constexpr double link_from_90 = 50e9;
 constexpr double duplex = 1.8;
 constexpr double staging = 20e9;  // by the device's host threads together
 
-// 0 where the driver does not tell.
+// Returns an attribute of a device; 0 if the driver does not tell.
 int attribute(cudaDeviceAttr name, int device) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, name, device) == cudaSuccess) return value;

@@ -1,5 +1,6 @@
-// What a GPU is, in numbers of the driver, and the DeviceSpec the planner sees of it. Rates are of the arithmetic units
-// and of the memory's pins: what a kernel reaches is the business of estimates (primitives/gpu/estimates.hpp).
+// The properties of a GPU, in numbers of the driver, and the DeviceSpec that the planner sees. Rates are of the
+// arithmetic units and of the memory's pins: what a kernel reaches is the business of estimates
+// (primitives/gpu/estimates.hpp).
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,18 @@ struct GpuProperties {
   int memory_bus_bits = 0;
 };
 
-// The GPUs of this machine that this build has code for (CMAKE_CUDA_ARCHITECTURES, and newer ones); empty without a
-// driver, without a GPU, or when the driver is too old. Never fails.
+// Returns the GPUs of this machine that this build has code for (CMAKE_CUDA_ARCHITECTURES, and newer ones); empty
+// without a driver, without a GPU, or if the driver is too old. Never fails.
 [[nodiscard]] std::vector<GpuProperties> read_gpus();
 
 // Gives each rate that the driver does not tell, or tells as 0, as some do in virtual machines, the value of a small
 // GPU: nothing would be planned for one whose memory is infinitely slow.
 [[nodiscard]] GpuProperties with_assumed_rates(GpuProperties gpu);
 
-// Deterministic: the same properties give the same spec.
+// Returns the spec of a GPU. The same properties always give the same spec.
 [[nodiscard]] DeviceSpec spec_of(const GpuProperties& gpu);
 
-// An H200, for plans and tests without one. Typed by hand from the vendor's figures; not yet read off a device.
+// Returns an H200, for plans and tests without one. Its numbers are the vendor's; they were not read from a device.
 [[nodiscard]] GpuProperties h200();
 
 }  // namespace znni::cuda

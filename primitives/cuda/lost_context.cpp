@@ -6,8 +6,8 @@
 namespace znni::cuda {
 
 bool loses_context(cudaError_t status) {
-  // Those of which CUDA's documentation says that the process must be started again, and faults of memory and links,
-  // which leave the context as dead.
+  // Statuses after which the process must be started again, as CUDA's documentation says, and faults of memory and
+  // links, which leave the context as dead.
   static constexpr std::array lost = {
       cudaErrorECCUncorrectable,    cudaErrorNvlinkUncorrectable, cudaErrorContained,
       cudaErrorIllegalAddress,      cudaErrorLaunchTimeout,       cudaErrorAssert,

@@ -1,4 +1,4 @@
-// Which failures of CUDA no call of the same process mends.
+// The failures of CUDA that no call of the same process mends.
 #pragma once
 
 #include <cuda_runtime_api.h>

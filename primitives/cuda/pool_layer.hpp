@@ -1,4 +1,4 @@
-// What the poolings of this folder share; they differ in what they take.
+// The parts that the poolings of this folder share; they differ in what they take.
 #pragma once
 
 #include "primitives/core/primitive.hpp"

@@ -12,7 +12,7 @@ Error failure(ErrorCode code, std::string_view what, std::string_view reason) {
   return {code, std::string(what) + ": " + std::string(reason)};
 }
 
-// One line: the library's messages may hold several.
+// Returns `text` as one line, because the library's messages may hold several.
 std::string one_line(std::string text) {
   for (char& letter : text) {
     if (letter == '\n') letter = ' ';

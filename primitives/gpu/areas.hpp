@@ -11,10 +11,10 @@ namespace znni::cuda {
 
 inline constexpr std::int64_t area_alignment = 256;
 
-// What is declared for an area of `bytes`.
+// Returns the bytes that are declared for an area of `bytes`.
 [[nodiscard]] constexpr std::int64_t area_bytes(std::int64_t bytes) { return add(bytes, area_alignment); }
 
-// The aligned part of what was granted: all that was asked of area_bytes(), and no more.
+// Returns the aligned part of what was granted: as much as was given to area_bytes().
 [[nodiscard]] inline std::span<std::byte> aligned_area(std::span<std::byte> granted) {
   const auto at = static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(granted.data()) % area_alignment);
   const std::size_t ahead = at == 0 ? 0 : static_cast<std::size_t>(area_alignment) - at;

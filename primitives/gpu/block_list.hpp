@@ -1,5 +1,5 @@
-// Where blocks lie within one allocation of fixed size: offsets only, no memory. First fit; neighbours that are free
-// are one again. For few, large blocks (a model's arenas), so that a list suffices.
+// The places of blocks within one allocation of fixed size: offsets only, no memory. First fit; free neighbours are
+// joined. For few, large blocks (a model's arenas), so that a list suffices.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class BlockList {
   // Blocks start at multiples of `alignment` and take whole multiples of it.
   BlockList(std::int64_t bytes, std::int64_t alignment);
 
-  // Offset of a block of `bytes` > 0 bytes; nothing when no gap is large enough.
+  // Returns the offset of a block of `bytes` > 0 bytes; nothing if no gap is large enough.
   [[nodiscard]] std::optional<std::int64_t> take(std::int64_t bytes);
   // Gives back the block that take() put at `offset`.
   void give_back(std::int64_t offset);

@@ -27,7 +27,7 @@ constexpr float widen(Half value) {
   return float_of((magnitude << 13U) | 0x7f800000U | sign);
 }
 
-// narrow(value, T()) gives the element of type T.
+// Returns the element of the type of the second argument: narrow(value, T()).
 constexpr float narrow(float value, float) { return value; }
 constexpr Bfloat narrow(float value, Bfloat) {
   const std::uint32_t bits = bits_of(value);
@@ -48,7 +48,7 @@ constexpr Half narrow(float value, Half) {
   }
   return {static_cast<std::uint16_t>(half | sign)};
 }
-// Probabilities: 0 to 255 for 0 to 1, clamped; NaN gives 0.
+// Converts probabilities: 0 to 255 for 0 to 1, clamped; NaN gives 0.
 constexpr std::uint8_t narrow(float value, std::uint8_t) {
   const float scaled = value * 255.0F;
   const float above = scaled > 0.0F ? scaled : 0.0F;

@@ -1,4 +1,4 @@
-// What every describe() of this folder shares: formats worth offering, modelled times, refusals.
+// The parts that every describe() of this folder shares: formats worth offering, modelled times, refusals.
 #pragma once
 
 #include <string_view>
@@ -9,19 +9,19 @@
 
 namespace znni::cuda {
 
-// Of the formats of GPU plans those that the device offers, planar_f32 first: the others only where it has matrix units
+// Returns those formats of GPU plans that the device offers, planar_f32 first: the others only if it has matrix units
 // for them, TF32 and bf16.
 // A caller that wants none of these says so, and does not wait for a library's answer about them.
 [[nodiscard]] std::vector<Format> gpu_formats(const DeviceSpec& spec);
 
-// A roofline: the longer of `arithmetic` seconds and of moving `bytes` through device memory, plus `launches` launches.
-// Its shares of the hardware's rates are assumed until measured on a GPU.
+// Returns a roofline: the longer of `arithmetic` seconds and of moving `bytes` through device memory, plus `launches`
+// launches. Its shares of the hardware's rates are assumed until measured on a GPU.
 [[nodiscard]] Seconds modelled_time(const DeviceSpec& spec, Seconds arithmetic, double bytes, int launches = 1);
 
-// Bytes of all inputs and the output.
+// Returns bytes of all inputs and the output.
 [[nodiscard]] double tensor_traffic(const LayerProblem& problem, Format in, Format out);
 
-// One estimate per format, read and written alike: input and output in device memory, limited by that memory.
+// Returns one estimate per format, read and written alike: input and output in device memory, limited by that memory.
 // `problem` has an input of `shape`; refuses, in the name of `primitive`, rows too long for kernels.
 [[nodiscard]] Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
                                                                 const DeviceSpec& spec);
@@ -29,7 +29,7 @@ namespace znni::cuda {
 // Refuses a device that is no GPU, in the name of `primitive`.
 [[nodiscard]] Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec);
 
-// Bytes of `count` floats, complex numbers of floats; saturate.
+// Return the bytes of `count` floats, or complex numbers of floats; they saturate.
 [[nodiscard]] std::int64_t float_bytes(std::int64_t count);
 [[nodiscard]] std::int64_t complex_bytes(std::int64_t count);
 

@@ -17,14 +17,14 @@ struct alignas(8) Complex {
 inline constexpr int fft32_points = 32;
 inline constexpr int fft32_half = 17;  // of a real transform: half the row, and one
 
-// Where element k of a result lies: its five bits reversed.
+// Returns where element k of a result lies: its five bits reversed.
 constexpr int reversed(int k) { return ((k & 1) << 4) | ((k & 2) << 2) | (k & 4) | ((k & 8) >> 2) | ((k & 16) >> 4); }
 
 struct Points32 {
   Complex v[fft32_points];
 };
 
-// exp(2 pi i k / 32), k in [0, 16).
+// Returns exp(2 pi i k / 32), k in [0, 16).
 constexpr Complex root_of_32(int k) {
   constexpr float cosines[17] = {1.0F,          0.980785280F,  0.923879533F,  0.831469612F,  0.707106781F,
                                  0.555570233F,  0.382683432F,  0.195090322F,  0.0F,          -0.195090322F,
@@ -33,7 +33,7 @@ constexpr Complex root_of_32(int k) {
   return {cosines[k], k <= 8 ? cosines[8 - k] : cosines[k - 8]};
 }
 
-// One sum and one difference of a stage that pairs elements `half` apart.
+// Computes one sum and one difference of a stage that pairs elements `half` apart.
 template <int sign, int half, int i>
 constexpr void butterfly(Points32& points) {
   constexpr int j = i % half;
@@ -51,7 +51,7 @@ constexpr void stage(Points32& points, std::integer_sequence<int, i...>) {
   (butterfly<sign, half, i>(points), ...);
 }
 
-// v[reversed(k)] = sum over j of exp(sign 2 pi i j k / 32) v[j]; sign is -1 (forward) or 1; unscaled.
+// Computes v[reversed(k)] = sum over j of exp(sign 2 pi i j k / 32) v[j]; sign is -1 (forward) or 1; unscaled.
 template <int sign>
 constexpr void fft32(Points32& points) {
   constexpr auto sixteen = std::make_integer_sequence<int, 16>();

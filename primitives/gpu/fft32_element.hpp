@@ -35,7 +35,8 @@ struct Plane {
   int voxels = 0;  // of a row, likewise
 };
 
-// Planes of a chunk: `arg.first` is its first column, arg.row_extent what is visited of a tile, `tiles` its tiles.
+// Returns the groups of planes of a chunk. arg.first is its first column, arg.row_extent the visited part of a tile,
+// `tiles` its tiles.
 constexpr Index plane_groups(const TileArg& arg) { return ceil_div(arg.images, plane_images); }
 constexpr Index plane_count(const TileArg& arg, Index tiles) { return tiles * arg.row_extent.z * plane_groups(arg); }
 
@@ -78,7 +79,7 @@ constexpr void read_plane(const TileArg& arg, const Plane& plane, int thread, co
   }
 }
 
-// The same of kernels: `images` counts pairs, a tile is one pair.
+// Reads a plane of kernels: `images` counts pairs, and a tile is one pair.
 constexpr void read_kernel_plane(const KernelTileArg& arg, const Plane& plane, int thread, const float* kernels,
                                  float* real) {
   for (int e = thread; e < plane_elements; e += plane_threads) {
@@ -94,7 +95,7 @@ constexpr void read_kernel_plane(const KernelTileArg& arg, const Plane& plane, i
 inline constexpr int row_pairs = fft32_points / 2;
 constexpr bool has_row_pair(int thread) { return thread < plane_images * row_pairs; }
 
-// Two real rows as one complex one.
+// Transforms two real rows as one complex row.
 constexpr Points32 read_row_pair(int thread, const float* real) {
   const float* const first = real + thread / row_pairs * real_image + thread % row_pairs * 2 * real_row;
   Points32 points = {};
@@ -114,12 +115,12 @@ constexpr void transform_row_pair(int thread, Points32& points, Complex* spectra
   });
 }
 
-// Threads of the y transforms: one per x frequency of an image, images over neighbouring threads.
+// Returns true if the thread has a y transform: one per x frequency of an image, images over neighbouring threads.
 constexpr bool has_column_of_plane(const Plane& plane, int thread) {
   return thread < plane_images * fft32_half && thread % plane_images < plane.images;
 }
 
-// Element of [z][y][x frequency][column] of this thread at y = 0.
+// Returns the element of [z][y][x frequency][column] of this thread at y = 0.
 constexpr Index plane_offset(const Plane& plane, int thread, Index columns) {
   return (static_cast<Index>(plane.z) * plane_frequencies + thread / plane_images) * columns + plane.column +
          thread % plane_images;
@@ -135,7 +136,7 @@ constexpr void transform_plane_column(const Plane& plane, int thread, const Comp
   unrolled<fft32_points>([&](auto k) { to[k * fft32_half * columns] = points.v[reversed(k)]; });
 }
 
-// Along z, in place: element `index` of a plane (frequency and column), `planes` of the result are written.
+// Transforms along z, in place: element `index` of a plane (frequency and column). Writes `planes` of the result.
 template <int sign>
 constexpr void transform_depth(Index index, Index columns, int planes, Complex* spectra) {
   Complex* const first = spectra + index;
@@ -148,7 +149,7 @@ constexpr void transform_depth(Index index, Index columns, int planes, Complex* 
   });
 }
 
-// The way back: along y; rows that are kept go to shared memory.
+// Transforms back along y; rows that are kept go to shared memory.
 constexpr void transform_plane_column_back(const Plane& plane, int thread, const Complex* in, Index columns, int rows,
                                            Complex* spectra) {
   const Complex* const from = in + plane_offset(plane, thread, columns);
@@ -161,8 +162,8 @@ constexpr void transform_plane_column_back(const Plane& plane, int thread, const
   });
 }
 
-// Two spectra of real rows as one of a complex row, back along x: the rows are its real and imaginary parts. Rows from
-// `rows` on are not there, and count as zeros.
+// Transforms back along x two spectra of real rows as one of a complex row: the rows are its real and imaginary parts.
+// Rows from `rows` on do not exist, and count as zeros.
 constexpr Points32 transform_row_pair_back(int thread, int rows, const Complex* spectra) {
   const bool paired = thread % row_pairs * 2 + 1 < rows;
   const Complex* const first = spectra + thread / row_pairs * spectrum_image + thread % row_pairs * 2 * fft32_half;
@@ -186,7 +187,7 @@ constexpr void write_row_pair(int thread, const Points32& points, float* real) {
   });
 }
 
-// Bias, residual and activation, and into the tensor.
+// Applies bias, residual and activation, and writes to the tensor.
 template <class Math>
 constexpr void write_plane(const TileArg& arg, const TileEnd& end, const Plane& plane, int thread, const float* real,
                            float* tensor) {

@@ -37,7 +37,7 @@ struct TileArg {
   Index columns = 1;  // in the buffer
   Extent row_extent;  // voxels of a tile that are visited: the tile (reading), what is kept (writing)
 };
-// Rows of tiles: [column][z][y] of row_extent.
+// Returns the rows of tiles: [column][z][y] of row_extent.
 constexpr Index tile_rows(const TileArg& arg) { return arg.columns * arg.row_extent.z * arg.row_extent.y; }
 
 struct TileRow {
@@ -68,12 +68,12 @@ constexpr TileRow tile_row(const TileArg& arg, Index index) {
   return row;
 }
 
-// Element x of a row of a tile that is read: the tensor's, zero beyond it.
+// Returns element x of a row of a tile that is read: the tensor's, zero beyond it.
 constexpr float tile_value(const TileArg& arg, const TileRow& row, int x, const float* tensor) {
   return x < row.voxels ? tensor[row.in_tensor + x * arg.steps.x] : 0.0F;
 }
 
-// What ends the convolution when a tile is written.
+// The end of the convolution, applied when a tile is written.
 struct TileEnd {
   float scale = 1.0F;               // of the transforms: 1 / voxels of a tile
   const float* bias = nullptr;      // per image; null: zeros
@@ -82,7 +82,7 @@ struct TileEnd {
   Act act = Act::none;
   float alpha = 0.0F;
 };
-// Offset in the residual of the first voxel of a row of the output.
+// Returns the offset in the residual of the first voxel of a row of the output.
 constexpr Index residual_row(const TileArg& arg, const TileEnd& end, const TileRow& row, Index index) {
   const Index y = index % arg.row_extent.y;
   const Index z = index / arg.row_extent.y % arg.row_extent.z;

@@ -9,9 +9,9 @@
 namespace znni::cuda {
 namespace {
 
-// What is in work at once in the transforms: large enough to fill the device, small beside the spectra.
+// The bytes in work at once in the transforms: large enough to fill the device, small beside the spectra.
 constexpr std::int64_t slice_bytes = std::int64_t{128} << 20;
-// What cuBLAS takes on the newest devices.
+// The area that cuBLAS takes on the newest devices.
 constexpr std::int64_t blas_area = std::int64_t{32} << 20;
 // Passes over a slice's spectrum in one direction: cuFFT's three, of which the first reads real tiles.
 constexpr double passes = 3.0;
@@ -47,7 +47,7 @@ void declare(MemoryPlan& plan, std::string_view name, std::int64_t bytes, Lifeti
   plan.push_back({std::string(name), MemorySpace::device, bytes, lifetime});
 }
 
-// Bytes of the products: spectra in and out, and the kernels' once per chunk.
+// Returns the bytes of the products: spectra in and out, and the kernels' once per chunk.
 double product_traffic(const ConvProblem& conv, const FftTiling& tiling) {
   const auto complex = static_cast<double>(complex_bytes(tiling.frequencies()));
   const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
@@ -56,7 +56,7 @@ double product_traffic(const ConvProblem& conv, const FftTiling& tiling) {
   return tiles * images * complex + static_cast<double>(tiling.chunks) * pairs * complex;
 }
 
-// Products and the transforms of all columns, at so many bytes a column.
+// Returns the bytes of products and of the transforms of all columns, at so many bytes a column.
 double whole_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra, double per_column) {
   const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
   const double images = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);

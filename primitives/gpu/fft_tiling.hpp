@@ -23,19 +23,19 @@ struct FftTiling {
   Vec3 spread = {};        // Estimate::spread: the rest of a tile, as far as it lies within the input
 
   [[nodiscard]] std::int64_t tile_voxels() const { return voxels_of(grid.tile); }
-  // Of a real transform: half the row, and one.
+  // Returns the frequencies of a real transform: half the row, and one.
   [[nodiscard]] std::int64_t frequencies() const { return grid.tile.z * grid.tile.y * (grid.tile.x / 2 + 1); }
 };
 
-// Least n' >= n whose factors are 2, 3, 5 and 7, for which cuFFT is at its best.
+// Returns the least n' >= n whose factors are 2, 3, 5 and 7, for which cuFFT is at its best.
 [[nodiscard]] std::int64_t fft_extent(std::int64_t n);
 
-// Tiles of edge `edge`, or of the whole image along an axis that is no longer; chunks of about `chunk_bytes` of
-// spectra. Nothing where less than a third of a tile's edge would be kept.
+// Makes tiles of edge `edge`, or of the whole image along an axis that is no longer; chunks of about `chunk_bytes` of
+// spectra. Returns nothing if less than a third of a tile's edge would be kept.
 [[nodiscard]] std::optional<FftTiling> make_tiling(const ConvProblem& conv, std::int64_t edge,
                                                    std::int64_t chunk_bytes);
 
-// The same with tiles of 32 along every axis, however short, and without slices: for transforms of our own.
+// Makes tiles of 32 along every axis, however short, without slices: for transforms of our own.
 [[nodiscard]] std::optional<FftTiling> make_tiling_of_32(const ConvProblem& conv, std::int64_t chunk_bytes);
 
 // Names of the buffers; all scratch is alive in the one stage 0. The spectra of kernels live as long as the plan where
@@ -52,14 +52,15 @@ inline constexpr std::string_view blas_area_buffer = "cuBLAS workspace";
 
 [[nodiscard]] MemoryPlan fft_buffers(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 
-// Without slices: transforms of our own need no scratch but the spectra.
+// Returns the buffers without slices: transforms of our own need no scratch but the spectra.
 [[nodiscard]] MemoryPlan fft32_buffers(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 
-// cuFFT tells its work area on a device only; this much is declared, and slices are made smaller where it asks for
-// more: two copies of a slice's spectra.
+// Returns the bytes declared for cuFFT's work area: two copies of a slice's spectra. cuFFT tells its work area on a
+// device only; slices are made smaller if it asks for more.
 [[nodiscard]] std::int64_t fft_area_bytes(const FftTiling& tiling);
 
-// Bytes that one run moves through device memory, kernel spectra made again or read, and operations of its products.
+// Return the bytes that one run moves through device memory, kernel spectra made again or read, and the operations of
+// its products.
 [[nodiscard]] double fft_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 [[nodiscard]] double fft32_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 [[nodiscard]] double fft_product_flops(const FftTiling& tiling);

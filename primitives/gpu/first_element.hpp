@@ -32,13 +32,13 @@ struct FirstArg {
   Steps out;
 };
 
-// Threads of a row of `n_x` voxels.
+// Returns the threads of a row of `n_x` voxels.
 constexpr int first_row_elements(Index n_x) {
   return static_cast<int>(ceil_div(n_x, first_voxels * first_neighbours)) * first_neighbours;
 }
 
-// Of two voxels, whose windows begin at `from` and `apart` elements behind it, before the bias; `w`: the vectors of the
-// group at the first tap.
+// Computes the sums of two voxels before the bias. Their windows begin at `from` and `apart` elements behind it; `w`:
+// the vectors of the group at the first tap.
 constexpr void first_sums(const FirstConv& conv, const float* from, Index apart, const Lanes<float, 4>* w,
                           float (&sums)[first_voxels][first_images]) {
   unrolled<first_images>([&](auto c) { sums[0][c] = sums[1][c] = 0.0F; });

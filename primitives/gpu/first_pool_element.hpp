@@ -31,11 +31,11 @@ struct FirstPoolArg {
   Index planes = 1;  // along z of windows that a block begins
 };
 
-// Places where windows begin.
+// Returns how many places along each axis begin a window.
 constexpr Extent window_places(const FirstPoolArg& arg) {
   return {arg.n.z - arg.window.z + 1, arg.n.y - arg.window.y + 1, arg.n.x - arg.window.x + 1};
 }
-// Of them a tile has the windows that end in it.
+// Returns the places of a tile, whose windows end in it.
 constexpr Extent tile_places(const FirstPoolArg& arg) {
   return {arg.planes, first_pool_y - arg.window.y + 1, first_pool_x - arg.window.x + 1};
 }
@@ -54,7 +54,7 @@ struct FirstPoolBlock {
   Extent begin;      // of its tile
   Index planes = 0;  // of the convolution that it computes
 };
-// Groups of a tile are neighbours: they read the same voxels.
+// Returns the block of an index. Groups of a tile are neighbours, because they read the same voxels.
 constexpr FirstPoolBlock first_pool_block(const FirstPoolArg& arg, Index index) {
   const Extent tiles = first_pool_tiles(arg);
   const Extent own = tile_places(arg);
@@ -85,7 +85,7 @@ constexpr bool is_taken(PooledPlace place, Index offsets, Index out_n) {
   return place.offset < offsets && place.at < out_n;
 }
 
-// What a thread keeps from plane to plane.
+// The state that a thread keeps from plane to plane.
 template <int window_z>
 struct FirstPoolThread {
   Index out[first_voxels] = {};  // of its windows' outputs at z = 0; -1: there is none
@@ -112,8 +112,8 @@ constexpr FirstPoolThread<window_z> first_pool_thread(const FirstPoolArg& arg, c
   return own;
 }
 
-// Two voxels of plane `plane` of the block to shared memory, [image][y][x]. Those beyond the tensor are of its end: no
-// window that is taken reads them.
+// Computes two voxels of plane `plane` of the block into shared memory, [image][y][x]. Those beyond the tensor are
+// those at its end: no window that is taken reads them.
 template <class Math>
 constexpr void first_pool_convolve(const FirstPoolArg& arg, const FirstPoolBlock& block, int thread, Index plane,
                                    const float* in, const Lanes<float, 4>* weights, const float* bias, float* shared) {
@@ -134,7 +134,7 @@ constexpr void first_pool_convolve(const FirstPoolArg& arg, const FirstPoolBlock
   });
 }
 
-// Over y and x, of the window that begins at `voxel` in shared memory.
+// Returns the maximum over y and x of the window that begins at `voxel` in shared memory.
 constexpr float plane_maximum(Extent window, const float* voxel) {
   float most = *voxel;
   for (int y = 0; y < window.y; ++y) {

@@ -8,7 +8,8 @@ namespace znni::cuda {
 
 [[nodiscard]] FirstPoolArg first_pool_arg(const ConvPoolProblem& both, const TensorView& in, const TensorView& out);
 
-// Voxels of the convolution that all blocks compute together, of one image: those that tiles share count for each.
+// Returns the voxels of one image of the convolution that all blocks compute together: those that tiles share count for
+// each.
 [[nodiscard]] double first_pool_voxels(const FirstPoolArg& arg);
 
 }  // namespace znni::cuda

@@ -12,9 +12,9 @@ namespace znni::cuda {
 [[nodiscard]] FirstConv first_conv(const ConvProblem& conv, const TensorView& in);
 [[nodiscard]] FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out);
 
-// Images of the output, rounded up to sixteens.
+// Returns the images of the output, rounded up to sixteens.
 [[nodiscard]] std::int64_t first_padded(std::int64_t f_out);
-// Kernels [f_out][f][k] as the kernel reads them: [f][k][first_padded(f_out)], padding zero.
+// Returns kernels [f_out][f][k] as the kernel reads them: [f][k][first_padded(f_out)], padding zero.
 [[nodiscard]] std::vector<float> first_weights(const ConvProblem& conv, std::span<const float> kernels);
 
 }  // namespace znni::cuda

@@ -1,5 +1,5 @@
-// What kernels and the code that calls them both see: extents, steps, rows of tensors. C++17 of the standard library
-// alone, constexpr throughout: the same functions run on the device, and on the host in tests.
+// Types that kernels and their callers share: extents, steps, rows of tensors. C++17 of the standard library alone,
+// constexpr throughout: the same functions run on the device, and on the host in tests.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct Row {
 constexpr Index row_count(const RowShape& shape) { return shape.S * shape.images * shape.z * shape.y; }
 constexpr int row_elements(const RowShape& shape) { return shape.slow * shape.fast; }
 
-// Row `index`, y fastest.
+// Returns row `index`, y fastest.
 constexpr Row row_at(const RowShape& shape, Index index) {
   Row row;
   row.y = index % shape.y;

@@ -13,11 +13,11 @@ namespace znni::cuda {
 template <class Question, class Answer>
 class KnownAnswers {
  public:
-  // No more than `most` are kept: with another one all before it are forgotten.
+  // Keeps at most `most` answers: one more makes it forget all before.
   explicit KnownAnswers(std::size_t most) : most_(most) {}
 
-  // `find`, a callable that gives a Result<Answer> and is the same for every question that is equal, is called where
-  // the answer is not known. Errors are not kept: a device that is lost may come back.
+  // Returns the known answer, or else calls `find`, which gives a Result<Answer> and must be the same for equal
+  // questions. Does not keep errors, because a lost device may come back.
   template <class Find>
   [[nodiscard]] Result<Answer> get(const Question& question, const Find& find) {
     {

@@ -21,8 +21,8 @@ struct PoolArg {
   float factor = 1.0F;
 };
 
-// PoolProblem: the input of the output of fragment `offset`, of `offsets`, of input s, one of fragments `before`.
-// Linear in each axis of `offset`.
+// Returns the input that the output of fragment `offset`, of `offsets`, of input s, one of fragments `before`, belongs
+// to (PoolProblem). It is linear in each axis of `offset`.
 constexpr Index pooled_input(Extent before, Extent offsets, Index s, Extent offset) {
   const Index earlier = voxels_of(before);
   const Index index = s % earlier;
@@ -32,10 +32,10 @@ constexpr Index pooled_input(Extent before, Extent offsets, Index s, Extent offs
   return s / earlier * earlier * voxels_of(offsets) + (z * before.y * offsets.y + y) * (before.x * offsets.x) + x;
 }
 
-// NaNs are kept.
+// Returns the larger number, or a NaN if there is one.
 constexpr float larger(float a, float b) { return b > a || b != b ? b : a; }
 
-// What all elements of a row share.
+// The values that all elements of a row share.
 struct PoolRow {
   Index in = 0;   // of the windows at x = 0
   Index out = 0;  // of offset.x = 0, x = 0

@@ -6,9 +6,9 @@
 
 namespace znni::cuda {
 
-// What the kernel is told for `pool` between these views, in vectors of `width` elements (1 for planar views).
+// Returns the kernel's argument for `pool` between these views, in vectors of `width` elements (1 for planar views).
 [[nodiscard]] PoolArg pool_arg(const PoolProblem& pool, const TensorView& in, const TensorView& out, int width);
-// 1, or 16 bytes' worth where both views are channels last and allow it.
+// Returns 16 bytes' worth of elements if both views are channels last and allow it, else 1.
 [[nodiscard]] int pool_width(const TensorView& in, const TensorView& out);
 
 }  // namespace znni::cuda

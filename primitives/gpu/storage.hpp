@@ -1,4 +1,4 @@
-// Which element type a kernel is launched for.
+// The element types for which kernels are launched.
 #pragma once
 
 namespace znni::cuda {

@@ -6,7 +6,7 @@
 
 namespace znni::cuda {
 
-// f(i) for every i in [0, count), each with a constant i.
+// Calls f(i) for every i in [0, count), each with a constant i.
 template <class Function, int... i>
 constexpr void each_of(const Function& f, std::integer_sequence<int, i...>) {
   (f(std::integral_constant<int, i>()), ...);

@@ -12,7 +12,7 @@ constexpr int vector_bytes = 16;
 
 bool has_planar_layout(const TensorView& view) { return view.format.layout == Layout::planar; }
 
-// Strides that are walked, and by how many: an axis of extent 1 has none.
+// Returns true if `width` divides all strides that are walked: an axis of extent 1 has none.
 bool strides_divide(const TensorView& view, int width) {
   const Shape5& shape = view.shape;
   const std::array<std::pair<std::int64_t, std::int64_t>, 4> walked = {

@@ -11,26 +11,28 @@
 
 namespace znni::cuda {
 
-// u16 has no kernels: stops the program.
+// Returns the storage of a type. Stops the program for u16, which has no kernels.
 [[nodiscard]] Storage storage_of(ElementType type);
 [[nodiscard]] Act act_of(ActivationKind kind);
 [[nodiscard]] Extent extent_of(Vec3 n);
 [[nodiscard]] Steps steps_of(const Strides& strides);
-// In vectors of `width` elements along the contiguous axis, whose own step stays 1. The others must be divisible.
+// Returns steps in vectors of `width` elements along the contiguous axis, whose own step stays 1. The others must be
+// divisible.
 [[nodiscard]] Steps steps_of(const TensorView& view, int width);
 
-// Elements that kernels may move at once in all of `views`, of one layout and element type: 16 bytes' worth, or 1 where
-// an address, an extent or a stride (of an axis longer than 1) is no multiple of that.
+// Returns how many elements kernels may move at once in all of `views`, of one layout and element type: 16 bytes'
+// worth, or 1 if an address, an extent or a stride (of an axis longer than 1) is not a multiple of that.
 [[nodiscard]] int vector_width(std::span<const TensorView> views);
 
 [[nodiscard]] RowShape rows_of(const TensorView& view, int width);
 [[nodiscard]] RowSteps row_steps_of(const TensorView& view, int width);
 
-// Rows, steps, pointers and width for `inputs` (at most max_inputs) and `out`, all of one shape, layout and type.
+// Returns rows, steps, pointers and width for `inputs` (at most max_inputs) and `out`, all of one shape, layout and
+// type.
 [[nodiscard]] ElementwiseArg elementwise_arg(std::span<const TensorView> inputs, const TensorView& out,
                                              Activation activation);
 
-// What kernels count in 32 bits: the elements of one row with all its images. Refuses larger ones with unsupported.
+// Fails with unsupported if one row with all its images has more elements than kernels count in 32 bits.
 [[nodiscard]] Result<void> check_rows(const Shape5& shape);
 
 }  // namespace znni::cuda

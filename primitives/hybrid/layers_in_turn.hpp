@@ -16,7 +16,7 @@ namespace znni::hybrid {
 
 class LayersInTurn {
  public:
-  // `poison` fills the granted buffers, as in Arena.
+  // Fills the granted buffers with `poison`, as Arena does.
   explicit LayersInTurn(Arena::Poison poison = {}) : poison_(std::move(poison)) {}
 
   // Adds a layer; layers are numbered 0, 1, ... in this order.

@@ -1,4 +1,4 @@
-// What several kinds of problems check.
+// Checks that several kinds of problems share.
 #pragma once
 
 #include <string>

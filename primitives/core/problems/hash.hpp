@@ -11,7 +11,7 @@
 
 namespace znni {
 
-// `value` mixed into `seed`, in which order matters.
+// Returns `seed` with `value` mixed in; the order matters.
 [[nodiscard]] constexpr std::size_t mixed(std::size_t seed, std::size_t value) {
   std::size_t mix = (seed ^ value) * std::size_t{0x9e3779b97f4a7c15};  // 2^64 over the golden ratio: spreads every bit
   mix ^= mix >> 32U;
@@ -33,7 +33,7 @@ namespace znni {
 [[nodiscard]] constexpr std::size_t hashed(std::size_t seed, float value) {
   return hashed(seed, static_cast<std::int64_t>(std::bit_cast<std::int32_t>(value)));
 }
-// +0 and -0 are equal.
+// Returns a hash, the same for +0 and -0.
 [[nodiscard]] constexpr std::size_t hashed(std::size_t seed, Activation activation) {
   const float alpha = activation.alpha == 0 ? 0 : activation.alpha;
   return hashed(hashed(seed, static_cast<std::int64_t>(activation.kind)), alpha);

@@ -32,7 +32,7 @@ struct ProblemRules<NormProblem> : RulesOfOneInput<NormProblem> {
     return check_epsilon(norm.epsilon);
   }
 
-  // A sum and a sum of squares, then a product and a sum.
+  // Returns the operations of a sum and a sum of squares, then of a product and a sum.
   static double flops(const NormProblem& norm) { return 5.0 * static_cast<double>(elements(norm.in)); }
 
   static std::string text(const NormProblem& norm) {

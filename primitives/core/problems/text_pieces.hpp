@@ -14,7 +14,7 @@
 
 namespace znni {
 
-// What cannot be taken leaves the rest as it is.
+// Takes pieces off the front of a text. A piece that cannot be taken leaves the rest as it is.
 class TextPieces {
  public:
   explicit TextPieces(std::string_view text) : rest_(text) {}
@@ -71,7 +71,7 @@ class TextPieces {
   [[nodiscard]] std::string_view rest() const { return rest_; }
 
  private:
-  // Numbers with an x between them.
+  // Takes numbers with an x between them.
   template <std::size_t count>
   std::optional<std::array<std::int64_t, count>> numbers() {
     std::array<std::int64_t, count> values{};

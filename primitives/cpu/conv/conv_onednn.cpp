@@ -217,7 +217,7 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
   return modelled_time(spec, direct_flops(padded) / blocked_efficiency(problem) + activating, 1.0, bytes);
 }
 
-// What describe() may offer.
+// Returns what describe() may offer.
 std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->groups != 1 || spec.simd_floats < 8) return {};

@@ -21,7 +21,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
                              vector_flops(instructions * static_cast<double>(across->in.f), spec));
 }
 
-// A NaN stays the largest, because no comparison with it is true: then the number is NaN, too.
+// Finds the largest. A NaN stays the largest, because no comparison with it is true: then the number is NaN, too.
 template <bool last>
 void arg_max_chunk(const ChannelChunk& chunk) {
   std::array<float, static_cast<std::size_t>(max_chunk)> most;

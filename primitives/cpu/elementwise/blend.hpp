@@ -6,7 +6,7 @@
 
 namespace znni::cpu {
 
-// One product and one sum, so that a compiler fuses them in one way only.
+// Interpolates by one product and one sum, which a compiler can fuse in one way only.
 inline float between(float near, float far, float share) { return near + share * (far - near); }
 
 // Input rows around an output row: two along y of each of two along z.

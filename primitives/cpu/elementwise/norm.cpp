@@ -26,8 +26,8 @@ struct Sums {
   double squares = 0;
 };
 
-// What is taken away from an image, what the rest is multiplied by, and what is added. Voxels that are all equal leave
-// nothing, so that no small deviation makes rounding errors large.
+// The number that is subtracted from an image, the factor of the rest, and the number that is added. Voxels that are
+// all equal leave nothing, so that no small deviation makes rounding errors large.
 struct Factors {
   float mean = 0;
   float scale = 0;

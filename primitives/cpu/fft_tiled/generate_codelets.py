@@ -109,7 +109,7 @@ class Complex:
         return Complex(self.graph, self.graph.scale(factor, self.re), self.graph.scale(factor, self.im))
 
     def times(self, w):
-        """Multiplied by the constant w; eighth roots of unity cost two multiplications."""
+        """Returns the number multiplied by the constant w; eighth roots of unity cost two multiplications."""
         if abs(abs(w.real) - abs(w.imag)) < 1e-12:
             half = abs(w.real)
             turned = self + self.times_i() if w.real * w.imag > 0 else self - self.times_i()
@@ -130,7 +130,7 @@ def root(n, k):
 
 
 def coprime_split(n):
-    """n as a product of two coprime factors, the first the largest power of its smallest prime; or None."""
+    """Returns n as a product of two coprime factors, the first the largest power of its smallest prime; or None."""
     prime = next(p for p in range(2, n + 1) if n % p == 0)
     power = prime
     while n % (power * prime) == 0:
@@ -139,7 +139,7 @@ def coprime_split(n):
 
 
 def dft(x):
-    """Frequencies of x, a list of Complex."""
+    """Returns frequencies of x, a list of Complex."""
     n = len(x)
     if n == 1:
         return x
@@ -152,7 +152,7 @@ def dft(x):
 
 
 def transform(x):
-    """Frequencies, and a period: those of one residue modulo it are computed together."""
+    """Returns frequencies, and a period: those of one residue modulo it are computed together."""
     n = len(x)
     if n == 2:
         return [x[0] + x[1], x[0] - x[1]], n
@@ -167,7 +167,7 @@ def transform(x):
 
 
 def prime_factors(x, n1, n2):
-    """Good and Thomas: no twiddle factors between coprime lengths."""
+    """Transforms as Good and Thomas do: without twiddle factors between coprime lengths."""
     n = n1 * n2
     rows = [dft([x[(n2 * a + n1 * b) % n] for a in range(n1)]) for b in range(n2)]
     columns = [dft([rows[b][k1] for b in range(n2)]) for k1 in range(n1)]
@@ -175,7 +175,8 @@ def prime_factors(x, n1, n2):
 
 
 def split_radix(x):
-    """Conjugate-pair split radix (Kamar and Elcherif): one complex factor for each pair of odd quarters."""
+    """Transforms by conjugate-pair split radix (Kamar and Elcherif): one complex factor for each pair of odd
+    quarters."""
     n = len(x)
     quarter = n // 4
     even = dft(x[0::2])
@@ -205,7 +206,7 @@ def cooley_tukey(x, radix, rest):
 
 
 def prime(x):
-    """An odd prime length by sums and differences of x[t] and x[n - t]."""
+    """Transforms an odd prime length by sums and differences of x[t] and x[n - t]."""
     n = len(x)
     half = (n - 1) // 2
     sums = [x[t] + x[n - t] for t in range(1, half + 1)]
@@ -226,7 +227,7 @@ def prime(x):
 
 
 def c2c(n, taps=None):
-    """`taps`: values that are read; all others are zero."""
+    """Builds the graph of a complex transform. `taps`: values that are read; all others are zero."""
     graph = Graph()
     part = lambda name, t: graph.input(name, t) if t < (taps or n) else graph.zero  # noqa: E731
     values = dft([Complex(graph, part("re", t), part("im", t)) for t in range(n)])
@@ -248,7 +249,7 @@ def c2r(n):
 
 
 def transposed(graph, outputs, n):
-    """The graph with every edge turned round: its matrix is the transpose."""
+    """Returns the graph with every edge reversed: its matrix is the transpose."""
     result = Graph()
     sums = [[] for _ in graph.operations]
     for part, index, node in outputs:
@@ -293,7 +294,7 @@ def operation_count(graph, outputs):
 
 
 def evaluate(graph, outputs, inputs):
-    """For tests: values of the outputs, keyed (part, index), for inputs keyed alike."""
+    """Returns, for tests, the values of the outputs, keyed (part, index), for inputs keyed alike."""
     values = []
     for operation in graph.operations:
         kind = operation[0]
@@ -325,7 +326,8 @@ def expression(operation):
 
 
 def body(graph, outputs):
-    """Statements: inputs are loaded where they are first needed, an output is stored with its other part."""
+    """Returns the statements: inputs are loaded where they are first needed, an output is stored with its other
+    part."""
     live = live_nodes(graph, outputs)
     last = {}
     for _, index, node in outputs:

@@ -198,7 +198,8 @@ Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const 
                        tensor_traffic(both, planar_format, blocked_format(spec)));
 }
 
-// A single tile computes no voxel twice, is in cache and keeps all workers busy; its products are left out.
+// Returns a lower bound of the time. A single tile computes no voxel twice, is in cache and keeps all workers busy; its
+// products are left out.
 Seconds min_pooled_seconds(const ConvPoolProblem& both, std::int64_t lanes, const DeviceSpec& spec) {
   const PooledTiling whole = pooled_tiling(both, lanes, {});
   const Shape5 out = output_shape(both.pool);

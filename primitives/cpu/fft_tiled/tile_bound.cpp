@@ -53,8 +53,8 @@ double least_points(const std::vector<AxisTiles>& tiles) {
 
 }  // namespace
 
-// With A = T ceil(n_out / m), the points of all tiles along an axis, and L = A log2 T, TileModel has these terms for S
-// inputs. Columns are T.y T.x / 2 + 2.
+// Returns a lower bound of TileModel's time. With A = T ceil(n_out / m), the points of all tiles along an axis, and L =
+// A log2 T, TileModel has these terms for S inputs. Columns are T.y T.x / 2 + 2.
 //   products    6 operations for each of T.z columns frequencies of a tile, and 28 for each of a batch. (8 for each of
 //               a tile are chosen if they are fewer than that for a batch, so they are more than for the largest
 //               batch.)

@@ -40,7 +40,7 @@ struct Choice {
   bool keep = true;
 };
 
-// What is compared of a choice.
+// The numbers by which choices are compared.
 struct Worth {
   Seconds seconds = 0;
   TileBytes bytes;

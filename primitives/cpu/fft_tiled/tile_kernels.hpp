@@ -138,7 +138,7 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 // Returns the index of (input channel, output block) among the pairs of one frequency.
 [[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image);
 
-// Sizes in floats. Those that grow with f f_out saturate.
+// Return sizes in floats. Those that grow with f f_out saturate.
 [[nodiscard]] inline std::int64_t kernel_frequency_floats(const Tiling& t) {
   return mul(t.problem.in.f, t.out_blocks() * t.block_step());
 }
@@ -182,8 +182,9 @@ constexpr std::int64_t column_rows(std::int64_t tiles_per_batch) { return (tiles
          (t.T.z + t.T.y) * t.block_step();
 }
 
-// Sizes for a tile whose z axis is not transformed. Spectra of planes of taps lie [block][column][channel][tap][re |
-// im][lane]. Spectra of the input's planes lie [column][channel][re | im | re + im][plane].
+// Return the sizes in floats for a tile whose z axis is not transformed. Spectra of planes of taps lie
+// [block][column][channel][tap][re | im][lane]. Spectra of the input's planes lie [column][channel][re | im | re +
+// im][plane].
 [[nodiscard]] inline std::int64_t column_taps_floats(const Tiling& t) {
   return t.problem.in.f * t.problem.k.z * t.block_step();
 }

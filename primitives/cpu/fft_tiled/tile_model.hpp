@@ -10,7 +10,7 @@ namespace znni::cpu::fft_tiled {
 // tile; four save the preparation of each kernel spectrum.
 [[nodiscard]] Products cheaper_products(std::int64_t tiles_per_batch);
 
-// What one run of all S inputs takes.
+// The work of one run of all S inputs.
 struct TileWork {
   double products = 0;    // operations
   double transforms = 0;  // operations, of channels and of kernels

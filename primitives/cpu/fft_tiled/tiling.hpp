@@ -42,7 +42,7 @@ struct Tiling {
   // Returns the number of tiles that share one pass over the kernel spectra.
   [[nodiscard]] std::int64_t tiles_per_batch() const { return stacks_per_batch * tiles().z; }
 
-  // Distances in floats within the spectra of a batch, [column][plane][stack][block][re | im][lane].
+  // Return distances in floats within the spectra of a batch, [column][plane][stack][block][re | im][lane].
   [[nodiscard]] std::int64_t block_step() const { return 2 * lanes; }
   [[nodiscard]] std::int64_t stack_step() const { return std::max(in_blocks(), out_blocks()) * block_step(); }
   [[nodiscard]] std::int64_t plane_step() const { return mul(stacks_per_batch, stack_step()); }

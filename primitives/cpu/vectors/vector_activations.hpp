@@ -134,7 +134,8 @@ typename Isa::V hard_swish(typename Isa::V x) {
   return gated<Isa>(x, capped<Isa>(x + Isa::broadcast(3.0F), 6.0F) * Isa::broadcast(1.0F / 6.0F), -3.0F);
 }
 
-// The factor tanh(log(1 + w)) is (w^2 + 2w) / (w^2 + 2w + 2) for w = e^x. For x >= 0 it is written with e^-x.
+// Returns x tanh(softplus(x)). The factor tanh(log(1 + w)) is (w^2 + 2w) / (w^2 + 2w + 2) for w = e^x. For x >= 0 it is
+// written with e^-x.
 template <class Isa>
 typename Isa::V mish(typename Isa::V x) {
   using V = typename Isa::V;
@@ -161,7 +162,7 @@ typename Isa::V gelu(typename Isa::V x) {
   return gated<Isa>(x, Isa::select_negative(x, lower, Isa::broadcast(1.0F) - lower), -14.0F);
 }
 
-// (1 + tanh(u)) / 2 is the sigmoid of 2u.
+// Returns gelu by tanh: (1 + tanh(u)) / 2 is the sigmoid of 2u.
 template <class Isa>
 typename Isa::V gelu_tanh(typename Isa::V x) {
   const auto twice = x * (Isa::broadcast(0.0713548163F) * x * x + Isa::broadcast(1.59576912F));

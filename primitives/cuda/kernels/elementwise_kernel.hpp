@@ -8,7 +8,8 @@
 
 namespace znni::cuda {
 
-// arg.width is 1, or 16 bytes' worth of `storage` where all pointers and steps allow it. Returns the launch's status.
+// Launches a kernel. arg.width is 1, or 16 bytes' worth of `storage` if all pointers and steps allow it. Returns the
+// launch's status.
 cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream);
 
 cudaError_t launch_softmax(const SoftmaxArg& arg, Storage storage, const void* in, void* out, cudaStream_t stream);

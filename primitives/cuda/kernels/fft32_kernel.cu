@@ -7,7 +7,7 @@
 namespace znni::cuda {
 namespace {
 
-// x and y of the plane whose real rows lie in shared memory.
+// Transforms along x and y the plane whose real rows lie in shared memory.
 __device__ void transform_plane(const Plane& plane, float* shared, Index columns, Complex* out) {
   const int thread = static_cast<int>(threadIdx.x);
   auto* const spectra = reinterpret_cast<Complex*>(shared);

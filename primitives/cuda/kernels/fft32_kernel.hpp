@@ -8,11 +8,11 @@
 
 namespace znni::cuda {
 
-// Both passes forward, of `tiles` tiles: every element of the spectra is written. arg.row_extent is the tile.
+// Launches both passes forward, of `tiles` tiles: every element of the spectra is written. arg.row_extent is the tile.
 cudaError_t launch_fft32(const TileArg& arg, Index tiles, const float* tensor, float2* spectra, cudaStream_t stream);
-// The same of arg.pairs kernels, each a column.
+// Launches the same for arg.pairs kernels, each a column.
 cudaError_t launch_fft32_kernels(const KernelTileArg& arg, const float* kernels, float2* spectra, cudaStream_t stream);
-// Both passes back; spoils the spectra. arg.row_extent is what is kept of a tile.
+// Launches both passes back, which spoil the spectra. arg.row_extent is what is kept of a tile.
 cudaError_t launch_fft32_back(const TileArg& arg, const TileEnd& end, Index tiles, float2* spectra, float* tensor,
                               cudaStream_t stream);
 

@@ -14,10 +14,11 @@ cudaError_t launch_read_tiles(const TileArg& arg, const float* tensor, float* ti
 cudaError_t launch_write_tiles(const TileArg& arg, const TileEnd& end, const float* tiles, float* tensor,
                                cudaStream_t stream);
 
-// Kernels into tiles; every element of arg.columns tiles is written.
+// Launches the copy of kernels into tiles; every element of arg.columns tiles is written.
 cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, float* tiles, cudaStream_t stream);
 
-// `max_blocks`: of the grid along columns; blocks of fewer take several squares one after the other.
+// Launches a transpose. `max_blocks`: the most blocks of the grid along columns. If there are more squares, a block
+// takes several, one after the other.
 cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream,
                              Index max_blocks = 65535);
 

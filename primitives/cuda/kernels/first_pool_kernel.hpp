@@ -8,8 +8,8 @@
 
 namespace znni::cuda {
 
-// `in`, `weights` and `bias` as of launch_first(). Returns the launch's status; cudaErrorInvalidValue for more than
-// first_pool_window planes of a window, or 2^31 - 1 blocks.
+// Launches the first convolution with its pooling. `in`, `weights` and `bias` as of launch_first(). Returns the
+// launch's status; cudaErrorInvalidValue for more than first_pool_window planes of a window, or 2^31 - 1 blocks.
 cudaError_t launch_first_pool(const FirstPoolArg& arg, Storage out_type, const float* in, const float* weights,
                               const float* bias, void* out, cudaStream_t stream);
 

@@ -8,7 +8,7 @@ namespace {
 constexpr int edge = 32;
 constexpr int edge_rows = 8;
 
-// One block per row of voxels at a time, in squares of `edge` voxels by `edge` images.
+// Reorders one row of voxels per block at a time, in squares of `edge` voxels by `edge` images.
 template <class From, class To>
 __global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To* __restrict__ to) {
   __shared__ From square[edge][edge + 1];  // [image][voxel]

@@ -8,7 +8,7 @@
 
 namespace znni::cuda {
 
-// From f32, f16 or bf16 to any type (u8: probabilities, element.hpp). Returns the launch's status.
+// Launches a reorder from f32, f16 or bf16 to any type (u8: probabilities, element.hpp). Returns the launch's status.
 cudaError_t launch_reorder(const ReorderArg& arg, Storage from_type, const void* from, Storage to_type, void* to,
                            cudaStream_t stream);
 
