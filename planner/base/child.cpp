@@ -25,7 +25,7 @@ Error failure(const char* call) {
   return {ErrorCode::device_failure, std::string(call) + " failed: " + std::strerror(errno)};
 }
 
-// Private writable bytes this process has mapped; 0 where the system does not tell.
+// Returns the private writable bytes that this process has mapped; 0 if the system does not tell.
 std::int64_t data_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -46,7 +46,7 @@ void limit_child(std::int64_t memory, pid_t parent) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
-// Whole or not at all: the parent is gone when it fails.
+// Writes the whole message or nothing. If that fails, the parent has ended.
 void write_message(int pipe, const ChildMessage& message) {
   const auto* bytes = reinterpret_cast<const char*>(&message);
   std::size_t done = 0;

@@ -35,10 +35,10 @@ struct ChildLimits {
   std::function<bool()> stop;  // polled about ten times a second; true ends the child
 };
 
-// `work` runs in a copy of this process, which must have no other threads; it tells, and is gone when it returns.
-// `hear` gets every message in this process and returns how many seconds may pass until the next one (0: any). The
-// child ends with its parent, and it is the first to go when the machine's memory runs out. The error is that of fork
-// or pipe.
+// Runs `work` in a copy of this process, which must have no other threads. `work` sends messages, and the copy ends
+// when it returns. `hear` gets every message in this process and returns how many seconds may pass until the next one
+// (0: any). The child ends with its parent, and it is the first to go when the machine's memory runs out. The error is
+// that of fork or pipe.
 [[nodiscard]] Result<ChildEnd> run_in_child(
     const std::function<void(const std::function<void(const ChildMessage&)>& tell)>& work,
     const std::function<Seconds(const ChildMessage&)>& hear, const ChildLimits& limits);

@@ -19,7 +19,7 @@ class Fingerprint {
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
 
-  // 32 hexadecimal digits.
+  // Returns 32 hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:

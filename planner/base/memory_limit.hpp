@@ -20,8 +20,9 @@ struct MemoryLimit {
   std::string warning;  // "" unless less was taken than was asked for: with both numbers
 };
 
-// `asked`: of --mem. `environment`: the text of ZNNI_MEM; null or empty counts as not set. More than machine.most is
-// never given: the preset is. invalid_argument, naming ZNNI_MEM, for a text that is no size.
+// Chooses the limit of memory from --mem (`asked`), the environment and the machine. `environment`: the text of
+// ZNNI_MEM; null or empty counts as not set. Never gives more than machine.most, which is the preset. Fails with
+// invalid_argument, naming ZNNI_MEM, if the text is not a size.
 [[nodiscard]] Result<MemoryLimit> choose_memory_limit(std::optional<std::int64_t> asked, const char* environment,
                                                       const MachineMemory& machine);
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A positive number in plain digits, as the daemon reads it; 0 for anything else.
+// Returns the positive number that plain digits give, as the daemon reads it; 0 for any other text.
 std::int64_t version_number(const std::string& name) {
   std::int64_t number = 0;
   const char* const last = name.data() + name.size();

@@ -17,12 +17,13 @@ struct ModelVersion {
   std::filesystem::path config;  // <model>/config.pbtxt, which need not be there
 };
 
-// Models by name, versions by number: those that the daemon counts, positive and written without zeros before them.
-// Directories that are no such numbers or hold no model.onnx are passed over.
-// not_found when the directory is not there or holds no model at all.
+// Returns models by name, and their versions by number: those that the daemon counts, positive and without leading
+// zeros. Passes over directories that are not such numbers or hold no model.onnx.
+// Fails with not_found if the directory does not exist or holds no model at all.
 [[nodiscard]] Result<std::vector<ModelVersion>> list_models(const std::filesystem::path& repository);
 
-// $XDG_STATE_HOME/znni, else ~/.local/state/znni; not_found when neither variable is set.
+// Returns $XDG_STATE_HOME/znni, else ~/.local/state/znni. Fails with not_found if neither XDG_STATE_HOME nor HOME is
+// set.
 [[nodiscard]] Result<std::filesystem::path> state_directory();
 
 // Creates the directories a file lies in.

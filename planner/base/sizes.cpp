@@ -19,7 +19,7 @@ struct Quantity {
   std::string unit;  // lower case, no blanks
 };
 
-// A decimal number and what follows it.
+// Returns a decimal number and the text that follows it.
 std::optional<Quantity> parse_quantity(std::string_view text) {
   Quantity quantity;
   const auto [rest, error] =
@@ -31,7 +31,7 @@ std::optional<Quantity> parse_quantity(std::string_view text) {
   return quantity;
 }
 
-// 1024^i for the i-th of "kmgtp"; nothing for an unknown unit.
+// Returns 1024^i for the i-th of "kmgtp"; nothing for an unknown unit.
 std::optional<double> byte_factor(std::string unit) {
   if (unit.ends_with("ib")) unit.resize(unit.size() - 2);
   if (unit.size() > 1 && unit.ends_with("b")) unit.pop_back();

@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// "256G", "256GiB", "256 GB", "1.5T", "512m", "1048576": binary units, K to P, any case. Rounded down to whole
-// bytes; at least 1.
+// Reads "256G", "256GiB", "256 GB", "1.5T", "512m" or "1048576": binary units, K to P, in any case. Returns whole
+// bytes, rounded down; at least 1.
 [[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
 
 // Includes both ends.
@@ -21,10 +21,10 @@ struct MemoryRange {
 // Reads "1G..256G": two sizes as above, the second not below the first.
 [[nodiscard]] Result<MemoryRange> parse_byte_range(std::string_view text);
 
-// "90s", "10m", "1.5h", "90" (seconds). Above zero.
+// Reads "90s", "10m", "1.5h" or "90" (seconds). The result is above zero.
 [[nodiscard]] Result<Seconds> parse_duration(std::string_view text);
 
-// "Z,Y,X" or "ZxYxX", each at least 1.
+// Reads "Z,Y,X" or "ZxYxX", each at least 1.
 [[nodiscard]] Result<Vec3> parse_extents(std::string_view text);
 
 }  // namespace znni

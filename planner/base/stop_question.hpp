@@ -9,7 +9,7 @@ namespace znni {
 
 class StopQuestion {
  public:
-  // An empty function never stops.
+  // Asks `stop`; an empty function never stops.
   explicit StopQuestion(std::function<bool()> stop) : stop_(std::move(stop)) {}
 
   // Returns true from the first "true" of the function on. Calls the function on one thread at a time; does not wait

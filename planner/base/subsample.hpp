@@ -7,11 +7,12 @@
 
 namespace znni {
 
-// `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
+// Returns `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
 // the largest included.
 [[nodiscard]] std::vector<std::int64_t> subsample(const std::vector<std::int64_t>& extents, std::size_t count);
 
-// The largest of `extents` (rising), those closest below its half, its quarter and so on, and the smallest; rising.
+// Returns the largest of `extents` (rising), those closest below its half, its quarter and so on, and the smallest;
+// rising.
 [[nodiscard]] std::vector<std::int64_t> halved(const std::vector<std::int64_t>& extents);
 
 }  // namespace znni

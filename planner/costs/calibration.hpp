@@ -35,12 +35,13 @@ class Calibration {
   Calibration() = default;
   explicit Calibration(std::vector<Observation> rows);
 
-  // Shrinkage from coarse to fine, in logarithms of recorded over modelled time. Starts at ratio 1 and blends in
-  // (0) all rows of the primitive, wherever they are; then, rows weighing by nearness in time and window, (1) the same
-  // rows, (2) those with the same operation and window, (3) the same family, (4) the same family and way. In each the
-  // coarser estimate counts as one near row; rows of a busy machine count little. Without rows of the primitive: the
-  // family's mean over other primitives, by nearness alone, so that an untried way does not win only because the others
-  // were recorded on a busy machine. Without any: the formula, and no error.
+  // Returns the correction of a modelled time, shrunk from coarse to fine, in logarithms of recorded over modelled
+  // time. Starts at ratio 1 and blends in (0) all rows of the primitive, wherever they are; then, rows weighing by
+  // nearness in time and window, (1) the same rows, (2) those with the same operation and window, (3) the same family,
+  // (4) the same family and way. In each the coarser estimate counts as one near row; rows of a busy machine count
+  // little. Without rows of the primitive: the family's mean over other primitives, by nearness alone, so that an
+  // untried way does not win only because the others were recorded on a busy machine. Without any: the formula, and no
+  // error.
   [[nodiscard]] Correction correct(const Observation& question) const;
 
   // Errors of one primitive: times predicted from the nearest other rows over recorded ones.
@@ -78,8 +79,8 @@ class Calibration {
     [[nodiscard]] bool has(std::size_t row) const;
     [[nodiscard]] bool nothing() const { return rows == nullptr && self == static_cast<std::size_t>(-1); }
   };
-  // Mean of log_ratio, rows near the question counting most, beside `result` with the weight `of_before`, into
-  // `result`; false when no row is left.
+  // Writes to `result` the mean of log_ratio and of `result` itself, which has the weight `of_before`. Rows near the
+  // question count most. Returns false if no row is left.
   bool mean(const Rows& rows, const Without& without, const Row& question, double of_before, double& result) const;
   // Returns the mean of rows of any size, beside the formula.
   [[nodiscard]] double mean_of_all(const Rows& rows, const Without& without) const;
@@ -103,7 +104,7 @@ class Calibration {
   std::vector<Residuals> residuals_;
 };
 
-// The share below which nine tenths of `values` lie (the nearest rank); 0 without any.
+// Returns the value below which nine tenths of `values` lie (the nearest rank); 0 if there are none.
 [[nodiscard]] double ninth_decile(std::vector<double> values);
 [[nodiscard]] double median(std::vector<double> values);
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view reorder_part = ".reorder";
 
-// `pattern` is a name, or the beginning of one followed by '*'.
+// Returns true if `name` is `pattern`, or begins with it if `pattern` ends in '*'.
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.empty() || pattern.back() != '*') return pattern == name;
   return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -18,7 +18,7 @@ bool matches_any(const std::vector<std::string>& patterns, std::string_view name
                      [&](const std::string& pattern) { return matches(pattern, name); });
 }
 
-// "cpu.reorder", "cpu.reorder.blocked": without these a plan's formats could not meet.
+// Returns true for "cpu.reorder", "cpu.reorder.blocked" and the like, without which a plan's formats could not meet.
 bool is_reorder(const Primitive& primitive) {
   const std::size_t at = primitive.name.find(reorder_part);
   if (at == std::string_view::npos) return false;

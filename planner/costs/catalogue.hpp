@@ -13,20 +13,21 @@ namespace znni {
 
 class Catalogue {
  public:
-  // `enable`: names or prefixes ending in '*'; empty means all. `disable` is applied after it. A name that
-  // matches nothing is an error, and so are two primitives of one name. Reorders are always kept.
+  // Makes a catalogue of the primitives of `backends`. `enable`: names or prefixes ending in '*'; empty means all.
+  // `disable` is applied after it. A name that matches nothing is an error, and so are two primitives of one name.
+  // Reorders are always kept.
   [[nodiscard]] static Result<Catalogue> make(std::span<const Backend* const> backends,
                                               const std::vector<std::string>& enable = {},
                                               const std::vector<std::string>& disable = {});
 
   [[nodiscard]] std::span<const Primitive* const> primitives() const { return primitives_; }
-  // nullptr when there is none of that name.
+  // Returns the primitive of that name; nullptr if there is none.
   [[nodiscard]] const Primitive* find(std::string_view name) const;
-  // "a:1 b:2", sorted.
+  // Returns names and versions, "a:1 b:2", sorted.
   [[nodiscard]] std::string fingerprint() const;
 
-  // The estimate of primitive `name` for `problem` that has this variant and these formats; how a plan's
-  // step finds its way back to a description.
+  // Returns the estimate of primitive `name` for `problem` that has this variant and these formats. By it a plan's step
+  // finds its description again.
   [[nodiscard]] Result<Estimate> find_estimate(std::string_view name, const LayerProblem& problem,
                                                const DeviceSpec& spec, const Variant& variant, Format in,
                                                Format out) const;

@@ -131,7 +131,7 @@ class RecordedCosts final : public CostSource {
   LastTexts said_;
 };
 
-// `error`: in seconds, if that of both is known.
+// Adds up two costs. `error`: of the sum in seconds, if the errors of both are known.
 Cost sum_of_costs(const Cost& a, const Cost& b, Seconds error) {
   const Seconds seconds = a.seconds + b.seconds;
   const bool known = (a.error > 0 || a.seconds <= 0) && (b.error > 0 || b.seconds <= 0) && seconds > 0;

@@ -20,16 +20,17 @@ struct Cost {
   double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: unknown
 };
 
-// Both, one after the other. Their errors add up, since like layers err alike; the weaker basis counts.
+// Returns the cost of both, one after the other. Their errors add up, since like layers err alike; the weaker basis
+// counts.
 [[nodiscard]] Cost together(const Cost& a, const Cost& b);
 
-// Both, with errors that have nothing to do with each other: those of different primitives.
+// Returns the cost of both, if their errors are independent: those of different primitives.
 [[nodiscard]] Cost beside(const Cost& a, const Cost& b);
 
 class CostSource {
  public:
   virtual ~CostSource() = default;
-  // Time of one run of `primitive` as `estimate` describes it. Asked by all threads of a search at once.
+  // Returns the time of one run of `primitive` as `estimate` describes it. All threads of a search call this at once.
   virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
   // Returns whether it may have times of the primitive that do not come from its formula.
   [[nodiscard]] virtual bool has_times_of(const Primitive& /*primitive*/) const { return true; }
@@ -37,12 +38,12 @@ class CostSource {
   [[nodiscard]] virtual bool is_formula_of(const Primitive& /*primitive*/) const { return false; }
 };
 
-// The formulas of describe() themselves.
+// Returns a source that gives the formulas of describe() themselves.
 [[nodiscard]] std::unique_ptr<CostSource> modelled_costs();
 
-// Recorded timings first, the formulas for the rest, corrected as the records of this device say
-// (planner/costs/calibration.hpp). Sizes that a way was recorded to refuse take so long that they are chosen only where
-// there is no other way.
+// Returns a source that gives recorded timings first. For the rest it gives the formulas, corrected as the records of
+// this device say (planner/costs/calibration.hpp). Sizes that a way was recorded to refuse take so long that they are
+// chosen only where there is no other way.
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
 
 // Returns the corrections of the formulas by the records of this device.

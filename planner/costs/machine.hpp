@@ -33,11 +33,11 @@ struct Machine {
 // The error names the device or link and the field.
 [[nodiscard]] Result<void> check(const Machine& machine);
 
-// nullptr where there is none.
+// Returns the device of that kind; nullptr if there is none.
 [[nodiscard]] const MachineDevice* find_device(const Machine& machine, DeviceKind kind);
 
-// The records with what a file may leave out: a record that names no device is of the machine's only one; threads are
-// those of its device. The error names the record.
+// Returns the records, completed by what a file may leave out: a record that names no device is of the machine's only
+// one; threads are those of its device. The error names the record.
 [[nodiscard]] Result<Timings> complete(const Timings& timings, const Machine& machine);
 
 }  // namespace znni

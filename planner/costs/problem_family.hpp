@@ -6,7 +6,7 @@
 
 namespace znni {
 
-// The text of a problem (to_string(LayerProblem)) with every shape SxfxZxYxX reduced to its f:
+// Returns the text of a problem (to_string(LayerProblem)) with every shape SxfxZxYxX reduced to its f:
 // "conv 1x80x48x48x48 -> 80, k 5x5x5, relu" gives "conv 80 -> 80, k 5x5x5, relu".
 // The number of fragments that earlier poolings made is left out, too: "max pool 80, window 2x2x2, stride 2x2x2,
 // fragments".

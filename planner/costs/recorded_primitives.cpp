@@ -250,7 +250,7 @@ class RowTable {
 
 namespace {
 
-// A primitive's describe() is a plain function, so each table has one of its own.
+// Returns the slots of tables. A primitive's describe() is a plain function, so each table has one of its own.
 std::array<const RowTable*, RecordedPrimitives::most>& slots() {
   static std::array<const RowTable*, RecordedPrimitives::most> all = {};
   return all;

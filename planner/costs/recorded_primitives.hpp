@@ -27,7 +27,7 @@ class RecordedPrimitives {
   RecordedPrimitives& operator=(RecordedPrimitives&&) noexcept;
   ~RecordedPrimitives();
 
-  // A device of which nothing can be opened.
+  // Returns the back end of a device that cannot be opened.
   [[nodiscard]] const Backend& backend() const { return *backend_; }
 
   // Returns times of their ways by their rows: exact and interpolated times are `recorded`, or `smoothed` where noise

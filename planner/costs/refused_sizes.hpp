@@ -8,12 +8,12 @@
 
 namespace znni {
 
-// Bytes of all tensors that a problem reads and writes: its size.
+// Returns the bytes of all tensors that a problem reads and writes: its size.
 [[nodiscard]] double tensors_bytes(const LayerProblem& problem, Format in, Format out);
 
 class RefusedSizes {
  public:
-  // `kind`: what the sizes are of, in words: a primitive, its way and the family of the problem.
+  // Adds a size that was refused. `kind`: a primitive, its way and the family of the problem.
   void add(const std::string& kind, double bytes);
   // Returns whether a refused size of that kind is at most as large.
   [[nodiscard]] bool refuses(const std::string& kind, double bytes) const;

@@ -39,7 +39,7 @@ double slope(const SizedRow& a, const SizedRow& b) {
   return std::clamp(std::log(b.seconds / a.seconds) / std::log(b.work / a.work), 0.0, steepest);
 }
 
-// Rows of the same work become one: the mean of their times, the most of their bytes.
+// Merges two rows of the same work: the mean of their times, the most of their bytes.
 SizedRow merged(const SizedRow& a, const SizedRow& b) {
   SizedRow both{a.work, std::min(a.bytes, b.bytes), std::sqrt(a.seconds * b.seconds), {}, a.smoothed || b.smoothed};
   for (const MemorySpace space : spaces) {

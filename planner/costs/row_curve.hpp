@@ -34,7 +34,7 @@ class RowCurve {
 
   [[nodiscard]] CurvePoint at(double work, double bytes) const;
 
-  // Return |predicted / recorded - 1| of each row by the others: rows between two others, and the first and the last.
+  // Returns |predicted / recorded - 1| of each row by the others: rows between two others, and the first and the last.
   [[nodiscard]] std::vector<double> errors_inside() const;
   [[nodiscard]] std::vector<double> errors_outside() const;
 

@@ -47,7 +47,7 @@ std::vector<RecordedBytes> larger(const std::vector<RecordedBytes>& a, const std
   return both;
 }
 
-// `part` of the way from a to b in logarithms.
+// Returns the point that lies `part` of the way from a to b, in logarithms.
 CurvePoint between(const CurvePoint& a, const CurvePoint& b, double part) {
   return {a.seconds * std::pow(b.seconds / a.seconds, part), a.inside && b.inside, larger(a.memory, b.memory),
           a.smoothed || b.smoothed};

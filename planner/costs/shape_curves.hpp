@@ -36,7 +36,7 @@ class ShapeCurves {
   // bytes grow with S. `inside` is true only if proportions, S and work all lie within what is recorded.
   [[nodiscard]] CurvePoint at(const Shape5& input, double work, double bytes) const;
 
-  // Return by how much predictions from the other rows are off, as RowCurve does: of rows between two others of their
+  // Returns by how much predictions from the other rows are off, as RowCurve does: of rows between two others of their
   // S and proportions, and of all rows at an end of these or by curves of other S and proportions alone.
   [[nodiscard]] std::vector<double> errors_inside() const;
   [[nodiscard]] std::vector<double> errors_outside() const;

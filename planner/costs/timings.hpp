@@ -46,7 +46,7 @@ class Timings {
  public:
   void insert(TimingRecord record);
   [[nodiscard]] const std::vector<TimingRecord>& records() const { return records_; }
-  // nullptr when nothing was recorded for exactly this.
+  // Returns the record of exactly this; nullptr if there is none.
   [[nodiscard]] const TimingRecord* find(const Primitive& primitive, const Estimate& estimate,
                                          const LayerProblem& problem, const DeviceSpec& spec) const;
 
@@ -55,11 +55,12 @@ class Timings {
   std::unordered_map<std::string, std::size_t> places_;  // in records_, by key
 };
 
-// Robust mean of samples: of those within the lower half (the median and below), since disturbances only add.
+// Returns a robust mean of samples: that of those within the lower half (the median and below), since disturbances only
+// add.
 [[nodiscard]] Seconds robust_mean(std::vector<Seconds> samples);
 
-// Within which share of its time a record would be measured again: how far its middle sample lies above its robust
-// mean, and what its threads waited; at least 2 %.
+// Returns the share of its time by which a repeated measurement of a record may differ. It is how far the middle
+// sample lies above the robust mean, and what its threads waited; at least 2 %.
 [[nodiscard]] double repeatability(const TimingRecord& record);
 
 }  // namespace znni

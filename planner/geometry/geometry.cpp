@@ -12,7 +12,7 @@ using Fragments3 = std::array<AxisFragments, 3>;
 
 std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
 
-// Extents that leave no rest in any value, and write a period at least.
+// Returns the extents that leave no rest in any value, and write a period at least.
 std::vector<std::int64_t> strided_extents(const Network& network, int axis, std::int64_t most) {
   const std::int64_t step = period(network)[axis];
   const std::int64_t fov = reaches(network).back().fov[axis];
@@ -41,7 +41,7 @@ Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& c
   return family ? family->with_passes(choice.pass_input) : family.error();
 }
 
-// Along one axis the extents n of a value, of stride P and largest fragment offset o, obey
+// Returns the legal extents along one axis. The extents n of a value, of stride P and largest fragment offset o, obey
 //   pass_input = fov + P (n - 1) + o
 // through every kind of node: a legal extent is one whose output has a whole, positive n.
 std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes, int axis,

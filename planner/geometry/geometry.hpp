@@ -37,7 +37,7 @@ struct PoolingMode {
   auto operator<=>(const PoolingMode&) const = default;
 };
 
-// "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:recompute".
+// Returns "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:recompute".
 [[nodiscard]] std::string to_string(const PoolingMode& mode);
 
 struct GeometryChoice {
@@ -112,12 +112,12 @@ struct Geometry {
 // Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp.
 // The error says which node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
-// The same of a part of a net, whose S inputs may be fragments of one patch: they may be streamed together.
+// Makes the geometry of a part of a net, whose S inputs may be fragments of one patch: they may be streamed together.
 [[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
 
-// Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
-// other fragments or the number of modes is wrong. A patch writes a period at least. The axes are independent: extents
-// that are legal along each are legal together. Cheap: an arithmetic progression.
+// Returns the legal pass_input extents along one axis, rising, up to `most`, for the given modes; none if branches make
+// different fragments or the number of modes is wrong. A patch writes a period at least. The axes are independent:
+// extents that are legal along each are legal together. Cheap: an arithmetic progression.
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
@@ -127,10 +127,10 @@ struct Geometry {
 
 // Passes of a patch, or of a step: of phase t those from t * pass_count() on.
 [[nodiscard]] std::size_t pass_count(const Geometry& geometry);
-// Dense voxels that they write.
+// Returns the number of dense voxels that they write.
 [[nodiscard]] std::int64_t written_voxels(const Geometry& geometry);
 
-// How often a call of `node` runs in a patch, or in a step; of the input, -1, once a window.
+// Returns how often a call of `node` runs in a patch, or in a step; the input, -1, once a window.
 [[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
 
 // Returns the shape of the whole tensor of a value, planes of earlier steps and margins included.
@@ -139,13 +139,13 @@ struct Geometry {
 [[nodiscard]] Border around_written(const Geometry& geometry, int value);
 // Returns the voxels of the tensor of `value` around those that `node` reads, which has it as its input `input`.
 [[nodiscard]] Border around_read(const Geometry& geometry, int node, int input, int value);
-// How often the tensor of a value is filled in a step: each time has a history of its own.
+// Returns how often the tensor of a value is filled in a step: each time has a history of its own.
 [[nodiscard]] std::int64_t history_runs(const Geometry& geometry, int value);
-// Bytes of all of them in `format`.
+// Returns the bytes of all of them in `format`.
 [[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
 
-// Position, in the dense output of the patch (axes swapped as in the geometry), of voxel `v` of fragment `fragment`
-// (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
+// Returns the position, in the dense output of the patch (axes swapped as in the geometry), of voxel `v` of fragment
+// `fragment` (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
 [[nodiscard]] Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v);
 
 }  // namespace znni

@@ -34,7 +34,7 @@ Result<void> check_groups(const PoolingMode& mode, Vec3 stride) {
   return {};
 }
 
-// Offsets of `stride` along `axis` that one pass keeps; `whole`: that all passes of one window keep.
+// Returns how many offsets of `stride` along `axis` one pass keeps; `whole`: all passes of one window.
 std::int64_t kept_offsets(const PoolingMode& mode, std::int64_t stride, int axis, bool whole) {
   if (mode.mode == PoolMode::plain) return 1;
   return whole && mode.held ? stride : stride / mode.groups[axis];
@@ -58,8 +58,9 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
   return {count_of(fragments[0][i]), count_of(fragments[1][i]), count_of(fragments[2][i])};
 }
 
-// `inputs`: what the node reads; `before` counts the fragments of its first input; `streamed`: the planes that a crop
-// takes away at its begin are not among them; `closed`: nor what it takes away along such axes.
+// Returns the problem that a node computes. `inputs`: what the node reads; `before` counts the fragments of its first
+// input; `streamed`: the planes that a crop takes away at its begin are not among them; `closed`: nor what it takes
+// away along such axes.
 LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before,
                           bool streamed, Vec3 closed) {
   const Vec3 open = Vec3::cube(1) - closed;
@@ -67,7 +68,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   return problem_of(node.operation, {inputs, mode.mode, mode.groups, before, begins, open});
 }
 
-// A held input serves all offsets of the stride.
+// Checks that a held input serves all offsets of the stride.
 Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode) {
   const Vec3 offsets = mode.holds() ? pool.stride : pooled_offsets(pool);
   for (int axis = 0; axis < 3; ++axis) {
@@ -81,7 +82,8 @@ Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode
   return {};
 }
 
-// Whatever has a stride must waste no voxel: what a window of the patch reads is then known from its output alone.
+// Checks that a node with a stride wastes no voxel: what a window of the patch reads is then known from its output
+// alone.
 Result<void> check_aligned(const Node& node, const LayerProblem& problem, const PoolingMode& mode) {
   if (const auto* pool = std::get_if<PoolProblem>(&problem)) return check_pool_aligned(*pool, mode);
   const Reading reading = reading_of(node.operation);
@@ -101,7 +103,7 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
   return {values[0].back(), values[1].back(), values[2].back()};
 }
 
-// `network`: its axes swapped.
+// Checks choice.closed; the axes of `network` are swapped already.
 Result<void> check_closed_axes(const Network& network, const GeometryChoice& choice) {
   if (choice.closed.z != 0 && choice.streamed) return invalid("closed along z, along which it is streamed");
   if (choice.closed != Vec3{} && choice.stem_slab != 0) return invalid("closed, and its stem runs in slabs");
@@ -167,7 +169,7 @@ bool FamilyOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) c
   return key(a) < key(b);
 }
 
-// Fragments of every value, by pass and by window, and the mode of every node.
+// Finds the fragments of every value, by pass and by window, and the mode of every node.
 Result<void> GeometryFamily::find_fragments() {
   const std::vector<PoolingMode>& modes = common_.choice.modes;
   const Result<std::array<ValueFragments, 3>> fragments = all_fragments(network_, modes, false);

@@ -10,11 +10,11 @@
 
 namespace znni {
 
-// Groups divide their pooling's stride, one mode for each pooling; the error names the node.
+// Checks that there is one mode for each pooling, and that groups divide its stride. The error names the node.
 [[nodiscard]] Result<void> check_modes(const Network& network, const std::vector<PoolingMode>& modes);
 
-// Per value its fragments along one axis: those of one pass, or (`whole`) of all passes of one window. Branches that
-// meet must agree: their voxels lie in the same places only then.
+// Returns the fragments of each value along one axis: those of one pass, or (`whole`) of all passes of one window.
+// Fails if branches that meet disagree, because their voxels then lie in different places.
 [[nodiscard]] Result<std::vector<AxisFragments>> axis_fragments(const Network& network,
                                                                 const std::vector<PoolingMode>& modes, int axis,
                                                                 bool whole);
@@ -26,18 +26,18 @@ struct FamilyOrder {
 
 class GeometryFamily {
  public:
-  // Of `like` all counts but pass_input. Requires check(network), which is copied. The error is that of make_geometry,
-  // or of make_part_geometry, where no extent would mend it.
+  // Makes the family of `like`, of which all but pass_input counts. Requires check(network), which is copied. The error
+  // is that of make_geometry, or of make_part_geometry, if no extent would mend it.
   [[nodiscard]] static Result<GeometryFamily> make(const Network& network, const GeometryChoice& like);
   [[nodiscard]] static Result<GeometryFamily> make_part(const Network& part, const GeometryChoice& like);
 
-  // The geometry of this extent, without its passes. Safe from several threads.
+  // Returns the geometry of this extent, without its passes. Safe from several threads.
   [[nodiscard]] Result<Geometry> at(Vec3 pass_input) const;
-  // With them.
+  // Returns the geometry of this extent, with its passes.
   [[nodiscard]] Result<Geometry> with_passes(Vec3 pass_input) const;
-  // What a patch of this extent writes, be it legal or not.
+  // Returns the extent that a patch of this extent writes, legal or not.
   [[nodiscard]] Vec3 patch_output(Vec3 pass_input) const;
-  // What is the same for every extent: histories, fragments, windows, what is held, the last node of the stem.
+  // Returns what is the same for every extent: histories, fragments, windows, what is held, the last node of the stem.
   [[nodiscard]] const Geometry& common() const { return common_; }
 
  private:

@@ -45,7 +45,7 @@ struct Held {
   std::vector<Vec3> begins;  // in voxels of its input
 };
 
-// Nothing but the held input may be alive where the passes come back to.
+// Checks that nothing but the held input is alive at the node where passes begin again.
 Result<void> check_alone(const Network& network, int node) {
   const std::vector<int> last = last_readers(network);
   const auto read_later = [&](int reader) { return reader > node; };
@@ -91,7 +91,7 @@ Result<std::vector<Held>> held_poolings(const Network& network, const std::vecto
   return held;
 }
 
-// Every group of each held pooling, the last pooling's in turn first.
+// Adds a pass for every group of each held pooling; those of the last pooling change fastest.
 void add_passes(Vec3 shift, const std::vector<Held>& held, std::vector<Pass>& passes) {
   Pass pass{shift, shift, -1, std::vector<Vec3>(held.size())};
   std::vector<std::size_t> group(held.size(), 0);

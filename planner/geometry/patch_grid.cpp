@@ -20,8 +20,8 @@ std::int64_t count_along(std::int64_t dense, std::int64_t part, std::int64_t ste
   return dense <= part ? 1 : div_up(dense - part, step) + 1;
 }
 
-// Patch `i` of `count` along one axis: owns [i step, (i + 1) step), the last one the rest, but reads from no further
-// than where the volume ends.
+// Places patch `i` of `count` along one axis. It owns [i step, (i + 1) step), the last one the rest, and reads nothing
+// beyond the end of the volume.
 PartAlong part_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
   const std::int64_t start = std::min(i * step, std::max<std::int64_t>(0, dense - part));
   const std::int64_t last = i + 1 == count ? dense : (i + 1) * step;
@@ -69,17 +69,17 @@ struct Columns {
   std::int64_t phases = 1;  // of each column
   bool to_and_fro = false;  // the last stream of a band goes on as the first of the next
 
-  // Every step completes planes of output.
+  // Returns true if every step completes planes of output.
   [[nodiscard]] bool alone() const { return axis == 0 && in_a_row() == 1; }
-  // All phases of the columns side by side in one row of the grid.
+  // Returns the number of phases of all columns that stand side by side in one row of the grid.
   [[nodiscard]] std::int64_t in_a_row() const {
     return mul(phases, axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis]);
   }
-  // Of a band of so many planes, for a stream that begins with it and for one that goes on.
+  // Returns the steps of a band of so many planes, for a stream that begins with it and for one that goes on.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
   [[nodiscard]] std::int64_t further_steps(std::int64_t planes) const { return div_up(planes, all.part.z); }
   [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
-  // Of all streams.
+  // Returns the steps of all streams.
   [[nodiscard]] std::int64_t all_steps() const {
     const std::int64_t whole = all.dense.z / band;
     const std::int64_t rest = all.dense.z % band;
@@ -91,7 +91,7 @@ struct Columns {
   }
 };
 
-// The largest band of no more than `max_planes` that fills its last step.
+// Returns the largest band of no more than `max_planes` that fills its last step.
 std::int64_t band_planes(const Columns& columns, std::int64_t max_planes) {
   ensure(max_planes >= 1, "at least one plane may wait");
   if (columns.alone() || columns.axis != 0 || max_planes >= columns.all.dense.z) return columns.all.dense.z;
@@ -136,7 +136,7 @@ GridPatch patch_of_step(const Columns& columns, const Phase& phase, std::int64_t
   return step;
 }
 
-// Alone it completes planes step by step.
+// Adds the steps of a turn. If it is alone, it completes planes step by step.
 void add_phase(const Columns& columns, const Phase& phase, PatchGrid& grid) {
   const std::int64_t planes_of_phase = phase.last - phase.first;
   const std::int64_t steps = phase.goes_on ? columns.further_steps(planes_of_phase) : columns.steps(planes_of_phase);
@@ -154,7 +154,7 @@ void add_column(const Columns& columns, std::int64_t first, std::int64_t last, V
   for (int phase = 0; phase < columns.phases; ++phase) add_phase(columns, {first, last, at, phase}, grid);
 }
 
-// Of columns along y or x.
+// Makes the grid of columns along y or x.
 PatchGrid make_grid_of_rows(const Columns& columns) {
   const Vec3 count = columns.all.count;
   PatchGrid grid;
@@ -173,7 +173,7 @@ PatchGrid make_grid_of_rows(const Columns& columns) {
   return grid;
 }
 
-// Every phase of every column; of bands to and fro every other one backwards.
+// Adds every phase of every column of a band; if bands go to and fro, every other band goes backwards.
 void add_band(const Columns& columns, std::int64_t number, PatchGrid& grid) {
   const std::int64_t first = mul(number, columns.band);
   const std::int64_t last = std::min(add(first, columns.band), columns.all.dense.z);

@@ -45,41 +45,42 @@ struct PatchGrid {
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };
 
-// `volume`, `patch_input` in input voxels, `fov` per axis. Requires covers(volume, fov) and
-// covers(patch_input, fov). Patches begin at multiples of `period`; volume - patch_input is a multiple of it, too, and
-// each patch writes a period at least. Every dense output voxel is owned exactly once.
+// Makes the grid of patches of a volume. `volume`, `patch_input` in input voxels, `fov` per axis. Requires
+// covers(volume, fov) and covers(patch_input, fov). Patches begin at multiples of `period`; volume - patch_input is a
+// multiple of it, too, and each patch writes a period at least. Every dense output voxel is owned exactly once.
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
-// The row of a patch.
+// Returns the row of a patch.
 [[nodiscard]] const GridRow& row_of(const PatchGrid& grid, std::int64_t patch);
 
-// Number of patches alone; saturates.
+// Returns the number of patches alone; saturates.
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
-// The same for the patches of `geometry`, streamed or not. `max_planes`: of output that may wait where there are
-// several columns or phases, at least 1. `sockets`: that columns of a row and their phases are dealt out to.
+// Makes the grid of the patches of `geometry`, streamed or not. `max_planes`: planes of output that may wait if there
+// are several columns or phases, at least 1. `sockets`: those among which columns of a row and their phases are dealt
+// out.
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
                                        std::int64_t max_planes = saturated, int sockets = 1);
 
-// How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
-// a stream, columns of the same row and their phases are.
+// Returns how many batches of up to S patches one of `sockets` runs one after the other. Batches are dealt out to all
+// sockets; of a stream, columns of the same row and their phases are.
 [[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 
-// How many streams, columns and their phases, it begins one after the other; 0 of patches.
+// Returns how many streams, columns and their phases, a socket begins one after the other; 0 for patches.
 [[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                            int sockets);
 
-// Planes that the largest row has.
+// Returns the planes of the largest row.
 [[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes);
 
-// Rows that a batch of S patches may belong to; one of those of a stream, which complete a row at a time.
+// Returns the number of rows to which a batch of S patches may belong; 1 for a stream, which completes a row at a time.
 [[nodiscard]] std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov);
 
-// Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
-// earlier one is ever read again. No more than the volume has.
+// Returns the planes of the input that must be held at a time while up to S patches run together, one row after the
+// other: no earlier plane is ever read again. At most the planes of the volume.
 [[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
 // Returns the same where the next S patches are read while S are computed and the S before them are stitched, and where

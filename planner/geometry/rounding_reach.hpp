@@ -14,13 +14,14 @@ struct RoundingReach {
   Vec3 field_of_view = Vec3::cube(1);
   Vec3 margin;  // beyond it, to either side
 
-  // The error of an output voxel depends on the size of these input voxels, and of no others.
+  // Returns the extent of the input voxels on whose size the error of an output voxel depends.
   [[nodiscard]] Vec3 voxels() const { return field_of_view + margin + margin; }
   bool operator==(const RoundingReach&) const = default;
 };
 
-// `spreads`: per node, Estimate::spread of what computes it, along the axes of the geometry. The margin ends with the
-// patch: voxels of others are never read. Steps of a stream follow each other without an end.
+// Returns how far rounding errors reach. `spreads`: per node, Estimate::spread of what computes it, along the axes of
+// the geometry. The margin ends with the patch: voxels of others are never read. Steps of a stream follow each other
+// without an end.
 [[nodiscard]] RoundingReach rounding_reach(const Network& network, const Geometry& geometry,
                                            const std::vector<Vec3>& spreads);
 

@@ -12,7 +12,7 @@ constexpr std::int64_t max_slabs = std::int64_t{1} << 16;
 
 Error no_slabs(const std::string& why) { return refused("the stem cannot run in slabs: " + why); }
 
-// Each node up to `last` reads the one before it, and no other does.
+// Returns true if each node up to `last` reads the one before it, and no other node reads that one.
 bool is_chain(const Network& network, int last) {
   const std::vector<int> readers = last_readers(network);
   for (int node = 0; node <= last; ++node) {

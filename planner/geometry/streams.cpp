@@ -13,13 +13,13 @@ namespace {
 
 Error no_stream(const std::string& why) { return refused("the net cannot be streamed along z: " + why); }
 
-// Every offset along z is made from the same window of the input.
+// Returns true if every offset along z is made from the same window of the input.
 bool keeps_all_offsets(const Pooling& pooling, const PoolingMode& mode) {
   if (pooling.stride.z == 1) return true;
   return mode.mode == PoolMode::fragments && (mode.groups.z == 1 || mode.holds());
 }
 
-// The pooling that keeps_all_offsets() refuses first, or -1.
+// Returns the first pooling for which keeps_all_offsets() is false, or -1.
 int refused_pooling(const Network& network, const std::vector<PoolingMode>& modes) {
   const std::vector<int> poolings = pooling_nodes(network);
   for (std::size_t i = 0; i < poolings.size(); ++i) {
@@ -29,15 +29,16 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
   return -1;
 }
 
-// Planes of its first input that a node reads before the new ones; below 0, new ones that it passes over.
+// Returns the planes of its first input that a node reads before the new ones; if below 0, the new ones that it passes
+// over.
 std::int64_t planes_before(const Node& node) {
   const Reading reading = reading_of(node.operation);
   // Planes that it passes over at the begin of its window have gone by.
   return reading.window.z - reading.idle.begin.z - step_of(reading).z;
 }
 
-// The first node that repeats or reflects planes at the border of which no reader keeps any, or -1: a plane and its
-// copies may come in different steps. What reads reflected planes keeps all between them and their copies.
+// Returns the first node that repeats or reflects planes at the border of which no reader keeps any, or -1. A plane and
+// its copies may come in different steps. What reads reflected planes keeps all between them and their copies.
 int forgotten_edges(const Network& network) {
   std::vector<std::int64_t> read;
   for (const Node& node : network.nodes) read.push_back(planes_before(node));
@@ -62,7 +63,7 @@ Result<void> check_stream(const Network& network, const GeometryChoice& choice) 
   return {};
 }
 
-// The stem reads what all its nodes together need, of the input; between them nothing is kept.
+// Lets the stem read what all its nodes together need of the input; between them nothing is kept.
 void join_stem(const Network& network, Histories& histories) {
   const auto last = index(pooling_nodes(network).front());
   std::fill_n(histories.read.begin(), last + 1, 0);

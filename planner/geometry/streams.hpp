@@ -1,7 +1,8 @@
-// What a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make possible:
-// a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling window - 1,
-// and a valid layer then writes as many new planes as it reads. Steps are alike, but the first do less (`idle`):
-// histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs its newest.
+// The planes that a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make
+// possible: a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling
+// window - 1, and a valid layer then writes as many new planes as it reads. Steps are alike, but the first do less
+// (`idle`): histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs its
+// newest.
 //
 //   step s:   [ history | new planes ]  ->  node  ->  [ history | new planes ]  ->  node  ->  ...
 //   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
@@ -16,24 +17,27 @@
 
 namespace znni {
 
-// For patches that are independent: zeros.
+// Returns zeros: the histories of patches that are independent.
 [[nodiscard]] Histories no_histories(const Network& network);
 
-// For choice.streamed; no_histories() otherwise. The same for every extent. `unsupported` where a pooling of a stride
-// along z keeps one offset or recomputes the net for its groups along z: another step would begin elsewhere; and where
-// a node repeats planes at the border that no reader keeps. Requires as many modes as the network has poolings.
+// Returns the histories of choice.streamed, the same for every extent; no_histories() otherwise. Fails with
+// `unsupported` if a pooling of a stride along z keeps one offset or recomputes the net for its groups along z: another
+// step would begin elsewhere. Fails so, too, if a node repeats planes at the border that no reader keeps. Requires as
+// many modes as the network has poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
-// Per value: what the node that reads most of its planes before the new ones wants; `read`: per node.
+// Returns for each value the planes before the new ones that the node wants which reads most of them. `read`: per node.
 [[nodiscard]] std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read);
 
-// Whether each step can bring so many new planes; `stride`: of all poolings together along z.
+// Checks that each step can bring so many new planes. `stride`: of all poolings together along z.
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
-// Whether the modes alone allow a stream.
+// Returns true if the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
-// Geometry::phases of a stream; 1 of patches. Fragments alone count: poolings that keep one offset are not streamed.
+// Returns Geometry::phases of a stream; 1 for patches. Fragments alone count: poolings that keep one offset are not
+// streamed.
 [[nodiscard]] std::int64_t phases_of(const GeometryChoice& choice);
-// Of modes in stream_modes(): whether their stream has one phase, each step completing planes of its column.
+// Returns true if the stream of these modes, of stream_modes(), has one phase, so that each step completes planes of its
+// column.
 [[nodiscard]] bool has_one_phase(const std::vector<PoolingMode>& modes);
 
 }  // namespace znni

@@ -14,7 +14,7 @@
 namespace znni {
 namespace {
 
-// all, about a half, a quarter, ..., 1.
+// Returns `all`, about a half of it, a quarter, ..., 1.
 std::vector<std::int64_t> sizes_of(std::int64_t all) {
   std::vector<std::int64_t> sublayers = {all};
   while (sublayers.back() > 1) sublayers.push_back(div_up(sublayers.back(), 2));
@@ -61,21 +61,21 @@ Seconds min_sum(const hybrid::SubLayers& sublayers, const Primitive& inner, cons
   return least(0) + least(sublayers.terms - 1) + (middle > 0 ? middle * least(1) : 0);
 }
 
-// Slots for copies are needed however sub-layers are computed.
+// Returns the slots for copies, which are needed however sub-layers are computed.
 SpaceBytes min_use(const hybrid::SubLayers& sublayers) {
   const std::int64_t slots = add(mul(hybrid::slots(sublayers.uploads()), hybrid::slot_bytes(sublayers.in, {})),
                                  mul(hybrid::slots(sublayers.sums()), hybrid::slot_bytes(sublayers.out, {})));
   return {0, slots, slots};
 }
 
-// The layer's own tensors are not its part of the budget.
+// Returns what a layer takes of the budget, of which its own tensors are not a part.
 SpaceBytes taken(const Estimate& estimate) {
   SpaceBytes use = bytes_of(estimate.memory);
   use.host = 0;
   return use;
 }
 
-// Choices without a division.
+// Returns the choices without a division.
 std::vector<hybrid::DividedChoice> choices_of(const Primitive& inner, const std::vector<Estimate>& estimates,
                                               const SubLayerRules& rules) {
   std::vector<hybrid::DividedChoice> choices;
@@ -184,7 +184,7 @@ DivisionSearch::Candidates::iterator DivisionSearch::describe(Candidates::iterat
   return candidates_.upper_bound(division);
 }
 
-// `place.seconds`: of the division, at least.
+// Adds a way to compute a division, which takes at least `place.seconds`.
 Result<void> DivisionSearch::add_way(const Place& place, const hybrid::DividedChoice& choice) {
   const hybrid::SubLayers& sublayers = divisions_[place.division];
   const Result<hybrid::InnerEstimates> inner = inner_estimates(place, choice);

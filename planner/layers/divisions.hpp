@@ -29,9 +29,9 @@ struct SpaceBytes {
   bool operator==(const SpaceBytes&) const = default;
 };
 
-// Transient and persistent bytes of a plan of memory, packed.
+// Returns the transient and persistent bytes of a plan of memory, packed.
 [[nodiscard]] SpaceBytes bytes_of(const MemoryPlan& memory);
-// "host 1.00 GiB, pinned 2.00 MiB, device 3 B"
+// Returns "host 1.00 GiB, pinned 2.00 MiB, device 3 B"
 [[nodiscard]] std::string to_string(const SpaceBytes& bytes);
 
 struct DividedOption {
@@ -92,7 +92,7 @@ class DivisionSearch {
   [[nodiscard]] const Result<std::vector<Estimate>>& describe_sublayer(Source& source, const ConvProblem& sublayer);
   [[nodiscard]] bool takes_sublayers(Source& source);
   void keep_reason(Source& source, const ConvProblem& sublayer);
-  // Its ways in place of a division; the next of all candidates.
+  // Replaces a division by its ways, and returns the next of all candidates.
   Candidates::iterator describe(Candidates::iterator at);
   [[nodiscard]] Result<void> add_way(const Place& place, const hybrid::DividedChoice& choice);
   [[nodiscard]] Result<hybrid::InnerEstimates> inner_estimates(const Place& place, const hybrid::DividedChoice& choice);

@@ -24,7 +24,8 @@ struct LayerWay : Step {
 
 class FastestWays {
  public:
-  // References must outlive it. `coarsest`: nothing beyond will be asked for.
+  // Keeps references to its arguments, which must outlive it. `coarsest`: the coarsest precision that will be asked
+  // for.
   FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
               Precision coarsest = Precision::fp32);
 
@@ -33,7 +34,7 @@ class FastestWays {
   // `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the table.
   const Result<LayerWay>& get(const LayerProblem& problem);
 
-  // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
+  // Returns one way, no coarser than `precision`, for each two edge formats of it that some primitive reads and writes.
   const std::vector<LayerWay>& in_formats(const LayerProblem& problem, Precision precision);
 
   // Returns a lower bound on their time; infinite if there is none. Describes by no primitive that tells the least
@@ -68,9 +69,9 @@ class FastestWays {
   std::unordered_map<LayerProblem, Ways, ProblemHash> known_;
 };
 
-// A step of `primitive` as `estimate` describes it; what it writes is not reordered.
+// Makes a step of `primitive` as `estimate` describes it; its output is not reordered.
 [[nodiscard]] Step make_step(int node, const Primitive& primitive, const Estimate& estimate);
-// The strictest precision whose plans may compute a layer so; nothing for formats of other devices.
+// Returns the strictest precision whose plans may compute a layer so; nothing for formats of other devices.
 [[nodiscard]] std::optional<Precision> level_of(const Estimate& estimate);
 
 }  // namespace znni

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_states = 729;  // three formats of six values
 
-// `way` and the reorder behind it.
+// Returns `way` with the reorder behind it.
 Step with_reorder(Step way, const Step& reorder) {
   const Cost both = together({way.seconds, way.basis, way.error}, {reorder.seconds, reorder.basis, reorder.error});
   way.reorder = reorder.primitive;

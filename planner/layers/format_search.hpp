@@ -39,15 +39,15 @@ struct FormatChoice {
 
 class FormatSearch {
  public:
-  // References must outlive it.
+  // Keeps references to its arguments, which must outlive it.
   FormatSearch(const FormatProblem& problem, FastestWays& ways);
 
   // Returns a lower bound on the sum of every choice; a smaller one as soon as `enough` returns true for what is known,
   // first without asking a library. `unsupported` if no primitive computes a layer.
   [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
-  // Exact as long as no more than six values are alive at once: one state per format of each, node after node. Beyond,
-  // the fastest states alone are followed, and the one in planar throughout. Of equals the one whose formats come
-  // first.
+  // Returns the fastest choice of formats. It is exact if at most six values are alive at once: one state per format of
+  // each, node after node. Beyond that, it follows the fastest states alone, and the one that is planar throughout. Of
+  // equals it returns the one whose formats come first.
   [[nodiscard]] Result<FormatChoice> best();
 
  private:

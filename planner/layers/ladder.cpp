@@ -135,7 +135,7 @@ Result<std::vector<LadderRung>> design_rungs(const Network& network, const Plan&
   return rungs;
 }
 
-// What the planner promised is what the engine takes.
+// Checks that the engine takes what the planner promised.
 Result<void> check_memory(const Network& network, const Plan& plan, const std::vector<LadderRung>& rungs) {
   const MemoryUse steps = memory_of(network, rungs, plan.sockets);
   if (plan.memory == steps) return {};

@@ -12,14 +12,15 @@
 
 namespace znni {
 
-// What a rung on the CPU needs.
+// The needs of a rung on the CPU.
 struct RungDesign {
   SegmentDesign whole;  // of all nodes, in one micro-batch, input and output in its memory; the network's axes are
                         // swapped as in the geometry
   Packing packing;      // of the transient buffers; packing.bytes is what the shared block must have
 };
 
-// `unsupported` for segments that do not run on the CPU as a whole (other places, micro-batches, divisions).
+// Designs a rung on the CPU. Fails with `unsupported` for segments that do not run on the CPU as a whole (other places,
+// micro-batches, divisions).
 [[nodiscard]] Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                              const DeviceSpec& spec);
 
@@ -29,8 +30,8 @@ struct LadderRung {
   bool split_streamed = false;    // what it keeps between the steps of a stream lies there
 };
 
-// Designs all rungs of `plan`. `gpu`: nullptr where there is none. Errors name the rung; `unsupported` where a rung
-// needs a GPU that is not there, or is cut as no engine runs it.
+// Designs all rungs of `plan`. `gpu`: nullptr if there is none. Errors name the rung; they are `unsupported` if a rung
+// needs a GPU that is absent, or is cut in a way that no engine runs.
 [[nodiscard]] Result<std::vector<LadderRung>> design_rungs(const Network& network, const Plan& plan,
                                                            const Catalogue& catalogue, const DeviceSpec& cpu,
                                                            const DeviceSpec* gpu);

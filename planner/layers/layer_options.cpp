@@ -24,7 +24,7 @@ int input_index(const Buffer& buffer, std::size_t inputs) {
   return is_number ? static_cast<int>(number) : -1;
 }
 
-// Last stage in which each distinct input is alive; -1 for one that is another's alias.
+// Returns the last stage in which each distinct input is alive; -1 for an alias of another.
 std::vector<int> last_stages(const MemoryPlan& memory, const std::vector<InputUse>& uses, int last_stage) {
   std::vector<int> last(uses.size(), -1);
   for (const Buffer& buffer : memory) {

@@ -38,14 +38,14 @@ struct LayerOption {
 };
 using LayerOptions = std::vector<LayerOption>;
 
-// Declared memory with inputs and output as large as their tensors are: along each axis the output's has `around`
-// voxels more than the call writes.
+// Returns the declared memory with inputs and output as large as their tensors. Along each axis the output's tensor has
+// `around` voxels more than the call writes.
 [[nodiscard]] MemoryPlan with_whole_tensors(const LayerProblem& problem, const Estimate& estimate,
                                             const std::vector<InputUse>& uses, Vec3 around);
 
-// Bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
-// last declared stage, one that lives on in every stage; the output from its first declared stage on. This is
-// what the call adds to peak(Schedule::memory) at its stages.
+// Returns the bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
+// last declared stage, one that lives on in every stage; the output from its first declared stage on. This is what the
+// call adds to peak(Schedule::memory) at its stages.
 [[nodiscard]] std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses);
 
 // Remembers the options of every problem it was asked for. References stay valid as long as the table. Several threads
@@ -65,7 +65,7 @@ class OptionTable {
   [[nodiscard]] Seconds min_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
                                     const Primitive* only = nullptr, Vec3 around = {});
 
-  // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
+  // Returns, for messages, why primitives refuse `problem`: "cpu.conv.direct: reason", joined.
   [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
 
   [[nodiscard]] const DeviceSpec& spec() const { return spec_; }

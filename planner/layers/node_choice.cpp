@@ -17,7 +17,7 @@ constexpr std::size_t max_labels = 12'000;
 
 class Combiner {
  public:
-  // `all`: every label is kept, until there are too many.
+  // Combines options of nodes. `all`: keeps every label, until there are too many.
   Combiner(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options, OptionTable& table,
            const ChoiceLimits& limits, const StopQuestion& stop, bool all)
       : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits), stop_(stop), all_(all) {
@@ -158,7 +158,7 @@ class Combiner {
     std::int64_t reorder = 0;
   };
 
-  // The output as the option writes it, and reordered into every other format that can be read.
+  // Writes the output as the option does, and reordered into every other format that can be read.
   void write(std::size_t node, const Label& label, State& after, const ExtraLiveBytes& beside,
              std::map<State, Front>& states) {
     const int number = static_cast<int>(node);
@@ -207,7 +207,7 @@ class Combiner {
     return assignment;
   }
 
-  // Bytes of the stem's input and output that lie beside the slab a call declares.
+  // Returns the bytes of the stem's input and output that lie beside the slab a call declares.
   [[nodiscard]] std::int64_t beside_slab(int node, const LayerOption& option) const {
     const int last = geometry_.stem.last;
     const auto slab_bytes = [](const Shape5& shape, Format format) {

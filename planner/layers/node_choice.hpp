@@ -21,7 +21,8 @@ struct NetworkUse {
   std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
   std::vector<std::vector<int>> readers;       // per value: nodes
 };
-// The inputs of the nodes `held` are alive to the end, the network's input to the end of a stem in slabs.
+// Returns when each value is in use. The inputs of the nodes `held` are alive to the end, the network's input to the
+// end of a stem in slabs.
 [[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int stem_last = -1);
 // Returns the use of a geometry, with what each call leaves unread of its inputs' tensors. Both arguments are
 // searched_in_pairs() if pairs leave out the values `absent`.
@@ -64,7 +65,7 @@ struct Assignment {
   std::vector<NodePick> nodes;
 };
 
-// Bytes of the tensor of value `value` of the geometry in `format`, as packed.
+// Returns the bytes of the tensor of value `value` of the geometry in `format`, as packed.
 [[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
 
 // Returns all combinations within the limits that no other beats in time, persistent and transient bytes together, by

@@ -29,7 +29,7 @@ SpaceBytes own_bytes(const SegmentDesign& segment) {
   return use;
 }
 
-// `micro_batch` of S.
+// Returns the bytes of `micro_batch` of S inputs.
 std::int64_t part_bytes(Shape5 shape, std::int64_t micro_batch, std::int64_t S, Format format = {}) {
   shape.S = shape.S / S * micro_batch;
   return round_up(tensor_bytes(shape, format), buffer_alignment);
@@ -79,7 +79,7 @@ std::int64_t LeastBytes::kept(int first, int last) const {
   return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
 }
 
-// `micro_batch` of S.
+// Returns the bytes of the tensor of `micro_batch` of S inputs.
 std::int64_t LeastBytes::tensor(int value, std::int64_t micro_batch, std::int64_t S) const {
   return part_bytes(tensor_shape(geometry_, value), micro_batch, S, smallest_);
 }

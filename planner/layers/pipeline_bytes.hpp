@@ -28,10 +28,11 @@ struct SegmentBytes {
 // [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
 class LeastBytes {
  public:
-  // `smallest`: of the formats that tensors on the GPU may have, the one of the fewest bytes.
+  // Counts bytes of a geometry. `smallest`: of the formats that tensors on the GPU may have, the one of the fewest
+  // bytes.
   explicit LeastBytes(Geometry geometry, Format smallest = {});
 
-  // Host and pinned bytes, where the formats are planar.
+  // Returns the host and pinned bytes, if the formats are planar.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
   // Returns bytes of the GPU's memory if nodes from `until` on run on it, `micro_batch` of the inputs at a time.
   // `absent`, per value: pairs leave it out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may

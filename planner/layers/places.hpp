@@ -13,9 +13,10 @@ struct MachinePlaces {
   SpaceBytes memory;  // of the whole machine
 };
 
-// The link to the GPU is the one from pinned or host memory to device memory, the one back likewise, or the same where
-// only one is given; both directions at once are as fast as their sum. A link from host to pinned memory tells the rate
-// of staging. The error says what the machine lacks: a CPU, a GPU, a link, memory on the GPU.
+// Returns the CPU, the GPU and the links of a machine. The link to the GPU is the one from pinned or host memory to
+// device memory. The one back is found likewise, or is the same if only one is given. Both directions at once are as
+// fast as their sum. A link from host to pinned memory tells the rate of staging. The error says what the machine
+// lacks: a CPU, a GPU, a link, memory on the GPU.
 [[nodiscard]] Result<MachinePlaces> places_of(const Machine& machine);
 
 }  // namespace znni

@@ -24,7 +24,7 @@ Result<void> check_node_lines(const Plan& plan, const Network& network) {
                           " in the plan and " + quoted(nodes, i) + " in the network");
 }
 
-// Bytes with their exact number, since two that differ may round to the same text.
+// Returns bytes with their exact number, because two that differ may round to the same text.
 std::string exact_bytes(std::int64_t bytes) { return bytes_text(bytes) + " (" + std::to_string(bytes) + " bytes)"; }
 
 Result<void> check_machine(const Plan& plan, const DeviceSpec& device, std::int64_t memory_limit) {
@@ -80,7 +80,7 @@ Result<void> check_steps(const Rung& rung, const Plan& plan, const Catalogue& ca
   return {};
 }
 
-// `taken`: by the rungs with a GPU up to this one, which stand beside each other.
+// Checks a rung with a GPU. `taken`: by the rungs with a GPU up to this one, which stand beside each other.
 Result<void> check_split(const SpaceBytes& taken, const Plan& plan, const GpuOffer& gpu) {
   const SpaceBytes offered{saturated, gpu.pinned_bytes, gpu.device_bytes};
   if (!offered.covers({0, taken.pinned, taken.device})) {
@@ -131,7 +131,7 @@ Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memor
   return check_ladder(plan, with);
 }
 
-// Words of `now` that are not among those of `before`.
+// Returns the words of `now` that are not among those of `before`.
 std::string new_words(const std::string& before, const std::string& now) {
   std::set<std::string> known;
   std::string word;

@@ -25,7 +25,7 @@ void set_cost(Step& step, const Cost& cost) {
   step.error = cost.error;
 }
 
-// A step is one call, or two with its reorder.
+// Prices the steps of a rung. A step is one call, or two with its reorder.
 Result<void> price(Rung& rung, const Network& network, const Geometry& geometry, const Catalogue& catalogue,
                    const DeviceSpec& spec, CostSource& costs) {
   const std::vector<Step*> steps = steps_within(rung);

@@ -19,10 +19,10 @@ namespace znni {
 [[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
                                  double voxels_per_second);
 
-// The plan with the times, bases and error bars of its steps, rungs and prediction as `costs` tells them now of the
-// device that a rung runs on; what is chosen stays. Voxels per second change as the seconds of the first rung do.
-// Requires that the plan runs on `device` (check() of planner/plan/plan.hpp); unsupported where the plan needs a GPU,
-// whose times come from elsewhere.
+// Returns the plan with new times, bases and error bars of its steps, rungs and prediction. They are what `costs` now
+// tells of the device that a rung runs on; the choices stay. Voxels per second change as the seconds of the first rung
+// do. Requires that the plan runs on `device` (check() of planner/plan/plan.hpp); Fails with unsupported if the plan
+// needs a GPU, whose times come from elsewhere.
 [[nodiscard]] Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue,
                                          const DeviceSpec& device,
                                          const std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>& costs);

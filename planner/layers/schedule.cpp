@@ -42,7 +42,8 @@ class Builder {
  public:
   Builder(const Catalogue& catalogue, const DeviceSpec& spec) : catalogue_(catalogue), spec_(spec) {}
 
-  // Histories come before all else, so that what changes beside them is packed as if they were not there.
+  // Adds a history. Histories come before all else, so that what changes beside them is packed as if they were not
+  // there.
   int add_history(const std::string& name, std::int64_t bytes) {
     const MemorySpace space = spec_.kind == DeviceKind::gpu ? MemorySpace::device : MemorySpace::host;
     return add_buffer({name + "/history", space, bytes, Lifetime::stages(0, 0)});
@@ -57,14 +58,14 @@ class Builder {
     schedule_.histories.push_back({tensor, buffer, runs});
   }
 
-  // `shape` with what is `around` the voxels of a step.
+  // Adds an input of `shape`, with what is `around` the voxels of a step.
   int add_input(const std::string& name, const Shape5& shape, const Border& around) {
     const int buffer = add_buffer({name, MemorySpace::host, tensor_bytes(shape, Format{}), Lifetime::stages(0, 0)});
     schedule_.tensors.push_back({shape, Format{}, buffer, around});
     return 0;
   }
 
-  // The tensor it writes.
+  // Adds a call, and returns the tensor that it writes.
   Result<int> add_call(const Work& work) {
     Result<Estimate> estimate =
         work.divided ? *work.divided
@@ -93,10 +94,11 @@ class Builder {
   // Ends the stem: all its slabs have been made, and its input was needed until here.
   void end_stem() { lengthen(0, stages_ - 1); }
 
-  // The last call reads input `number` of Geometry::held.
+  // Lets the last call read input `number` of Geometry::held.
   void hold(int number) { schedule_.calls.back().held = number; }
 
-  // The output is read after the last call, and what is held in later passes: they live to the end.
+  // Finishes the schedule. The output is read after the last call, and what is held in later passes, so both live to
+  // the end.
   Schedule finish(int output) && {
     schedule_.output = output;
     lengthen(output, stages_ - 1);
@@ -204,8 +206,8 @@ Work reorder_work(const Step& step, int number, const std::string& name, const S
   return work;
 }
 
-// The tensor that holds the step's value in the edge's format, given the one the primitive wrote. It has what is
-// `around` the value; what is reordered into it has nothing around it.
+// Returns the tensor that holds the step's value in the edge's format, given the one that the primitive wrote. It has
+// what is `around` the value; what is reordered into it has nothing around it.
 Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor,
                         const Border& around) {
   if ((step.native == step.out) != step.reorder.empty()) {
@@ -223,7 +225,7 @@ int held_number(const Geometry& geometry, int node) {
   return found == geometry.held.end() ? -1 : static_cast<int>(found - geometry.held.begin());
 }
 
-// The tensor of a value, which must be in the format that the step reads.
+// Returns the tensor of a value. Fails if it is not in the format that the step reads.
 Result<int> tensor_read(const Builder& builder, int tensor, int input, Format wanted) {
   const Format found = builder.tensor(tensor).format;
   if (found == wanted) return tensor;
@@ -231,7 +233,7 @@ Result<int> tensor_read(const Builder& builder, int tensor, int input, Format wa
                           to_string(found));
 }
 
-// Node `index_of_node` and the one behind it, by one call: there is no tensor between them.
+// Adds one call for node `index_of_node` and the one behind it: there is no tensor between them.
 Result<int> add_pair(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
                      const std::vector<Step>& steps, int number, const std::vector<int>& values) {
   const Node& node = network.nodes[index(index_of_node)];
@@ -301,7 +303,8 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   return add_reorder(builder, step, number, node.name, *written, around);
 }
 
-// Per value the buffer of its history, -1 where it has none. `first`: 1 where a step reorders the input.
+// Adds histories, and returns for each value the buffer of its history; -1 if it has none. `first`: 1 if a step
+// reorders the input.
 std::vector<int> add_histories(Builder& builder, const Network& network, const Geometry& geometry,
                                const std::vector<Step>& steps, std::size_t first) {
   std::vector<int> buffers;

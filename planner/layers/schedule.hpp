@@ -54,7 +54,7 @@ struct Schedule {
   MemoryPlan memory;  // transient and persistent buffers of all calls, names made unique
 };
 
-// Bytes that the buffers named in `histories` take.
+// Returns the bytes that the buffers named in `histories` take.
 [[nodiscard]] std::int64_t history_bytes(const Schedule& schedule);
 
 // Returns the problem that `node` computes on a device of `kind`. On a GPU a convolution also says how many planes of

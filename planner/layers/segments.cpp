@@ -93,7 +93,7 @@ Result<void> check_sublayers(const Step& step, const Primitive* reorder) {
                           (reorder == nullptr ? "missing" : step.reorder));
 }
 
-// Nodes of the segment, before their numbers are used; node -1 reorders the input of one on 'gpu'.
+// Checks the node of a step before its number is used. Node -1 reorders the input of a segment on 'gpu'.
 Result<void> check_number(const Step& step, const Segment& segment) {
   if (step.node < 0 && segment.place != Place::gpu) return refused("its input is reordered; it must begin planar");
   if (step.node == -1 || (step.node >= segment.first && step.node <= segment.last)) return {};

@@ -31,19 +31,19 @@ struct SegmentDesign {
   [[nodiscard]] const Shape5& micro_batch_input() const { return geometry.values.front(); }
   [[nodiscard]] const Shape5& micro_batch_output() const { return geometry.values.back(); }
   [[nodiscard]] std::int64_t micro_batches() const { return inputs / micro_batch; }
-  // Fragments the segment makes of each input, per axis.
+  // Returns the fragments that the segment makes of each input, per axis.
   [[nodiscard]] Vec3 fragments() const;
   // Return the shapes that all micro-batches read and write together.
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
-  // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again, unless it
-  // reorders the input: then the reordered tensor has them.
+  // Returns the shape of the tensor that holds the input. In a stream the planes of earlier steps that the segment
+  // reads again stand before it, unless the segment reorders the input: then the reordered tensor has them.
   [[nodiscard]] Shape5 micro_batch_tensor() const;
   [[nodiscard]] Shape5 whole_tensor() const;
   [[nodiscard]] bool reorders_input() const;
 };
 
-// Return nodes [first, last] as a network of their own, whose values are renumbered (`first` becomes 0), and their
+// Returns nodes [first, last] as a network of their own, whose values are renumbered (`first` becomes 0), and their
 // modes.
 [[nodiscard]] Network part_of(const Network& network, int first, int last);
 [[nodiscard]] std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first,

@@ -27,7 +27,7 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
   return ConvProblem{{S, f, n}, f_out, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}, false};
 }
 
-// An odd extent: what fragments of a pooling by two take.
+// Returns cubes of an odd extent, which fragments of a pooling by two take.
 Shape5 cubes_of(std::int64_t f, double bytes) {
   const auto edge = static_cast<std::int64_t>(std::cbrt(bytes / 4 / static_cast<double>(f)));
   return {1, f, Vec3::cube(std::max<std::int64_t>(min_output, edge) / 2 * 2 + 1)};
@@ -82,8 +82,8 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   return all;
 }
 
-// Ways that take over `worth_timing` times the fastest, but for the fastest of each primitive: of what is only ever
-// chosen where memory is short something must be known, too. What is `never_chosen` would take the time of the rest.
+// Removes ways that take over `worth_timing` times the fastest, but for the fastest of each primitive, because it may
+// be chosen where memory is short. Removes all that are `never_chosen`, which would take the time of the rest.
 void without_hopeless(std::vector<Way>& all) {
   constexpr double worth_timing = 3;
   constexpr double never_chosen = 30;

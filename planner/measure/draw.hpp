@@ -23,8 +23,8 @@ struct DrawOptions {
                                                    const Catalogue& catalogue, CostSource& costs,
                                                    const SearchOptions& options, const DrawOptions& draw);
 
-// The best plan of each of the draw.count geometries nearest to that of `plan`: little larger or smaller, another S or
-// another way to pool.
+// Returns the best plan of each of the draw.count geometries nearest to that of `plan`: a little larger or smaller, of
+// another S, or pooled in another way.
 [[nodiscard]] Result<std::vector<Plan>> neighbours(const Plan& plan, const Network& network, const DeviceSpec& spec,
                                                    const Catalogue& catalogue, CostSource& costs,
                                                    const SearchOptions& options, const DrawOptions& draw);

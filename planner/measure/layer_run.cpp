@@ -22,7 +22,7 @@ std::vector<float> normals(std::int64_t count, float deviation, std::uint64_t se
 
 float* floats(std::byte* block, std::int64_t offset) { return reinterpret_cast<float*>(block + offset); }
 
-// Persistent buffers one after the other.
+// Places persistent buffers one after the other.
 std::vector<Placement> place_kept(const MemoryPlan& memory, std::byte* block) {
   std::vector<Placement> placements;
   std::int64_t offset = 0;

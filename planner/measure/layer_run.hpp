@@ -34,7 +34,7 @@ class LayerRun {
   // Fills the inputs again (they may share bytes with scratch), runs once, returns the seconds of the run alone.
   [[nodiscard]] Result<Seconds> run();
 
-  // The caller writes inputs(), then run_filled() times the run. They must be written before every run.
+  // Returns the inputs, which the caller writes before every run; run_filled() then times the run.
   [[nodiscard]] std::span<const TensorView> inputs() const { return inputs_; }
   [[nodiscard]] Result<Seconds> run_filled();
   // Returns the output of the last run, valid until something else uses the block.

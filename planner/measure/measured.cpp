@@ -21,7 +21,7 @@ constexpr Seconds min_patience = 5;
 // A run that is under way when time is up may end in so many seconds.
 constexpr Seconds grace = 10;
 
-// Libraries, stacks and plans of transforms beside the budget of the device.
+// Returns bytes for libraries, stacks and plans of transforms beside the budget of the device.
 std::int64_t child_overhead(int threads) { return (std::int64_t{512} << 20) + threads * (std::int64_t{32} << 20); }
 
 Seconds seconds_to(std::chrono::steady_clock::time_point end) {
@@ -33,7 +33,7 @@ std::string key(const Primitive& primitive, const Estimate& estimate, const Laye
          to_string(estimate.out) + "|" + to_string(problem);
 }
 
-// Persistent bytes, each buffer aligned.
+// Returns the persistent bytes, each buffer aligned.
 std::int64_t kept_bytes(const Way& way) {
   const auto buffers = static_cast<std::int64_t>(way.estimate.memory.size());
   return add(persistent_bytes(way.estimate.memory), mul(buffers + 1, buffer_alignment));
@@ -211,7 +211,7 @@ std::vector<std::unique_ptr<LayerRun>> Measurer::prepare(const LayerProblem& pro
   return runs;
 }
 
-// Round after round, one run of each way that is still in the race.
+// Runs each way that is still in the race once a round.
 void Measurer::sample(std::vector<Trial>& trials, std::vector<std::unique_ptr<LayerRun>>& runs,
                       const Tell& tell) const {
   // A child does not ask whether to stop: its parent does.

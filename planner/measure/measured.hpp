@@ -47,7 +47,7 @@ struct Way {
 
 class Measurer {
  public:
-  // References must outlive it. Records go into `timings` and to `on_record`.
+  // Keeps references to its arguments, which must outlive it. Records go into `timings` and to `on_record`.
   Measurer(OpenDevice open, const DeviceSpec& spec, Timings& timings, MeasureOptions options, OnRecord on_record);
   ~Measurer();
 
@@ -64,7 +64,7 @@ class Measurer {
   [[nodiscard]] int records_made() const { return static_cast<int>(fresh_.size()); }
   // Returns how many of those were made while the machine was busy with other things.
   [[nodiscard]] int busy_records() const { return busy_; }
-  // Ways that did not run, "cpu.conv.direct on conv ...: why".
+  // Returns the ways that did not run: "cpu.conv.direct on conv ...: why".
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
   // Returns recorded_costs of the records that there are now; Basis::measured for those made here. Times that were not

@@ -13,9 +13,9 @@ namespace znni {
 // PlanWithNotes before each problem is measured, one line.
 using OnProgress = std::function<void(const std::string&)>;
 
-// The ways the plan chose are measured first, then, when its times are all known, their rivals. When time is
-// up or options.stop says so, the plan of the last complete search with the records there are. A layer that
-// needs more memory than can be measured keeps its modelled time.
+// Measures the ways that the plan chose first, then, when all its times are known, their rivals. If time is up or
+// options.stop says so, returns the plan of the last complete search with the records so far. A layer that needs more
+// memory than can be measured keeps its modelled time.
 [[nodiscard]] Result<Plan> measured_search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                            Measurer& measurer, const SearchOptions& options,
                                            const OnProgress& on_progress = {}, SearchLog* log = nullptr);

@@ -15,7 +15,7 @@ struct ThreadTimes {
     waited += other.waited;
     return *this;
   }
-  // 0 to 1; 0 where nothing is known.
+  // Returns the share of time that threads waited, 0 to 1; 0 if nothing is known.
   [[nodiscard]] double waited_share() const { return ran + waited > 0 ? waited / (ran + waited) : 0; }
 };
 [[nodiscard]] inline ThreadTimes operator-(ThreadTimes a, ThreadTimes b) {

@@ -9,13 +9,13 @@
 
 namespace znni {
 
-// Two inputs of the Concat `node` that stand side by side become one of all their images, with the name of the first,
+// Joins two inputs of the Concat `node` that stand side by side to one of all their images, with the name of the first,
 // if both are convolutions, read by no other node, that differ in nothing but their kernels and images. A Concat of one
 // goes.
 bool join_convolutions(LoadedNetwork& loaded, int node);
 
-// Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first) and read by
-// no other node, the first and the last become one each, if
+// Joins branches. Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first)
+// and read by no other node, the first and the last become one each, if
 //   the first differ in nothing but their kernels and images, of which one tensor is read, and so do the last;
 //   the first write at most as many images together as the tensor has, those joined before counted in: memory;
 //   where they are added, the last have no activation: one sums over the images of both;
@@ -27,7 +27,7 @@ bool join_convolutions(LoadedNetwork& loaded, int node);
 // goes.
 bool join_branches(LoadedNetwork& loaded, int node);
 
-// The convolution `node` takes in the images of a later one of the same tensor, if
+// Lets the convolution `node` take in the images of a later one of the same tensor, if
 //   they differ in nothing but their kernels and images, and have kernels of more than one voxel,
 //   all that read either are convolutions of one voxel to at most 16 images, which get zeros for the images of the
 //   other,

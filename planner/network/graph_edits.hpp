@@ -1,4 +1,4 @@
-// What passes over a network's graph look up and change.
+// Questions and changes that passes over a network's graph share.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct LoadedNetwork {
   NetworkWeights weights;
 };
 
-// Nodes that read `value`, once per input that does.
+// Returns the nodes that read `value`, once per input that does.
 [[nodiscard]] std::vector<int> readers_of(const Network& network, int value);
 
 [[nodiscard]] bool is_read_once(const Network& network, int value);

@@ -12,7 +12,8 @@
 namespace znni {
 namespace {
 
-// The node that `reader` (of one input) reads, if no other node reads it; nullptr otherwise, or for the input.
+// Returns the node that `reader` (of one input) reads; nullptr if another node reads it, too, or if it is the network's
+// input.
 Node* exclusive_producer(Network& network, int reader) {
   const int value = network.nodes[index(reader)].inputs.front();
   if (value == 0 || !is_read_once(network, value)) return nullptr;
@@ -197,7 +198,7 @@ void move_edges(Network& network, int producer) {
   before.outside_kind = OutsideKind::zero;
 }
 
-// Before an upsampling there are fewer voxels, or a convolution that takes the node in.
+// Moves a node before an upsampling, where there are fewer voxels, or a convolution that takes the node in.
 bool move_before_upsample(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
   const bool joins = nodes[index(node)].inputs.size() > 1;
@@ -232,7 +233,7 @@ bool fuse_activation(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-// Of a sum of two.
+// The two inputs of a sum.
 struct Addends {
   int earlier = 0;
   int later = 0;
@@ -244,7 +245,7 @@ std::optional<Addends> addends_of(const Node& node) {
   return Addends{earlier, later};
 }
 
-// Whether a convolution writes `value` that can end its sums with a residual.
+// Returns true if a convolution writes `value` that can end its sums with a residual.
 bool can_add(const Network& network, int value) {
   if (value == 0 || !is_read_once(network, value)) return false;
   const Node& producer = network.nodes[index(value - 1)];
@@ -252,7 +253,7 @@ bool can_add(const Network& network, int value) {
   return conv != nullptr && conv->activation.kind == ActivationKind::none && producer.inputs.size() == 1;
 }
 
-// A residual stands before the convolution that adds it; files crop it where they need it.
+// Moves the crop of a residual before the convolution that adds it; files crop where they need it.
 bool crop_first(LoadedNetwork& loaded, int node) {
   const std::vector<Node>& nodes = loaded.network.nodes;
   const std::optional<Addends> addends = addends_of(nodes[index(node)]);

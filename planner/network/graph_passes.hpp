@@ -1,7 +1,7 @@
-// What a network loses before it is planned: batch normalisations that a convolution can take in, activations that
-// the node before them can apply while it writes, additions that a convolution can end its sums with, and convolutions
-// beside others of the same tensor, which is then transformed once for all. The passes look at the graph alone, never
-// at the numbers, so that a net without weights is planned exactly as the loaded one.
+// Passes that shorten a network before it is planned: batch normalisations that a convolution can take in, activations
+// that the node before them can apply while it writes, additions that a convolution can end its sums with, and
+// convolutions beside others of the same tensor, which is then transformed once for all. The passes look at the graph
+// alone, never at the numbers, so that a net without weights is planned exactly as the loaded one.
 #pragma once
 
 #include "planner/network/graph_edits.hpp"

@@ -11,7 +11,7 @@ namespace {
 // Each pair of them is looked at, once per pair that is joined.
 constexpr std::size_t max_addends = 16;
 
-// What an input of an Add is of the tensor it comes from.
+// An input of an Add, as a map of the tensor that it comes from.
 struct Addend {
   int source = 0;        // value
   int node = -1;         // Convolution or ScaleShift; -1: the tensor itself
@@ -56,7 +56,7 @@ bool is_convolution(const Network& network, const Addend& addend) {
   return addend.node >= 0 && std::holds_alternative<Convolution>(network.nodes[index(addend.node)].operation);
 }
 
-// On which tap of `whole` tap `tap` of `part` falls; nothing where on none.
+// Returns the tap of `whole` on which tap `tap` of `part` falls; nothing if there is none.
 std::optional<Vec3> tap_in(const Addend& whole, const Addend& part, Vec3 tap) {
   const Vec3 at = part.begin + tap * part.taps.dilation - whole.begin;
   if (!covers(at, {})) return std::nullopt;
@@ -72,7 +72,7 @@ bool can_take(const Network& network, const Addend& whole, const Addend& part) {
   return tap_in(whole, part, {}) && tap_in(whole, part, last) && step % whole.taps.dilation == Vec3{};
 }
 
-// Weight of tap `tap` from image i to image j.
+// Returns the weight of tap `tap` from image i to image j.
 float weight(const LoadedNetwork& loaded, const Addend& addend, std::int64_t f, std::int64_t pair, std::int64_t tap) {
   if (is_convolution(loaded.network, addend)) {
     const std::int64_t at = pair * voxels(addend.taps.k) + tap;
@@ -103,7 +103,7 @@ void add_weights(LoadedNetwork& loaded, const Addend& whole, const Addend& part)
   if (part.node >= 0) add_bias(to, loaded.weights[index(part.node)], whole.taps.f_out);
 }
 
-// Numbers of two inputs: that which takes in the other, and the other.
+// Returns the numbers of two inputs: the one that takes in the other, and the other.
 std::optional<std::pair<std::size_t, std::size_t>> find_pair(const Network& network, const std::vector<Addend>& all) {
   for (std::size_t whole = 0; whole < all.size(); ++whole) {
     for (std::size_t part = 0; part < all.size(); ++part) {

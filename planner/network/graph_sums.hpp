@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// Two inputs of the Add `node` become one, if
+// Joins two inputs of the Add `node` to one, and returns true, if
 //   one is a convolution without activation or residual, read by no other node,
 //   the other is such a convolution, a ScaleShift or the bare tensor,
 //   both of one tensor, each cropped before or behind, or not at all,

@@ -22,13 +22,13 @@ constexpr std::int64_t max_parameters = std::int64_t{1} << 58;
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-// Images of node `node`, given those of the values before it.
+// Returns the images of node `node`, given those of the values before it.
 std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
   return by_rules(node.operation,
                   [&](const auto& rules, const auto& own) { return rules.images(own, node.inputs, images); });
 }
 
-// Voxels that a node leaves out of the volume count below 0.
+// Checks a border. Voxels of the volume that a node leaves out count below 0.
 Result<void> check_beyond(const Border& beyond, int spatial_rank) {
   if (!covers(min(beyond.begin, beyond.end), Vec3::cube(-max_reach))) return invalid("beyond is below -2^20");
   return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
@@ -47,7 +47,7 @@ std::string value_name(const Network& network, int value) {
   return value == 0 ? network.input_name : network.nodes[index(value - 1)].name;
 }
 
-// What holds while the values are walked in order.
+// The state of a walk over the values in order.
 struct Walk {
   std::vector<Reach> reach = {Reach{}};
   std::vector<std::int64_t> images;
@@ -135,7 +135,7 @@ Result<void> check_frame(const Network& network, const Walk& walk) {
                  (repeats ? ": each of its voxels stands for " + to_string(stride) + " of the volume's" : ""));
 }
 
-// Poolings of networks with strides of their own keep the first offset, and extents fit all strides.
+// Checks that extents fit all strides, and that poolings of networks with strides of their own keep the first offset.
 Result<void> check_extents(const Network& network) {
   if (!is_strided(network)) return {};
   if (const std::vector<int> dense = pooling_nodes(network); !dense.empty()) {

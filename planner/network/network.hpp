@@ -12,7 +12,7 @@
 
 namespace znni {
 
-// Of the first input. A second one, the residual, is added before the activation (by a graph pass).
+// A convolution of the first input. A second one, the residual, is added before the activation (by a graph pass).
 struct Convolution {
   std::int64_t f_out = 1;
   Vec3 k = Vec3::cube(1);
@@ -188,7 +188,8 @@ struct Reach {
 // Checks the inputs, windows and borders of each node by itself. The error names the node.
 [[nodiscard]] Result<void> check_nodes(const Network& network);
 
-// Per value; requires check(). The last one is the network's: its fov is the smallest legal input extent.
+// Returns the reach of each value; requires check(). The last one is the network's: its fov is the smallest legal input
+// extent.
 [[nodiscard]] std::vector<Reach> reaches(const Network& network);
 // Returns the extent of the input, frame included, for a volume of extent `volume`.
 [[nodiscard]] Vec3 framed(const Network& network, Vec3 volume);
@@ -220,23 +221,23 @@ struct Reach {
 // Fails if the branches of a volume of extent `volume`, without its frame, would not meet, or if it has fewer voxels
 // than pads reflect; the error says which extents are right. Requires check().
 [[nodiscard]] Result<void> check_volume(const Network& network, Vec3 volume);
-// Images per value; requires check().
+// Returns the images of each value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);
-// Number of the last node that reads each value; nodes.size() for the output.
+// Returns for each value the number of the last node that reads it; nodes.size() for the output.
 [[nodiscard]] std::vector<int> last_readers(const Network& network);
-// Nodes that are dense poolings, in order: the planner chooses a PoolMode for each.
+// Returns the nodes that are dense poolings, in order: the planner chooses a PoolMode for each.
 [[nodiscard]] std::vector<int> pooling_nodes(const Network& network);
-// The node of that name, else the one of that number; nothing where there is none.
+// Returns the node of that name, else the one of that number; nothing if there is none.
 [[nodiscard]] std::optional<std::size_t> find_node(const Network& network, const std::string& text);
-// Parameters of the whole network, bytes of float32.
+// Returns the bytes of all parameters of the network, in float32.
 [[nodiscard]] std::int64_t weight_bytes(const Network& network);
-// Sizes the weights must have; the error names the node and both numbers.
+// Checks the sizes of the weights. The error names the node and both numbers.
 [[nodiscard]] Result<void> check_weights(const Network& network, const NetworkWeights& weights);
-// Seeded He-normal weights, the same on every platform; biases and shifts of deviation 0.1, scales around 1: for
-// planning, benchmarks and tests of nets that carry none.
+// Returns seeded He-normal weights, the same on every platform; biases and shifts of deviation 0.1, scales around 1:
+// for planning, benchmarks and tests of nets that carry none.
 [[nodiscard]] NetworkWeights random_weights(const Network& network, std::uint64_t seed);
 
-// One line per node, "conv1: conv 1 -> 80, k 4x4x4, relu <- input": a plan's key and the reader's table.
+// Returns one line per node, "conv1: conv 1 -> 80, k 4x4x4, relu <- input": a plan's key and the reader's table.
 [[nodiscard]] std::vector<std::string> describe(const Network& network);
 
 }  // namespace znni

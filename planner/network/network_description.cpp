@@ -9,7 +9,8 @@
 namespace znni {
 namespace {
 
-// The frame is part of the input's name: networks that differ in it alone are told apart.
+// Returns the name of a value. The frame is part of the input's name, so that networks that differ in it alone are told
+// apart.
 std::string value_name(const Network& network, int value) {
   if (value > 0) return network.nodes[index(value - 1)].name;
   const Border& frame = network.frame;

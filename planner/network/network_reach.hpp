@@ -8,7 +8,7 @@ namespace znni {
 // Returns what a node makes of the reaches of its inputs, which are equal. An upsampling's factor divides their stride.
 [[nodiscard]] Reach reach_after(const Operation& operation, Reach in);
 
-// min_extent(); invalid_argument if no extent fits all strides.
+// Returns what min_extent() does. Fails with invalid_argument if no extent fits all strides.
 [[nodiscard]] Result<Vec3> find_least_extent(const Network& network);
 
 // Returns the smallest extent of a patch that leaves no voxel of a value unread. Pads that reflect ask for larger

@@ -30,7 +30,7 @@ class Normal {
   }
 
  private:
-  // In (0, 1], so that its logarithm is finite.
+  // Returns a number in (0, 1], so that its logarithm is finite.
   double uniform() { return (static_cast<double>(engine_() >> 11) + 1.0) * 0x1p-53; }
   double next() {
     if (has_spare_) {

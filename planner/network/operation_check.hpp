@@ -1,4 +1,4 @@
-// What is right for each operation: by itself, and with the values that it reads. check() asks for all of it
+// The checks of each operation: by itself, and with the values that it reads. check() asks for all of it
 // (planner/network/network.hpp).
 #pragma once
 

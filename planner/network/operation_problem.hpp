@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// What a node reads, and how a geometry computes it.
+// The inputs of a node, and how a geometry computes it.
 struct NodeInputs {
   const std::vector<Shape5>& shapes;  // one or more
   PoolMode mode = PoolMode::plain;    // of a dense pooling, as are its groups
@@ -17,7 +17,7 @@ struct NodeInputs {
   Vec3 end_axes = Vec3::cube(1);    // those planes are gone already; likewise for the end
 };
 
-// The result is not checked.
+// Returns the problem of an operation. The result is not checked.
 [[nodiscard]] LayerProblem problem_of(const Operation& operation, const NodeInputs& inputs);
 
 }  // namespace znni

@@ -9,7 +9,7 @@
 
 namespace znni {
 
-// What a value that an operation writes is made of.
+// The origin of a value that an operation writes.
 enum class Origin {
   affine,   // of the one value at its place, times a factor of the channel, plus another
   element,  // of the one value at its place
@@ -18,8 +18,8 @@ enum class Origin {
   other     // of several voxels, or of several inputs
 };
 
-// What an operation does with all voxels of its input, in the words of "would ... them" and of "... all voxels of its
-// window"; empty if it does nothing with all of them.
+// The words for what an operation does with all voxels of its input, in the words of "would ... them" and of "... all
+// voxels of its window"; empty if it does nothing with all of them.
 struct AllVoxels {
   std::string_view would;
   std::string_view does;

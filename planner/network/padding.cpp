@@ -87,7 +87,7 @@ class Framing {
     if (kind == OutsideKind::lowest) hide_lowest();
   }
 
-  // A max pooling of nothing but -infinity writes it, and it must not reach a transform.
+  // Hides -infinity, which a max pooling of nothing else writes, and which must not reach a transform.
   void hide_lowest() {
     const Border everywhere{Vec3::cube(1), Vec3::cube(1)};
     nodes_.back().outside = outside_along(everywhere, static_cast<int>(nodes_.size()));
@@ -148,7 +148,7 @@ class Framing {
     return outside;
   }
 
-  // A last upsampling may write more than the output has.
+  // Crops the output, because a last upsampling may write more than it has.
   void crop_output() {
     const int last = static_cast<int>(padded_.network.nodes.size());
     const ValueWindow wanted{{}, output_extent(windows_.extents[index(last)])};
@@ -190,8 +190,8 @@ class Framing {
   NetworkWeights weights_;
 };
 
-// Every voxel that a crop repeats is read together with the one at the border, every one that it reflects with its
-// copy.
+// Checks that every voxel that a crop repeats is read together with the one at the border, and every one that it
+// reflects with its copy.
 Result<void> check_edges(const std::string& name, const Crop& crop, const Border& pads) {
   const Vec3 before = pads.begin - crop.begin;
   const Vec3 behind = pads.end - crop.end;
@@ -205,7 +205,7 @@ Result<void> check_edges(const std::string& name, const Crop& crop, const Border
                                            (crop.reflects ? ", halved, as it reflects" : "")};
 }
 
-// An upsampling that interpolates pads by the one voxel that it reads beside each.
+// Checks that an upsampling that interpolates pads by the one voxel that it reads beside each.
 Result<void> check_edges(const std::string& name, const Upsample& up, const Border& pads) {
   const Vec3 most = (upsampling_window(up.kind, up.factor) - Vec3::cube(1)) / Vec3::cube(2);
   if (covers(most, max(pads.begin, pads.end))) return {};

@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// What the strides and factors of a reading do to the size of voxels.
+// The change of the size of voxels by the strides and factors of a reading.
 enum class Resizing {
   as_given,  // they change it, unless all of them are 1
   always,    // they count as the network's own strides even if they are 1

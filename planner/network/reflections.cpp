@@ -88,7 +88,8 @@ std::vector<OutsideKind> take_in_reflections(LoadedNetwork& loaded, std::vector<
   return kinds;
 }
 
-// A volume that is smaller by strides of a value has as many fewer voxels of that value.
+// Returns the smallest volume in which all reflections have their voxels. A volume that is smaller by strides of a
+// value has as many fewer voxels of that value.
 Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& pads,
                              const std::vector<OutsideKind>& kinds, const std::vector<Vec3>& extents, Vec3 declared) {
   Vec3 least = Vec3::cube(1);

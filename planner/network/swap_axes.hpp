@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// z and `axis` (0: nothing, 1: y, 2: x) swapped.
+// Returns `v` with z and `axis` (0: nothing, 1: y, 2: x) swapped.
 [[nodiscard]] constexpr Vec3 swap_axes(Vec3 v, int axis) {
   const std::int64_t other = v[axis];
   v[axis] = v.z;
@@ -18,19 +18,20 @@ namespace znni {
   return v;
 }
 
-// "z", "y", "x".
+// Returns "z", "y" or "x".
 [[nodiscard]] std::string_view axis_name(int axis);
 
-// Windows, strides and dilations of all nodes; names, order and images stay.
+// Swaps the axes of windows, strides and dilations of all nodes; names, order and images stay.
 [[nodiscard]] Network swap_axes(Network network, int axis);
 
 // Returns whether swapping axes keeps what the network means: a shuffle reads its channels in the order of the axes.
 [[nodiscard]] bool can_swap_axes(const Network& network);
 
-// Bytes of the kernels of all convolutions.
+// Returns the bytes of the kernels of all convolutions.
 [[nodiscard]] std::int64_t kernel_bytes(const Network& network);
 
-// Kernels of extent `k`, one after the other, to kernels of extent swap_axes(k, axis). Of equal size, apart.
+// Copies kernels of extent `k`, one after the other, to kernels of extent swap_axes(k, axis). Both spans have one size
+// and do not overlap.
 void swap_kernel_axes(std::span<const float> from, Vec3 k, int axis, std::span<float> to);
 
 }  // namespace znni

@@ -57,7 +57,7 @@ ValueWindow demand(const PaddedReading& reading, const ValueWindow& written) {
   return read;
 }
 
-// An upsampling writes whole voxels of its input.
+// Returns the window that is written for `asked`: an upsampling writes whole voxels of its input.
 ValueWindow written_for(const PaddedReading& reading, ValueWindow asked) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t factor = reading.factor[axis];
@@ -93,7 +93,7 @@ class Finder {
   // Returns a value's stride. Requires find_strides().
   [[nodiscard]] Vec3 stride_of(int value) const { return strides_[index(value)]; }
 
-  // Extents of every value for the first volume, of a large one, for which branches meet.
+  // Returns the extents of every value for the first large volume for which branches meet.
   Result<std::vector<Vec3>> find_extents(Vec3 declared) const {
     std::vector<Vec3> extents(network_.nodes.size() + 1);
     for (int axis = 0; axis < 3; ++axis) {
@@ -154,8 +154,8 @@ class Finder {
     return {};
   }
 
-  // Extents along one axis of the values of a volume of extent n; an error where branches do not meet, or one is empty.
-  // `exact`: or where a stride leaves voxels unread.
+  // Returns the extents of the values along one axis, for a volume of extent n. Fails if branches do not meet, or one
+  // is empty; if `exact`, also if a stride leaves voxels unread.
   Result<std::vector<std::int64_t>> walk(int axis, std::int64_t n, bool exact) const {
     std::vector<std::int64_t> extents = {n};
     for (std::size_t i = 0; i < network_.nodes.size(); ++i) {

@@ -37,8 +37,8 @@ struct ValueWindows {
 // outputs; else none. They may differ. Requires a node; else requires and fails as find_output_stride() does.
 [[nodiscard]] Result<std::vector<Vec3>> find_joined_strides(const Network& network, const std::vector<Border>& pads);
 
-// `declared`: extents of the input that a file names, or 0. Requires check_nodes(network), and an output stride of 1.
-// Fails as find_output_stride() does, and if branches never meet.
+// Finds the windows of all values. `declared`: extents of the input that a file names, or 0. Requires
+// check_nodes(network), and an output stride of 1. Fails as find_output_stride() does, and if branches never meet.
 [[nodiscard]] Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared);
 
 }  // namespace znni

@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// Nine tenths of `total` bytes, or what is free less what libraries take, where that is less: 0 where they take all.
-// `memory`: nothing where it is not known.
+// Returns nine tenths of `total` bytes, or what is free less what libraries take, if that is less; 0 if they take all.
+// `memory`: nothing if it is not known.
 [[nodiscard]] constexpr std::int64_t default_gpu_budget(std::int64_t total, const std::optional<GpuMemory>& memory) {
   const std::int64_t most = total / 10 * 9;
   if (!memory) return most;

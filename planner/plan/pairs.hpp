@@ -24,10 +24,10 @@ namespace znni {
 // it again.
 [[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
 
-// Per value of the network: whether a pair leaves it out.
+// Returns for each value of the network if a pair leaves it out.
 [[nodiscard]] std::vector<bool> left_out_values(const Network& network, const std::vector<Step>& steps);
-// The geometry where pairs leave out the values `absent`: their tensors keep nothing, and what they are made of keeps
-// more. Done twice it is the same.
+// Returns the geometry in which pairs leave out the values `absent`: their tensors keep nothing, and their inputs keep
+// more. To do it twice changes nothing.
 [[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
 
 // Returns every choice of some of `between`, as flags of absent values, one for each of `values`.
@@ -40,10 +40,11 @@ namespace znni {
 [[nodiscard]] Geometry searched_in_pairs(const Network& network, const Geometry& geometry,
                                          const std::vector<bool>& absent);
 
-// The two steps of a pair, given the first: a step with the estimate's formats, variant and time.
+// Returns the two steps of a pair, given the first: a step with the estimate's formats, variant and time.
 [[nodiscard]] std::array<Step, 2> pair_steps(const Step& first);
 
-// The pair as one step: read like `first`, written like `second`. invalid_argument where they do not belong together.
+// Returns the pair as one step: read like `first`, written like `second`. Fails with invalid_argument if they do not
+// belong together.
 [[nodiscard]] Result<Step> pair_as_one(const Step& first, const Step& second);
 
 }  // namespace znni

@@ -27,28 +27,29 @@ struct Pins {
 inline constexpr std::int64_t max_pinned_extent = std::int64_t{1} << 16;
 inline constexpr std::int64_t max_pinned_S = 4096;
 
-// The flags of `planner` that pin the same: "--patch 88,288,280 --modes mpf,mpf --no-stream"; "" where nothing is.
+// Returns the flags of `planner` that pin the same: "--patch 88,288,280 --modes mpf,mpf --no-stream"; "" if nothing is
+// pinned.
 [[nodiscard]] std::string to_string(const Pins& pins);
-// " with " and these flags, or "".
+// Returns " with " and these flags, or "".
 [[nodiscard]] std::string with_pins(const Pins& pins);
-// The two flags that name patch and modes, as they stand in it.
+// Return the two flags that name patch and modes, as they stand in it.
 [[nodiscard]] std::string patch_flag(Vec3 patch);
 [[nodiscard]] std::string modes_flag(const std::vector<PoolingMode>& modes);
 
-// "Z,Y,X", "ZxYxX", or "N", the edge of a cube. From 1 to max_pinned_extent each.
+// Reads "Z,Y,X", "ZxYxX", or "N", the edge of a cube. Each is from 1 to max_pinned_extent.
 [[nodiscard]] Result<Vec3> parse_pinned_patch(std::string_view text);
-// "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held),
+// Reads "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held),
 // "mpf:2x1x1:recompute".
 [[nodiscard]] Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text);
 
 // Reads a batch size from 1 to max_pinned_S.
 [[nodiscard]] Result<std::int64_t> parse_pinned_batch(std::string_view text);
 
-// The pinned patch for a net of this rank: a cube is one along the axes that the net has.
+// Returns the pinned patch for a net of this rank: a cube is one along the axes that the net has.
 [[nodiscard]] std::optional<Vec3> pinned_patch(const Pins& pins, int rank);
-// The pins with z and `axis` swapped.
+// Returns the pins with z and `axis` swapped.
 [[nodiscard]] Pins swap_axes(Pins pins, int axis);
-// The pins that smaller rungs keep.
+// Returns the pins that smaller rungs keep.
 [[nodiscard]] Pins of_smaller_rungs(Pins pins);
 
 }  // namespace znni

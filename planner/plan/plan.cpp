@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Enough digits to tell any two numbers apart.
+// Returns `value` with enough digits to tell any two numbers apart.
 std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.17g", value);
@@ -89,7 +89,7 @@ Lines plan_lines(const Plan& plan) {
   return lines;
 }
 
-// longest[i][j]: lines that a from i on and b from j on have in common, in order.
+// Returns longest[i][j]: the number of lines that a from i on and b from j on have in common, in order.
 std::vector<std::vector<int>> common_lengths(const Lines& a, const Lines& b) {
   std::vector<std::vector<int>> longest(a.size() + 1, std::vector<int>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;) {

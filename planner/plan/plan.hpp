@@ -155,7 +155,7 @@ struct GpuOffer {
 [[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
                               const DeviceSpec& device, std::int64_t memory_limit, const GpuOffer* gpu = nullptr);
 
-// The coarsest of what a step computes and reorders.
+// Returns the coarsest precision in which a step computes and reorders.
 [[nodiscard]] Precision precision_of(const Step& step);
 
 // The step as the tensors around it see it: what reorders a divided step's sub-layers is left out.
@@ -164,7 +164,7 @@ struct GpuOffer {
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);
 [[nodiscard]] std::string to_string(const MemoryUse& memory);
-// Lines that differ, "- a" / "+ b"; empty when equal.
+// Returns the lines that differ, "- a" / "+ b"; empty if they are equal.
 [[nodiscard]] std::vector<std::string> diff(const Plan& a, const Plan& b);
 
 }  // namespace znni

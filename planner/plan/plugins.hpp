@@ -22,9 +22,9 @@ struct Plugins {
 // so or brings a GPU of its own, which CUDA's primitives cannot run on. Errors name the file.
 [[nodiscard]] Result<Plugins> open_plugins(std::span<const std::filesystem::path> files, bool with_cuda);
 
-// The GPU with `device_bytes` of its memory; unless given, as much as default_gpu_budget() says (gpu_budget.hpp).
-// Errors: unsupported without a GPU, over_budget with both numbers where it has less, or nothing is left of what is
-// free; what the back end says where it cannot tell.
+// Returns the GPU with `device_bytes` of its memory; unless given, as much as default_gpu_budget() says
+// (gpu_budget.hpp). Fails with unsupported without a GPU; with over_budget, naming both numbers, if it has less, or
+// nothing is left of what is free; with the back end's error if it cannot tell.
 [[nodiscard]] Result<GpuOffer> offer_gpu(const Plugins& plugins, std::optional<std::int64_t> device_bytes,
                                          std::int64_t pinned_bytes);
 

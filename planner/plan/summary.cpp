@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// "conv1" of "conv1: conv 1 -> 80, k 4x4x4, relu <- input".
+// Returns "conv1" for "conv1: conv 1 -> 80, k 4x4x4, relu <- input".
 std::string node_name(const PlanKey& key, int node) {
   if (node < 0) return "(input)";
   const auto index = static_cast<std::size_t>(node);

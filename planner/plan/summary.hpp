@@ -10,10 +10,10 @@ namespace znni {
 // Describes a plan from its file alone: what it was made for, patches, primitives per node, prediction, memory.
 [[nodiscard]] std::string summary(const Plan& plan);
 
-// "limit 16.00 GiB: 19.60 MiB weights + 0 B persistent + 15.77 GiB transient = 15.79 GiB".
+// Returns "limit 16.00 GiB: 19.60 MiB weights + 0 B persistent + 15.77 GiB transient = 15.79 GiB".
 [[nodiscard]] std::string memory_text(const Plan& plan);
 
-// "mpf mpf plain", one word per pooling; "none" without any.
+// Returns "mpf mpf plain", one word per pooling; "none" if there are none.
 [[nodiscard]] std::string modes_text(const std::vector<PoolingMode>& modes);
 
 // Returns ", within 12 %", what 9 of 10 predictions like this one keep; "" if the error is unknown.
@@ -24,10 +24,10 @@ namespace znni {
 // "2.00 s a patch"; of a stream in phases "2.00 s a patch, in 4 phases of 500.00 ms": voxels per second are those of
 // all phases over all of their time.
 [[nodiscard]] std::string patch_seconds_text(const Plan& plan);
-// The line that says what was pinned; "" where nothing was.
+// Returns the line that says what was pinned; "" if nothing was.
 [[nodiscard]] std::string pins_text(const Plan& plan);
 
-// "f32:planar" without what every CPU plan has in common: "planar", "blocked8".
+// Returns a format without what every CPU plan has in common: "planar", "blocked8".
 [[nodiscard]] std::string layout_text(Format format);
 
 }  // namespace znni

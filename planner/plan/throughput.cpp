@@ -12,7 +12,7 @@ constexpr double copies = 2;            // a read and a write
 constexpr double scattered_copies = 4;  // a read, and writes that share their cache lines with other fragments
 constexpr double history_copies = 4;    // a read and a write, before the new planes are read and after
 
-// Floats that a streamed net keeps from step to step.
+// Returns the floats that a streamed net keeps from step to step.
 double kept_floats(const Geometry& geometry) {
   double sum = 0;
   for (int value = 0; value < static_cast<int>(geometry.values.size()); ++value) {

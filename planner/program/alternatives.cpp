@@ -64,7 +64,7 @@ std::string Alternatives::next_better(const SplitPlan& plan, PlaceSearches& sear
   return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
-// The one that was asked for and the naive one, less those that the pins have no use for.
+// Returns the strategy that was asked for and the naive one, without those that the pins do not fit.
 std::vector<Strategy> Alternatives::on_cpu() const {
   std::vector<Strategy> all = {options_.strategy};
   if (options_.strategy != Strategy::baseline) all.push_back(Strategy::baseline);

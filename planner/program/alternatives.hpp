@@ -24,7 +24,7 @@ class Alternatives {
 
   // Tells what more memory would be worth to a plan (planner/report/curves.hpp).
   [[nodiscard]] std::string next_better(const Plan& plan);
-  // `searches`: those that found the plan.
+  // Returns the next better alternative. `searches`: those that found the plan.
   [[nodiscard]] std::string next_better(const SplitPlan& plan, PlaceSearches& searches);
 
   // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory

@@ -79,7 +79,8 @@ Result<void> read_machines(const RawAnswers& raw, PlannerOptions& options) {
   return {};
 }
 
-// The plan of a step has other terms than one of a run: what they do not share is refused by its name.
+// Reads --train. A plan of a training step has other options than one of a run: what they do not share is refused by
+// its name.
 Result<void> read_train(const RawAnswers& raw, PlannerOptions& options) {
   if (!raw.train) return {};
   options.train = true;

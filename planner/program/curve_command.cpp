@@ -10,7 +10,7 @@
 namespace znni {
 namespace {
 
-// Includes the GPU of this machine (--plugin) where the strategy wants one; an error where there is none then.
+// Returns the places, with the GPU of this machine (--plugin) if the strategy wants one. Fails if there is none then.
 Result<std::optional<MachinePlaces>> places_of_curves(const Session& session) {
   if (!session.options.split) return other_places(session);
   Result<MachinePlaces> places = session_places(session);

@@ -36,7 +36,7 @@ Result<void> save(const std::string& path, const Plan& plan) {
   return write_plan(path, plan);
 }
 
-// Over CPU and GPU.
+// Plans over CPU and GPU.
 int plan_places(const Network& network, const Session& session) {
   const PlannerOptions& options = session.options;
   const Result<MachinePlaces> places = session_places(session);

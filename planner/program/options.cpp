@@ -230,7 +230,7 @@ Result<void> read_pins(const Raw& raw, Pins& pins) {
   return {};
 }
 
-// A pin that this command or strategy has no use for is refused by its name.
+// Refuses, by its name, a pin that this command or strategy does not use.
 Result<void> check_pins_used(const PlannerOptions& options) {
   const Pins& pins = options.pins;
   if (pins == Pins()) return {};

@@ -85,11 +85,12 @@ struct EarlyEnd {
   std::string text;
 };
 
-// `arguments` without the program's name. `version`: what --version prints. Wrong use ends with exit code 2.
+// Parses `arguments`, which are without the program's name. `version`: what --version prints. Wrong use ends with exit
+// code 2.
 [[nodiscard]] std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments,
                                                                    const std::string& version);
 
-// 2 for what the user can mend, 3 when nothing fits, 130 when interrupted, 1 for the rest.
+// Returns 2 for what the user can mend, 3 if nothing fits, 130 if interrupted, 1 for the rest.
 [[nodiscard]] int exit_code(ErrorCode code);
 
 }  // namespace znni

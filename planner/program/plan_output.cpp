@@ -98,7 +98,7 @@ std::string explanation(const PlanWithNotes& told, const std::string& better) {
          (better.empty() ? "" : "next better\n  " + better + "\n");
 }
 
-// `otherwise`: what is printed where nothing else is asked for.
+// Prints the answer. `otherwise`: the text that is printed if nothing else is asked for.
 void print(const PlanWithNotes& told, const std::string& reasons, const std::string& otherwise, const DeviceSpec* gpu) {
   const PlannerOptions& options = told.session.options;
   if (options.json || options.k8s_resources) std::fputs(reasons.c_str(), stderr);

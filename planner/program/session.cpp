@@ -102,7 +102,7 @@ Result<void> read_machine(Session& session, std::span<const Primitive* const> kn
   return {};
 }
 
-// --mem may exceed this machine: the plan is for another one then.
+// Returns the limit of memory. --mem may exceed this machine: the plan is then for another one.
 Result<std::int64_t> memory_limit(const PlannerOptions& options) {
   if (options.memory) return *options.memory;
   const Result<MemoryLimit> limit =

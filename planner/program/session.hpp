@@ -35,11 +35,11 @@ struct Session {
 
 [[nodiscard]] Result<Session> open_session(const PlannerOptions& options);
 
-// Costs as --patience and --machine say. The session must outlive them.
+// Returns costs as --patience and --machine say. The session must outlive them.
 [[nodiscard]] std::unique_ptr<CostSource> session_costs(const Session& session);
 
-// The places of --machine, or of this one with its GPU, with --gpu-mem and --pinned-mem instead of its own. The error
-// says what the machine lacks.
+// Returns the places of --machine, or of this machine with its GPU, with --gpu-mem and --pinned-mem instead of its own.
+// The error says what the machine lacks.
 [[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
 
 // Returns options with the session's limit, strategy, volume and forced primitives; the search stops when interrupted,
@@ -59,7 +59,7 @@ class PlaceSearches {
   PlaceSearches(const PlaceSearches&) = delete;  // its searches refer to its progress
   PlaceSearches& operator=(const PlaceSearches&) = delete;
 
-  // Return what SplitSession returns, and show as progress what the search is for.
+  // Returns what SplitSession returns, and show as progress what the search is for.
   [[nodiscard]] Result<SplitPlan> within(const std::string& what, std::int64_t limit, const SpaceBytes& memory,
                                          SearchLog* log = nullptr);
   [[nodiscard]] Result<SplitPlan> first_within(const std::string& what, std::int64_t limit, const SpaceBytes& memory);
@@ -70,7 +70,8 @@ class PlaceSearches {
   SplitSession searches_;
 };
 
-// `planner measure` without a model: the calibration set, then what the formulas are worth after it, on stdout.
+// Runs `planner measure` without a model: measures the calibration set, then prints what the formulas are worth after
+// it.
 [[nodiscard]] Result<void> calibrate_here(Session& session);
 
 void warn(const std::string& line);
@@ -78,7 +79,8 @@ void warn(const std::string& line);
 // Warns of what plug-ins had to assume since the last call.
 void warn_of_notes(const Session& session);
 
-// SIGINT and SIGTERM are held back and asked for, so that no handler is needed and no file is left half written.
+// Holds back SIGINT and SIGTERM, which the program asks for, so that it needs no handler and leaves no file half
+// written.
 void hold_signals();
 [[nodiscard]] bool interrupted();
 

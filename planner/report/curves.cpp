@@ -26,7 +26,7 @@ CurveSample sample(const CurveSetting& setting, SearchSession& searches, std::in
   return {limit, geometry ? geometry->patch_input : Vec3{}, plan->predicted.voxels_per_second, plan->memory.total()};
 }
 
-// Candidates by the edge of their cubic patch.
+// Returns candidates by the edge of their cubic patch.
 std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& setting) {
   std::map<std::int64_t, std::vector<GeometryChoice>> of_edge;
   for (const GeometryChoice& choice : make_candidates(setting.network, setting.options)) {

@@ -41,7 +41,7 @@ struct CurveSetting {
 // is worked out once: asked for many, it is kept for all of them. The setting must outlive it. One thread at a time.
 [[nodiscard]] PlanWithin search_within(const CurveSetting& setting);
 
-// The best plan for each limit; samples end where `stop` says so.
+// Returns the best plan for each limit; samples end when `stop` says so.
 [[nodiscard]] std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<std::int64_t>& limits,
                                                  const std::function<bool()>& stop);
 
@@ -50,7 +50,8 @@ struct CurveSetting {
 [[nodiscard]] std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to,
                                                        const std::optional<std::int64_t>& also = std::nullopt);
 
-// The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
+// Returns the best way for each of up to `count` cubic patches within the limit, from small to large, and one more that
+// does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
 
 // A plan that is so many times as fast is worth more memory.

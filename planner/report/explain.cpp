@@ -81,7 +81,7 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
   return text + rounding_text(report.rounding);
 }
 
-// The fastest way of a node by another primitive than the chosen one.
+// Returns the fastest way of a node by another primitive than the chosen one.
 std::string runner_up(const SearchLog& log, int node) {
   const SearchLog::Choice* chosen = nullptr;
   const SearchLog::Choice* other = nullptr;
@@ -149,7 +149,7 @@ bool is_of_kind(std::string_view primitive, std::string_view kind) {
   return primitive.substr(0, primitive.find('.')) == kind;
 }
 
-// Reasons, each with the nodes it was given for. That a pooling does not convolve needs no reason.
+// Returns the reasons, each with the nodes for which it was given. That a pooling does not convolve needs no reason.
 std::string refusals_text(const Network& network, const SearchLog& log) {
   std::map<std::pair<std::string, std::string>, std::string> nodes;
   for (const Refusal& refusal : log.refusals) {
@@ -186,7 +186,7 @@ std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {
   return rows.empty() ? "" : "next best patches (pass input, S, pooling)\n" + text_table(rows);
 }
 
-// The smallest patches with more input than the chosen one that memory ruled out.
+// Returns the smallest patches with more input than the chosen one that memory ruled out.
 std::string too_large_text(const GeometryChoice& chosen, const SearchLog& log) {
   const auto size = [](const GeometryChoice& choice) { return mul(choice.S, voxels(choice.pass_input)); };
   std::vector<const Candidate*> larger;

@@ -21,7 +21,7 @@ std::int64_t container_mib(const Plan& plan) {
   return static_cast<std::int64_t>(std::ceil(bytes / static_cast<double>(mib))) + 1;  // for all that is rounded down
 }
 
-// Twice the predicted time of a patch: predictions are not promises.
+// Returns twice the predicted time of a patch, because a prediction is not a promise.
 Seconds exit_timeout(const Plan& plan) {
   Seconds longest = 0;
   for (const Rung& rung : plan.ladder) longest = std::max(longest, rung.seconds);

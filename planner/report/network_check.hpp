@@ -34,7 +34,7 @@ struct NetworkFacts {
 // Requires check(network).
 [[nodiscard]] NetworkFacts facts_of(const Network& network);
 
-// Return the answer for the network of `file`: as lines for people, or as JSON with the same facts.
+// Returns the answer for the network of `file`: as lines for people, or as JSON with the same facts.
 [[nodiscard]] std::string check_text(const std::string& file, const NetworkFacts& facts);
 [[nodiscard]] std::string check_json(const std::string& file, const NetworkFacts& facts);
 [[nodiscard]] std::string check_text(const std::string& file, const Blockers& blockers);

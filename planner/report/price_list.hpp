@@ -30,7 +30,7 @@ struct PriceList {
 };
 
 [[nodiscard]] double voxels_per_dollar(const PricedPlan& plan);
-// Tell what the list's volume takes and costs. They require a volume, and a plan.
+// Return the time and the price of the list's volume. Both require a volume, and a plan.
 [[nodiscard]] Seconds seconds_of_volume(const PriceList& list, const PricedPlan& plan);
 [[nodiscard]] double dollars_of_volume(const PriceList& list, const PricedPlan& plan);
 

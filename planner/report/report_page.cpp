@@ -141,7 +141,7 @@ std::string timeline_html(const ReportFacts& facts) {
   return begin_section("timeline", "The course of a pass") + figures(pass_charts(facts)) + "</section>\n";
 }
 
-// Why patches are out, without their numbers.
+// Returns why patches are out, without their numbers.
 std::string reason_kind(const std::string& refused) {
   if (refused.starts_with("needs ")) return "needs more memory than there is";
   if (refused.starts_with("slower")) return "a bound on its speed is below the best";

@@ -9,8 +9,8 @@
 
 namespace znni {
 
-// HTML with its own plotting library, style and data, to be read on screens of 420 pixels, too; without scripts the
-// tables remain. It forbids browsers to load anything.
+// Returns HTML with its own plotting library, style and data, readable on screens of 420 pixels, too. Without scripts
+// the tables remain. The page forbids browsers to load anything.
 [[nodiscard]] std::string report_page(const ReportFacts& facts);
 
 }  // namespace znni

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t all_combinations_up_to = 4;
 constexpr std::size_t poolings_across = 2;  // of a stream, whose fragments may be computed again for each group
 
-// Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
+// Returns the groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
 std::vector<Vec3> splits(Vec3 stride) {
   std::vector<Vec3> all;
   Vec3 groups = Vec3::cube(1);

@@ -20,7 +20,7 @@ using Modes = std::vector<PoolingMode>;  // one per pooling
 [[nodiscard]] std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options);
 [[nodiscard]] std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options);
 
-// A measure of how much runs more than once.
+// Returns a measure of how much runs more than once.
 [[nodiscard]] std::int64_t repeats(const Modes& modes);
 [[nodiscard]] bool in_groups(const Modes& modes);
 

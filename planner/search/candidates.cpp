@@ -31,12 +31,12 @@ constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 1
 
 bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
 
-// New planes of a step are multiples of it.
+// Returns a number of planes of which the new planes of a step are a multiple.
 std::int64_t plane_step(const Network& network) {
   return std::max(reaches(network).back().stride.z, period(network).z);
 }
 
-// Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
+// Returns the most planes of a patch, or new ones of a step. If planes are independent, thick patches would gain
 // nothing, and hold more of a volume and of its output.
 std::int64_t max_planes(const Network& network, std::int64_t most) {
   const Reach reach = reaches(network).back();
@@ -44,8 +44,8 @@ std::int64_t max_planes(const Network& network, std::int64_t most) {
   return separate ? std::min(most, max_separate_planes) : most;
 }
 
-// Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume. Of a pinned
-// patch its own alone.
+// Returns the legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
+// For a pinned patch it returns its own extents alone.
 Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents;
   const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
@@ -62,8 +62,8 @@ Extents legal(const Network& network, const Modes& modes, const SearchOptions& o
   return extents;
 }
 
-// Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts; the largest where all of
-// them cut it into more.
+// Returns the smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts; the largest if
+// all of them cut it into more.
 Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, std::int64_t most) {
   Extents cut;
   for (int axis = 0; axis < 3; ++axis) {
@@ -104,8 +104,8 @@ std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& optio
   return combinations.found();
 }
 
-// Extents of patches beyond those of a pass; equal for all extents of the same modes. The smallest geometry
-// of the modes tells; none when the modes do not go together.
+// Returns how far extents of patches exceed those of a pass, the same for all extents of the same modes. The smallest
+// geometry of the modes tells; nothing if the modes do not go together.
 std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std::int64_t most) {
   Vec3 smallest;
   for (int axis = 0; axis < 3; ++axis) {
@@ -118,7 +118,8 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
   return geometry->patch_input - smallest;
 }
 
-// Along z new planes a step, as far as a patch of as many would reach; along y and x legal extents.
+// Returns the extents of streams: along z new planes a step, as far as a patch of as many would reach; along y and x
+// legal extents.
 Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents = legal(network, modes, options, shift);
   const Reach reach = reaches(network).back();
@@ -187,14 +188,14 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
   }
 }
 
-// Options for the volume with its axes swapped.
+// Returns options for the volume with its axes swapped.
 SearchOptions swapped_options(SearchOptions options, int axis) {
   if (options.volume) options.volume = swap_axes(*options.volume, axis);
   options.pins = swap_axes(std::move(options.pins), axis);
   return options;
 }
 
-// A pinned patch may be larger than what is looked at by itself.
+// Extends the options as far as a pinned patch, which may be larger than the candidates of a search.
 SearchOptions as_far_as_pinned(SearchOptions options) {
   if (const std::optional<Vec3>& patch = options.pins.patch) {
     options.max_extent = std::max({options.max_extent, patch->z, patch->y, patch->x});
@@ -230,7 +231,8 @@ void add_streams_along(int axis, const Network& network, const SearchOptions& op
   }
 }
 
-// Axes of streams: of nets of three axes, as those of fewer have one plane. y and x where that is not the same as z.
+// Returns the axes of streams, for nets of three axes, because those of fewer have one plane. y and x count if they
+// differ from z.
 std::vector<int> stream_axes(const Network& network, const SearchOptions& options) {
   const bool is_allowed = options.strategy == Strategy::cpu && options.pins.streams && options.pins.S.value_or(1) == 1;
   if (!is_allowed || network.spatial_rank < 3) return {};
@@ -270,7 +272,7 @@ void add_inputs(const Network& network, const Modes& modes, const SearchOptions&
   families.push_back(std::move(extents));
 }
 
-// Choices that are like `choice` but for these extents; legal ones, without itself.
+// Returns the legal choices that differ from `choice` in these extents alone, without `choice` itself.
 std::vector<GeometryChoice> with_extents(const Network& network, const SearchOptions& options,
                                          const GeometryChoice& choice, const std::set<Vec3>& extents) {
   std::map<Vec3, Result<GeometryFamily>> families;  // by closed axes

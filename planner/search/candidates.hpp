@@ -41,8 +41,8 @@ namespace znni {
 // where options.stop says so: deep networks take long.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
 
-// The extents that options.pins.patch may name: for each set of modes that the other pins allow, patches and streams
-// apart, up to some strides beyond that patch. Along different axes they combine freely.
+// Returns the extents that options.pins.patch may name: for each set of modes that the other pins allow, patches and
+// streams apart, up to some strides beyond that patch. Along different axes they combine freely.
 [[nodiscard]] std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options);
 
 // Returns the choices between `choice` and what is enumerated beside it. For a stream: steps of up to two strides more

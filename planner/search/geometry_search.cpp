@@ -46,7 +46,7 @@ struct GeometrySearch::GeometryEvaluation {
 
   [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
 
-  // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
+  // Returns the time that the calls of a patch may take at most to reach `to_beat` voxels per second. What rounding
   // might hide is left to the comparison of what was found.
   [[nodiscard]] Seconds seconds_limit(double to_beat) const {
     constexpr double rounding = 1e-12;
@@ -61,7 +61,7 @@ struct GeometrySearch::Outcome {
   std::vector<Seconds> seconds_per_operation;
 
   [[nodiscard]] double voxels_per_second() const { return rung ? rung->voxels_per_second : 0; }
-  // The faster; where neither can be, what lacks least.
+  // Keeps the faster of two outcomes; if neither fits, the one that lacks least.
   void take_better(Outcome other) {
     const bool lacks_less = verdict.kind == Verdict::Kind::memory && other.verdict.kind == Verdict::Kind::memory &&
                             other.verdict.bytes < verdict.bytes;
@@ -177,7 +177,7 @@ GeometrySearch::Outcome GeometrySearch::weigh(GeometryEvaluation& look, const Ru
   return outcome;
 }
 
-// Per subset of the pairs that some primitive may compute, the values that it leaves out.
+// Returns, for each subset of the pairs that some primitive may compute, the values that it leaves out.
 std::vector<std::vector<bool>> GeometrySearch::pairings(const GeometryEvaluation& apart, const RungQuery& query) {
   const std::size_t values = apart.geometry.values.size();
   std::vector<std::size_t> between;
@@ -227,7 +227,7 @@ std::optional<std::int64_t> GeometrySearch::min_bytes(const std::vector<Geometry
   return least;
 }
 
-// `least` where some combination needs less.
+// Lowers `least` if some combination needs less.
 void GeometrySearch::lessen(GeometryEvaluation& look, std::optional<std::int64_t>& least) {
   RungQuery query;
   query.total = least.value_or(saturated);

@@ -31,7 +31,7 @@ struct RungQuery {
 
 class GeometrySearch {
  public:
-  // All references must outlive the search; costs and primitives are asked by options.threads threads at once.
+  // Keeps references to its arguments, which must outlive it. options.threads threads ask costs and primitives at once.
   // `forced`: per node the one primitive to use, or nullptr.
   GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                  const SearchOptions& options, std::vector<const Primitive*> forced);
@@ -39,9 +39,9 @@ class GeometrySearch {
   GeometrySearch(const GeometrySearch&) = delete;
   GeometrySearch& operator=(const GeometrySearch&) = delete;
 
-  // The candidate with the most voxels per second; of equals the first. Looks at every candidate, or as many
-  // as options.stop allows. `best`, if there is one, when none both fits and is faster. The same, log included, for any
-  // number of threads.
+  // Returns the candidate with the most voxels per second; of equals the first. Looks at every candidate, or as many as
+  // options.stop allows. Returns `best`, if there is one, if no candidate both fits and is faster. The result, log
+  // included, is the same for any number of threads.
   std::optional<FoundRung> best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                 std::vector<Candidate>* log = nullptr, std::optional<FoundRung> best = std::nullopt);
 
@@ -49,10 +49,11 @@ class GeometrySearch {
   // The value is meaningless after a stop.
   std::optional<std::int64_t> min_bytes(const std::vector<GeometryChoice>& candidates);
 
-  // Extents written by the smallest of them; requires one that is legal. Of those it came to before a stop.
+  // Returns the extents that the smallest of them writes, among those looked at before a stop. Requires one that is
+  // legal.
   Vec3 smallest_output(const std::vector<GeometryChoice>& candidates);
 
-  // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
+  // Returns why the last candidate that could not be computed at all could not: node and reasons; "" if all could.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
   // Begins a search of first rungs again, with another query: keeps what was worked out, forgets refusals.
   void begin() {
@@ -86,7 +87,7 @@ class GeometrySearch {
   [[nodiscard]] const LayerOptions& options_of(std::size_t node, const GeometryEvaluation& found);
   [[nodiscard]] Seconds min_seconds(std::size_t node, const GeometryEvaluation& found);
   [[nodiscard]] Verdict undescribed(std::size_t node, const GeometryEvaluation& found) const;
-  // The one that must compute it, or nullptr.
+  // Returns the primitive that must compute the node, or nullptr.
   [[nodiscard]] const Primitive* forced(std::size_t node, const GeometryEvaluation& found) const;
   Verdict fit(const GeometryEvaluation& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
   void lessen(GeometryEvaluation& look, std::optional<std::int64_t>& least);

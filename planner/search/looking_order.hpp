@@ -17,8 +17,8 @@ namespace znni {
 [[nodiscard]] std::vector<std::size_t> slowest_first(const Geometry& geometry, const std::vector<bool>& absent,
                                                      const std::vector<Seconds>& seconds_per_operation);
 
-// Candidates are looked at in rounds, by all threads, against what the rounds before found. How many a round has
-// follows from its place alone: few where each may change what is known.
+// Returns the size of a round. All threads look at the candidates of a round, against what the rounds before found. The
+// size follows from the place of the round alone: few where each may change what is known.
 [[nodiscard]] std::size_t round_size(std::size_t done);
 
 }  // namespace znni

@@ -35,7 +35,7 @@ Result<void> check_allowed(const std::vector<PoolingMode>& modes, const SearchOp
                " excludes fragments in groups");
 }
 
-// The nearest of `extents` (rising) that is at most `wanted`, or at least it.
+// Returns the nearest of `extents` (rising) that is at most `wanted` (`below`), or at least it.
 std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& extents, std::int64_t wanted, bool below) {
   const auto at_least = std::lower_bound(extents.begin(), extents.end(), wanted);
   if (at_least != extents.end() && (!below || *at_least == wanted)) return *at_least;

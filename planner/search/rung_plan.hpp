@@ -5,11 +5,11 @@
 
 namespace znni {
 
-// `options` are those it was found with: the key names their limit and strategy.
+// Makes a plan of a rung. `options` are those with which it was found: the key names their limit and strategy.
 [[nodiscard]] Plan rung_plan(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                              const SearchOptions& options, const FoundRung& found);
 
-// A smaller rung for smaller volumes, in the arena of the first.
+// Appends a smaller rung for smaller volumes, in the arena of the first.
 void append(Plan& plan, Rung rung);
 
 }  // namespace znni

@@ -93,7 +93,8 @@ struct SearchLog {
   std::optional<Sockets> sockets;
 };
 
-// The error names what is wrong: of the network, the limit, the pins, or a volume below the field of view.
+// Checks network, limit, pins and volume. The error names what is wrong with them; a volume must not be below the field
+// of view.
 [[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
 
 // over_budget, naming the smallest budget that would do, when nothing fits. With options.lifts_extent the search is

@@ -1,4 +1,5 @@
-// What candidates share that differ in their extents alone: looked up once for all of them, by several threads.
+// The facts that candidates share which differ in their extents alone: looked up once for all of them, by several
+// threads.
 #pragma once
 
 #include <atomic>
@@ -16,14 +17,14 @@ class SearchFamily {
   // Makes the family of candidates that are like `like` but for their extents. Keeps `network`.
   SearchFamily(const Network& network, const GeometryChoice& like);
 
-  // The geometries, or why there are none.
+  // Returns the geometries, or why there are none.
   [[nodiscard]] const Result<GeometryFamily>& geometries() const { return geometries_; }
   // Returns how nodes use values, each node by itself. Requires geometries, as the others below.
   [[nodiscard]] const NetworkUse& use() const { return use_; }
   // Returns the same where pairs leave out the values `absent`. The reference holds as long as the family.
   [[nodiscard]] const NetworkUse& use_in_pairs(const std::vector<bool>& absent) const;
-  // True once some primitive computes the node and the pooling behind it at once, at some extents. The description of a
-  // layer says if it does so at others.
+  // Returns true once some primitive computes the node and the pooling behind it at once, at some extents. The
+  // description of a layer says if it does so at others.
   [[nodiscard]] std::atomic<bool>& begins_pair(std::size_t node) const { return begins_pair_[node]; }
 
  private:

@@ -63,7 +63,7 @@ Result<Plan> SearchSession::first_within(std::int64_t memory_limit, SearchLog* l
   return plan;
 }
 
-// Candidates do not depend on the limit (planner/search/candidates.hpp).
+// Lists the candidates, which do not depend on the limit (planner/search/candidates.hpp).
 Result<void> SearchSession::make_ready() {
   if (Result<void> sound = check_options(network_, options_); !sound) return sound;
   if (geometries_ == nullptr) {
@@ -103,7 +103,7 @@ std::optional<FoundRung> SearchSession::first_rung(std::vector<Candidate>* log) 
   return look_around(*std::move(first), query, log);
 }
 
-// Around a patch again and again, as long as a faster one is found there: each look goes a few extents far.
+// Looks around a patch again and again, as long as it finds a faster one there: each look goes a few extents far.
 std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQuery& query,
                                                     std::vector<Candidate>* log) {
   std::optional<FoundRung> found = std::move(first);
@@ -144,9 +144,9 @@ void SearchSession::add_open_rung(Plan& plan, std::vector<GeometryChoice> candid
   if (std::optional<FoundRung> rung = geometries_->best(candidates, query)) append(plan, std::move(rung->rung));
 }
 
-// Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
-// fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
-// volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
+// Adds patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is. Each is as
+// fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller volumes
+// then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
 void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
   if (candidates.empty()) return;

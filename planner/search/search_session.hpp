@@ -13,7 +13,8 @@ namespace znni {
 
 class SearchSession {
  public:
-  // References must outlive it; the options are copied. What costs say of a layer must not change while it lives.
+  // Keeps references to its arguments, which must outlive it; copies the options. What costs say of a layer must not
+  // change while it lives.
   SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                 SearchOptions options);
 

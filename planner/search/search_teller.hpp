@@ -24,7 +24,7 @@ class SearchTeller {
     ++looked_at_;
     if (std::this_thread::get_id() == owner_) tell_now();
   }
-  // PlanWithNotes of the best so far, on the thread that made it.
+  // Tells of the best plan so far, on the thread that made it.
   void found(double voxels_per_second) {
     progress_.voxels_per_second = voxels_per_second;
     tell_now();

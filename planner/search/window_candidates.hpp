@@ -1,5 +1,5 @@
-// What a search looks at for a network that is bound to its window (planner/network/tile_bound.hpp): one patch, that
-// window, closed along all axes along which it pads. Ways of layers and formats are all that is left to choose.
+// The candidates for a network that is bound to its window (planner/network/tile_bound.hpp): one patch, that window,
+// closed along all axes along which it pads. Ways of layers and formats are all that is left to choose.
 #pragma once
 
 #include <vector>

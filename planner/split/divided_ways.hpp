@@ -18,14 +18,15 @@ struct LeastDivided {
   Seconds seconds = 0;
   Seconds below = 0;
 };
-// What searches worked out, for those that come after.
+// The least times that searches worked out, for later searches.
 using LeastDividedTimes = std::map<ConvProblem, LeastDivided>;
 
 class DividedWays {
  public:
-  // References must outlive it. `cpu`: of the layers that are not divided. Divisions that take no less than `below` do
-  // not count, nor what is coarser than `precision`. `stop`: true ends the search of divisions (SubLayerRules::stop).
-  // `known`: least times of one catalogue, device and precision, to which new ones are added.
+  // Keeps references to its arguments, which must outlive it. `cpu`: the ways of the layers that are not divided.
+  // Divisions that take no less than `below` do not count, nor what is coarser than `precision`. `stop`: true ends the
+  // search of divisions (SubLayerRules::stop). `known`: least times of one catalogue, device and precision, to which new
+  // ones are added.
   DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
               LeastDividedTimes& known, Seconds below = std::numeric_limits<Seconds>::infinity(),
               Precision precision = Precision::fp32, const std::function<bool()>& stop = {});

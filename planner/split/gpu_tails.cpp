@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array all_precisions = {Precision::fp32, Precision::tf32, Precision::bf16};
 
-// Divisors of S, from S down, each about a half of the one before it.
+// Returns divisors of S, from S down, each about a half of the one before it.
 std::vector<std::int64_t> micro_batches_of(std::int64_t S) {
   std::vector<std::int64_t> micro_batches = {S};
   for (std::int64_t micro_batch = S / 2; micro_batch >= 1; --micro_batch) {
@@ -23,7 +23,7 @@ std::vector<std::int64_t> micro_batches_of(std::int64_t S) {
   return micro_batches;
 }
 
-// A segment on the GPU: its micro-batches overlap with their copies.
+// Returns the time of a segment on the GPU, whose micro-batches overlap with their copies.
 Seconds tail_seconds(Seconds compute, std::int64_t micro_batches, const Shape5& in, const Shape5& out,
                      const AcceleratorSpec& link) {
   const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(in, {})));

@@ -38,11 +38,12 @@ class GpuTails {
   GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
            TailFamilies& families, Precision coarsest, Seconds below, std::function<bool()> stop = {});
 
-  // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
+  // Returns the ways of a tail, strict ones first, and in pairs only if there are some. `until`: the first node behind
+  // the cut.
   [[nodiscard]] std::vector<TailWay> ways(int until);
   // Returns the fewest bytes of the GPU's memory, however layers are computed, or if they take `layers` of it.
   [[nodiscard]] std::int64_t min_bytes(int until, const TailWay& way, const LayerBytes& layers = {});
-  // The fastest. The error says why there is none, or that it is slower.
+  // Returns the fastest tail. The error says why there is none, or that it is slower.
   [[nodiscard]] const Result<Tail>& find(int until, const TailWay& way);
 
  private:

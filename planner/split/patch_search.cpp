@@ -11,15 +11,15 @@
 namespace znni {
 namespace {
 
-// Where theta is pinned there are fewer cuts, and so so many times as many candidates are looked at.
+// If theta is pinned, there are fewer cuts, so the search looks at this many times as many candidates.
 constexpr std::int64_t more_of_pinned_theta = 4;
 // Sizes of each kind of candidate, in parts of the candidates of which all are looked at.
 constexpr std::int64_t sizes_of_64 = 3;
 
-// Layers through host RAM take long to look at: of many candidates few are looked at with them, S of 1, squares across
-// a stream of 2, 4, 8, ... strides of new planes, and cubes, each kind spread over its sizes; none with a plain
-// pooling. A pinned S and pinned modes are looked at as those are. `stride`: of all poolings together. A patch of one
-// plane may be a square.
+// Returns true if layers through host RAM are looked at for this choice. They take long to look at, so few of many
+// candidates are: S of 1, squares across a stream of 2, 4, 8, ... strides of new planes, and cubes, each kind spread
+// over its sizes, and none with a plain pooling. A pinned S and pinned modes count as those do. `stride`: of all
+// poolings together. A patch of one plane may be a square.
 bool suits_host_ram(const GeometryChoice& choice, Vec3 stride, int rank, const Pins& pins) {
   const bool fragments =
       !pins.modes.empty() || std::all_of(choice.modes.begin(), choice.modes.end(),
@@ -52,8 +52,8 @@ std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates
   return few;
 }
 
-// Ways with products in fewer bits are not taken: primitives, of which some must ask a library for each, need not
-// describe them.
+// Drops ways with products in fewer bits: primitives, of which some must ask a library for each, then need not describe
+// them.
 PlaceSpecs as_fine_as(Precision coarsest, PlaceSpecs specs) {
   if (coarsest < Precision::tf32) specs.gpu.accelerator.tf32_flops_per_second = 0;
   if (coarsest < Precision::bf16) specs.gpu.accelerator.bf16_flops_per_second = 0;
@@ -136,8 +136,8 @@ Result<WeighedRung> PatchSearch::look(SplitSearch& search, const GeometryChoice&
   return WeighedRung{*std::move(found), *std::move(geometry), voxels_per_second};
 }
 
-// A patch stands in the log once, as the better of what was found without layers through host RAM and with them.
-// `again`: it may be there.
+// Logs a patch once, as the better of what was found without layers through host RAM and with them. `again`: it may be
+// there.
 void PatchSearch::tell(const GeometryChoice& choice, const Result<WeighedRung>& found, bool again,
                        SearchLog& log) const {
   const Candidate told = found ? candidate(choice, *found) : Candidate{choice, 0, {}, found.error().message};

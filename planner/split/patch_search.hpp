@@ -29,7 +29,7 @@ struct PatchQuery {
 // Remembers what layers take: asked again, with another query, it looks up most of it.
 class PatchSearch {
  public:
-  // References must outlive it.
+  // Keeps references to its arguments, which must outlive it.
   PatchSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
               const CutLimits& limits, const SearchOptions& options);
   PatchSearch(const PatchSearch&) = delete;

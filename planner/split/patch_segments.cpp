@@ -10,7 +10,7 @@ Result<PatchSegments::Known> PatchSegments::design(const Segment& segment, Vec3 
   return Known{segment_bytes(*made), made->fragments()};
 }
 
-// `before` is that of the first node, so it is equal for equal segments.
+// Finds what is known of a segment. `before` is that of the first node, so it is equal for equal segments.
 const Result<PatchSegments::Known>& PatchSegments::find(const Segment& segment, Vec3 before) {
   auto& same_nodes = known_[{segment.first, segment.last, segment.place}];
   const auto known =

@@ -13,7 +13,7 @@ namespace znni {
 
 class PatchSegments {
  public:
-  // References must outlive it. `geometry`: of the patch.
+  // Keeps references to its arguments, which must outlive it. `geometry`: of the patch.
   PatchSegments(const Network& network, const Geometry& geometry, const Catalogue& catalogue, const PlaceSpecs& specs)
       : network_(network), geometry_(geometry), catalogue_(catalogue), specs_(specs) {}
 

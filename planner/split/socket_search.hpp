@@ -11,10 +11,10 @@ namespace znni {
 // A search for one device, the machine or one of its sockets: search() or measured_search() with their other arguments.
 using SearchOn = std::function<Result<Plan>(const DeviceSpec&, const SearchOptions&, SearchLog*)>;
 
-// `on` the machine and, where it has several sockets, on one of them with its share of the memory left beside the
-// network's weights, which all read; then the plan that is predicted to give more voxels per second. What formulas
-// promise of a socket is not set against records of the machine: then all run together. `log` is of the search whose
-// plan was taken.
+// Calls `on` for the machine and, if it has several sockets, for one of them with its share of the memory left beside
+// the network's weights, which all read. Returns the plan that is predicted to give more voxels per second. What
+// formulas promise of a socket is not set against records of the machine: then all run together. `log` is of the search
+// whose plan was taken.
 [[nodiscard]] Result<Plan> search_sockets(const Network& network, const DeviceSpec& machine,
                                           const SearchOptions& options, const SearchOn& on, SearchLog* log = nullptr);
 

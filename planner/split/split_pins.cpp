@@ -9,7 +9,7 @@ Error wrong(const Pins& pins, const std::string& why) {
   return {ErrorCode::invalid_argument, "--theta " + pins.theta + ": " + why};
 }
 
-// The number of nodes itself stands for no segment on the GPU alone.
+// Finds theta in a text. The number of nodes itself stands for no segment on the GPU alone.
 std::optional<int> find_theta(const Network& network, const std::string& text) {
   if (const std::optional<std::size_t> node = find_node(network, text)) return static_cast<int>(*node);
   if (text == std::to_string(network.nodes.size())) return static_cast<int>(network.nodes.size());
@@ -22,7 +22,7 @@ std::string layers_text(const Network& network) {
          " to " + network.nodes.back().name + "); write a number from 0 to " + count + " or a layer's name";
 }
 
-// "2 and 5" of the rising `cuts` around theta, which is none of them; 0 and the number of nodes always are.
+// Returns "2 and 5" of the rising `cuts` around theta, which is not one of them; 0 and the number of nodes always are.
 std::string nearest_text(const std::vector<int>& cuts, int theta) {
   const auto above = std::upper_bound(cuts.begin(), cuts.end(), theta);
   return std::to_string(*std::prev(above)) + " and " + std::to_string(*above);

@@ -14,7 +14,7 @@
 namespace znni {
 namespace {
 
-// Edges of up to `most` legal cubes.
+// Returns the edges of up to `most` legal cubes.
 std::vector<std::int64_t> cubes(const Network& network, const std::vector<PoolingMode>& modes,
                                 const SearchOptions& options, std::size_t most) {
   std::vector<std::int64_t> edges = legal_extents(network, modes, 2, options.max_extent);

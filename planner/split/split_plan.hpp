@@ -30,20 +30,21 @@ struct SplitPlan {
   std::string no_fallback;  // why no rung of the CPU stands behind; empty where some do
 };
 
-// options.memory_limit bounds host and pinned bytes and the network's weights together, an eighth of it aside, which is
-// for rungs of the CPU; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as many as the
-// host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
+// Plans over CPU and GPU. options.memory_limit bounds host and pinned bytes and the network's weights together, an
+// eighth of it aside, which is for rungs of the CPU; the machine's own memories, pinned and device, bound the rest (0
+// pinned bytes: as many as the host's). Fails with over_budget and the last reason if nothing fits. `log` gets every
+// patch looked at.
 [[nodiscard]] Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                            const MachinePlaces& places, SplitStrategy strategy,
                                            const SearchOptions& options, SearchLog* log = nullptr);
 
-// The best of each of up to `count` cubes with all fragments of every pooling, the smallest and the largest that fits
-// among them: for curves by size.
+// Returns the best of each of up to `count` cubes with all fragments of every pooling, the smallest and the largest
+// that fits among them: for curves by size.
 [[nodiscard]] std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                                  const MachinePlaces& places, SplitStrategy strategy,
                                                  const SearchOptions& options, std::size_t count = 24);
 
-// The plan's summary, its places and its bytes per memory.
+// Returns the plan's summary, its places and its bytes per memory.
 [[nodiscard]] std::string split_summary(const SplitPlan& plan);
 
 }  // namespace znni

@@ -57,7 +57,7 @@ class Reason {
   bool depends_on_memory_ = false;
 };
 
-// Segments count their own.
+// Returns the geometry without histories, because segments count their own.
 Geometry without_histories(const Network& network, Geometry geometry) {
   geometry.histories = no_histories(network);
   return geometry;
@@ -149,7 +149,7 @@ class SplitSearch::Look {
     for (const TailWay& way : ways) look_at_way({theta, until, way}, head, least);
   }
 
-  // `least`: of the layers through host RAM.
+  // Looks at a way. `least`: the least time of the layers through host RAM.
   void look_at_way(const Cut& cut, Seconds head, Seconds least) {
     const Tail* const tail = find_tail(cut.until, cut.tail);
     if (tail == nullptr) return;
@@ -165,7 +165,7 @@ class SplitSearch::Look {
     }
   }
 
-  // Without another patch a layer is missing, which reason_ tells of.
+  // Notes that a way is slower than another patch. If there is no other, reason_ keeps telling of a missing layer.
   void slower() {
     if (std::isfinite(below_)) reason_ = refused("slower than another patch");
   }
@@ -240,7 +240,8 @@ class SplitSearch::Look {
     return sum;
   }
 
-  // `spare`: seconds of a pass that all layers together may take beyond their least.
+  // Returns the steps of the layers through host RAM. `spare`: seconds of a pass that all layers together may take
+  // beyond their least.
   Result<std::vector<Step>> host_ram_steps(const Cut& cut, int halvings, Seconds spare) {
     const Seconds rounding = 1e-9 * below_ / passes_;
     const SpaceBytes share{budget_.host, budget_.pinned >> halvings, budget_.device >> halvings};
@@ -254,7 +255,7 @@ class SplitSearch::Look {
     return steps;
   }
 
-  // nullptr where it cannot run or takes too long.
+  // Returns the tail; nullptr if it cannot run or takes too long.
   const Tail* find_tail(int until, const TailWay& way) {
     static const Tail nothing;
     if (until == nodes_) return &nothing;

@@ -35,7 +35,7 @@ struct CutLimits {
   std::optional<int> until = {};  // the GPU's own begins with this node; one of cuts_of()
 };
 
-// Nodes before which one value alone is alive, both ends among them; rising.
+// Returns, rising, the nodes before which one value alone is alive, both ends among them.
 [[nodiscard]] std::vector<int> cuts_of(const Network& network);
 
 // Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU.
@@ -54,13 +54,13 @@ struct SplitAnswer {
 // Looks at one geometry after the other and remembers what layers take.
 class SplitSearch {
  public:
-  // References must outlive it. `precision`: no layer is computed coarser. `stop`: polled wherever a library may be
-  // asked next; once true it stays so.
+  // Keeps references to its arguments, which must outlive it. `precision`: no layer is computed coarser. `stop`: polled
+  // wherever a library may be asked next; once true it stays so.
   SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
               const CutLimits& limits = {}, Precision precision = Precision::fp32, std::function<bool()> stop = {});
 
-  // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
-  // tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only
+  // Returns the fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and
+  // 'gpu', the tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only
   // stricter ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the primitive
   // and the formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit
   // into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or

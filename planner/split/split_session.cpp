@@ -74,7 +74,7 @@ void add_smaller(const Network& network, const std::vector<GeometryChoice>& cand
   });
 }
 
-// `candidates` are those of the first rung.
+// Returns candidates of smaller rungs. `candidates` are those of the first rung.
 std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, const SearchOptions& options,
                                                         const std::vector<GeometryChoice>& candidates) {
   SearchOptions own = options;
@@ -82,8 +82,8 @@ std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, 
   return own.pins == options.pins ? candidates : split_candidates(network, own);
 }
 
-// Rungs of the CPU: each layer as a whole, because a search of all that a CPU can do would take longer than that of the
-// plan itself.
+// Returns the options for rungs of the CPU: each layer as a whole, because a search of all that a CPU can do would take
+// longer than that of the plan itself.
 SearchOptions options_of_fallback(SearchOptions options) {
   options.strategy = Strategy::layerwise;
   options.pins = {};

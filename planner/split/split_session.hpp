@@ -20,7 +20,8 @@ namespace znni {
 
 class SplitSession {
  public:
-  // References must outlive it; the options are copied. What costs say of a layer must not change while it lives.
+  // Keeps references to its arguments, which must outlive it; copies the options. What costs say of a layer must not
+  // change while it lives.
   SplitSession(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
                SplitStrategy strategy, SearchOptions options);
   SplitSession(const SplitSession&) = delete;  // its search refers to its options

@@ -10,7 +10,7 @@ namespace znni {
 
 class TailFamilies {
  public:
-  // The network must outlive it.
+  // Keeps a reference to the network, which must outlive it.
   explicit TailFamilies(const Network& network) : network_(network) {}
 
   // Returns the net of the nodes from `until` on.

@@ -1,4 +1,4 @@
-// What several operations check.
+// Checks that several operations share.
 #pragma once
 
 #include <string>

@@ -70,7 +70,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
   }
 
  private:
-  // What a convolution adds to its sums must lie where they lie.
+  // Checks that the residual lies where the sums lie to which a convolution adds it.
   static Result<void> check_residual(const Convolution& conv, const InputValue& in, const InputValue& residual) {
     const Reach own = reach_after(conv, in.reach);
     if (own != residual.reach) {

@@ -46,7 +46,7 @@ struct RulesOfOneVoxel {
     }
     return {};
   }
-  // `images`: of every value before the node's.
+  // Returns the images that the node writes. `images`: those of every value before the node's.
   static std::int64_t images(const Own&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
     return images[index(read.front())];
   }

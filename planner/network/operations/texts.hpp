@@ -1,4 +1,4 @@
-// What the texts of several operations have in common.
+// Pieces that the texts of several operations share.
 #pragma once
 
 #include <string>

@@ -24,7 +24,8 @@ struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
     return check_positive("factor", up.factor, spatial_rank);
   }
 
-  // It must give back strides that nodes before it have taken, and a shuffle whole groups of channels.
+  // Checks that an upsampling gives back strides that nodes before it have taken, and that a shuffle has whole groups
+  // of channels.
   static Result<void> check_meeting(const Upsample& up, std::span<const InputValue> inputs) {
     const InputValue& in = inputs.front();
     if (in.reach.stride % up.factor != Vec3{}) {
