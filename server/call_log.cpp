@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::chrono::seconds one_second{1};
 
-// The record of a request: where its time went, and what came of it.
+// Logs the record of a request: where its time went, and how it ended.
 void log_call(const Log& log, const rpc::CallRecord& call) {
   if (call.code == "OK") {
     log.info("call", {{"method", call.method},

@@ -21,7 +21,7 @@ class CallLog {
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
   static constexpr std::int64_t max_refused_lines = 10;
 
-  // `log` must outlive it.
+  // Writes to `log`, which must outlive it.
   explicit CallLog(const Log& log, Clock clock = std::chrono::steady_clock::now);
   ~CallLog();  // counts what is left
   CallLog(const CallLog&) = delete;

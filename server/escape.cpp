@@ -5,8 +5,8 @@
 namespace znni {
 namespace {
 
-// Bytes of the well-formed UTF-8 character at the start of `text` (not empty); 0 when there is none
-// (Unicode 15, table 3-7).
+// Returns the bytes of the well-formed UTF-8 character at the start of `text` (not empty); 0 if there is none (Unicode
+// 15, table 3-7).
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t lead = byte(0);

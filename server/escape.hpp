@@ -6,7 +6,7 @@
 
 namespace znni {
 
-// A JSON string, quotes included: control characters, quotes and backslashes escaped; bytes that are no UTF-8
+// Returns a JSON string with its quotes: control characters, quotes and backslashes escaped. Bytes that are not UTF-8
 // become U+FFFD.
 [[nodiscard]] std::string json_text(std::string_view text);
 

@@ -59,7 +59,7 @@ void LineWriter::hurry() {
   eventfd_write(wake_, 1);
 }
 
-// -1, for ever, until hurry().
+// Returns how long writes may still wait; -1, without limit, until hurry().
 int LineWriter::milliseconds_left() const {
   const std::scoped_lock lock(mutex_);
   if (!end_) return -1;

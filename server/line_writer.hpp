@@ -13,7 +13,7 @@ namespace znni {
 // its own flags do not change.
 class LineWriter {
  public:
-  // `descriptor` stays the caller's. All writes together wait no longer than `patience` after hurry().
+  // Writes to `descriptor`, which stays the caller's. All writes together wait no longer than `patience` after hurry().
   LineWriter(int descriptor, std::chrono::milliseconds patience);
   ~LineWriter();
   LineWriter(const LineWriter&) = delete;

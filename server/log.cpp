@@ -121,7 +121,7 @@ std::string payload(LogFormat format, LogLevel level, std::string_view message, 
 // Passes formatted lines on, without the newline; before the first line after some were dropped, one that counts them.
 class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  // `pool` outlives the use of the sink.
+  // Sends lines to `write` on a thread of `pool`, which outlives the use of the sink.
   FunctionSink(LogFormat format, std::function<void(std::string_view)> write, spdlog::details::thread_pool& pool)
       : format_(format), write_(std::move(write)), pool_(pool) {}
 

@@ -25,7 +25,7 @@ struct LogField {
   LogField(std::string_view name, int count) : LogField(name, static_cast<std::int64_t>(count)) {}
   LogField(std::string_view name, double quantity);  // four significant digits
 
-  // "1.50 GiB"; in JSON the number of bytes.
+  // Makes a field "1.50 GiB"; in JSON it is the number of bytes.
   [[nodiscard]] static LogField size(std::string_view name, std::int64_t bytes);
   // Returns a field of an option's text. In JSON it is a number or a boolean if it reads as one, even a name or a path.
   [[nodiscard]] static LogField setting(std::string_view name, std::string_view text);
@@ -37,9 +37,9 @@ struct LogField {
 };
 using LogFields = std::initializer_list<LogField>;
 
-// "message key=value key2=\"a b\"", without time and level.
+// Returns "message key=value key2=\"a b\"", without time and level.
 [[nodiscard]] std::string text_line(std::string_view message, LogFields fields);
-// {"time":...,"level":"info","message":...,"key":...}
+// Returns {"time":...,"level":"info","message":...,"key":...}
 [[nodiscard]] std::string json_line(std::string_view time, LogLevel level, std::string_view message, LogFields fields);
 
 // Lines are written by a thread of their own; when it cannot keep up, the oldest waiting lines are dropped

@@ -50,8 +50,8 @@
 namespace znni {
 namespace {
 
-// Large blocks go back to the system when freed, whatever was freed before, and threads share few heaps: what
-// the process holds stays close to what it uses.
+// Lets large blocks go back to the system when freed, whatever was freed before, and lets threads share few heaps. So
+// what the process holds stays close to what it uses.
 void bound_heap() {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   mallopt(M_ARENA_MAX, 2);
@@ -149,7 +149,7 @@ Timings recorded_timings(const Log& log) {
   return std::move(read->timings);
 }
 
-// The GPU of a plug-in; nothing where none brings one and none was asked for.
+// Returns the GPU of a plug-in; nothing if none brings one and none was asked for.
 Result<std::optional<ServerGpu>> offered_gpu(const Options& options, const Plugins& plugins) {
   std::optional<ServerGpu> none;
   if (plugins.gpu == nullptr && !options.gpu_memory) return none;
@@ -226,7 +226,7 @@ struct Observed {
   std::atomic<rest::RestService*> rest = nullptr;    // likewise
 };
 
-// Why the process had better be started again.
+// Returns the reason, if there is one, to start the process again.
 std::optional<std::string> sick_reason(const Observed& observed) {
   const std::optional<std::string> stuck = stuck_reason(observed.models, observed.stuck_after);
   return stuck ? stuck : observed.port.deaf_reason();
@@ -257,7 +257,7 @@ HttpPages pages_of(const Observed& observed) {
   return pages;
 }
 
-// nullptr where none is wanted.
+// Starts the server of metrics; nullptr if none is wanted.
 Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const Observed& observed, const Log& log) {
   if (options.metrics_port < 0) return std::unique_ptr<HttpServer>();
   HttpPages pages = pages_of(observed);

@@ -192,7 +192,7 @@ void add_rest(CLI::App& app, Options& options, const std::string& version_text) 
   app.get_help_ptr()->group("Other");
 }
 
-// CLI11 wants the program's arguments in reverse.
+// Returns the arguments in reverse, as CLI11 wants them.
 std::vector<std::string> reversed(std::span<const char* const> arguments) {
   return {arguments.rbegin(), arguments.rend()};
 }

@@ -64,7 +64,7 @@ struct Command {
 
 inline constexpr int exit_wrong_use = 2;
 
-// `arguments` without the program's name. `version_text` is what --version prints.
+// Parses `arguments`, which are without the program's name. `version_text` is what --version prints.
 [[nodiscard]] Command parse_options(std::span<const char* const> arguments, const std::string& version_text);
 
 // Returns every option by its name on the command line, with the value that is in effect.

@@ -19,7 +19,7 @@ class PortWatch {
   // Asks the port once and waits for the answer, for a bounded time.
   using Ask = std::function<Result<void>()>;
 
-  // A port that has answered nothing for `patience` is deaf: one answer may be late where all processors compute.
+  // Calls a port deaf that has answered nothing for `patience`: one answer may be late if all processors compute.
   explicit PortWatch(std::chrono::milliseconds patience) : patience_(patience) {}
 
   // Asks at once, then a `period` after each answer, until `stop`.

@@ -10,7 +10,7 @@ namespace {
 const Log* current = nullptr;  // the library takes a function without a state
 google::protobuf::LogHandler* before = nullptr;
 
-// Below errors: what comes over the wire may be anything.
+// Logs protobuf's messages below the level of errors, because anything may come over the wire.
 void pass_on(google::protobuf::LogLevel level, const char* /*file*/, int /*line*/, const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_INFO) return current->info("protobuf", {{"says", message}});
   current->warning("protobuf", {{"says", message}});

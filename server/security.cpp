@@ -19,7 +19,7 @@ Result<PemFile> read_pem(const std::filesystem::path& path) {
   return Error{ErrorCode::corrupt_file, path.string() + ": found no '-----BEGIN', expected PEM"};
 }
 
-// "" for no file.
+// Reads a token; "" if no file is given.
 Result<std::string> read_token(const std::filesystem::path& path) {
   if (path.empty()) return std::string();
   Result<std::string> text = read_file(path.string(), max_bytes);

@@ -18,9 +18,9 @@ class TerminationSignals {
   TerminationSignals(const TerminationSignals&) = delete;
   TerminationSignals& operator=(const TerminationSignals&) = delete;
 
-  // The next signal's number.
+  // Waits for the next signal and returns its number.
   [[nodiscard]] int wait() const;
-  // The same, or nothing when none came within `timeout`.
+  // Does the same, but returns nothing if none came within `timeout`.
   [[nodiscard]] std::optional<int> wait_for(std::chrono::milliseconds timeout) const;
 
  private:
@@ -32,7 +32,7 @@ class TerminationSignals {
 // cleaned up.
 class SecondSignal {
  public:
-  // `signals` must outlive it.
+  // Waits for the second of `signals`, which must outlive it.
   explicit SecondSignal(const TerminationSignals& signals) : signals_(signals) {}
 
   // Takes any signal from now on, until destroyed, as the second one, except the first `passed`: if the end began

@@ -12,11 +12,12 @@ namespace znni {
 // Thread safe.
 class Supervisor {
  public:
-  // `socket`: the value of NOTIFY_SOCKET in the environment, a path or "@name". nullptr or "": there is no supervisor,
-  // and tell() succeeds.
+  // Speaks to the supervisor at `socket`, the value of NOTIFY_SOCKET in the environment: a path or "@name". If it is
+  // nullptr or "", there is no supervisor, and tell() succeeds.
   explicit Supervisor(const char* socket) : socket_(socket == nullptr ? "" : socket) {}
 
-  // "READY=1", "WATCHDOG=1", "STOPPING=1". unavailable, with the system's reason, when it was not sent.
+  // Sends "READY=1", "WATCHDOG=1" or "STOPPING=1". Fails with unavailable, with the system's reason, if it could not be
+  // sent.
   [[nodiscard]] Result<void> tell(std::string_view message) const;
 
  private:

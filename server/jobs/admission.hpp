@@ -25,12 +25,12 @@ class Admission {
     Admission* admission_;
   };
 
-  // `unavailable` once drain() was called.
+  // Lets a job in. Fails with `unavailable` once drain() was called.
   [[nodiscard]] Result<Entrance> enter();
   [[nodiscard]] bool open() const;
-  // Jobs inside end when this is asked to stop.
+  // Returns the token that asks jobs inside to end.
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
-  // Why a job inside that ended with `error` did: `unavailable` where drain() stopped it, and not its `caller`.
+  // Returns why a job inside ended with `error`: `unavailable` if drain() stopped it, and not its `caller`.
   [[nodiscard]] Error reason(const Error& error, const std::stop_token& caller) const;
 
   // Closes the door; returns when no job is inside. After `timeout_seconds` it asks the jobs inside to stop.

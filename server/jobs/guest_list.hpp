@@ -33,7 +33,8 @@ class GuestList {
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    // Asked to stop when another job takes this one as a guest: it need not wait for its turn any longer.
+    // Returns a token that is asked to stop when another job takes this one as a guest: it then need not wait for its
+    // turn any longer.
     [[nodiscard]] std::stop_token taken() const { return taken_.get_token(); }
     // Returns true if another job has taken this one and has told how that ended.
     [[nodiscard]] bool has_run() const;

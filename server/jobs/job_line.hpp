@@ -17,7 +17,7 @@ namespace znni {
 
 class JobLine {
  public:
-  // `jobs` have a rung each and get the model's normalisation. All arguments must outlive this.
+  // Runs `jobs`, each of which has a rung and gets the model's normalisation. All arguments must outlive this.
   JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs,
           std::size_t together);
 

@@ -8,7 +8,8 @@
 
 namespace znni {
 
-// Rank of a job in the queues for the protocol's priority: 1 goes first, 0 stands for 2, larger ones come later.
+// Returns the rank of a job in the queues for the protocol's priority: 1 goes first, 0 stands for 2, larger ones come
+// later.
 [[nodiscard]] int rank_of_priority(int priority);
 
 // The turns of one job, used by its own thread; the queues must outlive it.
@@ -16,17 +17,19 @@ class JobTurns {
  public:
   JobTurns(TurnQueue& model, TurnQueue& device, int rank) : model_(model), device_(device), rank_(rank) {}
 
-  // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first. `in_line` as TurnQueue::wait().
+  // Waits for both turns. Fails with `unavailable` if the model's queue is full, with `cancelled` if `stop` comes
+  // first. `in_line` as TurnQueue::wait().
   [[nodiscard]] Result<void> take(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // Takes as take(), for a job that was in line before: however many wait.
   [[nodiscard]] Result<void> take_again(const std::stop_token& stop, const std::function<void()>& in_line = {});
-  // Called between patches. Lets waiting jobs run that are at least as urgent, one patch of each in turn, and any job
-  // while `has_room` (may be empty) says that this one cannot go on. Has both turns afterwards, or is `cancelled`.
+  // Lets waiting jobs run that are at least as urgent, one patch of each in turn, and any job while `has_room` (may be
+  // empty) says that this one cannot go on. A job calls this between patches. It has both turns afterwards, or fails
+  // with `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
   // Returns whether give_way() would let a job run, or lend_device() if the job `keeps` the model's turn.
   [[nodiscard]] bool wanted(const std::function<bool()>& has_room, bool keeps = false) const;
-  // Likewise, but keeps the model's turn: something of the job stands in the model's memory, so that only jobs of other
-  // models may run, and those of this one that keep clear of it.
+  // Does the same, but keeps the model's turn. Something of the job stands in the model's memory, so that only jobs of
+  // other models may run, and those of this one that keep clear of it.
   [[nodiscard]] Result<void> lend_device(const std::stop_token& stop, const std::function<bool()>& has_room);
 
  private:

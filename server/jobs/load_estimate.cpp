@@ -7,7 +7,7 @@ namespace {
 
 constexpr double much_longer = 2;
 
-// `shared`: on a rung whose batch has room for others beside this job.
+// Returns true if sharing a batch pays. `shared`: on a rung whose batch has room for others beside this job.
 bool is_worth_sharing(Seconds batch, const JobEstimate& shared, const JobEstimate& fastest,
                       const QueueLoad& queue_load) {
   const std::int64_t batches = div_up(queue_load.alike, shared.batch / shared.entries);

@@ -38,7 +38,7 @@ std::int64_t min_memory(std::optional<std::int64_t> message) {
   return memory;
 }
 
-// The largest whole number of MiB that fits; 0 where none does.
+// Returns the largest whole number of MiB that fits; 0 if none does.
 std::int64_t max_message(std::int64_t memory) {
   std::int64_t message = memory / mib * mib;
   while (message > 0 && !fits(divide(memory, message), memory)) message -= mib;

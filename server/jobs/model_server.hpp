@@ -133,8 +133,8 @@ class ModelServer {
   virtual ~ModelServer() = default;
 
   [[nodiscard]] virtual std::vector<ModelInfo> models() const = 0;
-  // not_found "Request for unknown model: 'x' ...", which an unloaded one is, too; unavailable while loading and when
-  // that failed. "" = newest version.
+  // Returns a model; "" is its newest version. Fails with not_found, "Request for unknown model: 'x' ...", for an
+  // unloaded model, too. Fails with unavailable while it is loading and if that failed.
   [[nodiscard]] virtual Result<ModelInfo> find(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual ModelStatistics statistics(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual bool ready() const = 0;  // every model that is expected to would admit a request
@@ -157,7 +157,7 @@ class ModelServer {
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
                                               const VolumeShape& input, ElementType output,
                                               const std::stop_token& stop) const = 0;
-  // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
+  // Takes `bytes` of transport memory out of the budget at once, or fails with over_budget and both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 
   // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
@@ -183,7 +183,7 @@ class ModelServer {
   // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files. A model
   // that was expected to serve is expected still where it cannot be loaded: the server is not ready without it.
   [[nodiscard]] virtual Result<void> load(const std::string& name, std::stop_token stop) = 0;
-  // New jobs are refused at once; returns when those inside have ended and the model's memory is free.
+  // Unloads a model. Refuses new jobs at once, and returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;
 
   // Makes the server not ready and loads nothing any more; takes jobs as before. To be followed by drain().

@@ -204,7 +204,7 @@ class ModelServerImpl final : public ModelServer {
     for (const auto& slot : slots_.all()) finish(*slot, stop);
   }
 
-  // Models that may yet want memory: at least one.
+  // Returns the number of models that may still want memory: at least one.
   std::int64_t models_to_come() const {
     std::int64_t count = 0;
     for (const auto& slot : slots_.all()) {
@@ -243,7 +243,8 @@ class ModelServerImpl final : public ModelServer {
     return slot && (*slot)->info().expected;
   }
 
-  // Within its share at first, so that others find room after it; if it must be, within all there is.
+  // Loads a model within its share at first, so that others find room after it; if that does not suffice, within all
+  // memory there is.
   Result<void> load_by_hand(ModelSlot& slot, const PlanContext& context, const std::stop_token& stop) {
     const std::int64_t share = share_of_model(model_bytes_left_, models_to_come());
     Result<void> loaded = load(slot, share, context, stop);
@@ -326,7 +327,7 @@ class ModelServerImpl final : public ModelServer {
     };
   }
 
-  // A job of the model that is under way shows as well that it runs.
+  // Returns a function that does work if the model is idle: a job under way shows as well that the model runs.
   InTurn if_idle(ModelSlot& slot, const LoadedModel& model, const std::stop_token& stop) {
     return [this, &slot, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
       const std::optional<Turn> alone = slot.queue().take_if_free();

@@ -33,9 +33,9 @@ struct ServerOptions {
   std::int64_t touched_before_serving = std::int64_t{1} << 30;
 };
 
-// Errors are those that no model could survive: limits too small, no repository, no device. A model that
-// cannot be loaded becomes `unavailable`, with its reason, and the others go on. Jobs of one model run in the
-// order they came; models take turns on the device.
+// Opens a server of models. It fails only if no model could be served: limits too small, no repository, no device. A
+// model that cannot be loaded becomes `unavailable`, with its reason, and the others go on. Jobs of one model run in
+// the order they came; models take turns on the device.
 [[nodiscard]] Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options);
 
 }  // namespace znni

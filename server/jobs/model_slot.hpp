@@ -22,8 +22,8 @@ class ModelSlot {
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
   [[nodiscard]] ModelInfo info() const;
   [[nodiscard]] ModelStatistics statistics() const;
-  // The model when it is ready; not_found when it is unloaded, else `unavailable` with the reason. Shared by everybody
-  // who runs it: it goes when the slot has given it up and the last of them is done.
+  // Returns the model if it is ready. Fails with not_found if it is unloaded, else with `unavailable` and the reason.
+  // All jobs that run the model share it: it is freed when the slot has given it up and the last of them is done.
   [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
   // Returns the queue of jobs that may run between the steps of a streamed job: they need not wait until it is done.
@@ -34,7 +34,7 @@ class ModelSlot {
   // Returns how far its loading is, which info() and model() tell while it loads.
   [[nodiscard]] LoadingProgress& progress() { return progress_; }
 
-  // These are called by the thread that loads and unloads. The server is ready without this model unless it is
+  // Set the state; the thread that loads and unloads calls them. The server is ready without this model unless it is
   // `expected`.
   void set_ready(std::unique_ptr<LoadedModel> model);
   void set_unavailable(std::string reason);
@@ -68,7 +68,7 @@ class JobRecord {
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
 
-  // The job under way waits for its turn, at first or once more.
+  // Notes that the job under way waits for its turn, at first or again.
   void in_line();
   void started();
   // Adds time for which others had the job's turn while it ran: it counts as waiting.
@@ -76,9 +76,9 @@ class JobRecord {
   // Returns the time that the job waited before its first patch.
   [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - arrived_).count(); }
   [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
-  // A job of the request has computed that. Any thread, also behind ended().
+  // Adds what a job of the request has computed. Any thread may call it, even after ended().
   void gained(const JobGain& gain);
-  // The job has ended well, with so many dense output voxels; the next one is under way.
+  // Notes that the job has ended well, with so many dense output voxels; the next one is under way.
   void ran(const JobStatistics& job, std::int64_t voxels);
   // Ends the request, with success if `error` is nullptr. To be called once.
   void ended(const Error* error);

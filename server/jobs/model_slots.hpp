@@ -18,7 +18,7 @@ class ModelSlots {
   // Puts a slot in the place of the one that has its name, or adds it.
   void put(Handle slot);
   [[nodiscard]] std::vector<Handle> all() const;
-  // not_found "Request for unknown model: ..."; "" is any version.
+  // Returns a model; "" is any version. Fails with not_found, "Request for unknown model: ...".
   [[nodiscard]] Result<Handle> find(const std::string& name, const std::string& version) const;
 
  private:

@@ -35,7 +35,7 @@ class ProgressWatch {
     ProgressWatch& watch_;
   };
 
-  // A sign of progress.
+  // Notes a sign of progress.
   void beat();
   // Returns the time since the last sign; 0 while no work goes on.
   [[nodiscard]] Seconds still() const;

@@ -33,7 +33,7 @@ class OpenGpu {
   // Opens `gpu` unless it is open. Every call tries again until it is open, because a model that comes later may find
   // what the first did not. It must be the caller's turn on the devices.
   void open(const ServerGpu& gpu, const LogSink& log);
-  // nullptr while there is none; then, once open() was called, why.
+  // Returns the GPU; nullptr while there is none. Then, once open() was called, reason() says why.
   [[nodiscard]] Accelerator* accelerator() const { return device_ ? device_->accelerator() : nullptr; }
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
   // Returns the bytes that plans have reserved; by any thread, at any time.

@@ -20,7 +20,7 @@ struct TransportBudget {
   std::int64_t peak = 0;  // of used, since the start
 };
 
-// `bytes` out of `budget`; over_budget when they are not there, invalid_argument when negative.
+// Takes `bytes` out of `budget`. Fails with over_budget if it has less, with invalid_argument if they are negative.
 [[nodiscard]] Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget, std::int64_t bytes);
 
 // Returns the bytes that a job may hold if it comes now: half of what is free. So two that come at the same moment find

@@ -37,7 +37,7 @@ class Turn {
 
 class TurnQueue {
  public:
-  // At most `max_waiting` callers wait beside the one whose turn it is. `name` is for messages: "model 'x'".
+  // Lets at most `max_waiting` callers wait beside the one whose turn it is. `name` is for messages: "model 'x'".
   TurnQueue(std::string name, std::int64_t max_waiting) : name_(std::move(name)), max_waiting_(max_waiting) {}
 
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`

@@ -83,7 +83,7 @@ int HttpConnections::held_by(const std::string* client) const {
   }));
 }
 
-// Its thread, which waits for the client, ends at once, and closes it.
+// Ends a connection to make room. Its thread, which waits for the client, ends at once, and closes it.
 bool HttpConnections::make_room(const std::string* client) {
   auto oldest = entries_.end();
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {

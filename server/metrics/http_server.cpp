@@ -26,7 +26,7 @@ constexpr std::size_t max_path_bytes = 1024;
 // more, until their system tries again.
 constexpr int max_waiting = 512;
 
-// A port of a daemon that has just ended is free again; one that is in use is not shared.
+// Sets options so that the port of a daemon that has just ended is free again; one that is in use is not shared.
 void set_socket_options(socket_t socket) {
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));

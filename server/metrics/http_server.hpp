@@ -28,8 +28,9 @@ struct HttpPages {
 
 class HttpServer {
  public:
-  // `port` 0: any free one. unavailable when the port is in use or the address is not of this machine. A connection
-  // that passes `limits` is closed; so is one whose next request does not begin within a second.
+  // Starts a server; `port` 0 is any free one. Fails with unavailable if the port is in use or the address is not of
+  // this machine. A connection that passes `limits` is closed; so is one whose next request does not begin within a
+  // second.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(const std::string& address, int port, HttpPages pages,
                                                                  const HttpLimits& limits = {});
   ~HttpServer();

@@ -42,7 +42,7 @@ bool HttpStream::has_request(std::chrono::milliseconds patience) const {
   return begin_ < end_ || poll_one(socket_, POLLIN, patience);
 }
 
-// The library reads headers byte by byte.
+// Reads out of a buffer, because the library reads headers byte by byte.
 ssize_t HttpStream::read(char* to, std::size_t size) {
   if (begin_ == end_) {
     if (!is_readable()) return -1;

@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// Bytes of memory that the process has now.
+// Returns the bytes of memory that the process has now.
 [[nodiscard]] std::int64_t resident_bytes();
 
 // Writes processor seconds, memory, threads, descriptors and the time of the start, each where the system tells it.

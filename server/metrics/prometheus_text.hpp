@@ -16,7 +16,7 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 // Observations counted by upper bounds, as a Prometheus histogram has them.
 class Histogram {
  public:
-  // `bounds` rise; one more bucket takes what is above the last.
+  // Makes a histogram of these `bounds`, which rise; one more bucket takes what is above the last.
   explicit Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
   void observe(double value);
 
@@ -34,7 +34,7 @@ class Histogram {
 // Writes families one after the other: begin one, then its samples.
 class PrometheusText {
  public:
-  // `type`: "counter", "gauge" or "histogram".
+  // Writes the head of a family. `type`: "counter", "gauge" or "histogram".
   void family(std::string_view name, std::string_view type, std::string_view help);
   void sample(const Labels& labels, double value);
   void sample(const Labels& labels, std::int64_t value);

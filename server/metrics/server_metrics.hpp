@@ -11,11 +11,11 @@
 
 namespace znni {
 
-// Models, queues, memory by pool; and the process as every Prometheus client tells of it.
+// Writes models, queues and memory by pool, and the process as every Prometheus client describes it.
 void write_server_metrics(const ModelServer& models, const MemoryShares& shares, std::string_view version,
                           PrometheusText& out);
 
-// Why a request to some configured model would be refused now, in one line; nothing when none would.
+// Returns, in one line, why a request to some configured model would be refused now; nothing if none would.
 [[nodiscard]] std::optional<std::string> unready_reason(const ModelServer& models);
 
 // Returns why the process should be started again, if the job that computes has shown no progress for `max_seconds`.

@@ -23,8 +23,8 @@ class LoadingProgress {
   // Tells how far the search of this phase is.
   void tell(const SearchProgress& search);
 
-  // "planning within 4.00 GiB for 12 s: 340 of 1200 patches looked at, 4.2e+05 voxels/s so far"; before anything began
-  // that it waits.
+  // Returns "planning within 4.00 GiB for 12 s: 340 of 1200 patches looked at, 4.2e+05 voxels/s so far"; before
+  // anything began, it says that the model waits.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -23,10 +23,9 @@ struct ModelFiles {
   WindowBlend blend;  // of its windows, if it is bound to one
 };
 
-// Errors name the file. A network without weights is refused: it can be planned, not served. What the
-// configuration has and this server does not know is a line in the log; what it knows but cannot do is
-// `unsupported`.
-// over_budget, before they are read, where the weights alone take more than `max_bytes`.
+// Reads the files of a model; errors name the file. Refuses a network without weights: it can be planned, not served.
+// Logs what the configuration has and this server does not know. Fails with `unsupported` for what it knows but cannot
+// do. Fails with over_budget, before it reads the weights, if they alone take more than `max_bytes`.
 [[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
                                                   std::int64_t max_bytes = saturated);
 

@@ -49,7 +49,7 @@ Result<Seconds> touch_for_a_turn(Engine& engine, std::span<const ByteRange>& par
   return seconds;
 }
 
-// The planned rung, where it has not run already.
+// Runs the planned rung, if it has not run already.
 Result<void> warm_up_planned(Engine& engine, const std::stop_token& stop) {
   const std::vector<Rung>& ladder = engine.plan().ladder;
   if (ladder.size() == 1 || ladder.front().seconds > quick_start) return {};
@@ -57,7 +57,7 @@ Result<void> warm_up_planned(Engine& engine, const std::stop_token& stop) {
   return ran ? ran : ran.error().within("first run");
 }
 
-// Primitives of the planned rung, each once, in order.
+// Returns the primitives of the planned rung, each once, in order.
 std::string primitives_of(const Rung& rung) {
   std::vector<std::string> names;
   for (const Segment& segment : rung.segments) {

@@ -52,11 +52,10 @@ using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>
 [[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,
                                         const LogSink& log, const std::stop_token& stop);
 
-// Bytes that finish_model() touches.
+// Returns the bytes that finish_model() touches.
 [[nodiscard]] std::int64_t untouched_bytes(const LoadedModel& model);
 
-// "patch 58x58x58, 4 rungs, cpu.conv.onednn, cpu.pool.mpf: 1.2e+06 voxels/s in an endless volume
-// (model)".
+// Returns "patch 58x58x58, 4 rungs, cpu.conv.onednn, cpu.pool.mpf: 1.2e+06 voxels/s in an endless volume (model)".
 [[nodiscard]] std::string plan_summary(const Plan& plan, const Vec3& patch);
 
 }  // namespace znni

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A positive number in plain digits; nothing else names a version.
+// Returns a positive number in plain digits; no other text names a version.
 std::optional<std::int64_t> version_number(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -29,7 +29,7 @@ struct Contents {
 
 bool is_model_file(const fs::path& name) { return name.extension() == ".onnx" || name.extension() == ".pbtxt"; }
 
-// The error's message is the system's reason alone.
+// Lists a directory. The error's message is the system's reason alone.
 Result<Contents> contents_of(const fs::path& directory) {
   std::error_code error;
   fs::directory_iterator it(directory, error);
@@ -50,7 +50,7 @@ Result<Contents> contents_of(const fs::path& directory) {
   return contents;
 }
 
-// Hidden, or what file systems keep in the root of a volume.
+// Returns true if the folder is hidden, or one that file systems keep in the root of a volume.
 bool is_of_the_system(const std::string& folder) { return folder.front() == '.' || folder == "lost+found"; }
 
 // Holds something else. One with nothing in it may be a model that is being copied.

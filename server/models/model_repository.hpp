@@ -24,13 +24,15 @@ struct ModelEntry {
   std::string problem;                   // why it cannot be served, or ""
 };
 
-// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders, a
-// volume's lost+found and plain files are no models; nor are folders that hold something else than a version's folder
-// or a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read has a problem.
+// Returns the models, sorted by name; none for an empty folder. Fails with not_found if `directory` is not a folder.
+// Hidden folders, a volume's lost+found and plain files are not models. Neither are folders that hold anything but a
+// version's folder or a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read
+// has a problem.
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 
-// not_found when one of `names`, which shall be loaded at the start, is of none of the `entries` of `directory`.
+// Fails with not_found if one of `names`, which shall be loaded at the start, is not among the `entries` of
+// `directory`.
 [[nodiscard]] Result<void> check_named(const std::filesystem::path& directory, const std::vector<ModelEntry>& entries,
                                        const std::vector<std::string>& names);
 

@@ -27,8 +27,8 @@ struct PlanFile {
 
 bool is_own(PlanKind kind) { return kind == PlanKind::own || kind == PlanKind::own_for_other_memory; }
 
-// Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
-// hardly find a better one. A search here knows no GPU.
+// Returns true if times of a plan were measured, or if it was made for at least half the memory there is: a new search
+// would hardly find a better one. A search here knows no GPU.
 bool worth_keeping(const Plan& plan, std::int64_t memory) {
   return needs_gpu(plan) || plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
 }

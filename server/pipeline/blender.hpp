@@ -14,7 +14,7 @@ namespace znni {
 
 class Blender {
  public:
-  // `output` is the whole one; `window` the extent that one window makes of it.
+  // Blends windows into one output. `output` is the whole one; `window` is the part of it that one window makes.
   Blender(const Shape5& output, Vec3 window, WindowWeight weight);
 
   // Returns the bytes that one holds; saturates.

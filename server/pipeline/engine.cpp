@@ -33,7 +33,7 @@ Result<JobEstimate> Engine::estimate(const VolumeShape& input, ElementType outpu
 
 namespace {
 
-// That parts of `output` may consist of: columns of a stream as long as it is.
+// Returns the patches of which parts of `output` may consist: columns of a stream are as long as the output.
 std::vector<Vec3> patches_of(const Engine::State& state, Vec3 output) {
   std::vector<Vec3> patches;
   for (const std::size_t rung : state.rungs_now()) {
@@ -112,14 +112,14 @@ std::optional<JobEstimate> Engine::estimate_as_guest(const VolumeShape& input, E
 
 namespace {
 
-// Of all that a job has to do.
+// The course of a whole job.
 struct JobCourse {
   Course on;
   Vec3 input;
   std::int64_t max_planes = 0;  // of its output that may wait, as its estimate said
 };
 
-// On the rung that suits what the job has to do, or its own.
+// Returns the course on the rung that suits the job's work, or on the job's own rung.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   const NetworkShape& network = state.network();
   if (network.is_bound && job.sink.first_plane != 0) {
@@ -144,7 +144,7 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   return JobCourse{on, left->n, max_planes};
 }
 
-// On the CPU, in slabs and planes no larger than all of the job has.
+// Runs a job on the CPU, in slabs and planes no larger than the whole job has.
 Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, const VolumeJob& job,
                                  Engine::State& state, const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
@@ -178,7 +178,7 @@ Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, co
   return statistics;
 }
 
-// What is left of the work.
+// Runs what is left of the work.
 Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
                                const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
@@ -231,7 +231,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
 
 namespace {
 
-// On all at the same time; the first error in their order.
+// Works on all sockets at the same time. Returns the first error in their order.
 Result<void> on_every_socket(Engine::State& state, const std::function<Result<void>(std::size_t)>& work) {
   if (state.sockets.size() == 1) return work(0);
   std::vector<Result<void>> results(state.sockets.size());

@@ -73,7 +73,8 @@ class Engine {
   // wait for them. Returns the seconds that took, or `cancelled` if `stop` came first. Must not run while a job
   // computes.
   [[nodiscard]] Result<Seconds> touch_memory(const ByteRange& part, std::stop_token stop);
-  // memory(): all of that memory, the same on each socket. memory_of(): the range of a rung; empty for one with a GPU.
+  // Return ranges of memory. memory() is all of it, the same on each socket; memory_of() is that of a rung, empty for
+  // one with a GPU.
   [[nodiscard]] ByteRange memory() const;
   [[nodiscard]] ByteRange memory_of(std::size_t rung) const;
 
@@ -113,13 +114,13 @@ class Engine {
   [[nodiscard]] bool gpu_lost_for_good() const;
 
   [[nodiscard]] const Plan& plan() const;
-  // Voxels per axis by which the output is smaller than the volume, plus 1: the network's field of view, less what it
-  // pads.
+  // Returns the voxels per axis by which the output is smaller than the volume, plus 1: the network's field of view,
+  // less what it pads.
   [[nodiscard]] Vec3 field_of_view() const;
   [[nodiscard]] Vec3 patch() const;  // input extent of the planned patch
   [[nodiscard]] std::int64_t f_in() const;
   [[nodiscard]] std::int64_t f_out() const;
-  // Bytes reserved from the device for this engine: plan().memory less the weights.
+  // Returns bytes reserved from the device for this engine: plan().memory less the weights.
   [[nodiscard]] std::int64_t reserved_bytes() const;
 
  private:

@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-// `bytes`: of each of the plan's sockets.
+// Opens the sockets. `bytes`: those of each of the plan's sockets.
 Result<void> open_sockets(Device& cpu, std::int64_t bytes, Engine::State& state) {
   state.drivers = &cpu.drivers();
   for (int number = 0; number < state.plan.sockets; ++number) {
@@ -34,7 +34,7 @@ Result<void> open_cpu_rung(const RungDesign& design, const NetworkWeights& weigh
   return {};
 }
 
-// A GPU that fails here is lost where other rungs can do without it.
+// Opens the rungs. If a GPU fails here and other rungs can do without it, it counts as lost.
 Result<void> open_rungs(const Network& network, const NetworkWeights& weights, const Catalogue& catalogue,
                         const PlaceDevices& devices, const std::vector<LadderRung>& designs, Engine::State& state) {
   std::int64_t most = 0;

@@ -11,7 +11,8 @@ namespace znni {
 // For one thread at a time.
 class GainMeter {
  public:
-  // `grid` owns every voxel of the output `phases` times, once in each phase. `job` and `grid` must outlive it.
+  // Measures the gain of `job`. `grid` owns every voxel of the output `phases` times, once in each phase. `job` and
+  // `grid` must outlive it.
   GainMeter(const VolumeJob& job, const PatchGrid& grid, std::int64_t phases)
       : job_(job), grid_(grid), phases_(phases) {}
 
@@ -23,7 +24,7 @@ class GainMeter {
   const VolumeJob& job_;
   const PatchGrid& grid_;
   const std::int64_t phases_;
-  // Of those that were told.
+  // The patches that were told.
   std::int64_t patches_ = 0;
   std::int64_t owned_ = 0;  // voxels, once for each phase
   StageSeconds stages_;

@@ -15,14 +15,15 @@
 
 namespace znni {
 
-// Places [first, first + count) of a batch.
+// Returns places [first, first + count) of a batch.
 [[nodiscard]] TensorView entries_of(TensorView in, std::int64_t first, std::int64_t count);
 
 // For one batch. Each guest is told how it ended, once: by deliver(), or when this is destroyed without it, that it did
 // not run.
 class Guests {
  public:
-  // `geometry` is the rung's, not streamed; `fov` the network's. The guests' patches take `entries()` of its S entries.
+  // Takes guests along. `geometry` is the rung's, not streamed; `fov` the network's. The guests' patches take
+  // `entries()` of its S entries.
   Guests(std::vector<Guest> guests, const Geometry& geometry, Vec3 fov);
   ~Guests();
   Guests(const Guests&) = delete;
@@ -31,9 +32,9 @@ class Guests {
   [[nodiscard]] std::int64_t entries() const;
   // Opens their slabs. targets.size() == entries(). A guest that has no room writes nothing and is told why.
   void aim(std::span<StitchTarget> targets);
-  // Their windows at `begin` from the start of each patch, into the last entries of the batch `in`.
+  // Reads their windows at `begin` from the start of each patch into the last entries of the batch `in`.
   void read(Vec3 begin, const TensorView& in, Executor& executor) const;
-  // The batch is stitched.
+  // Delivers, once the batch is stitched.
   void deliver();
 
  private:

@@ -27,21 +27,21 @@ class Handoff {
   // Blocks until the last item was taken: the next may be computed. Errors: the consumer's, when it has failed;
   // `cancelled` when `stop` asks for it.
   [[nodiscard]] Result<void> wait_for_room(const std::stop_token& stop);
-  // There must be room.
+  // Delivers an item; there must be room.
   void deliver(std::int64_t item);
-  // Before the producer waits for something from elsewhere: asks `source` to stop when the consumer has nothing left to
-  // do, at once or before the next delivery.
+  // Asks `source` to stop when the consumer has nothing left to do, at once or before the next delivery. The producer
+  // calls this before it waits for something from elsewhere.
   void stop_when_idle(std::stop_source source);
-  // No item follows; with an error, because making it failed.
+  // Tells the consumer that no item follows; with an error, because making one failed.
   void end(Result<void> reason = {});
 
   // Blocks until there is an item and takes it, or nothing after the last. Errors: the producer's, after the items it
   // had delivered; `cancelled`.
   [[nodiscard]] Result<std::optional<std::int64_t>> take(const std::stop_token& stop);
-  // The consumer takes no more, since it failed: the producer hears why.
+  // Tells the producer why the consumer failed and takes no more.
   void refuse(const Error& reason);
 
-  // While neither side is in a call.
+  // Returns how long each side was idle. Neither side may be in a call.
   [[nodiscard]] HandoffIdle idle() const { return idle_; }
 
  private:

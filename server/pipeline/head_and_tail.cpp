@@ -30,7 +30,7 @@ class HeadAndTail final : public PatchStrategy {
 
   void want_next() override { want(next_); }
 
-  // Batches in a row until others want to run, or planes are not here with which to go on.
+  // Runs batches in a row until others want to run, or the planes of the next one are missing.
   Result<void> run(const std::stop_token& stop) override {
     gives_way_ = false;
     const auto tail = [this](std::int64_t item, const std::stop_token& ending) {
@@ -47,7 +47,7 @@ class HeadAndTail final : public PatchStrategy {
     return {};
   }
 
-  // In the caller's thread.
+  // Returns the times of the stages. Runs in the caller's thread.
   StageSeconds stages() override {
     times_.all.hand_in(times_.stitch);
     return times_.all.sum();
@@ -59,7 +59,7 @@ class HeadAndTail final : public PatchStrategy {
   [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
   [[nodiscard]] std::int64_t passes() const { return static_cast<std::int64_t>(pass_count(state_.geometry)); }
   [[nodiscard]] std::int64_t items() const { return div_up(patches_.count(), S()) * passes(); }
-  // The first patch of an item's batch.
+  // Returns the first patch of an item's batch.
   [[nodiscard]] std::int64_t first_of(std::int64_t item) const { return item / passes() * S(); }
   [[nodiscard]] bool begins_batch(std::int64_t item) const { return item % passes() == 0; }
   [[nodiscard]] bool begins_stream(std::int64_t item) const {
@@ -75,7 +75,7 @@ class HeadAndTail final : public PatchStrategy {
     return floats_of(buffers[static_cast<std::size_t>(item % 2)]);
   }
 
-  // From item next_ to the end, or to that of the batch in which others wanted to run.
+  // Produces items from next_ to the end, or to the end of the batch in which others wanted to run.
   Result<void> produce(Handoff& handoff, const std::stop_token& stop) {
     const std::int64_t begin = next_;
     for (std::int64_t item = begin; item < items(); ++item) {
@@ -96,7 +96,7 @@ class HeadAndTail final : public PatchStrategy {
     return {};
   }
 
-  // What crosses for item `item`.
+  // Makes what crosses the cut for item `item`.
   Result<void> make(std::int64_t item, const std::stop_token& stop) {
     const TensorView crosses = state_.crossing(buffer_of(item, state_.buffers.between));
     if (!state_.head) {
@@ -117,7 +117,8 @@ class HeadAndTail final : public PatchStrategy {
     return true;
   }
 
-  // For the wanted planes, or, false, until the GPU has nothing left to do either: others need not wait with this job.
+  // Waits for the wanted planes. Returns false if the GPU, too, has nothing left to do by then: others need not wait
+  // with this job.
   Result<bool> wait_while_busy(Handoff& handoff, const std::stop_token& stop) {
     if (patches_.is_here()) return wait(stop);  // at once; the source looks at its planes there
     std::stop_source idle;
@@ -129,7 +130,7 @@ class HeadAndTail final : public PatchStrategy {
     return rests ? Result<bool>(false) : Result<bool>(came.error());
   }
 
-  // The planes of an item's batch, and those of what is not delivered, with which another rung may have to go on.
+  // Wants the planes of an item's batch, and those of what is not delivered, with which another rung may have to go on.
   void want(std::int64_t item) { patches_.want(undelivered_, end_of(item)); }
 
   void read(std::int64_t item, const TensorView& to) {
@@ -167,14 +168,14 @@ class HeadAndTail final : public PatchStrategy {
     return {};
   }
 
-  // Of a batch that has more passes.
+  // Tells of a part of a batch that has more passes.
   Result<void> tell_under_way(std::int64_t item) {
     const double share = static_cast<double>(item % passes() + 1) / static_cast<double>(passes());
     patches_.tell_under_way(share * static_cast<double>(end_of(item) - first_of(item)));
     return {};
   }
 
-  // The batch that ends with `item`.
+  // Delivers the batch that ends with `item`.
   Result<void> deliver(std::int64_t item) {
     if (Result<void> delivered = patches_.deliver(end_of(item), stages()); !delivered) return delivered;
     for (const GridRow& row : grid_.rows) {

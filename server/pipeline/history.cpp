@@ -11,7 +11,7 @@ namespace {
 // Copies are shared out in pieces of this many bytes: large enough to hide the handing out, small enough to balance.
 constexpr std::int64_t share = 1 << 18;
 
-// task(first, count) over [0, total) bytes.
+// Calls task(first, count) over [0, total) bytes.
 template <class Task>
 void share_out(std::int64_t total, Executor& executor, const Task& task) {
   if (total <= share) return task(std::int64_t{0}, total);
@@ -73,7 +73,7 @@ void History::forget(Executor& executor) const {
   });
 }
 
-// task(piece, worker) for the planes of each image or block.
+// Calls task(piece, worker) for the planes of each image or block.
 template <class Task>
 void History::for_each_piece(Executor& executor, const Task& task) const {
   if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, task);

@@ -19,8 +19,9 @@ namespace znni {
 
 class History {
  public:
-  // `tensor`: dense, its first `planes` planes are those of earlier steps; it is filled `runs` times a step. `kept`:
-  // runs times the bytes of those planes, memory of the caller's, as `tensor`; both must outlive the history.
+  // Keeps planes of `tensor`, which is dense: its first `planes` planes are those of earlier steps; it is filled `runs`
+  // times a step. `kept`: runs times the bytes of those planes, memory of the caller's, as `tensor`; both must outlive
+  // the history.
   History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept);
 
   // Begins a stream: what came before it is zeros.
@@ -29,17 +30,17 @@ class History {
   void begin(std::int64_t run) { next_ = run; }
   // Moves the tensor to `tensor`, without its voxels.
   void move_to(float* tensor) { tensor_.data = tensor; }
-  // The tensor's new planes were just written, for the next time in this step: puts what was kept before them, and
-  // keeps the last planes for the step to come.
+  // Puts the kept planes before the tensor's new planes, which were just written, and keeps the last planes for the
+  // next step. Each call is for the next time in this step.
   void roll(Executor& executor);
-  // The two halves of roll(), where planes of the tensor are changed between them, new ones or earlier ones.
+  // Do the two halves of roll(), for a caller that changes planes of the tensor between them, new or earlier ones.
   void put(Executor& executor) const;
   void keep(Executor& executor);
 
   [[nodiscard]] const TensorView& tensor() const { return tensor_; }
   [[nodiscard]] std::int64_t planes() const { return planes_; }
 
-  // Of device memory: copies within it, given to Stream::compute.
+  // Do the same for device memory: copies within it, given to Stream::compute.
   [[nodiscard]] Result<void> forget(Accelerator& accelerator) const;
   [[nodiscard]] Result<void> roll(Accelerator& accelerator);
 

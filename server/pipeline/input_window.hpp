@@ -1,4 +1,4 @@
-// Which planes of its input a job holds on to: those that the patches under way read, and later ones will read again.
+// The planes of its input that a job holds: those that the patches under way read, and later ones will read again.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class InputWindow {
   InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all = false,
               std::int64_t frame = 0);
 
-  // Patches [first, last) run next: what neither they nor later ones read is forgotten. Does not block.
+  // Forgets what neither the patches [first, last), which run next, nor later ones read. Does not block.
   void move_to(std::int64_t first, std::int64_t last);
-  // Until what they read is here; errors as PlaneSource::wait().
+  // Waits until what they read has arrived. Fails as PlaneSource::wait() does.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) { return source_.wait(stop); }
   [[nodiscard]] const PlaneSource& source() const { return source_; }
 

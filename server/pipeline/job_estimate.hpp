@@ -1,4 +1,4 @@
-// What a job takes, predicted from its shapes alone, before any work.
+// The time and memory of a job, predicted from its shapes alone, before any work.
 #pragma once
 
 #include <cstddef>

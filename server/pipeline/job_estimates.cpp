@@ -84,14 +84,15 @@ std::int64_t JobEstimates::planes_beside_band(std::size_t rung) const {
   return rungs_[rung].on_cpu ? border : 2 * border + geometry.patch_output.z;
 }
 
-// Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU three are.
+// Returns the planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU
+// three are.
 std::int64_t JobEstimates::planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
   const Geometry& round = rungs_[rung].round;
   return rungs_[rung].on_cpu ? input_planes(input, round, network_.fov, most, sockets_)
                              : input_planes_ahead(input, round, network_.fov, most);
 }
 
-// Until the system has given a rung its pages: it clears one or two GiB of them in a second.
+// Returns the time until the system has given a rung its pages: it clears one or two GiB of them in a second.
 Seconds JobEstimates::seconds_to_touch(std::size_t rung) const {
   constexpr double bytes_per_second = 1U << 30U;
   return rung < first_touched_ ? static_cast<double>(rungs_[rung].bytes) / bytes_per_second : 0;
@@ -101,14 +102,14 @@ JobEstimate JobEstimates::on(std::size_t rung, const Work& work) const {
   return on(rung, work, max_planes({rung, {}}, work));
 }
 
-// `most`: planes that may wait.
+// Estimates a job on a rung. `most`: planes that may wait.
 JobEstimate JobEstimates::on(std::size_t rung, const Work& work, std::int64_t most) const {
   JobEstimate estimate = touched_on(rung, work, most);
   estimate.predicted_seconds += seconds_to_touch(rung);
   return estimate;
 }
 
-// As if it had its pages.
+// Estimates a job on a rung as if it had its pages.
 JobEstimate JobEstimates::touched_on(std::size_t rung, const Work& work, std::int64_t most) const {
   const Vec3 n = work.input.n;
   const Geometry& geometry = rungs_[rung].geometry;
@@ -170,7 +171,7 @@ std::int64_t JobEstimates::held_bytes(const JobEstimate& estimate, const Work& w
   return add(estimate.list_bytes, add(mul(estimate.input_planes, input_plane_bytes(work)), slabs));
 }
 
-// The faster of two that hold no more than they may; else the one that holds less.
+// Returns true if `a` is the faster of two that hold no more than they may, or else holds less.
 bool JobEstimates::is_better(const JobEstimate& a, const JobEstimate& b, const Work& work) const {
   const std::int64_t a_holds = held_bytes(a, work);
   const std::int64_t b_holds = held_bytes(b, work);
@@ -209,7 +210,8 @@ Vec3 JobEstimates::windows_over(Vec3 output) const {
   return count;
 }
 
-// Windows lie in one row at a time, side by side on all sockets. Makes no list of them: a volume may be of any extent.
+// Estimates a job over windows, which lie in one row at a time, side by side on all sockets. Makes no list of them: a
+// volume may be of any extent.
 JobEstimate JobEstimates::over_windows(const Work& work) const {
   const Geometry& geometry = rungs_.front().geometry;
   JobEstimate estimate;

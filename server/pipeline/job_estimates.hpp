@@ -53,7 +53,7 @@ struct Work {
   std::int64_t max_held = saturated;
 };
 
-// Where a job runs, and where on the CPU it goes on if the GPU fails.
+// The rung of a job, and the one on the CPU on which it goes on if the GPU fails.
 struct Course {
   std::size_t rung = 0;
   std::optional<std::size_t> fallback;
@@ -62,14 +62,14 @@ struct Course {
 // Thread safe, but for blend_windows(). `now`, below: the rungs that run now, of which there is one at least.
 class JobEstimates {
  public:
-  // `rungs`: of the ladder, in its order; the plan must outlive this.
+  // Estimates jobs on `rungs`, those of the ladder, in its order. The plan must outlive this.
   JobEstimates(NetworkShape network, std::vector<RungFacts> rungs, int sockets)
       : network_(std::move(network)), rungs_(std::move(rungs)), sockets_(sockets) {}
 
-  // As Engine::touched_from() and first_touched().
+  // Do what Engine::touched_from() and first_touched() do.
   void touched_from(std::size_t rung) { first_touched_ = rung; }
   [[nodiscard]] std::size_t first_touched() const { return first_touched_; }
-  // As Engine::blend_windows().
+  // Does what Engine::blend_windows() does.
   void blend_windows(const WindowBlend& blend) { blend_ = blend; }
 
   [[nodiscard]] const NetworkShape& network() const { return network_; }

@@ -1,4 +1,4 @@
-// What a job has computed since it told last: it tells while it runs, so that long ones are seen to move.
+// The work that a job has done since it told last. It tells while it runs, so that long jobs are seen to progress.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,8 @@ class PatchStrategy {
 
 class JobPatches {
  public:
-  // `input` is the job's window over `grid`, `output` the whole dense output. All must outlive this.
+  // Reads and delivers the patches of a job. `input` is the job's window over `grid`, `output` the whole dense output.
+  // All arguments must outlive this.
   JobPatches(const VolumeJob& job, const PatchGrid& grid, const Geometry& geometry, const Shape5& output,
              InputWindow input);
 
@@ -48,8 +49,8 @@ class JobPatches {
   // Returns a patch of the grid. The last batch repeats the last patch.
   [[nodiscard]] const GridPatch& patch(std::int64_t number) const;
 
-  // As InputWindow has them, for the patches [first, last). One thread at a time may call these three; it may be
-  // another than that of aim() and deliver().
+  // Do what InputWindow does, for the patches [first, last). One thread at a time may call these three; it may differ
+  // from that of aim() and deliver().
   void want(std::int64_t first, std::int64_t last) { input_.move_to(first, last); }
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) { return input_.wait(stop); }
   [[nodiscard]] bool is_here() const { return input_.source().here(); }

@@ -64,13 +64,13 @@ class SideBySide final : public PatchStrategy {
 
   [[nodiscard]] std::int64_t next() const override { return at(0); }
 
-  // Steps of columns side by side read the same planes.
+  // Wants the planes of the next step, which columns side by side share.
   void want_next() override {
     const std::int64_t first = at(0);
     patches_.want(first, first + (geometry_.choice.streamed ? 1 : patches_of_round()));
   }
 
-  // One round.
+  // Runs one round.
   Result<void> run(const std::stop_token& stop) override {
     if (Result<void> came = patches_.wait(stop); !came) return came;
     if (Result<void> ran = run_round(stop); !ran) return ran;
@@ -109,7 +109,7 @@ class SideBySide final : public PatchStrategy {
     if (is_row) blender_->write(sockets_.front().targets.front().slab, executor);
   }
 
-  // A batch or column for every socket, if there is work for all. Where sockets share a row all its columns have as
+  // Returns a part with a batch or column for every socket, if there is work for all. If sockets share a row, all its columns have as
   // many steps.
   [[nodiscard]] PatchRange range_from(std::int64_t first) const {
     const auto sockets = static_cast<std::int64_t>(work_.sockets.size());
@@ -122,14 +122,14 @@ class SideBySide final : public PatchStrategy {
     return {first, std::clamp<std::int64_t>(columns, 1, sockets), steps};
   }
 
-  // First patch of a socket in this round.
+  // Returns the first patch of a socket in this round.
   [[nodiscard]] std::int64_t at(std::int64_t socket) const { return range_.first + socket * range_.length + step_; }
-  // Of this round, but for those that the last batch repeats.
+  // Returns the patches of this round, without those that the last batch repeats.
   [[nodiscard]] std::int64_t patches_of_round() const {
     return std::min(range_.sockets * S(), patches_.count() - patches_.done());
   }
 
-  // Patches that are done are those before patches_.done() or, within a range, as many of the same row.
+  // Ends a round. Patches that are done are those before patches_.done() or, within a range, as many of the same row.
   Result<void> end_round() {
     const std::int64_t done = patches_.done() + patches_of_round();
     spent_ = 0;
@@ -151,7 +151,7 @@ class SideBySide final : public PatchStrategy {
     return sockets_.size() == 1 ? run_batch(sockets_.front(), stop) : run_batches(stop);
   }
 
-  // One on each socket, at the same time.
+  // Runs one batch on each socket, at the same time.
   Result<void> run_batches(const std::stop_token& stop) {
     std::stop_source ending;
     const std::stop_callback stopped(stop, [&ending] { ending.request_stop(); });
@@ -201,7 +201,7 @@ class SideBySide final : public PatchStrategy {
     if (socket.guests) socket.guests->read(begin, in, *socket.by.executor);
   }
 
-  // From places in the framed volume, by which padding is set, to places in the volume itself, which is read.
+  // Converts places in the framed volume, by which padding is set, to places in the volume itself, which is read.
   void leave_frame(SocketWork& socket) const {
     const Vec3 volume = work_.job.input.volume.shape.n + work_.frame.begin + work_.frame.end;
     if (work_.blend) {
@@ -213,13 +213,13 @@ class SideBySide final : public PatchStrategy {
     for (Vec3& start : socket.starts) start = start - swap_axes(work_.frame.begin, geometry_.choice.axis);
   }
 
-  // A window is a volume of its own: around it stand zeros, whatever the volume has there.
+  // Sets zeros around a window, which is a volume of its own, whatever the volume has there.
   void clear_beyond_window(const TensorView& in, Executor& executor) const {
     fill_outside(in, std::vector<Vec3>(sockets_.front().starts.size(), geometry_.read_begin), work_.frame,
                  geometry_.choice.pass_input, 0.0F, executor);
   }
 
-  // Into the entries behind its own.
+  // Lets guests into the entries behind the lane's own.
   void let_guests_in(std::int64_t free, SocketWork& socket) {
     if (!work_.has_guests || !work_.job.schedule.guests) return;
     std::vector<Guest> guests = work_.job.schedule.guests(free);

@@ -1,4 +1,4 @@
-// What a job, or several one after the other, took.
+// The time that a job, or several one after the other, took.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct JobStatistics {
   std::int64_t patches = 0;
   Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
   Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too
-  // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other, and the
-  // latter until the output of the patch before the last was stitched.
+  // How long, on a rung with a GPU, the CPU and the GPU with the thread that feeds it waited for each other. The GPU
+  // also waits until the output of the patch before the last is stitched.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;

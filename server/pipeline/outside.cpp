@@ -126,7 +126,7 @@ struct Reflector {
 // Reflects the voxels that are inside. Those are read alone.
 class Reflections {
  public:
-  // `first`, `last`: what is inside of the whole value, counted from the view's first voxel.
+  // Reflects voxels of `view`. `first`, `last`: the inside of the whole value, counted from the view's first voxel.
   Reflections(const TensorView& view, Vec3 first, Vec3 last, const Inside& inside)
       : view_(view), groups_(groups_of(view)) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -232,7 +232,8 @@ void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const 
   });
 }
 
-// The newest planes of a step end where the input's do, less what the node's windows reach ahead.
+// Finds the outside of a node's value. The newest planes of a step end where the input's do, less what the node's
+// windows reach ahead.
 ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int node)
     : border_(network.nodes[index(node)].outside), kind_(network.nodes[index(node)].outside_kind) {
   if (is_empty()) return;

@@ -30,13 +30,13 @@ void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Bord
 void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
                     std::int64_t kept, Executor& executor);
 
-// Where the patches of a batch begin in the framed volume, counted as in the geometry.
+// The places in the framed volume where the patches of a batch begin, counted as in the geometry.
 struct PatchPositions {
   std::vector<Vec3> starts;  // empty: nowhere
   Vec3 volume;               // its extent
 };
 
-// What lies outside one value of a network, wherever its patches lie.
+// The outside of one value of a network, wherever its patches lie.
 class ValueOutside {
  public:
   ValueOutside() = default;                                                  // nothing does

@@ -26,7 +26,7 @@ Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, con
   return {};
 }
 
-// Host memory for a stage that reads or writes it, pinned memory for one that copies.
+// Reserves host memory for a stage that reads or writes it, pinned memory for one that copies.
 Result<void> reserve_tensors(Pipeline::State& state) {
   const auto on_link = [&](bool copied, const Shape5& shape, const char* purpose, Reservation& to) {
     return copied ? reserve(state.gpu, MemorySpace::pinned, shape, purpose, to)

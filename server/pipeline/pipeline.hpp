@@ -35,11 +35,11 @@ class Pipeline {
   explicit Pipeline(std::unique_ptr<State> state);  // by open()
   ~Pipeline();
 
-  // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
-  // failed device stays failed. What was computed before it is stitched, and delivered if its row is complete. Where
-  // the job lets others run, both sides come to rest first, with the two patches that may be under way. `max_planes`
-  // as make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead(). Calls the job's
-  // functions in the caller's thread.
+  // Runs a job as Engine::run does, from the job's first plane on. An error on either side ends the job on both, not
+  // the pipeline; a failed device stays failed. What was computed before it is stitched, and delivered if its row is
+  // complete. If the job lets others run, both sides come to rest first, with the two patches that may be under way.
+  // `max_planes` as make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead(). Calls the
+  // job's functions in the caller's thread.
   [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop,
                                                std::int64_t max_planes = saturated);
   // Runs one pass on zeros, head and tail one after the other, to show that it works.

@@ -1,4 +1,4 @@
-// What a pipeline has open: its stages, the memory between them, and why its GPU failed.
+// The parts that a pipeline has open: its stages, the memory between them, and why its GPU failed.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct Pipeline::State {
   State(Geometry of, Device& cpu_device, Accelerator& gpu_device)
       : geometry(std::move(of)), cpu(cpu_device), gpu(gpu_device) {}
 
-  // What lies between the stages.
+  // The memory between the stages.
   struct Buffers {
     Reservation window;                  // the head's input; none without a head
     std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed; for the middle with

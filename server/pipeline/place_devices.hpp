@@ -19,7 +19,7 @@ struct PlaceDevices {
   Accelerator* gpu;
   std::string lacking;  // why there is no GPU where there should be one
 
-  // Which of them gives memory of `space` to segments on `place`, and which computes a call there.
+  // Return the device that gives memory of `space` to segments on `place`, and the one that computes a call there.
   [[nodiscard]] Device& memory_device(Place place, MemorySpace space) const {
     return place == Place::cpu || (place == Place::gpu_host_ram && space == MemorySpace::host) ? *cpu : *gpu;
   }

@@ -16,7 +16,7 @@ namespace znni {
 // holds is kept; no other thread may use it meanwhile. Returns the seconds it took; `cancelled` when `stop` came first.
 [[nodiscard]] Result<Seconds> prefault(std::span<std::byte> block, Executor& executor, const std::stop_token& stop);
 
-// The same for one thread, page after page: what prefault() does on kernels before 5.14, which cannot be asked.
+// Writes page after page in one thread: what prefault() does on kernels before 5.14, which cannot be asked.
 void prefault_by_writing(std::span<std::byte> block);
 
 }  // namespace znni

@@ -33,8 +33,8 @@ class PreparedSchedule {
   [[nodiscard]] const SegmentDesign& design() const { return design_; }
   [[nodiscard]] const Geometry& geometry() const { return design_.geometry; }
 
-  // Of a rung: the planar input of a pass, of a streamed net the new planes alone, to be filled before run_pass() where
-  // the pass reads a new window, and its planar output, valid until the next.
+  // Return, of a rung, the planar input of a pass and its planar output, which is valid until the next. The input, of a
+  // streamed net the new planes alone, must be filled before run_pass() if the pass reads a new window.
   [[nodiscard]] TensorView input() const { return written_part(0); }
   [[nodiscard]] const TensorView& output() const { return output_; }
   // Tells a network that pads where the patches of the next pass begin in the framed volume of extent `volume`; both
@@ -51,9 +51,9 @@ class PreparedSchedule {
   [[nodiscard]] Result<void> run_micro_batch(float* input, const TensorView& output, std::int64_t number,
                                              const std::stop_token& stop);
 
-  // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each,
-  // those of one phase until the next stream begins. On 'gpu' this is given to the compute stream as well. The first
-  // steps of a rung do without nodes that would write nothing of use (Histories::idle), unless all shall be `whole`.
+  // Begins a stream of a streamed net with the next step. Steps are run in their order, all passes of each, those of
+  // one phase until the next stream begins. On 'gpu' this is given to the compute stream as well. The first steps of a
+  // rung do without nodes that would write nothing of use (Histories::idle), unless all shall be `whole`.
   [[nodiscard]] Result<void> forget(bool whole = false);
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
@@ -65,7 +65,7 @@ class PreparedSchedule {
   [[nodiscard]] std::int64_t persistent_bytes() const { return memory_.persistent_bytes(); }
 
  private:
-  // What a call of the schedule needs to run: no tensor memory is reserved then; small bookkeeping is.
+  // Everything that a call of the schedule needs to run. No tensor memory is reserved then; small bookkeeping is.
   struct Task {
     std::string name;  // "node conv1: cpu.conv.direct"
     std::unique_ptr<Arena> arena;
@@ -75,7 +75,7 @@ class PreparedSchedule {
     int history = -1;  // of its output, complete after this call
     ValueOutside outside;
   };
-  // What calls are prepared with.
+  // The parts with which calls are prepared.
   struct Parts {
     std::span<const NodeWeights> weights;         // of the design's nodes
     std::vector<std::span<const float>> kernels;  // per node, with axes swapped; empty where they are not

@@ -28,7 +28,8 @@ class RisingSource final : public PlaneSource {
 
 class ResumableJob {
  public:
-  // `whole` must outlive this, and this the run of job(), which has a source, that of `whole` or its input.
+  // Splits `whole`, which must outlive this. This must outlive the run of job(), which has a source, that of `whole` or
+  // its input.
   explicit ResumableJob(const VolumeJob& whole);
   ResumableJob(const ResumableJob&) = delete;
   ResumableJob& operator=(const ResumableJob&) = delete;

@@ -6,7 +6,7 @@
 namespace znni {
 namespace {
 
-// Histories of all streamed rungs, from low to high; those of different rungs may overlap.
+// Returns the histories of all streamed rungs, from low to high; those of different rungs may overlap.
 std::vector<ByteRange> histories_of(const std::vector<LadderRung>& designs) {
   std::vector<ByteRange> kept;
   for (const LadderRung& rung : designs) {
@@ -20,7 +20,7 @@ std::vector<ByteRange> histories_of(const std::vector<LadderRung>& designs) {
   return kept;
 }
 
-// The lowest place for `bytes` in a block of `capacity` that overlaps none of `kept`.
+// Returns the lowest place for `bytes` in a block of `capacity` that overlaps none of `kept`.
 std::optional<std::int64_t> lowest_gap(const std::vector<ByteRange>& kept, std::int64_t bytes, std::int64_t capacity) {
   std::int64_t at = 0;
   for (const ByteRange& range : kept) {

@@ -1,4 +1,4 @@
-// Where the rungs of a ladder lie in the one block of memory that they share. One runs at a time, so all could begin at
+// The places of a ladder's rungs in the one block of memory that they share. One runs at a time, so all could begin at
 // its start; but between two steps of a streamed rung its histories stand in the block, and other rungs can run there
 // if they keep clear of them: most of the block is free then. Those of a rung with a GPU lie elsewhere.
 #pragma once
@@ -15,7 +15,7 @@ struct RungPlace {
   bool beside_streams = false;  // it touches no history of any streamed rung: may run between their steps
 };
 
-// One place for every rung, within the bytes that the largest on the CPU takes; of one with a GPU, nothing.
+// Returns one place for every rung, within the bytes that the largest on the CPU takes; none for one with a GPU.
 [[nodiscard]] std::vector<RungPlace> place_rungs(const std::vector<LadderRung>& designs);
 
 }  // namespace znni

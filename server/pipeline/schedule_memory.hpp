@@ -1,4 +1,4 @@
-// Where every buffer of a schedule lies, in memory that was reserved for it. What crosses the cuts of a segment lies
+// The places of a schedule's buffers in memory that was reserved for it. What crosses the cuts of a segment lies
 // elsewhere.
 #pragma once
 

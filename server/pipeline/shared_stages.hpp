@@ -1,4 +1,4 @@
-// Where the time of a job goes that two threads work on: each counts its own, and hands it in between two items.
+// The time of a job on which two threads work: each counts its own, and hands it in between two items.
 #pragma once
 
 #include <mutex>

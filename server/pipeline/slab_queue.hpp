@@ -12,31 +12,31 @@
 
 namespace znni {
 
-// The input behind the output planes from the job's first on, with the network's frame; invalid_argument when that is
-// none of them.
+// Returns the shape of the input behind the output planes from the job's first on, with the network's frame. Fails with
+// invalid_argument if the output has no such plane.
 [[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& frame = {});
 
-// The patches of what the job has left of its volume, which begin in the frame. `max_planes`, `sockets` as
+// Returns the patches of what the job has left of its volume, which begin in the frame. `max_planes`, `sockets` as
 // make_patch_grid().
 [[nodiscard]] PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov,
                                  std::int64_t max_planes = saturated, int sockets = 1, const Border& frame = {});
 
 class SlabQueue {
  public:
-  // `output` is the whole dense output: its f, y and x extents are those of every slab. All must outlive the
-  // queue.
+  // Opens and delivers slabs of a job. `output` is the whole dense output: its f, y and x extents are those of every
+  // slab. All must outlive the queue.
   SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output);
 
-  // The slab that holds what patch `index` owns. Patches are asked for in rising order. An error when the
-  // caller's slab is not of the output's shape or of a type that cannot be written.
+  // Returns the slab that holds what patch `index` owns. Patches are asked for in rising order. Fails if the caller's
+  // slab is not of the output's shape or of a type that cannot be written.
   [[nodiscard]] Result<OutputSlab> open_for(std::int64_t index);
   // Aims the entries of a batch at patches [first, first + targets.size()). Behind the last patch of the grid they
   // repeat it, and own nothing. Errors as open_for().
   [[nodiscard]] Result<void> aim(std::int64_t first, std::span<StitchTarget> targets);
-  // Patches [0, patches_done) are written: delivers every row that is complete.
+  // Delivers every row that is complete once patches [0, patches_done) are written.
   [[nodiscard]] Result<void> deliver(std::int64_t patches_done);
   [[nodiscard]] const Shape5& output() const { return output_; }
-  // Output planes [0, planes_done()) were delivered.
+  // Returns how many output planes were delivered: [0, planes_done()).
   [[nodiscard]] std::int64_t planes_done() const { return planes_done_; }
 
  private:

@@ -6,7 +6,7 @@
 namespace znni {
 namespace {
 
-// Elements of one input of a tensor: S of them follow each other.
+// Returns the elements of one input of a tensor: S of them follow each other.
 std::int64_t input_elements(const Shape5& shape) { return shape.f * voxels(shape.n); }
 
 float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
@@ -97,7 +97,7 @@ Result<void> GpuStage::run_micro_batches(const float* input, float* output, std:
   return {};
 }
 
-// The new planes of every image go behind its planes of earlier steps.
+// Sends the new planes of every image behind its planes of earlier steps.
 Result<void> GpuStage::send(std::int64_t micro_batch, const float* input, Slot& slot) {
   const Shape5& in = design().micro_batch_input();
   const std::int64_t image = tensor_bytes({1, 1, in.n}, {});

@@ -18,15 +18,15 @@ class HostStage {
                                               const PlaceDevices& devices, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
-  // Where in a dense tensor at `tensor`, of design().whole_tensor(), the planes are written that are new in a step: all
-  // of them where nothing is streamed.
+  // Returns the planes of a dense tensor at `tensor`, of design().whole_tensor(), that are new in a step: all of them
+  // if nothing is streamed.
   [[nodiscard]] TensorView new_planes(float* tensor) const;
 
-  // Pass `pass` of a patch: `input` is such a tensor, filled, `output` takes whole_output(), its fragments in their
-  // order. Of a streamed rung all passes of a step run, in any order, before the next step.
+  // Runs pass `pass` of a patch. `input` is such a tensor, filled; `output` takes whole_output(), its fragments in
+  // their order. Of a streamed rung all passes of a step run, in any order, before the next step.
   [[nodiscard]] Result<void> run(float* input, const TensorView& output, std::int64_t pass,
                                  const std::stop_token& stop);
-  // Of a streamed rung: the next step is the first of its stream. It runs all nodes.
+  // Begins a stream of a streamed rung with the next step, which runs all nodes.
   [[nodiscard]] Result<void> forget() { return segment_.forget(true); }
 
  private:
@@ -43,8 +43,8 @@ class GpuStage {
                                              Accelerator& accelerator, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
-  // The same, from whole_input(), of which a stream has the new planes alone, and to a dense output in pinned memory.
-  // Returns when the output is there, or after an error when nothing is under way any more.
+  // Runs a pass from whole_input(), of which a stream has the new planes alone, to a dense output in pinned memory.
+  // Returns when the output has arrived, or after an error when nothing is under way any more.
   [[nodiscard]] Result<void> run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
   [[nodiscard]] Result<void> forget() { return segment_.forget(true); }
 

@@ -1,4 +1,4 @@
-// Where the time of a job goes.
+// The stages of a job and the time that each takes.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,14 @@
 
 namespace znni {
 
-// Of all that compute together, so that the sum may be more than the time that passed.
+// The seconds of all threads that compute together; their sum may exceed the time that passed.
 struct StageSeconds {
   Seconds gather = 0;  // windows of the volume, brought to float32
   Seconds head = 0;    // layers on the CPU, those before a hand-off to a GPU
   Seconds tail = 0;    // layers behind it, copies included
   Seconds stitch = 0;  // output voxels to their places and in their type
-  // Of the head by layers, where the CPU has all of them: [0] the reorder of the input, [i + 1] node i of the network.
+  // The seconds of the head by layers, if the CPU has all of them: [0] the reorder of the input, [i + 1] node i of the
+  // network.
   std::vector<Seconds> layers;
 
   void add_layer(int node, Seconds seconds) {

@@ -19,7 +19,8 @@ struct Candidate {
 
 constexpr std::size_t max_extents = 12;  // of parts of a patch, along an axis
 
-// All, half, a quarter, ... of the patches along an axis, down to one: of too many all of them and the narrowest.
+// Returns the extents of all, half, a quarter, ... of the patches along an axis, down to one; if those are too many, of
+// all patches and of the narrowest.
 std::vector<std::int64_t> extents_along(std::int64_t output, std::int64_t patch) {
   std::vector<std::int64_t> extents;
   for (std::int64_t count = div_up(output, patch); count > 1; count = div_up(count, 2)) {
@@ -30,7 +31,7 @@ std::vector<std::int64_t> extents_along(std::int64_t output, std::int64_t patch)
   return extents;
 }
 
-// Of parts of one extent along an axis: as many as are whole, and what is left.
+// Parts of one extent along an axis: as many as are whole, and the rest.
 struct Run {
   std::int64_t extent = 0;
   std::int64_t count = 0;

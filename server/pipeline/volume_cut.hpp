@@ -21,7 +21,7 @@ struct VolumeCut {
   bool operator==(const VolumeCut&) const = default;
 };
 
-// What a volume of some extent takes, alone.
+// The time and memory of a volume of some extent, alone.
 struct PartEstimate {
   Seconds seconds = 0;
   bool fits = true;  // a job holds no more of it than it may

@@ -1,5 +1,5 @@
-// What a caller wants an engine to compute, in four parts: what goes in, where the output goes, when it runs, and what
-// is told and counted meanwhile.
+// A job for an engine, in four parts: its input, the place of its output, when it runs, and what is told and counted
+// meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct JobInput {
   bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
 };
 
-// Where the output of a job goes, slab by slab.
+// The receiver of a job's output, slab by slab.
 struct JobSink {
   ElementType type = ElementType::f32;  // of its slabs: as its estimate was asked for
   // The first output plane to compute: an interrupted job goes on where its last slab ended. The input planes, fov - 1,
@@ -75,7 +75,7 @@ struct JobSchedule {
   int priority = 0;  // smaller ones go first; 0: as usual
 };
 
-// What is told of a job, and counted.
+// The reports and counts of a job.
 struct JobAccount {
   // Optional. Called after each patch and each layer, by one thread at a time.
   std::function<void(const JobProgress&)> progress;

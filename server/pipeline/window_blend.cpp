@@ -19,7 +19,7 @@ std::vector<float> weights_along(std::int64_t extent) {
   return weights;
 }
 
-// From one window to the next.
+// Returns the step from one window to the next.
 std::int64_t step_of(std::int64_t window, double overlap) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(window) * (1.0 - overlap)));
 }

@@ -12,8 +12,8 @@ namespace znni::rest {
 
 class RestService {
  public:
-  // `closed` tells clients why models are not served over HTTP; "" if they are. Questions that need no token, whether
-  // the server and its models are alive and ready, are answered in any case. `door` must outlive this.
+  // Serves REST. `closed` tells clients why models are not served over HTTP; "" if they are. Questions that need no
+  // token, whether the server and its models are alive and ready, are answered in any case. `door` must outlive this.
   RestService(rpc::FrontDoor& door, std::string closed)
       : door_(door),
         closed_(std::move(closed)),

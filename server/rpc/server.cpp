@@ -215,7 +215,7 @@ struct Server::State {
   }
 
   void set_health(bool serving);
-  // Health follows readiness, on a thread of its own.
+  // Lets health follow readiness, on a thread of its own.
   void watch_readiness(const std::stop_token& stop);
 
   const ReceivedCounts counts;  // may be empty
@@ -231,7 +231,7 @@ struct Server::State {
   std::jthread readiness;
 };
 
-// The whole, "", comes last: who sees it serve may ask for each service.
+// Sets the health of each service. The whole, "", comes last: a client that sees it serve may ask for each service.
 void Server::State::set_health(bool serving) {
   grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
   for (const char* service : {"inference.GRPCInferenceService", "znni.v1.Volumes", ""}) {

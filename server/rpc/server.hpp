@@ -58,7 +58,8 @@ struct FrontDoor;
 
 class Server {
  public:
-  // unavailable when the port of any address is in use or TLS does not come to be. `models` must outlive the server.
+  // Starts the server. Fails with unavailable if the port of any address is in use or TLS cannot be set up. `models`
+  // must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(ModelServer& models, CallSink record,
                                                              const ListenOptions& options);
   // Ends what is left, at once.
@@ -73,9 +74,9 @@ class Server {
   // limit forbids. unavailable, with the address and the step that failed, where it does not come. From any thread.
   [[nodiscard]] Result<void> ask_own_port(std::chrono::milliseconds patience) const;
 
-  // Health turns to not serving, the models retire; all calls are still served.
+  // Turns health to not serving and retires the models; all calls are still served.
   void retire();
-  // Health turns to not serving, new volumes are refused; those inside go on.
+  // Turns health to not serving and refuses new volumes; those inside go on.
   void close();
   // Closes, waits up to `seconds` for the calls inside, drains the models of what is left, and stops.
   void drain(double seconds);

@@ -16,8 +16,8 @@ namespace znni {
 // Checks each plane of another source once, after it has arrived and before it is read.
 class CheckedSource final : public PlaneSource {
  public:
-  // `source` must outlive this. `instead` is the value that the reader takes for such voxels (Normalisation::instead):
-  // they are counted. Without it they are refused.
+  // Checks the voxels of `source`, which must outlive this. `instead` is the value that the reader takes for voxels
+  // that are not finite (Normalisation::instead): they are counted. Without it they are refused.
   CheckedSource(PlaneSource& source, std::optional<float> instead) : source_(source), instead_(instead) {}
 
   // Returns the number of replaced voxels in the planes wanted so far.

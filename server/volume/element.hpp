@@ -10,18 +10,19 @@
 
 namespace znni {
 
-// IEEE binary16, all values; infinities and NaNs kept.
+// Converts IEEE binary16, all values; keeps infinities and NaNs.
 [[nodiscard]] float float_from_half(std::uint16_t half);
 // Rounds to nearest even; what is too large becomes infinity.
 [[nodiscard]] std::uint16_t half_from_float(float value);
-// 0..1 to 0..255, rounded to nearest, clamped; NaN becomes 0.
+// Converts 0..1 to 0..255, rounded to nearest, clamped; NaN becomes 0.
 [[nodiscard]] std::uint8_t byte_from_float(float value);
 
-// to[i] = from[i], or what stands for it, * scale + offset for i in [0, count); `from` holds elements of `type`.
+// Computes to[i] = from[i], or what stands for it, * scale + offset for i in [0, count); `from` holds elements of
+// `type`.
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to);
 
-// Element i * step of `to` = from[i] for i in [0, count); requires can_write(type).
+// Sets element i * step of `to` to from[i] for i in [0, count); requires can_write(type).
 void write_row(ElementType type, const float* from, std::int64_t count, std::byte* to, std::int64_t step);
 [[nodiscard]] bool can_write(ElementType type);  // f32, f16, u8
 

@@ -16,13 +16,13 @@ namespace znni {
 
 class PlaneRing final : public PlaneSource {
  public:
-  // `memory`, the caller's, holds whole planes of all images: at least as many as the reader wants at a time, at least
-  // one; every one more lets the writer be ahead of it. The images of a plane follow each other: shape.order is
-  // plane_major, or there is one image. The writer begins with plane `first_plane`.
+  // Keeps planes in `memory`, the caller's, which holds whole planes of all images: at least as many as the reader
+  // wants at a time, at least one; every one more lets the writer be ahead of it. The images of a plane follow each
+  // other: shape.order is plane_major, or there is one image. The writer begins with plane `first_plane`.
   PlaneRing(std::span<std::byte> memory, const VolumeShape& shape, std::int64_t first_plane = 0);
 
-  // The next bytes of the volume, of which it must have as many left. Blocks while there is no room. `cancelled` when
-  // the ring is closed or `stop` asks for it.
+  // Writes the next bytes of the volume, which must have as many left. Blocks while there is no room. Fails with
+  // `cancelled` if the ring is closed or `stop` asks for it.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, const std::stop_token& stop);
   // Fails the source: what is missing will never come, and waiting for it gives this error. The first error stays.
   void fail(const Error& error);
@@ -32,7 +32,7 @@ class PlaneRing final : public PlaneSource {
   [[nodiscard]] const VolumeShape& shape() const override { return shape_; }
   void want(const PlaneRange& planes) override;
   [[nodiscard]] bool here() const override;
-  // `internal` when more planes are wanted than there is memory for.
+  // Waits for the wanted planes. Fails with `internal` if more planes are wanted than there is memory for.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
   [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
 

@@ -27,16 +27,16 @@ class PlaneSource {
 
   // Returns the shape of the whole volume, whether or not its planes are here.
   [[nodiscard]] virtual const VolumeShape& shape() const = 0;
-  // The planes that are read next, of the volume's; neither bound ever falls. Those before them are forgotten. Does not
-  // block.
+  // Names the planes of the volume that are read next; neither bound ever falls. Planes before them are forgotten. Does
+  // not block.
   virtual void want(const PlaneRange& planes) = 0;
   // Returns whether the wanted planes are here, so that wait() would return at once.
   [[nodiscard]] virtual bool here() const = 0;
   // Blocks until they are; they then stay where they are until others are wanted. `cancelled` when `stop` asks for it;
   // another error when they will never come.
   [[nodiscard]] virtual Result<void> wait(const std::stop_token& stop) = 0;
-  // The first row of image `image` in plane `z`, one of those waited for; its rows follow each other, not necessarily
-  // aligned. May be called by several threads at a time.
+  // Returns the first row of image `image` in plane `z`, one of those waited for. Rows follow each other, not
+  // necessarily aligned. Several threads may call it at a time.
   [[nodiscard]] virtual const std::byte* plane(std::int64_t image, std::int64_t z) const = 0;
 };
 

@@ -42,7 +42,7 @@ class PlaneReader {
   }
 
  private:
-  // `count` voxels of image j from `position` on, as `in` counts.
+  // Reads `count` voxels of image j from `position` on, as `in` counts.
   void read_part(std::int64_t j, Vec3 position, std::int64_t count, float* to) const {
     const ElementType type = volume_.shape().type;
     if (axis_ != 2) return read_row(type, at(j, position), count, normalisation_, to);

@@ -8,11 +8,11 @@
 
 namespace znni {
 
-// in[s][j][v] = normalised voxel starts[s] + v of image j of `volume`, its axes swapped as `axis` says
-// (planner/network/swap_axes.hpp), for all elements of `in`; zero where that lies outside the volume. Nothing
-// that depends on those is kept (planner/geometry/patch_grid.hpp), but for means over a window that lies around a
-// smaller volume. `in` is a planar view, starts.size() == in.shape.S, in.shape.f == volume.shape().f. Large tensors are
-// shared out among the workers of `executor`, small ones are copied by the caller. The planes have been waited for.
+// Sets in[s][j][v] to the normalised voxel starts[s] + v of image j of `volume`, its axes swapped as `axis` says
+// (planner/network/swap_axes.hpp), for all elements of `in`; zero where that lies outside the volume. Nothing that
+// depends on those is kept (planner/geometry/patch_grid.hpp), but for means over a window that lies around a smaller
+// volume. `in` is a planar view, starts.size() == in.shape.S, in.shape.f == volume.shape().f. Large tensors are shared
+// out among the workers of `executor`, small ones are copied by the caller. The planes have been waited for.
 void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor, int axis = 0);
 // Reads windows of a volume in memory.

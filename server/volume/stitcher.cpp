@@ -22,7 +22,7 @@ std::vector<std::int64_t> fragment_of_residue(const AxisFragments& axis) {
 
 std::int64_t size(const AxisFragments& axis) { return static_cast<std::int64_t>(axis.offsets.size()); }
 
-// Elements from the begin of a slab to voxel `position` (planes counted from the slab's first) of image j.
+// Returns the elements from the begin of a slab to voxel `position` (planes counted from the slab's first) of image j.
 std::int64_t element_at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
   const VolumeShape& shape = slab.shape;
   return j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
@@ -81,8 +81,8 @@ void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_
   }
 }
 
-// `row`: the row of the patch's first fragment; `to`: the element of the patch's dense x = 0, counted from the slab's
-// begin: before it where the slab begins within the patch.
+// Stitches a row. `row`: the row of the patch's first fragment; `to`: the element of the patch's dense x = 0, counted
+// from the slab's begin, and before it if the slab begins within the patch.
 void Stitcher::stitch_row(std::size_t pass, const float* row, const TensorView& out, Vec3 fragment,
                           const StitchTarget& target, std::int64_t to) const {
   const ElementType type = target.slab.shape.type;

@@ -34,7 +34,8 @@ Sums sums_of_part(const VolumeView& volume, std::int64_t begin, std::int64_t end
   return sums;
 }
 
-// Parts are of one size and added in order: the same volume gives the same bits on any number of workers.
+// Adds up a volume. Parts are of one size and added in order, so that the same volume gives the same bits on any number
+// of workers.
 Sums sums_of(const VolumeView& volume, double about, const Normalisation& raw, Executor& executor) {
   const std::int64_t count = volume.shape.f * voxels(volume.shape.n);
   const std::int64_t part = 64 * block_voxels;

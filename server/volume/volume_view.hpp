@@ -23,9 +23,9 @@ struct VolumeShape {
   bool operator==(const VolumeShape&) const = default;
 };
 
-// Bytes of the whole volume; saturates.
+// Returns bytes of the whole volume; saturates.
 [[nodiscard]] std::int64_t volume_bytes(const VolumeShape& shape);
-// Elements from image to image and from plane to plane.
+// Return the elements from image to image and from plane to plane.
 [[nodiscard]] std::int64_t image_stride(const VolumeShape& shape);
 [[nodiscard]] std::int64_t plane_stride(const VolumeShape& shape);
 

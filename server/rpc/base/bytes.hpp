@@ -14,7 +14,7 @@ namespace znni::rpc {
 class Bytes {
  public:
   Bytes() = default;
-  // over_budget when the system has no such block.
+  // Allocates a block. Fails with over_budget if the system has no such block.
   [[nodiscard]] static Result<Bytes> allocate(std::int64_t bytes);
 
   [[nodiscard]] std::byte* data() const { return data_.get(); }

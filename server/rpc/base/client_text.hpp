@@ -7,11 +7,11 @@
 
 namespace znni::rpc {
 
-// Control characters become spaces; at most `max_bytes` bytes, cut between characters of UTF-8 and ended by
-// "..." where something was cut.
+// Returns `text` in one line: control characters become spaces. It has at most `max_bytes` bytes, cut between
+// characters of UTF-8, and ends in "..." if something was cut.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t max_bytes);
 
-// 'name', cut after 80 bytes.
+// Returns 'name', cut after 80 bytes.
 [[nodiscard]] std::string in_quotes(std::string_view name);
 
 }  // namespace znni::rpc

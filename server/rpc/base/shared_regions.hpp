@@ -26,8 +26,8 @@ struct RegionRange {
 // Thread safe: reads and writes carry their position.
 class SharedRegion {
  public:
-  // `key`: a name of POSIX shared memory, with or without its leading slash; no other path. The region is its bytes
-  // [offset, offset + bytes).
+  // Opens a region. `key`: a name of POSIX shared memory, with or without its leading slash, and not another path. The
+  // region is its bytes [offset, offset + bytes).
   [[nodiscard]] static Result<std::shared_ptr<const SharedRegion>> open(const std::string& key, std::int64_t offset,
                                                                         std::int64_t bytes);
   ~SharedRegion();
@@ -38,7 +38,8 @@ class SharedRegion {
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
-  // invalid_argument when the memory has become smaller than it was. The range must lie within the region.
+  // Reads bytes. Fails with invalid_argument if the memory has become smaller than it was. The range must lie within
+  // the region.
   [[nodiscard]] Result<void> read(std::int64_t at, std::span<std::byte> to) const;
   [[nodiscard]] Result<void> write(std::int64_t at, std::span<const std::byte> from) const;
 
@@ -62,13 +63,14 @@ class SharedRegions {
   // Allows `most` regions, each of which keeps a descriptor.
   explicit SharedRegions(std::size_t most = 1024) : most_(most) {}
 
-  // False, and nothing is changed, when the name is taken. unavailable when there are too many.
+  // Adds a region. Returns false, and changes nothing, if the name is taken. Fails with unavailable if there are too
+  // many.
   [[nodiscard]] Result<bool> add(const std::string& name, RegionHandle region);
-  // "": all. What is not there is no error.
+  // Removes a region; "" removes all. A missing region is not an error.
   void remove(const std::string& name);
-  // not_found.
+  // Returns the region of that name. Fails with not_found if there is none.
   [[nodiscard]] Result<RegionHandle> find(const std::string& name) const;
-  // The same, if `range` lies within it: else invalid_argument, with both sizes.
+  // Returns the region of `range`. Fails with invalid_argument, with both sizes, if `range` does not lie within it.
   [[nodiscard]] Result<RegionHandle> find(const RegionRange& range) const;
   [[nodiscard]] std::map<std::string, RegionHandle> all() const;
 

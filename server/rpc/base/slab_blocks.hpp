@@ -18,11 +18,11 @@ class SlabBlocks {
   // Blocks are leased from `server`, which must outlive this.
   explicit SlabBlocks(ModelServer& server) : server_(server) {}
 
-  // `count` blocks of at least `bytes` bytes, free for take(), or none of them: so that the usual need is refused
-  // before any work.
+  // Reserves `count` blocks of at least `bytes` bytes, free for take(), or none of them, so that the usual need is
+  // refused before any work.
   [[nodiscard]] Result<void> reserve(std::int64_t bytes, std::int64_t count);
   [[nodiscard]] Result<std::byte*> take(std::int64_t bytes);
-  // `data` came from take().
+  // Gives back the block at `data`, which came from take().
   void give_back(const std::byte* data);
   // Frees all; none may be in use.
   void clear();

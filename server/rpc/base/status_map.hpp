@@ -18,12 +18,12 @@ inline constexpr std::size_t max_message_bytes = 2000;
 [[nodiscard]] grpc::Status to_status(const Error& error);
 [[nodiscard]] grpc::Status to_status(const Result<void>& result);
 
-// Statuses that only calls have. One line each, as above.
+// Return statuses that only calls have. One line each, as above.
 [[nodiscard]] grpc::Status already_exists(std::string_view message);
 [[nodiscard]] grpc::Status unauthenticated(std::string_view message);
 [[nodiscard]] grpc::Status permission_denied(std::string_view message);
 
-// "OK", "INVALID_ARGUMENT": for logs.
+// Returns the name of a code for logs: "OK", "INVALID_ARGUMENT".
 [[nodiscard]] std::string_view name_of(grpc::StatusCode code);
 
 }  // namespace znni::rpc

@@ -72,7 +72,7 @@ void CallWatch::work(const std::stop_token& stop) {
   }
 }
 
-// A call that comes meanwhile makes it shorter.
+// Pauses; a call that comes meanwhile shortens the pause.
 void CallWatch::pause(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
   const Clock::time_point begun = Clock::now();
   for (bool has_come = true; has_come && !stop.stop_requested();) {
@@ -81,13 +81,14 @@ void CallWatch::pause(std::unique_lock<std::mutex>& lock, const std::stop_token&
   }
 }
 
-// The youngest call is the last of the list.
+// Returns the length of the pause, by the youngest call, which is the last of the list.
 std::chrono::milliseconds CallWatch::length_of_pause() const {
   const Clock::duration age = calls_.empty() ? Clock::duration::zero() : Clock::now() - calls_.back()->begun;
   return pause_between_probes(std::chrono::duration_cast<std::chrono::milliseconds>(age));
 }
 
-// A probe may wake the call, which then asks for the reason: it is told no earlier than the reason is here.
+// Asks a call's probe. A probe may wake the call, which then asks for the reason, so it is told only once the reason is
+// set.
 bool CallWatch::ask(WatchedCall::State& call) {
   const std::scoped_lock lock(call.mutex);
   call.reason = call.probe();

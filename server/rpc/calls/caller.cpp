@@ -26,7 +26,7 @@ std::optional<Error> gone(const grpc::ServerContext& context) {
 
 std::optional<Error> GrpcCaller::gone() const { return rpc::gone(context_); }
 
-// ServerContext::TryCancel() does the same, but says CANCELLED whatever the reason.
+// Ends a call with a reason. ServerContext::TryCancel() does the same, but says CANCELLED whatever the reason.
 void end_call(grpc::ServerContext& context, const Error& error) {
   const grpc::Status status = to_status(error);
   grpc_call_cancel_with_status(context.c_call(), static_cast<grpc_status_code>(status.error_code()),

@@ -35,8 +35,8 @@ class GrpcCaller final : public Caller {
   const grpc::ServerContext& context_;
 };
 
-// cancelled or deadline_exceeded when the caller gave up, is gone or its deadline has passed. May be asked
-// from any thread while the call's handler runs.
+// Returns cancelled or deadline_exceeded if the caller gave up, is gone or its deadline has passed. Any thread may ask
+// while the call's handler runs.
 [[nodiscard]] std::optional<Error> gone(const grpc::ServerContext& context);
 
 // Ends the call at once: its client sees the error, and a thread that waits for the client in a read or write wakes up.

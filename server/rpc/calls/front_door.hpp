@@ -34,7 +34,7 @@ struct FrontDoorLimits {
   int max_small_calls = 48;  // that carry none
   int max_reflections = 8;   // streams of reflection
   int max_receives = 4;      // of ModelInfer messages, at the same time
-  // Of one message: so much of it may come before it is read.
+  // The bytes of one message that may come before it is read.
   std::int64_t window_bytes = 4 << 20;
   std::int64_t max_library_bytes = 0;  // of one message that the library passes on
   double client_share = 0.5;           // of each of these numbers of calls, for one client

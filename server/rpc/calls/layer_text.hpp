@@ -7,8 +7,8 @@
 
 namespace znni::rpc {
 
-// "conv1 0.812 pool1 0.0311": seconds of each layer that took any, in the order of the network, four digits each; an
-// "input" before them is its reorder. "" where nothing is known of them.
+// Returns "conv1 0.812 pool1 0.0311": the seconds of each layer that took any, in the order of the network, four digits
+// each; an "input" before them is its reorder. "" if nothing is known of them.
 [[nodiscard]] std::string layer_text(const ModelInfo& model, const StageSeconds& stages);
 
 }  // namespace znni::rpc

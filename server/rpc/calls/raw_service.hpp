@@ -85,8 +85,8 @@ class RawService : public grpc::Service {
  protected:
   explicit RawService(FrontDoor& door) : door_(door) {}
 
-  // Methods by their paths, "/package.Service/Method": literals. Each is served by a member of `Self`, which is this.
-  // One small message and its answer.
+  // Adds a method of one small message and its answer. Methods go by their paths, "/package.Service/Method", which are
+  // literals. A member of `Self`, which is this, serves each.
   template <class Self, class Request, class Response>
   void add_small(const char* path, grpc::Status (Self::*serve)(grpc::ServerContext*, const Request*, Response*)) {
     using Handler = SmallHandler<Self, Request, Response>;
@@ -106,7 +106,7 @@ class RawService : public grpc::Service {
               }));
   }
 
-  // Messages both ways.
+  // Adds a method of messages both ways.
   template <class Self, class Response>
   void add_stream(const char* path,
                   grpc::Status (Self::*serve)(grpc::ServerContext*,

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 12> refusals = {
     "queue_full",    "calls",     "client_calls", "memory",    "too_large",   "deadline",
     "shutting_down", "not_ready", "not_found",    "malformed", "unsupported", "unauthenticated"};
 
-// What, beside its error, tells why a call that came in was refused.
+// The facts of a refused call, beside its error.
 struct RefusedCall {
   bool closing = false;           // the daemon takes no more
   bool served = false;            // its model was found, and serves still

@@ -16,7 +16,7 @@ namespace znni::rpc {
 // the server: without that, clients who take nothing would keep all of them. Must outlive the sending.
 class SmallCall {
  public:
-  // `method` as the record of a refused call tells it: a literal.
+  // Begins a small call. `method`: its name in the record of a refused call, a literal.
   SmallCall(FrontDoor& door, grpc::ServerContext& context, std::string_view method);
 
   // Returns OK, or why the call is refused.

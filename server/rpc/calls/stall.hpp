@@ -30,7 +30,7 @@ class Stall {
 
   // Notes that the client did something: a wait that goes on begins again.
   void restart();
-  // A wait is going on, for longer than `max_seconds`.
+  // Returns true if a wait is going on for longer than `max_seconds`.
   [[nodiscard]] bool too_long() const;
 
  private:

@@ -57,7 +57,7 @@ std::optional<OpenConnection> ConnectionTable::find(const std::string& peer) con
   return found == connections_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A shutdown would leave what was received to be read. An address of no family breaks the connection at once.
+// Breaks a connection at once, by an address of no family. A shutdown would leave what was received to be read.
 bool ConnectionTable::cut(const OpenConnection& connection) {
   const std::scoped_lock lock(mutex_);
   const auto noted = connections_.find(connection.descriptor);

@@ -16,7 +16,7 @@ constexpr int max_tries = 20;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-// nullptr where there are none.
+// Looks up the addresses of a host; nullptr if there are none.
 Addresses look_up(const std::string& host, int port) {
   addrinfo wanted{};
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -26,7 +26,7 @@ Addresses look_up(const std::string& host, int port) {
   return {known ? found : nullptr, &freeaddrinfo};
 }
 
-// Host and port of a socket's address in figures.
+// Returns the host and port of a socket's address in figures.
 std::pair<std::string, std::string> figures(const sockaddr* address, socklen_t length) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
@@ -39,7 +39,7 @@ std::pair<std::string, std::string> figures(const sockaddr* address, socklen_t l
 // A socket that holds a port of `host`.
 class HeldPort {
  public:
-  // Port 0: any free one.
+  // Holds a port; 0 is any free one.
   HeldPort(const std::string& host, int port);
   ~HeldPort() {
     if (socket_ >= 0) close(socket_);
@@ -47,7 +47,7 @@ class HeldPort {
   HeldPort(const HeldPort&) = delete;
   HeldPort& operator=(const HeldPort&) = delete;
 
-  // 0: it could not be had.
+  // Returns the port; 0 if none could be had.
   [[nodiscard]] int port() const { return port_; }
 
  private:
@@ -66,7 +66,7 @@ HeldPort::HeldPort(const std::string& host, int port) {
   if (getsockname(socket_, address, &length) == 0) port_ = std::stoi("0" + figures(address, length).second);
 }
 
-// Literal hosts without brackets, each once. Of a name that has others, too, those of IPv6 as far as they are here.
+// Returns literal hosts without brackets, each once. Hosts of IPv6 beside others count only if this machine has them.
 std::vector<std::string> literal_hosts(const std::string& name) {
   const Addresses found = look_up(name, 0);
   std::vector<std::string> hosts;
@@ -81,7 +81,7 @@ std::vector<std::string> literal_hosts(const std::string& name) {
   return hosts;
 }
 
-// Free on all hosts.
+// Returns a port that is free on all hosts.
 std::optional<int> common_port(const std::vector<std::string>& hosts) {
   for (int i = 0; i < max_tries; ++i) {
     const HeldPort first(hosts.front(), 0);

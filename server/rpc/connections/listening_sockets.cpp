@@ -12,8 +12,8 @@ constexpr unsigned unacknowledged_ms = 20'000;
 
 void set_option(int socket, int level, int name, int value) { setsockopt(socket, level, name, &value, sizeof(value)); }
 
-// Connections inherit what is set here. SO_REUSEPORT stays off: two servers on one port would share its calls without a
-// word.
+// Sets the options of a socket, which connections inherit. SO_REUSEPORT stays off: two servers on one port would share
+// its calls without a word.
 void set_options(int socket, const SocketAddress& address) {
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);

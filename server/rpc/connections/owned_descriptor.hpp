@@ -18,7 +18,7 @@ class OwnedDescriptor {
     return *this;
   }
 
-  // -1: it holds none.
+  // Returns the descriptor; -1 if it holds none.
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] explicit operator bool() const { return number_ >= 0; }
   // Gives it up without closing it.

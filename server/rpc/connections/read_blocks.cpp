@@ -10,7 +10,7 @@ constexpr const char* variable = "GRPC_EXPERIMENTS";
 
 }  // namespace
 
-// gRPC obeys what the variable names last.
+// Lets gRPC read in blocks; it obeys what the variable names last.
 void read_in_blocks() {
   const char* const before = std::getenv(variable);
   const std::string others = before == nullptr || *before == '\0' ? "" : std::string(before) + ",";

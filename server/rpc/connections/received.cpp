@@ -7,7 +7,7 @@
 
 namespace znni::rpc {
 
-// The system's own header has the count: libc's is older.
+// Returns what a socket has received. The system's own header has the count: libc's is older.
 std::optional<Received> received_by(int descriptor) {
   tcp_info info{};
   socklen_t length = sizeof(info);

@@ -46,7 +46,7 @@ std::optional<sockaddr_in6> parse_v6(const std::string& host, in_port_t port) {
   return address;
 }
 
-// The IPv4 address within one that is written as IPv6.
+// Returns the IPv4 address within one that is written as IPv6.
 const void* mapped_part(const in6_addr& address) { return address.s6_addr + 12; }
 
 }  // namespace
@@ -133,7 +133,8 @@ SocketAddress SocketAddress::with_port(int port) const {
   return changed;
 }
 
-// A socket of IPv6 that listens on all addresses takes IPv4, too, which is there even where ::1 is not.
+// Returns an address by which this one can be reached. A socket of IPv6 that listens on all addresses takes IPv4, too,
+// which exists even if ::1 does not.
 SocketAddress SocketAddress::reachable() const {
   return is_wildcard() ? *parse("127.0.0.1:" + std::to_string(port())) : *this;
 }

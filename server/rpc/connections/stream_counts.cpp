@@ -23,7 +23,7 @@ void replace(std::string& text, std::string_view code, char plain) {
     text.replace(at, code.size(), 1, plain);
 }
 
-// "chttp2 ipv6:%5B::1%5D:5000" is "[::1]:5000".
+// Returns the address in a name: "[::1]:5000" for "chttp2 ipv6:%5B::1%5D:5000".
 std::string address_in(std::string_view name) {
   const std::size_t scheme = name.find(" ipv");
   if (scheme == std::string_view::npos) return {};

@@ -15,16 +15,16 @@ namespace znni::rpc {
 // blocks of their own and spread out when complete. For the thread that computes the job.
 class ImageOutput {
  public:
-  // `shape`: the whole output of the job, image_major. `images`: the place of each image, the caller's, or nullptr for
-  // one that nothing asks for; of a single image it is there.
+  // Writes the images of an output. `shape`: the whole output of the job, image_major. `images`: the place of each
+  // image, the caller's, or nullptr for an image that was not requested; a single image always has one.
   ImageOutput(const VolumeShape& shape, std::vector<std::byte*> images, SlabBlocks& blocks);
 
-  // Bytes of a block for slabs of at most `planes` planes; 0 where none is needed.
+  // Returns the bytes of a block for slabs of at most `planes` planes; 0 if none is needed.
   [[nodiscard]] static std::int64_t block_bytes(VolumeShape shape, std::int64_t planes);
 
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
-  // A slab that will not be delivered.
+  // Gives up a slab that will not be delivered.
   void abandon(const OutputSlab& slab);
   // Returns whether every plane was delivered.
   [[nodiscard]] bool complete() const { return delivered_ == shape_.n.z; }

@@ -91,7 +91,7 @@ Result<RegionHandle> find_region(const SharedRegions& regions, const AdmittedInf
                                                 ", it has " + std::to_string(bytes)};
 }
 
-// Regions that the request names, within their bounds and large enough.
+// Finds the regions that the request names, within their bounds and large enough.
 Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
   const InferRequest& request = admitted.request;
   admitted.input_regions.clear();
@@ -195,8 +195,8 @@ std::int64_t slab_bytes(const AdmittedInfer& admitted) {
   return mul(ImageOutput::block_bytes(admitted.output, estimate.slab_planes), estimate.slabs);
 }
 
-// Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at least
-// one.
+// Reserves memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at
+// least one.
 Result<void> reserve_blocks(AdmittedInfer& admitted) {
   const JobEstimate& estimate = admitted.estimate;
   const std::int64_t wanted =

@@ -60,7 +60,7 @@ struct InferEvents {
                                               ModelServer& server, const std::stop_token& stop,
                                               const InferEvents& events, inference::ModelInferResponse& response);
 
-// Voxels of all outputs of the batch.
+// Returns the voxels of all outputs of the batch.
 [[nodiscard]] std::int64_t output_voxels(const AdmittedInfer& admitted);
 
 }  // namespace znni::rpc

@@ -30,7 +30,8 @@ Result<void> check_length(std::int64_t bytes, std::int64_t max_voxel_bytes) {
                    " of voxels are taken in one message; use the stream znni.v1.Volumes or a smaller volume"};
 }
 
-// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would, by the time `now`.
+// Returns a probe that tells why a call shall end: its caller gave up, or by the time `now` it has waited for its turn
+// longer than the request allows.
 CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started,
                             const Now& now) {
   const Clock::time_point received = now();

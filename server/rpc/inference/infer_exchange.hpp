@@ -16,7 +16,7 @@ namespace znni::rpc {
 
 class InferExchange {
  public:
-  // `method` as the record shall tell it.
+  // Begins an exchange. `method`: its name in the record.
   InferExchange(FrontDoor& door, std::unique_ptr<const Caller> caller, std::string_view method);
   InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method);
 

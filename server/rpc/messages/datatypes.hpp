@@ -11,14 +11,14 @@
 
 namespace znni::rpc {
 
-// "FP32", "FP16", "UINT8", "UINT16" and nothing else.
+// Returns the type of "FP32", "FP16", "UINT8" or "UINT16"; nothing for any other text.
 [[nodiscard]] std::optional<ElementType> element_type(std::string_view datatype);
 [[nodiscard]] std::string_view datatype(ElementType type);
 
 inline constexpr std::string_view input_datatypes = "FP32, FP16, UINT8 or UINT16";
 inline constexpr std::string_view output_datatypes = "FP32, FP16 or UINT8";
 
-// "" is FP32; UINT8 maps 0..1 to 0..255. The error says what is possible.
+// Returns the type of an output: "" is FP32; UINT8 maps 0..1 to 0..255. The error says what is possible.
 [[nodiscard]] Result<ElementType> output_type(std::string_view datatype);
 
 // Fails if an output that holds numbers of channels up to `largest` would not be exact: UINT8 holds values of 0 to 1,

@@ -45,7 +45,7 @@ std::int64_t min_wire_bytes(const FieldDescriptor& field) {
   }
 }
 
-// The field of this tag. One that comes with the wire type of another is unknown to the parser, which keeps it as such.
+// Returns the field of this tag; nullptr for one with another wire type, which the parser keeps as unknown.
 const FieldDescriptor* known_field(const Descriptor& type, std::uint32_t tag) {
   const FieldDescriptor* const field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
   if (field == nullptr) return nullptr;
@@ -60,7 +60,7 @@ class Walk {
     in_.SetTotalBytesLimit(std::numeric_limits<int>::max());
   }
 
-  // False where the wire is no message of this type.
+  // Measures a message. Returns false if the wire does not hold a message of this type.
   bool message(const Descriptor& type, int depth) {
     bytes_ += message_bytes;
     if (depth > max_depth) return false;

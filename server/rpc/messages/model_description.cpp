@@ -29,7 +29,7 @@ void describe_tensor(const std::string& name, const std::vector<std::int64_t>& s
   for (const std::int64_t extent : shape) out.add_shape(extent);
 }
 
-// "z,y,x"; as many as the net has axes, "y,x" in 2D.
+// Returns "z,y,x", as many extents as the net has axes: "y,x" in 2D.
 std::string extent_text(Vec3 n, int spatial_rank) {
   std::string text;
   for (int axis = 3 - spatial_rank; axis < 3; ++axis) text += (text.empty() ? "" : ",") + std::to_string(n[axis]);

@@ -39,7 +39,7 @@ struct InferRequest {
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);
 
-// "" or digits.
+// Checks that a version is "" or digits.
 [[nodiscard]] Result<void> check_version(std::string_view model, std::string_view version);
 
 }  // namespace znni::rpc

@@ -23,7 +23,7 @@ class SendQueue {
   SendQueue(const SendQueue&) = delete;
   SendQueue& operator=(const SendQueue&) = delete;
 
-  // `bytes`: what waits with it. False, and nothing is queued, once a send has failed.
+  // Queues a send. `bytes`: what waits with it. Returns false, and queues nothing, once a send has failed.
   [[nodiscard]] bool push(std::int64_t bytes, Send send);
   // Waits until at most `most` bytes, less than nothing counting as nothing, wait or are being sent. False once a
   // send has failed.

@@ -35,8 +35,8 @@ class SlabSender {
   // The time, by which progress is paced. Called on the job's thread.
   using Now = std::function<Pace::Time()>;
 
-  // `output`: the whole output, plane_major, of which the planes from `first_plane` on are sent. At most
-  // `max_unsent_bytes` of it wait for the client, beside the slabs that are computed.
+  // Sends the slabs of an output. `output`: the whole output, plane_major, of which the planes from `first_plane` on
+  // are sent. At most `max_unsent_bytes` of it wait for the client, beside the slabs that are computed.
   SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t max_unsent_bytes,
              Send send, Now now = std::chrono::steady_clock::now);
 
@@ -45,16 +45,16 @@ class SlabSender {
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
   // Returns whether slab() would take a slab as large as the largest so far without waiting for the client.
   [[nodiscard]] bool has_room();
-  // Slabs come in order; does not wait. cancelled when the client is gone.
+  // Sends a slab; slabs come in order. Does not wait. Fails with cancelled if the client is gone.
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
-  // A slab that will not be delivered.
+  // Gives up a slab that will not be delivered.
   void abandon(const OutputSlab& slab) { blocks_.give_back(slab.data); }
   // Sends progress, at most five times a second and one waiting at a time; always the last.
   void progress(const JobProgress& progress);
   // Waits until all is sent. cancelled when the client is gone.
   [[nodiscard]] Result<void> finish();
 
-  // Valid after finish().
+  // Returns the bytes that were sent; valid after finish().
   [[nodiscard]] std::int64_t sent_bytes() const { return offset_ - first_offset_; }
   // Returns whether every plane was sent.
   [[nodiscard]] bool complete() const { return sent_planes_ == output_.n.z; }
@@ -79,7 +79,7 @@ class SlabSender {
   SendQueue queue_;      // last: its thread ends before what it uses goes
 };
 
-// The job that computes `input` and hands its output to `sender`; both must outlive it.
+// Returns the job that computes `input` and hands its output to `sender`; both must outlive it.
 [[nodiscard]] VolumeJob make_volume_job(const VolumeView& input, SlabSender& sender);
 
 }  // namespace znni::rpc

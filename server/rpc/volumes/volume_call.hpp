@@ -62,7 +62,8 @@ class VolumeCall {
   [[nodiscard]] bool can_go_on(const PlaneRing& ring, SlabSender& sender);
   [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);
 
-  // The next message; false at the end of the stream, or where what came is none, as no_message_ then says.
+  // Reads the next message. Returns false at the end of the stream, or if what came is not a message, as no_message_
+  // then says.
   [[nodiscard]] bool read(v1::VolumeRequest& request);
   [[nodiscard]] bool read_first(v1::VolumeRequest& request);
   [[nodiscard]] bool read_more(v1::VolumeRequest& request);  // on the receiver's thread

@@ -18,7 +18,7 @@ struct VolumeHead {
   std::int64_t first_plane = 0;  // of the output that is wanted; of the input that is sent
 };
 
-// Extents are compared with the field of view by ModelServer::estimate().
+// Checks a header. ModelServer::estimate() compares extents with the field of view.
 [[nodiscard]] Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model);
 
 // Names the volume as the header describes it, and the model and plan that compute it: what a stream that goes on
@@ -28,15 +28,16 @@ struct VolumeHead {
 // Names the model and plan alone: volumes that are parts of one another have that in common.
 [[nodiscard]] std::string model_token(const ModelInfo& model);
 
-// A stream that begins at a later plane shows the token of the one before it: corrupt_file when that is another than
-// `token`, unsupported when the model wants the whole volume or its network pads along z, upsamples or normalises.
+// Checks that a stream may begin at a later plane. It shows the token of the stream before it. Fails with corrupt_file
+// if that differs from `token`, with unsupported if the model wants the whole volume or its network pads along z,
+// upsamples or normalises.
 [[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
                                         const ModelInfo& model);
 
 // Writes `n` as the wire has it.
 void set_extent(Vec3 n, v1::Extent& extent);
 
-// Bytes of one plane, all images.
+// Returns the bytes of one plane, all images.
 [[nodiscard]] std::int64_t plane_bytes(VolumeShape volume);
 
 }  // namespace znni::rpc

@@ -9,8 +9,8 @@
 
 namespace znni::rpc {
 
-// Refused where the stream would be on a server without other jobs: the same errors. A volume that its model wants as a
-// whole is one part. `cancelled` when `stop` came first.
+// Foretells a stream. Fails as the stream would on a server without other jobs. A volume that its model wants as a
+// whole is one part. Fails with `cancelled` if `stop` came first.
 [[nodiscard]] Result<v1::VolumeOutlook> volume_outlook(v1::VolumeHeader header, const ModelServer& models,
                                                        const std::stop_token& stop = {});
 

@@ -36,7 +36,7 @@ class VolumeReceiver {
   // for `patience`.
   [[nodiscard]] bool abandon(std::chrono::milliseconds patience);
 
-  // Valid after the end.
+  // Returns the bytes that were received; valid after the end.
   [[nodiscard]] std::int64_t received_bytes() const { return upload_.received_bytes(); }
   [[nodiscard]] std::chrono::steady_clock::time_point ended_at() const { return ended_at_; }
 

@@ -18,12 +18,13 @@ class VolumeUpload {
   // Takes the bytes of one chunk after the other; its error ends the upload.
   using Sink = std::function<Result<void>(std::span<const std::byte>)>;
 
-  // Bytes [first, last) of the volume are expected.
+  // Expects bytes [first, last) of the volume.
   VolumeUpload(std::int64_t first, std::int64_t last, Sink sink);
 
-  // invalid_argument, with numbers: a gap, a chunk that is empty or too large, more than the volume holds.
+  // Adds a chunk. Fails with invalid_argument and numbers for a gap, for a chunk that is empty or too large, and for
+  // more than the volume holds.
   [[nodiscard]] Result<void> add(const v1::VolumeChunk& chunk);
-  // invalid_argument when bytes are missing.
+  // Fails with invalid_argument if bytes are missing.
   [[nodiscard]] Result<void> finish() const;
   [[nodiscard]] std::int64_t received_bytes() const { return next_ - first_; }
 
