@@ -32,7 +32,7 @@ enum class ProgressStyle { none, bar, lines };
 
 class Progress {
  public:
-  // `voxels` is the number of dense output voxels of the whole job.
+  // Counts towards `voxels`, the number of dense output voxels of the whole job.
   Progress(ProgressStyle style, double voxels);
   // Begins a part of `voxels` output voxels, to which the patches of show() belong from now on.
   void begin_part(std::int64_t number, std::int64_t parts, double voxels);

@@ -12,7 +12,8 @@ namespace znni::client {
 
 class RecordedWriter {
  public:
-  // `state` says what `target` holds already. If there are several parts, `target` must be one in parts.
+  // Continues `target`, which already holds what `state` says. If there are several parts, `target` must be one in
+  // parts.
   RecordedWriter(FileName output, VolumeTarget target, const Parts& parts, ResumeState state);
 
   // Sets the tokens of the stream whose planes come next. If `token` is "", the stream cannot be resumed, and no record

@@ -1,4 +1,4 @@
-// Which part of a volume a network must be given for a box of its output, so that the box is that of the whole output.
+// Finds the part of a volume from which a network computes a box of its output as it would from the whole volume.
 //
 // A network that pads, pads with zeros where what it is given begins. So a box is exact if what it depends on lies
 // within what is given, or ends at the volume's own border; and if strides begin where they do in the volume, at

@@ -1,4 +1,4 @@
-"""Where a volume lies in the world: the scale and translation of OME-NGFF."""
+"""The place of a volume in the world: the scale and translation of OME-NGFF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a volume a network must be given for a region of its output, so that the region is that of the volume.
+"""Finds the part of a volume from which a network computes a region of its output as it would from the whole volume.
 
 A network that pads, pads with zeros where what it is given begins. So a region is exact if what it depends on lies
 within what is given, or ends at the volume's own border; and if strides begin where they do in the volume, at multiples

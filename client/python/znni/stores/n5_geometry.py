@@ -1,4 +1,4 @@
-"""Where an array of N5 lies in the world: attributes of several programs, none of which N5 itself defines."""
+"""The place of an array of N5 in the world: attributes of several programs, none of which N5 itself defines."""
 
 from __future__ import annotations
 

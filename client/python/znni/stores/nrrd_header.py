@@ -1,4 +1,4 @@
-"""What a file of NRRD says of its voxels: their type, which axes are those of space, and where the volume lies."""
+"""The header of an NRRD file: the type of its voxels, the axes of space, and the place of the volume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files of a store lie: a folder, of this machine or elsewhere."""
+"""The folder that holds the files of a store, on this machine or elsewhere."""
 
 from __future__ import annotations
 

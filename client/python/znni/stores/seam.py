@@ -1,4 +1,4 @@
-"""What the client asks of a store that it reads a volume from, or writes an output to."""
+"""The interface of a store from which the client reads a volume, or to which it writes an output."""
 
 from __future__ import annotations
 
