@@ -13,7 +13,7 @@ import unity_groups
 
 
 def source(inside, outside=""):
-    """A source with `inside` in its unnamed namespace."""
+    """Returns a source with `inside` in its unnamed namespace."""
     return f"namespace znni {{\nnamespace {{\n\n{inside}\n}}  // namespace\n\n{outside}\n}}  // namespace znni\n"
 
 
@@ -41,7 +41,7 @@ TEST(Suite, Name) {
 
 class GroupsTest(unittest.TestCase):
     def groups(self, *texts, most=100):
-        """The numbers of the groups."""
+        """Returns the numbers of the groups."""
         return unity_groups.groups_of(list(texts), most)
 
     def test_strangers_share_one(self):

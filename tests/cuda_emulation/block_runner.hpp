@@ -19,7 +19,7 @@ struct Grid {
 };
 
 [[nodiscard]] inline std::uint64_t count_of(dim3 extents) { return std::uint64_t{extents.x} * extents.y * extents.z; }
-// Where the `index`-th element lies, x fastest; counted from the end where it goes backwards.
+// Returns where the `index`-th element lies, x fastest; counted from the end if `backwards`.
 [[nodiscard]] inline uint3 place_of(dim3 extents, std::uint64_t index, bool backwards) {
   const std::uint64_t at = backwards ? count_of(extents) - 1 - index : index;
   return {static_cast<unsigned>(at % extents.x), static_cast<unsigned>(at / extents.x % extents.y),
@@ -33,7 +33,7 @@ struct Grid {
   return a.line() == b.line() && std::string(a.file_name()) == b.file_name();
 }
 
-// What ends a thread whose block does not meet.
+// Thrown to end a thread whose block does not meet.
 struct Abandoned {};
 
 // Calls `kernel` once per thread of every block, with threadIdx and blockIdx set. Returns what went wrong, empty where

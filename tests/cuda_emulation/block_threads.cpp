@@ -12,7 +12,7 @@
 namespace znni::cuda_emulation {
 namespace {
 
-// Where all threads of a block meet: at a barrier of the kernel, or at its end.
+// The point where all threads of a block meet: at a barrier of the kernel, or at its end.
 class MeetingPoint {
  public:
   explicit MeetingPoint(std::uint64_t threads) : threads_(threads) {}
@@ -37,7 +37,7 @@ class MeetingPoint {
     if (!wrong_.empty()) throw Abandoned();
   }
 
-  // Once the threads have ended.
+  // Returns what went wrong; valid once the threads have ended.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
@@ -52,7 +52,7 @@ class MeetingPoint {
 
 thread_local MeetingPoint* meeting_point = nullptr;
 
-// What one thread does in all blocks.
+// Runs one thread in all blocks.
 void run_thread(const Grid& grid, std::uint64_t index, MeetingPoint& point, const std::function<void()>& kernel) {
   meeting_point = &point;
   threadIdx = place_of(grid.threads, index, false);

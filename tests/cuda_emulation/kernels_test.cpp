@@ -26,7 +26,7 @@ constexpr Index images = 9;  // two groups of eight, the second nearly empty
 
 std::size_t count_of(Index count) { return static_cast<std::size_t>(count); }
 
-// One tile at the origin of a tensor of extents `n`, all of its images.
+// Returns one tile at the origin of a tensor of extents `n`, all of its images.
 TileArg one_tile(Extent n) {
   const Extent tile{32, 32, 32};
   const Extent kept{30, 30, 30};

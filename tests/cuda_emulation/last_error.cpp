@@ -20,7 +20,7 @@ cudaError_t cudaGetLastError() {
   return status;
 }
 
-// Of the statuses that the emulation gives.
+// Returns the names of the statuses that the emulation gives.
 const char* cudaGetErrorName(cudaError_t status) {
   switch (status) {
     case cudaSuccess: return "cudaSuccess";

@@ -14,7 +14,7 @@ dim3 gridDim;
 namespace znni::cuda_emulation {
 namespace {
 
-// The limits of CUDA's compute capabilities from 7.5 on.
+// Returns true if a launch keeps the limits of CUDA's compute capabilities from 7.5 on.
 bool is_launchable(dim3 grid, dim3 block) {
   const bool has_threads = grid.x > 0 && grid.y > 0 && grid.z > 0 && block.x > 0 && block.y > 0 && block.z > 0;
   return has_threads && grid.x <= 2147483647U && grid.y <= 65535 && grid.z <= 65535 && block.x <= 1024 &&

@@ -1,4 +1,4 @@
-// What a launch of the emulation needs beside the kernel: the grid, the barrier of a block, and the checks of
+// The needs of a launch of the emulation beside the kernel: the grid, the barrier of a block, and the checks of
 // parameters.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What launches and barriers of the emulation do, whichever way it runs the threads of a block.
+// Launches and barriers of the emulation, whichever way it runs the threads of a block.
 #include "tests/cuda_emulation/launch.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(EmulatedLaunch, RunsEveryThreadOfEveryBlockOnce) {
   EXPECT_EQ(visits.values(), std::vector<int>(24 * 24, 1));
 }
 
-// Each block in turn, so that one's values are no other's.
+// Rotates the values of each block in turn, so that no two blocks have the same.
 __global__ void rotate(const int* in, int* out) {
   __shared__ int values[64];
   const unsigned begin = blockIdx.x * blockDim.x;

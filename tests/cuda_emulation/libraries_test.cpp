@@ -1,4 +1,5 @@
-// What the emulation's runtime and libraries refuse, as CUDA's would or worse: each stands for a fault of the back end.
+// Calls that the emulation's runtime and libraries refuse, as strictly as CUDA's or more: each stands for a fault of
+// the back end.
 #include <cublas_v2.h>
 #include <cufft.h>
 #include <gmock/gmock.h>
@@ -90,7 +91,7 @@ TEST(EmulatedFft, NeedsAnAreaAndWritesToIt) {
   EXPECT_EQ(cufftDestroy(plan), CUFFT_SUCCESS);
 }
 
-// Of what runs here, cuDNN alone has no part.
+// cuDNN alone takes no part in what runs here.
 TEST(EmulatedCudnn, TakesNothing) {
   const ConvProblem conv{{1, 2, {8, 8, 8}}, 2, Vec3::cube(3), {1, 1, 1}, {1, 1, 1}, {}, false};
   const DeviceSpec spec = cuda::spec_of(cuda::read_gpus().front());

@@ -5,7 +5,7 @@
 
 namespace znni::cuda_emulation {
 
-// How many there are.
+// Returns the count of handles.
 [[nodiscard]] inline std::atomic<int>& library_handles() {
   static std::atomic<int> count = 0;
   return count;

@@ -22,7 +22,7 @@ struct Blas {
 
 Blas& blas_of(cublasHandle_t handle) { return *reinterpret_cast<Blas*>(handle); }
 
-// `count` numbers as the product takes them.
+// Returns `count` numbers as the product takes them.
 std::vector<Complex> factors(const Complex* values, std::int64_t count, bool tf32) {
   std::vector<Complex> taken(values, values + count);
   if (!tf32) return taken;
@@ -40,7 +40,7 @@ struct Product {
   std::int64_t c_step = 0;
 };
 
-// The sum over `k` of conj(a) b.
+// Returns the sum over `k` of conj(a) b.
 Complex inner(const Complex* a, const Complex* b, std::int64_t k) {
   float re = 0;
   float im = 0;
@@ -51,7 +51,7 @@ Complex inner(const Complex* a, const Complex* b, std::int64_t k) {
   return {re, im};
 }
 
-// c = a^H b.
+// Computes c = a^H b.
 void multiply(const Product& product, const Complex* a, const Complex* b, Complex* c, bool tf32) {
   const std::vector<Complex> left = factors(a, product.m * product.a_step, tf32);
   const std::vector<Complex> right = factors(b, product.n * product.b_step, tf32);

@@ -20,7 +20,7 @@ double now = 0;  // milliseconds; every recorded event takes one
 
 double* time_of(cudaEvent_t event) { return reinterpret_cast<double*>(event); }
 
-// Whether a copy goes where its kind says.
+// Returns true if a copy goes where its kind says.
 bool is_right(cudaMemcpyKind kind, const void* to, const void* from, std::size_t to_bytes, std::size_t from_bytes) {
   const bool to_device = device_memory().holds(to, to_bytes);
   const bool from_device = device_memory().holds(from, from_bytes);
@@ -49,7 +49,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
-// Of a compute capability that cuDNN has no description for at hand.
+// Returns a GPU of a compute capability for which the back end has no description at hand.
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return emulation::fail(cudaErrorInvalidDevice);
   *properties = {};

@@ -21,7 +21,7 @@ struct Plan {
   [[nodiscard]] std::size_t frequencies() const {
     return static_cast<std::size_t>(extents[0]) * rows() * (columns() / 2 + 1);
   }
-  // Assumed: cuFFT takes as much as a copy of its spectra at most.
+  // Returns the assumed area: cuFFT takes at most as much as a copy of its spectra.
   [[nodiscard]] std::size_t area_bytes() const {
     return frequencies() * static_cast<std::size_t>(batch) * sizeof(cufftComplex);
   }
@@ -41,7 +41,7 @@ Plan* find(cufftHandle handle) {
   return found == plans().end() ? nullptr : &found->second;
 }
 
-// What a transform needs: its plan, its area, and both tensors in device memory.
+// Checks what a transform needs: its plan, its area, and both tensors in device memory.
 cufftResult check(const Plan* plan, cufftType type, const float* real, const cufftComplex* complex) {
   if (plan == nullptr || plan->batch == 0) return CUFFT_INVALID_PLAN;
   if (plan->type != type) return CUFFT_INVALID_TYPE;
@@ -52,7 +52,7 @@ cufftResult check(const Plan* plan, cufftType type, const float* real, const cuf
   return memory.holds(plan->area, plan->area_bytes()) ? CUFFT_SUCCESS : CUFFT_INVALID_VALUE;
 }
 
-// The area has no use here: it is filled with NaNs, since cuFFT would leave something there.
+// Fills the area with NaNs: it has no use here, but cuFFT would leave something there.
 void spoil(void* block, std::size_t bytes) { std::memset(block, 0xff, bytes); }
 
 }  // namespace

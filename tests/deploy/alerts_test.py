@@ -22,12 +22,12 @@ CASES = pathlib.Path(__file__).parent / "alert_cases.yaml"
 
 
 def read(path):
-    """A YAML file."""
+    """Returns the contents of a YAML file."""
     return yaml.safe_load(path.read_text())
 
 
 def alerts():
-    """Every alert of deploy/docker."""
+    """Returns every alert of deploy/docker."""
     return [rule for group in read(DOCKER / "alerts.yaml")["groups"] for rule in group["rules"]]
 
 

@@ -19,7 +19,7 @@ from known_metrics import known_metrics
 
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
-# Of Prometheus itself, in queries.
+# Words of Prometheus itself, in queries.
 WORDS = {
     "sum",
     "by",
@@ -50,7 +50,7 @@ WITHOUT_MODEL = {
 
 
 def read(name):
-    """A YAML file of deploy/docker."""
+    """Returns the contents of a YAML file of deploy/docker."""
     return yaml.safe_load((DOCKER / name).read_text())
 
 
@@ -125,7 +125,8 @@ class WatchingTest(unittest.TestCase):
         self.assertIn(f"./grafana/dashboards:{folder}:ro", mounts)
 
     def test_the_dashboard_is_one_of_the_grafana_that_shows_it(self):
-        """As far as can be known without Grafana: 39 is the schema of 11.0, and what is older is migrated."""
+        """This holds as far as can be known without Grafana: 39 is the schema of 11.0, and what is older is
+        migrated."""
         dashboard = self.dashboard()
         self.assertTrue(dashboard["uid"] and dashboard["title"])
         self.assertLessEqual(dashboard["schemaVersion"], 39)
@@ -170,7 +171,7 @@ class WatchingTest(unittest.TestCase):
 
     @staticmethod
     def dashboard():
-        """The dashboard as Grafana reads it."""
+        """Returns the dashboard as Grafana reads it."""
         return json.loads((DOCKER / "grafana/dashboards/znni.json").read_text())
 
 

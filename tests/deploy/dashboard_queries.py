@@ -13,7 +13,7 @@ PATIENCE_S = 600
 
 
 def answers(url, query):
-    """Values of the series that a query gives; none while Prometheus starts."""
+    """Returns values of the series that a query gives; none while Prometheus starts."""
     try:
         with urllib.request.urlopen(
             f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=10
@@ -29,7 +29,7 @@ def answers(url, query):
 
 
 def of_all(query, chosen):
-    """The query as Grafana asks it for all daemons and models."""
+    """Returns the query as Grafana asks it for all daemons and models."""
     for name, value in chosen.items():
         query = query.replace(name, value)
     return query

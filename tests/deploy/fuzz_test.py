@@ -40,12 +40,12 @@ class FuzzTest(unittest.TestCase):
             (self.programs / f"{target}_fuzz").chmod(0o755)
 
     def fuzz(self, *arguments):
-        """The finished process."""
+        """Runs deploy/fuzz and returns the finished process."""
         command = ["bash", str(self.clone / "deploy/fuzz"), "--programs", str(self.programs), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     def call_of(self, target):
-        """The arguments that a target was given."""
+        """Returns the arguments that a target was given."""
         return (self.programs / f"{target}_fuzz.calls").read_text().splitlines()
 
     def test_every_target_has_its_time(self):

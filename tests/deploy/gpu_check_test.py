@@ -73,7 +73,7 @@ class GpuCheck(unittest.TestCase):
         )
 
     def lines(self):
-        """Without that which says whose they are."""
+        """Returns the lines without the one that says whose they are."""
         found = [json.loads(line) for line in (self.pack / "results.jsonl").read_text().splitlines()]
         return [line for line in found if line["block"] != "of"]
 

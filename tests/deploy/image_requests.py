@@ -9,7 +9,7 @@ import tritonclient.grpc as triton
 
 
 def infer(client, model, name, volume):
-    """The dense output."""
+    """Returns the dense output."""
     tensor = triton.InferInput(name, list(volume.shape), "UINT8")
     tensor.set_data_from_numpy(volume)
     return client.infer(model, [tensor])

@@ -37,7 +37,7 @@ class ImageTest(unittest.TestCase):
         self.bin.mkdir()
 
     def image(self, *arguments, tools=("buildah",)):
-        """The finished process, and the calls of the tools."""
+        """Returns the finished process, and the calls of the tools."""
         for tool in tools:
             (self.bin / tool).write_text(STAND_IN.format(log=self.folder / "calls"))
             (self.bin / tool).chmod(0o755)
@@ -57,7 +57,7 @@ class ImageTest(unittest.TestCase):
         return done, calls.read_text().splitlines() if calls.exists() else []
 
     def commit(self):
-        """As the tag names it."""
+        """Returns the commit as the tag names it."""
         return subprocess.run(
             ["git", "-C", self.clone, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True
         ).stdout.strip()
@@ -171,7 +171,7 @@ class ToolkitTest(unittest.TestCase):
         (self.root / "usr/local/cuda").symlink_to("cuda-13.1")
 
     def toolkit(self):
-        """The finished process."""
+        """Returns the finished process."""
         return subprocess.run(
             ["sh", ROOT / "deploy/docker/toolkit", self.root], capture_output=True, text=True, check=False
         )

@@ -1,5 +1,5 @@
-"""What `cmake --install` leaves: programs that run from there, headers that are complete, and libraries that another
-project links. Usage: install_test.py CMAKE BUILD-FOLDER CXX-COMPILER."""
+"""The files that `cmake --install` leaves: programs that run from there, headers that are complete, and libraries that
+another project links. Usage: install_test.py CMAKE BUILD-FOLDER CXX-COMPILER."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ MODEL = "share/znni/models/fib25-boundary/1/model.onnx"
 
 
 def run(*command):
-    """Standard output of a command that must succeed."""
+    """Returns the standard output of a command that must succeed."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=500, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{command}: exit code {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
@@ -35,7 +35,7 @@ class InstallTest(unittest.TestCase):
         cls.kept.cleanup()
 
     def cache(self, name):
-        """A value of the build's CMake cache."""
+        """Returns a value of the build's CMake cache."""
         text = pathlib.Path(BUILD, "CMakeCache.txt").read_text()
         return re.search(rf"^{name}:\w+=(.*)$", text, re.MULTILINE)[1]
 

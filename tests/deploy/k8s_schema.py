@@ -3,7 +3,7 @@ here, so that a misspelt one is found without a cluster."""
 
 
 def strict(**fields):
-    """An object that has no other fields; those whose name ends in _ are required."""
+    """Returns the schema of an object without other fields; those whose name ends in _ are required."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -13,12 +13,12 @@ def strict(**fields):
 
 
 def listed(item):
-    """One of them at least."""
+    """Returns the schema of a list of at least one."""
     return {"type": "array", "items": item, "minItems": 1}
 
 
 def words(*choices):
-    """One of these texts."""
+    """Returns the schema of one of these texts."""
     return {"enum": list(choices)}
 
 
@@ -186,7 +186,7 @@ SPECS = {
 
 
 def schema_of(kind):
-    """The schema of a whole manifest of this kind; KeyError for one that deploy/k8s does not use."""
+    """Returns the schema of a whole manifest of this kind; KeyError for one that deploy/k8s does not use."""
     head = {"kind_": words(kind), "metadata_": METADATA}
     if kind == "ConfigMap":
         return strict(apiVersion_=words("v1"), data_=LABELS, **head)

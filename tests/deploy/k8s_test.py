@@ -27,7 +27,7 @@ BUILT = ("overlays/cpu", "overlays/gpu", "job", "models", "monitoring")
 
 
 def run(*command):
-    """Standard output of a command that must succeed."""
+    """Returns the standard output of a command that must succeed."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
@@ -35,18 +35,18 @@ def run(*command):
 
 
 def manifests(folder):
-    """{(kind, name): manifest} as kubectl would apply them."""
+    """Returns {(kind, name): manifest} as kubectl would apply them."""
     whole = yaml.safe_load_all(run("kubectl", "kustomize", K8S / folder))
     return {(one["kind"], one["metadata"]["name"]): one for one in whole}
 
 
 def pod_of(manifest):
-    """What a Pod is to be, or the pods of a Deployment or a Job are."""
+    """Returns the specification of a Pod, or of the pods of a Deployment or a Job."""
     return manifest["spec"].get("template", manifest)["spec"]
 
 
 def container_of(manifest):
-    """The one container of a Deployment, a Job or a Pod."""
+    """Returns the one container of a Deployment, a Job or a Pod."""
     (container,) = pod_of(manifest)["containers"]
     return container
 

@@ -10,7 +10,7 @@ EMULATOR = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 
 
 def run(processor, program):
-    """`program --help` on such a processor."""
+    """Runs `program --help` on such a processor."""
     return subprocess.run(
         [EMULATOR, "-cpu", processor, program, "--help"], capture_output=True, text=True, timeout=300, check=False
     )

@@ -13,7 +13,7 @@ BUILD, CPACK = sys.argv.pop(), sys.argv.pop()
 
 
 def run(*command):
-    """Standard output of a command that must succeed."""
+    """Returns the standard output of a command that must succeed."""
     return subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, timeout=500, check=True
     ).stdout
@@ -32,7 +32,7 @@ class PackageTest(unittest.TestCase):
         cls.kept.cleanup()
 
     def field(self, name):
-        """A field of the package's control file."""
+        """Returns a field of the package's control file."""
         return run("dpkg-deb", "--field", self.package, name).strip()
 
     def test_is_named_as_debian_names_packages(self):

@@ -1,5 +1,4 @@
-"""What the commands of deploy/ say to words they do not know: one line, before anything is installed or built; and what
-they do with those they know.
+"""The words of the commands of deploy/. A word that is not known gives one line, before anything is installed or built.
 Usage: usage_test.py DEPLOY-FOLDER."""
 
 import os
@@ -37,7 +36,7 @@ class UsageTest(unittest.TestCase):
         self.stand_in("ctest", 'for word; do echo "ctest: $word"; done')
 
     def stand_in(self, name, what):
-        """A program that only pretends."""
+        """Writes a program that only pretends."""
         program = self.root / "bin" / name
         program.write_text(f"#!/bin/sh\n{what}\n")
         program.chmod(0o755)
@@ -48,7 +47,7 @@ class UsageTest(unittest.TestCase):
         self.stand_in("../build/venv/bin/ruff", what)
 
     def call(self, name, *arguments):
-        """The finished process of a command."""
+        """Returns the finished process of a command."""
         path = f"{self.root / 'bin'}:{os.environ['PATH']}"
         return subprocess.run(
             [self.root / "deploy" / name, *arguments],

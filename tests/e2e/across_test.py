@@ -22,12 +22,12 @@ make = helper.make_node
 
 
 def logarithm():
-    """A LogSoftmax."""
+    """Returns a LogSoftmax."""
     return [make("LogSoftmax", ["body"], ["result"], axis=1)], {}
 
 
 def logarithm_of_a_softmax():
-    """The same as two nodes, between Transposes."""
+    """Returns the same as two nodes, between Transposes."""
     return [
         make("Transpose", ["body"], ["last"], perm=LAST),
         make("Softmax", ["last"], ["soft"], axis=-1),
@@ -37,7 +37,7 @@ def logarithm_of_a_softmax():
 
 
 def class_numbers():
-    """The largest channel, without its axis, as bytes."""
+    """Returns the largest channel, without its axis, as bytes."""
     return [
         make("ArgMax", ["body"], ["class"], axis=1, keepdims=0),
         make("Cast", ["class"], ["result"], to=TensorProto.UINT8),
@@ -45,7 +45,7 @@ def class_numbers():
 
 
 def last_class_numbers():
-    """The last of the largest channels, which are last themselves; then real numbers, of which 1 is taken."""
+    """Returns the last of the largest channels, which are last themselves; then real numbers, of which 1 is taken."""
     return [
         make("Transpose", ["body"], ["last"], perm=LAST),
         make("ArgMax", ["last"], ["class"], axis=-1, keepdims=1, select_last_index=1),
@@ -56,7 +56,8 @@ def last_class_numbers():
 
 
 def layer_norm():
-    """LayerNormalization of channels that are last, with a convolution behind that takes its scale and shift in."""
+    """Returns LayerNormalization of channels that are last, with a convolution behind that takes its scale and shift
+    in."""
     rng = np.random.default_rng(3)
     numbers = {
         "scale": rng.uniform(0.5, 1.5, CHANNELS),
@@ -73,7 +74,7 @@ def layer_norm():
 
 
 def written_norm():
-    """ConvNeXt's normalisation of channels that are first, and the residual around it."""
+    """Returns ConvNeXt's normalisation of channels that are first, and the residual around it."""
     rng = np.random.default_rng(4)
     numbers = {
         "two": np.full((), 2),
@@ -223,7 +224,7 @@ class AcrossTest(unittest.TestCase):
                         self.assert_same(infer(client, name, volume), name, volume)
 
     def test_volumes(self):
-        """In streams, whose planes come one after the other."""
+        """Volumes come in streams, plane by plane."""
         volume = np.random.default_rng(2).standard_normal((1, 70, 40, 44), np.float32)
         with znni.Client(self.daemon.url) as client:
             for name in self.models:

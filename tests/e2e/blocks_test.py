@@ -73,7 +73,7 @@ class BlocksTest(unittest.TestCase):
         return path
 
     def voxels(self, output):
-        """All voxels of an output."""
+        """Returns all voxels of an output."""
         return zarr.open_array(str(self.work / f"{output}.zarr/0"), mode="r")[:]
 
     def wait_for_blocks(self, job, count, process):
@@ -96,7 +96,7 @@ class BlocksTest(unittest.TestCase):
             time.sleep(0.05)
 
     def check(self, job, output, reference):
-        """The job is complete and equal to another."""
+        """Checks that the job is complete and equal to another."""
         self.assertEqual(self.call("verify", job), "0 blocks missing, 0 damaged\n")
         np.testing.assert_array_equal(self.voxels(output), self.voxels(reference))
 

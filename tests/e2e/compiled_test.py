@@ -59,7 +59,7 @@ if HAS_TORCH:
 
 
 def padded():
-    """A net whose output is as large as its input."""
+    """Returns a net whose output is as large as its input."""
     return nn.Sequential(
         nn.Conv3d(1, 8, 3, padding=1),
         nn.ReLU(),
@@ -71,7 +71,7 @@ def padded():
 
 
 def pooling():
-    """A valid net whose output is coarse."""
+    """Returns a valid net whose output is coarse."""
     return nn.Sequential(nn.Conv3d(1, 4, 3), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(4, 2, 3))
 
 
@@ -94,7 +94,7 @@ class CompiledCase(unittest.TestCase):
         torch.manual_seed(5)
 
     def compile(self, module, example=None, **options):
-        """The module in eval mode, with random statistics, compiled."""
+        """Returns the module in eval mode, with random statistics, compiled."""
         for part in module.modules():
             if getattr(part, "running_var", None) is not None:
                 part.running_mean.normal_()
@@ -102,7 +102,7 @@ class CompiledCase(unittest.TestCase):
         return self.enterContext(znni.compile(module.eval(), example, mem="512M", progress=False, **options))
 
     def assert_same(self, found, expected):
-        """The same shape and type; numbers within the bound, whole ones equal."""
+        """Expects the same shape and type, numbers within the bound, and equal whole numbers."""
         self.assertEqual((type(found), found.shape, found.dtype), (type(expected), expected.shape, expected.dtype))
         bound = BOUND * expected.abs().max() if expected.is_floating_point() else 0
         self.assertLessEqual((found - expected).abs().max(), bound)
@@ -113,7 +113,7 @@ class CompiledTest(CompiledCase):
     """Modules of many kinds."""
 
     def assert_computes(self, module, *shapes, **options):
-        """What is compiled returns what the module returns."""
+        """Expects that the compiled module returns what the module returns."""
         fast = self.compile(module, **options)
         for shape in shapes:
             x = torch.randn(shape)

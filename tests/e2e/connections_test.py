@@ -114,7 +114,7 @@ class ConnectionsTest(unittest.TestCase):
         self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
     def connected_from_elsewhere(self, port):
-        """A connection from an address that no other client of the test has."""
+        """Returns a connection from an address that no other client of the test has."""
         return socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
 
     def attack(self, daemon, calls, begin):
@@ -229,7 +229,7 @@ class ConnectionsTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def drips(self, daemon, text, source):
-        """64 sockets that send `text`, then a byte now and then until the context ends."""
+        """Returns 64 sockets that send `text`, then a byte now and then until the context ends."""
         ends = threading.Event()
 
         def begun():

@@ -23,7 +23,7 @@ PLANNER = ZNNID.parent / "planner"
 
 
 def with_tensors(graph, inputs, *outputs):
-    """The model with these inputs beside "input", and with all of these outputs."""
+    """Returns the model with these inputs beside "input", and with all of these outputs."""
     model = graph.model(outputs[0])
     for name in inputs:
         model.graph.input.append(
@@ -36,7 +36,7 @@ def with_tensors(graph, inputs, *outputs):
 
 
 def early():
-    """An image and what is known of it, side by side from the beginning, as in FFN."""
+    """Returns an image and what is known of it, side by side from the beginning, as in FFN."""
     graph = Graph(21, 1)
     graph.images["mask"] = 1
     both = graph.add("Concat", ["input", "mask"], 2, axis=1)
@@ -44,7 +44,7 @@ def early():
 
 
 def late():
-    """Two branches that meet, an input that is read again at the end, and two outputs."""
+    """Returns two branches that meet, an input that is read again at the end, and two outputs."""
     graph = Graph(22, 2)
     graph.images.update(mask=1, flow=3)
     first = graph.add("Relu", [graph.conv("input", 6)], 6)
@@ -55,7 +55,7 @@ def late():
 
 
 def valid():
-    """A net that pools, without pads: dense."""
+    """Returns a net that pools, without pads: dense."""
     graph = Graph(23, 1)
     graph.images["mask"] = 2
     sums = graph.add("Add", [graph.conv("input", 4, pads=[0] * 6), graph.conv("mask", 4, pads=[0] * 6)], 4)
@@ -64,7 +64,7 @@ def valid():
 
 
 def bound():
-    """A net that normalises over its window."""
+    """Returns a net that normalises over its window."""
     graph = Graph(24, 1)
     graph.images["mask"] = 1
     both = graph.add("Concat", ["mask", instance_norm(graph, graph.conv("input", 3))], 4, axis=1)
@@ -72,21 +72,21 @@ def bound():
 
 
 def volumes_of(model, extent, batch=1):
-    """Voxels for each input by name."""
+    """Returns voxels for each input by name."""
     rng = np.random.default_rng(5)
     channels = {tensor.name: tensor.type.tensor_type.shape.dim[1].dim_value for tensor in model.graph.input}
     return {name: rng.standard_normal((batch, f, *extent), np.float32) for name, f in channels.items()}
 
 
 def expected(model, volumes):
-    """ONNX Runtime's outputs by name."""
+    """Returns ONNX Runtime's outputs by name."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     names = [output.name for output in model.graph.output]
     return dict(zip(names, session.run(names, volumes)))
 
 
 def tensors_of(volumes, kind=triton, **how):
-    """The tensors of a request, the last one first."""
+    """Returns the tensors of a request, the last one first."""
     tensors = []
     for name, volume in reversed(volumes.items()):
         tensors.append(kind.InferInput(name, list(volume.shape), "FP32"))
@@ -118,7 +118,7 @@ class InputsTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def assert_near(self, found, exact):
-        """Within float rounding of what whole convolutions give."""
+        """Expects what whole convolutions give, within float rounding."""
         self.assertEqual(found.shape, exact.shape)
         self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max())
 
@@ -174,7 +174,7 @@ class InputsTest(unittest.TestCase):
         )
 
     def test_over_http(self):
-        """As numbers, as bytes, and some as these and some as those."""
+        """Inputs come as numbers, as bytes, and mixed."""
         volumes = volumes_of(self.models["late"], (4, 5, 6))
         exact = expected(self.models["late"], volumes)
         with triton_http.InferenceServerClient(f"127.0.0.1:{self.daemon.metrics_port}") as client:

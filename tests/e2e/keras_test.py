@@ -14,7 +14,7 @@ FIXED = (16, 8, 24)
 
 
 def model_of(graph, extents, outputs):
-    """The model: an input [1][extents][f], and outputs [1][extents][f]."""
+    """Returns the model: an input [1][extents][f], and outputs [1][extents][f]."""
     value = helper.make_tensor_value_info
 
     def shape(f):
@@ -33,12 +33,12 @@ def model_of(graph, extents, outputs):
 
 
 def moved(graph, source, perm):
-    """A Transpose."""
+    """Returns a Transpose."""
     return graph.add("Transpose", [source], graph.images[source], perm=perm)
 
 
 def planes_repeated(graph, source, axis, count):
-    """UpSampling3D along an axis of a tensor with fixed extents."""
+    """Returns UpSampling3D along an axis of a tensor with fixed extents."""
     f, name = graph.images[source], f"split{len(graph.nodes)}"
     planes = [f"{name}.{i}" for i in range(count)]
     graph.nodes.append(helper.make_node("Split", [source], planes, name=name, axis=axis))
@@ -46,7 +46,7 @@ def planes_repeated(graph, source, axis, count):
 
 
 def upsampled_fixed(graph, source, extents):
-    """UpSampling3D of fixed extents: channels last, plane by plane along each axis."""
+    """Returns UpSampling3D of fixed extents: channels last, plane by plane along each axis."""
     last = moved(graph, source, [0, 2, 3, 4, 1])
     for axis, count in enumerate(extents, 1):
         last = planes_repeated(graph, last, axis, count)
@@ -54,7 +54,7 @@ def upsampled_fixed(graph, source, extents):
 
 
 def upsampled_open(graph, source):
-    """UpSampling3D of open extents: copies along a new axis behind each, and a Reshape."""
+    """Returns UpSampling3D of open extents: copies along a new axis behind each, and a Reshape."""
     f = graph.images[source]
     last = moved(graph, source, [0, 2, 3, 4, 1])
     for axis in (1, 2, 3):
@@ -71,7 +71,7 @@ def upsampled_open(graph, source):
 
 
 def unet(graph, first, extents):
-    """A U-Net of `first`, whose channels are first."""
+    """Returns a U-Net of `first`, whose channels are first."""
     skip = graph.add("Relu", [graph.conv(first, 4, auto_pad="SAME_UPPER")], 4)
     low = graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3)
     low = graph.add("Relu", [graph.conv(low, 6, auto_pad="SAME_UPPER")], 6)
@@ -81,7 +81,7 @@ def unet(graph, first, extents):
 
 
 def fixed():
-    """StarDist's form: one channel in, two outputs, fixed extents."""
+    """Returns StarDist's form: one channel in, two outputs, fixed extents."""
     graph = Graph(21, 1)
     features = unet(graph, graph.add("Reshape", ["input"], 1, [integers(1, 1, *FIXED)]), FIXED)
     prob = graph.add("Sigmoid", [graph.conv(features, 1, (1, 1, 1))], 1)
@@ -90,7 +90,7 @@ def fixed():
 
 
 def open_extents():
-    """The same with open extents and one output."""
+    """Returns the same with open extents and one output."""
     graph = Graph(22, 1)
     first = graph.add("Unsqueeze", ["input"], 1, [integers(0)])
     features = unet(graph, graph.add("Reshape", [first], 1, [integers(-1, 1, 0, 0, 0)]), None)
@@ -99,7 +99,8 @@ def open_extents():
 
 
 def strided():
-    """Two channels in; a convolution of stride 2 that pads so that no voxel is lost; a transposed one."""
+    """Returns a net with two channels in; a convolution of stride 2 that pads so that no voxel is lost; a transposed
+    one."""
     graph = Graph(23, 2)
     skip = graph.conv(moved(graph, "input", [0, 4, 1, 2, 3]), 3, auto_pad="SAME_UPPER")
     low = graph.add("Relu", [graph.conv(skip, 5, stride=2, auto_pad="SAME_UPPER")], 5)

@@ -189,7 +189,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertIn("UNAVAILABLE", replies[0].status())
 
     def test_sigterm_with_jobs_in_line(self):
-        """When the time is up, waiting jobs are stopped like the running one."""
+        """Waiting jobs are stopped like the running one when the time is up."""
         daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="3G").wait_ready()
         jobs = [self.start_inference(daemon, (250, 250, 250)) for _ in range(2)]
         self.assertEqual([replies for _, replies in jobs], [[], []], "the volumes are too small to be caught in flight")

@@ -25,7 +25,7 @@ OTHERS = ((29, 37, 23), (19, 9, 31))  # the second is smaller than the window al
 
 
 def parameters(**values):
-    """A config.pbtxt."""
+    """Returns a config.pbtxt."""
     return "".join(
         f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}\n' for key, value in values.items()
     )
@@ -35,7 +35,7 @@ CONFIG = parameters(window="12,16,20")
 
 
 def instance_norm(graph, source):
-    """An instance normalisation and a leaky ReLU."""
+    """Returns an instance normalisation and a leaky ReLU."""
     f = graph.images[source]
     tensors = [graph.rng.uniform(0.5, 1.5, f), graph.rng.normal(0, 0.5, f)]
     norm = graph.add("InstanceNormalization", [source], f, [t.astype(np.float32) for t in tensors], epsilon=1e-5)
@@ -43,7 +43,7 @@ def instance_norm(graph, source):
 
 
 def group_norm(graph, source, groups):
-    """A group normalisation as PyTorch exports it, and a ReLU."""
+    """Returns a group normalisation as PyTorch exports it, and a ReLU."""
     f = graph.images[source]
     flat = graph.add("Reshape", [source], groups, [integers(0, groups, -1)])
     norm = graph.add(
@@ -60,7 +60,7 @@ def group_norm(graph, source, groups):
 
 
 def normalised():
-    """A small U-Net of padded convolutions with both kinds of normalisation; period 2."""
+    """Returns a small U-Net of padded convolutions with both kinds of normalisation; period 2."""
     graph = Graph(11, 1)
     skip = instance_norm(graph, graph.conv("input", 6))
     low = group_norm(graph, graph.conv(skip, 8, stride=2), 4)
@@ -70,13 +70,13 @@ def normalised():
 
 
 def shrinking():
-    """A convolution that does not pad, and a normalisation."""
+    """Returns a convolution that does not pad, and a normalisation."""
     graph = Graph(12, 1)
     return graph.model(instance_norm(graph, graph.conv("input", 3, pads=[0] * 6)))
 
 
 def excitation(graph, source):
-    """Squeeze-and-excitation by linear layers, as PyTorch exports it."""
+    """Returns squeeze-and-excitation by linear layers, as PyTorch exports it."""
     f = graph.images[source]
     last = graph.add("ReduceMean", [source], f, axes=[2, 3, 4], keepdims=0)
     for outputs, activation in ((f // 2, "Relu"), (f, "Sigmoid")):
@@ -87,7 +87,7 @@ def excitation(graph, source):
 
 
 def excited():
-    """A small U-Net of padded convolutions, two of them with squeeze-and-excitation; period 2."""
+    """Returns a small U-Net of padded convolutions, two of them with squeeze-and-excitation; period 2."""
     graph = Graph(13, 1)
     skip = excitation(graph, graph.conv("input", 6))
     low = excitation(graph, graph.conv(skip, 8, stride=2))
@@ -96,20 +96,20 @@ def excited():
 
 
 def gaussian(extent):
-    """What the voxels of a window count: a Gaussian of an eighth of the extent along each axis."""
+    """Returns the weights of the voxels of a window: a Gaussian of an eighth of the extent along each axis."""
     z, y, x = (np.exp(-0.5 * ((np.arange(n) - (n - 1) / 2) / (n / 8)) ** 2) for n in extent)
     return np.maximum(z[:, None, None] * y[:, None] * x, 1e-3)
 
 
 def begins(n, window, overlap):
-    """Where windows begin along an axis: the last one as far as the volume goes."""
+    """Returns where windows begin along an axis; the last one ends with the volume."""
     step = max(1, int(window * (1 - overlap)))
     return [*range(0, n - window, step), n - window]
 
 
 def blended(model, volume, weights, overlap):
-    """The mean of ONNX Runtime's outputs of all windows, each by itself, in float64. `weights` are of the voxels of
-    such an output. A volume that is smaller than the window stands in the middle of zeros."""
+    """Returns the mean of ONNX Runtime's outputs of all windows, each by itself, in float64. `weights` are of the
+    voxels of such an output. A volume that is smaller than the window stands in the middle of zeros."""
     small = volume.shape[2:]
     beside = [max(w - n, 0) for w, n in zip(WINDOW, small)]
     volume = np.pad(volume, [(0, 0), (0, 0), *((n // 2, n - n // 2) for n in beside)])
@@ -126,7 +126,7 @@ def blended(model, volume, weights, overlap):
 
 
 def declaring(model, window):
-    """The same model, whose file declares the extents of its input."""
+    """Returns the same model, whose file declares the extents of its input."""
     fixed = onnx.ModelProto()
     fixed.CopyFrom(model)
     for axis, n in enumerate(window):
@@ -145,7 +145,7 @@ def save(model, repository, name, config=None):
 
 
 def noise(extent, seed=5):
-    """One channel of random voxels, [1,1,Z,Y,X]."""
+    """Returns one channel of random voxels, [1,1,Z,Y,X]."""
     return np.random.default_rng(seed).standard_normal((1, 1, *extent), np.float32)
 
 
@@ -193,12 +193,12 @@ class NormalisedTest(unittest.TestCase):
         self.assertIsNone(self.daemon.process.poll(), "\n".join(self.daemon.log))
 
     def assert_equal_to(self, exact, found, hint):
-        """Within float rounding of what a framework computes of the whole."""
+        """Expects what a framework computes of the whole, within float rounding."""
         self.assertEqual(found.shape, exact.shape, hint)
         self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max(), hint)
 
     def infer_by_client(self, volume, *options):
-        """`znni infer` of [Z,Y,X], to out.npy."""
+        """Runs `znni infer` of [Z,Y,X], to out.npy."""
         np.save(self.folder / "in.npy", volume)
         return subprocess.run(
             [
@@ -236,7 +236,7 @@ class NormalisedTest(unittest.TestCase):
             self.assert_equal_to(expected(self.model, volumes[i : i + 1]), found[i : i + 1], i)
 
     def test_volumes(self):
-        """Through `znni infer`: a volume of the window's extent, and boxes of a larger one, which are those of its
+        """`znni infer` computes a volume of the window's extent, and boxes of a larger one, which are those of its
         blended output."""
         large = noise((20, 20, 30))
         whole = blended(self.model, large, gaussian(WINDOW), 0.5)[0]
@@ -251,12 +251,12 @@ class NormalisedTest(unittest.TestCase):
             self.assert_equal_to(exact, np.load(self.folder / "out.npy"), box)
 
     def infer_by_stream(self, name, volume):
-        """The daemon's output of one stream."""
+        """Returns the daemon's output of one stream."""
         with self.daemon.channel() as channel:
             return collect(services.VolumesStub(channel).Infer(requests(volume[0], name)))[1][None]
 
     def test_other_extents_are_blended(self):
-        """In messages and in streams, of any extents, whether they suit the strides or not."""
+        """Messages and streams have any extents, whether they suit the strides or not."""
         for name, weights, overlap in (("named", gaussian(WINDOW), 0.5), ("even", np.ones(WINDOW), 0.25)):
             for extent in OTHERS:
                 volume = noise(extent)
@@ -266,7 +266,7 @@ class NormalisedTest(unittest.TestCase):
                 self.assert_equal_to(exact, self.infer_by_stream(name, volume), f"{name} {extent} streamed")
 
     def test_other_extents_by_the_client(self):
-        """Through `znni infer`, with every plan's window."""
+        """`znni infer` blends with every plan's window."""
         volume = noise((13, 16, 27))
         ran = self.infer_by_client(volume[0, 0])
         self.assertEqual(ran.returncode, 0, ran.stderr)
@@ -290,7 +290,7 @@ class NormalisedTest(unittest.TestCase):
         self.assertNotIn("\n", text)
 
     def test_squeeze_and_excitation(self):
-        """Of the window, and blended of windows over another extent."""
+        """The output is that of the window, or blended of windows over another extent."""
         for extent in (WINDOW, OTHERS[0]):
             volume = noise(extent)
             exact = blended(excited(), volume, gaussian(WINDOW), 0.5)
@@ -298,7 +298,7 @@ class NormalisedTest(unittest.TestCase):
                 self.assert_equal_to(exact, infer(client, "excited", volume), extent)
 
     def header(self, extent, model="named", **fields):
-        """The status of a stream that ends behind its header."""
+        """Returns the status of a stream that ends behind its header."""
         z, y, x = extent
         header = messages.VolumeHeader(
             model_name=model, datatype="FP32", channels=1, extent=messages.Extent(z=z, y=y, x=x), **fields
@@ -315,7 +315,7 @@ class NormalisedTest(unittest.TestCase):
         self.assertIn("12x16x20", refused.details())
 
     def test_streams_of_too_many_windows_are_refused(self):
-        """Before any of them is listed; the daemon goes on."""
+        """The daemon refuses them before it lists any, and goes on."""
         refused = self.header((1 << 18, 1 << 18, 1 << 18))
         self.assertEqual(refused.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
         self.test_messages()
@@ -368,7 +368,7 @@ class NormalisedTest(unittest.TestCase):
 
 
 class WindowTest(unittest.TestCase):
-    """What daemon and planner say of a window that is missing or wrong."""
+    """The messages of daemon and planner for a window that is missing or wrong."""
 
     def setUp(self):
         kept = tempfile.TemporaryDirectory()
@@ -377,15 +377,15 @@ class WindowTest(unittest.TestCase):
         self.models = self.folder / "models"
 
     def planner(self, *arguments):
-        """The planner's run."""
+        """Runs the planner."""
         return subprocess.run([PLANNER, *map(str, arguments)], capture_output=True, text=True, check=False)
 
     def plan_all(self):
-        """The planner's run over the repository."""
+        """Runs the planner over the repository."""
         return self.planner("--mem", "512M", "--model-repository", self.models, "--plan-dir", self.folder / "plans")
 
     def reason(self):
-        """Why the daemon does not serve "net"."""
+        """Returns why the daemon does not serve "net"."""
         with Daemon(self.models, mem="512M", plans=self.folder / "kept", ready=False) as daemon:
             with daemon.client() as client:
                 while True:

@@ -23,7 +23,7 @@ PLANNER = ZNNID.parent / "planner"
 
 
 def with_outputs(graph, *names):
-    """The model that ends with these values."""
+    """Returns the model that ends with these values."""
     model = graph.model(names[0])
     for name in names[1:]:
         shape = ["n", graph.images[name], *(f"{name}.{axis}" for axis in "zyx")]
@@ -32,7 +32,7 @@ def with_outputs(graph, *names):
 
 
 def heads():
-    """A padded trunk with affinities, a mask, and the trunk itself."""
+    """Returns a padded trunk with affinities, a mask, and the trunk itself."""
     graph = Graph(11, 1)
     trunk = graph.add("Relu", [graph.conv("input", 6)], 6)
     affinities = graph.add("Sigmoid", [graph.conv(trunk, 3)], 3)
@@ -41,7 +41,7 @@ def heads():
 
 
 def valid():
-    """A net that pools, without pads: dense, with two heads behind."""
+    """Returns a net that pools, without pads: dense, with two heads behind."""
     graph = Graph(12, 1)
     low = graph.add("MaxPool", [graph.conv("input", 4, pads=[0] * 6)], 4, kernel_shape=[2] * 3, strides=[2] * 3)
     trunk = graph.conv(low, 4, (2, 2, 2), pads=[0] * 6)
@@ -49,7 +49,7 @@ def valid():
 
 
 def coarse():
-    """A padded net that ends at half the resolution, with two heads there."""
+    """Returns a padded net that ends at half the resolution, with two heads there."""
     graph = Graph(14, 1)
     low = graph.add("MaxPool", [graph.conv("input", 4)], 4, kernel_shape=[2] * 3, strides=[2] * 3)
     trunk = graph.conv(low, 4)
@@ -57,7 +57,7 @@ def coarse():
 
 
 def supervised(normalises=False):
-    """A U-Net that first gives out what it has at half the resolution, and last at a quarter: period 4."""
+    """Returns a U-Net that first gives out what it has at half the resolution, and last at a quarter: period 4."""
     graph = Graph(13, 1)
     skips, value = [], "input"
     for f in (4, 5):
@@ -73,26 +73,26 @@ def supervised(normalises=False):
 
 
 def uneven():
-    """A padded net of which one head is valid."""
+    """Returns a padded net of which one head is valid."""
     graph = Graph(15, 1)
     trunk = graph.add("Relu", [graph.conv("input", 4)], 4)
     return with_outputs(graph, graph.conv(trunk, 2), graph.conv(trunk, 2, pads=[0] * 6))
 
 
 def bound():
-    """A net that normalises over its window, with two heads."""
+    """Returns a net that normalises over its window, with two heads."""
     graph = Graph(14, 1)
     trunk = instance_norm(graph, graph.conv("input", 4))
     return with_outputs(graph, graph.conv(trunk, 3), graph.add("Sigmoid", [trunk], 4))
 
 
 def parameter(name, value):
-    """A parameter of a config.pbtxt."""
+    """Returns a parameter of a config.pbtxt."""
     return f'parameters {{ key: "{name}" value {{ string_value: "{value}" }} }}'
 
 
 def expected(model, volume):
-    """ONNX Runtime's outputs by name."""
+    """Returns ONNX Runtime's outputs by name."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     names = [output.name for output in model.graph.output]
     return dict(zip(names, session.run(names, {"input": volume})))
@@ -146,7 +146,7 @@ class OutputsTest(unittest.TestCase):
         return np.random.default_rng(3).standard_normal(shape, np.float32)
 
     def assert_near(self, found, exact):
-        """Within float rounding of what whole convolutions give."""
+        """Expects what whole convolutions give, within float rounding."""
         self.assertEqual(found.shape, exact.shape)
         self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max())
 
@@ -272,7 +272,7 @@ class OutputsTest(unittest.TestCase):
             self.assert_near(answer.as_numpy(name), np.kron(values, np.ones((2, 2, 2), np.float32)))
 
     def assert_repeated(self, found, own):
-        """Each has as many voxels as the input: one of the network's own stands for several."""
+        """Expects as many voxels as the input has: one of the network's own stands for several."""
         stride = found.shape[-1] // own.shape[-1]
         self.assert_near(found, np.kron(own, np.ones((stride,) * 3, np.float32)))
 

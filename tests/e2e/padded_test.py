@@ -25,7 +25,7 @@ class Graph:
         self.nodes, self.tensors, self.images = [], [], {"input": images}
 
     def add(self, op, inputs, images, tensors=(), **attributes):
-        """The name of the node's output."""
+        """Adds a node and returns the name of its output."""
         name = f"{op}{len(self.nodes)}"
         names = [f"{name}.{i}" for i in range(len(tensors))]
         self.tensors += [numpy_helper.from_array(t, n) for t, n in zip(tensors, names)]
@@ -34,7 +34,7 @@ class Graph:
         return name
 
     def conv(self, source, f, k=(3, 3, 3), dilation=1, stride=1, group=1, **pads):
-        """Padded to the same extent unless `pads` says otherwise."""
+        """Adds a convolution, padded to the same extent unless `pads` says otherwise."""
         read = self.images[source] // group
         scale = 1 / np.sqrt(read * np.prod(k) / 2)
         tensors = [self.rng.normal(0, scale, (f, read, *k)), self.rng.normal(0, 0.3, f)]
@@ -53,7 +53,7 @@ class Graph:
         )
 
     def transposed(self, source, f, k, stride, group=1, **pads):
-        """A transposed convolution."""
+        """Adds a transposed convolution."""
         scale = 1 / np.sqrt(self.images[source] // group * np.prod(k) / stride ** len(k) / 2)
         tensors = [self.rng.normal(0, scale, (self.images[source], f // group, *k)), self.rng.normal(0, 0.3, f)]
         return self.add(
@@ -68,7 +68,7 @@ class Graph:
         )
 
     def normalised(self, source):
-        """A batch normalisation and a ReLU."""
+        """Adds a batch normalisation and a ReLU."""
         f = self.images[source]
         statistics = [
             self.rng.uniform(0.5, 1.5, f),
@@ -80,7 +80,7 @@ class Graph:
         return self.add("Relu", [norm], f)
 
     def model(self, last):
-        """The model that ends with `last`."""
+        """Returns the model that ends with `last`."""
         value, extents = helper.make_tensor_value_info, ["z", "y", "x"]
         graph = helper.make_graph(
             self.nodes,
@@ -95,7 +95,7 @@ class Graph:
 
 
 def meshnet():
-    """Dilated convolutions in a row."""
+    """Returns dilated convolutions in a row."""
     graph, last = Graph(1, 1), "input"
     for dilation in (1, 2, 4, 2, 1):
         last = graph.add("Elu", [graph.conv(last, 5, dilation=dilation)], 5, alpha=0.5)
@@ -103,7 +103,7 @@ def meshnet():
 
 
 def activated():
-    """Activations behind padded convolutions and max poolings: operators, and modules of several nodes."""
+    """Returns activations behind padded convolutions and max poolings: operators, and modules of several nodes."""
     graph, last = Graph(8, 1), "input"
 
     def number(value):
@@ -134,7 +134,7 @@ def activated():
 
 
 def residual():
-    """Residual blocks of anisotropic kernels, a concatenation, a normalisation whose reader pads."""
+    """Returns residual blocks of anisotropic kernels, a concatenation, a normalisation whose reader pads."""
     graph = Graph(2, 2)
     last = graph.conv("input", 6, (1, 5, 5))
     for _ in range(2):
@@ -162,7 +162,7 @@ def uneven():
 
 
 def unet():
-    """The 3D U-Net: max poolings, transposed convolutions of 2 and 2, concatenations; period 4."""
+    """Returns the 3D U-Net: max poolings, transposed convolutions of 2 and 2, concatenations; period 4."""
     graph, skips, last = Graph(4, 1), [], "input"
     for f in (4, 6):
         last = graph.normalised(graph.conv(graph.normalised(graph.conv(last, f)), f))
@@ -177,7 +177,8 @@ def unet():
 
 
 def strided():
-    """Convolutions of stride 2 and transposed ones of 3 and 2, with residual units, as MONAI's UNet has; period 4."""
+    """Returns convolutions of stride 2 and transposed ones of 3 and 2, with residual units, as MONAI's UNet has; period
+    4."""
     graph, skips, last = Graph(5, 2), [], "input"
     for f in (4, 6):
         down = graph.conv(last, f, stride=2)
@@ -190,7 +191,7 @@ def strided():
 
 
 def nearest():
-    """Padded max poolings, nearest neighbours, sums; period 2."""
+    """Returns padded max poolings, nearest neighbours, sums; period 2."""
     graph = Graph(6, 1)
     skip = graph.add("Relu", [graph.conv("input", 5)], 5)
     low = graph.add("MaxPool", [skip], 5, kernel_shape=[3] * 3, strides=[2] * 3, pads=[1] * 6)
@@ -208,7 +209,7 @@ def nearest():
 
 
 def linear():
-    """Two linear upsamplings, one of y and x alone; what they read is padded with zeros; period 4 of y, x."""
+    """Returns two linear upsamplings, one of y and x alone; what they read is padded with zeros; period 4 of y, x."""
     graph, skips, last = Graph(7, 1), [], "input"
     for stride in (2, [1, 2, 2]):
         last = graph.normalised(graph.conv(last, 4))
@@ -224,7 +225,8 @@ def linear():
 
 
 def grouped():
-    """Depthwise convolutions, one of a stride, wide ones in groups, and a depthwise transposed one; period 2."""
+    """Returns depthwise convolutions, one of a stride, wide ones in groups, and a depthwise transposed one; period
+    2."""
     graph = Graph(8, 1)
     skip = graph.normalised(graph.conv("input", 6))
     inner = graph.conv(graph.conv(skip, 6, (5, 3, 3), group=6), 12, (1, 1, 1), group=3)
@@ -236,7 +238,8 @@ def grouped():
 
 
 def gated():
-    """Attention gates of one channel, as MONAI's AttentionUnet has, a difference, and a repeated input; period 2."""
+    """Returns attention gates of one channel, as MONAI's AttentionUnet has, a difference, and a repeated input; period
+    2."""
     graph = Graph(9, 1)
     wide = graph.add("Tile", ["input"], 4, [integers(1, 4, 1, 1, 1)])
     skip = graph.add("Add", [graph.normalised(graph.conv("input", 4)), wide], 4)
@@ -252,7 +255,8 @@ def gated():
 
 
 def copied():
-    """Zeros around space and channels, some channels alone, and a transposed convolution with gaps; period 2."""
+    """Returns zeros around space and channels, some channels alone, and a transposed convolution with gaps; period
+    2."""
     graph = Graph(14, 2)
     skip = graph.add("Relu", [graph.conv("input", 4)], 4)
     low = graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3)
@@ -301,12 +305,12 @@ def reflected():
 
 
 def integers(*values):
-    """A list of int64."""
+    """Returns a list of int64."""
     return np.array(values, np.int64)
 
 
 def resized_to(graph, low, skip):
-    """Nearest neighbours, as many as `skip` has, as exporters write them."""
+    """Resizes by nearest neighbours, as many as `skip` has, as exporters write them."""
     f = graph.images[low]
     others = graph.add("Slice", [graph.add("Shape", [low], 0)], 0, [integers(0), integers(2)])
     spatial = graph.add("Slice", [graph.add("Shape", [skip], 0)], 0, [integers(2), integers(99)])
@@ -322,7 +326,7 @@ def resized_to(graph, low, skip):
 
 
 def middle_of(graph, skip, inner):
-    """The middle of `skip`, of the extents of `inner`."""
+    """Returns the middle of `skip`, of the extents of `inner`."""
     last = skip
     for axis in (2, 3, 4):
         large = graph.add("Gather", [graph.add("Shape", [skip], 0)], 0, [integers(axis)])
@@ -334,7 +338,7 @@ def middle_of(graph, skip, inner):
 
 
 def if_alike(graph, a, b):
-    """A ReLU of `b` if it has the extents of `a`, else a Tanh."""
+    """Returns a ReLU of `b` if it has the extents of `a`, else a Tanh."""
     same = graph.add("Equal", [graph.add("Shape", [a], 0), graph.add("Shape", [b], 0)], 0)
     least = graph.add("ReduceMin", [graph.add("Cast", [same], 0, to=TensorProto.INT32)], 0, keepdims=0)
     branches = {}
@@ -345,7 +349,7 @@ def if_alike(graph, a, b):
 
 
 def shaped():
-    """Extents, crops and branches that the file computes of shapes; period 2."""
+    """Returns a net whose extents, crops and branches the file computes from shapes; period 2."""
     graph = Graph(7, 1)
     skip = graph.add("Relu", [graph.conv("input", 4)], 4)
     low = graph.conv(graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3), 4)
@@ -356,7 +360,7 @@ def shaped():
 
 
 def expected(model, volume):
-    """ONNX Runtime's output, float32."""
+    """Returns ONNX Runtime's output, float32."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -364,7 +368,7 @@ def expected(model, volume):
 
 
 def infer(client, name, volume):
-    """The daemon's output of one message."""
+    """Returns the daemon's output of one message."""
     tensor = triton.InferInput("input", list(volume.shape), "FP32")
     tensor.set_data_from_numpy(volume)
     answer = client.infer(name, [tensor])
@@ -405,7 +409,7 @@ class PaddedTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def assert_equal_to(self, exact, found, hint):
-        """Within float rounding of what whole convolutions give."""
+        """Expects what whole convolutions give, within float rounding."""
         self.assertEqual(found.shape, exact.shape, hint)
         self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max(), hint)
 
@@ -438,7 +442,7 @@ class PaddedTest(unittest.TestCase):
                 self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")
 
     def test_volumes(self):
-        """Through `znni infer`, whose planes come one after the other."""
+        """`znni infer` sends planes one after the other."""
         rng = np.random.default_rng(6)
         volume = rng.standard_normal((92, 72, 80), np.float32)
         folder = pathlib.Path(self.folder.name)

@@ -17,7 +17,7 @@ ROUNDED = "300M"  # of the planner
 
 
 def small(seed=1):
-    """A net whose weights, not its layers, depend on the seed."""
+    """Returns a net whose weights, not its layers, depend on the seed."""
     rng = np.random.default_rng(seed)
     net = nets.Net(1)
     net.conv(rng, 3, (3, 3, 3))

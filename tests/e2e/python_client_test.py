@@ -54,7 +54,7 @@ class PythonClientTest(unittest.TestCase):
         self.assertIsNone(self.daemon.process.poll(), "\n".join(self.daemon.log))
 
     def predict(self, volume, output=None, model="net", **options):
-        """The client's output, without a bar."""
+        """Returns the client's output, without a bar."""
         return self.client.predict(model, volume, output, progress=False, **options)
 
     def infer(self, volume, *options):
@@ -79,11 +79,11 @@ class PythonClientTest(unittest.TestCase):
         return json.loads(ran.stdout), np.load(self.work / "out.npy")
 
     def volume(self, extent, kind=np.float32, seed=0):
-        """Random voxels."""
+        """Returns random voxels."""
         return (np.random.default_rng(seed).random(extent) * (1 if kind == np.float32 else 200)).astype(kind)
 
     def assert_same(self, found, expected):
-        """The same type, shape and bits."""
+        """Expects the same type, shape and bits."""
         self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
         np.testing.assert_array_equal(found, expected)
 

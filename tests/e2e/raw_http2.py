@@ -45,7 +45,7 @@ def calls_left_open(path, first, count):
 
 
 def calls_made(path, first, count):
-    """The frames of `count` calls, each with an empty message."""
+    """Returns the frames of `count` calls, each with an empty message."""
     headers = request_headers(path)
     return b"".join(
         frame(HEADERS, END_HEADERS, 2 * number + 1, headers) + frame(DATA, END_STREAM, 2 * number + 1, bytes(5))

@@ -126,7 +126,7 @@ class TrainPeerTest(unittest.TestCase):
             self.assertLess((mine - wanted).abs().max().item(), BOUND)
 
     def binary(self, logits):
-        """Binary cross-entropy whose class 1 counts twice."""
+        """Returns binary cross-entropy whose class 1 counts twice."""
         total = functional.binary_cross_entropy_with_logits(
             logits[0], self.border, weight=self.weight, pos_weight=torch.tensor(2.0), reduction="sum"
         )
@@ -146,7 +146,7 @@ class TrainPeerTest(unittest.TestCase):
         )
 
     def test_binary_cross_entropy_and_sgd(self):
-        """With momentum, and with gradients that are clipped."""
+        """The optimiser has momentum, and gradients are clipped."""
         self.compare(
             SIGMOID,
             1,

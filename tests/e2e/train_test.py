@@ -165,7 +165,7 @@ class TrainTest(unittest.TestCase):
         self.assertGreater(output[border].mean(), output[~border].mean() + 0.2)
 
     def test_a_model_is_trained_further(self):
-        """From the weights of a model the loss begins where it ended, and the model gets its next version."""
+        """The loss begins where that of the model ended, and the model gets its next version."""
         (self.root / "further/net").mkdir(parents=True)
         model = self.root / "whole/net/1/model.onnx"
         (self.root / "further/net/1").mkdir()

@@ -1,4 +1,5 @@
-"""What is written as ONNX passes ONNX's checker, and ONNX Runtime computes of it what it computes of the file read."""
+"""Networks written as ONNX pass ONNX's checker, and ONNX Runtime computes from them what it computes from the files
+read."""
 
 import os
 import pathlib
@@ -47,7 +48,7 @@ def kernels(rng, f_out, f, k):
 
 
 def trained_form():
-    """A net with a pooling, a batch normalisation, a residual, a crop and a concatenation."""
+    """Returns a net with a pooling, a batch normalisation, a residual, a crop and a concatenation."""
     rng = np.random.default_rng(1)
     net = nets.Net(2)
     net.conv(rng, 4, (3, 3, 3))
@@ -131,7 +132,7 @@ def two_inputs():
 
 
 def shipped():
-    """The net in the package."""
+    """Returns the net in the package."""
     model = onnx.load(ROOT / "deploy/models/fib25-boundary/1/model.onnx")
     return model, {model.graph.input[0].name: (1, 1, 45, 45, 49)}
 

@@ -1,5 +1,5 @@
-// What every fuzz target defines, in libFuzzer's form: takes any bytes, and neither crashes nor breaks a promise (then
-// it aborts). tests/fuzz/replay.cpp runs it over its corpus and changes of it.
+// The function that every fuzz target defines, in libFuzzer's form: takes any bytes, and neither crashes nor breaks a
+// promise (then it aborts). tests/fuzz/replay.cpp runs it over its corpus and changes of it.
 #pragma once
 
 #include <cstddef>

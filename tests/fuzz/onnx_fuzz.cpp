@@ -26,9 +26,9 @@ class Folder {
     std::filesystem::create_symlink(above_.path() / "outside.bin", above_.path() / "models/link.bin");
   }
 
-  // The path of a model of these bytes.
+  // Writes a model of these bytes and returns its path.
   [[nodiscard]] std::string with(std::string_view bytes) const { return above_.write("models/model.onnx", bytes); }
-  // Four in a row are no chance.
+  // Returns true if the model gave these weights: four in a row are not chance.
   [[nodiscard]] bool gave(const std::vector<float>& weights) const {
     const auto is_secret = [](float value, std::uint32_t secret) {
       return std::bit_cast<std::uint32_t>(value) == secret;

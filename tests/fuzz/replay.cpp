@@ -24,7 +24,7 @@ Bytes read(const std::filesystem::path& path) {
 
 std::size_t below(std::size_t limit, Draw& draw) { return limit == 0 ? 0 : draw() % limit; }
 
-// One of: another byte, a bit turned, a piece left out, a piece twice, the end cut off, a large number.
+// Makes one change: another byte, a flipped bit, a piece left out or doubled, the end cut off, or a large number.
 void change(Bytes& bytes, Draw& draw) {
   if (bytes.empty()) bytes.push_back(0);
   const std::size_t at = below(bytes.size(), draw);

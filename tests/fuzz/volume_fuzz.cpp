@@ -23,7 +23,7 @@ ModelInfo model() {
   return model;
 }
 
-// The next message's bytes, taken off `left`.
+// Takes the next message's bytes off `left`.
 std::string_view next(std::string_view& left) {
   if (left.size() < 2) return left = {};
   const std::size_t length = static_cast<unsigned char>(left[0]) + 256U * static_cast<unsigned char>(left[1]);

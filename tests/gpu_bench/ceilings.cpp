@@ -18,7 +18,7 @@ using cuda::CudaDevice;
 
 constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
 
-// As convolutions in sub-layers copy their parts, a mebibyte at a time.
+// Copies as convolutions in sub-layers copy their parts, a mebibyte at a time.
 void stage(CudaDevice& device, const Reservation& pinned) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;
   const std::vector<std::byte> plain(static_cast<std::size_t>(gibibyte), std::byte{1});
@@ -39,7 +39,8 @@ void stage(CudaDevice& device, const Reservation& pinned) {
 
 using Copy = std::function<Result<void>(Stream)>;
 
-// Up on the stream that is timed, down beside it: begun when that one begins, and waited for at its end.
+// Copies up on the stream that is timed, and down beside it: the copy down begins with the other, which waits for it at
+// its end.
 Result<void> both_ways(CudaDevice& device, const Copy& up, const Copy& down, const Event& begun, const Event& other) {
   if (Result<void> done = device.record(Stream::compute, begun); !done) return done;
   if (Result<void> done = device.wait(Stream::download, begun); !done) return done;
@@ -121,7 +122,7 @@ Result<void> products(CudaDevice& device, const Reservation& memory) {
   return {};
 }
 
-// Operands of random bits of moderate size: rates on zeros are not those on data.
+// Fills memory with random operands of moderate size: rates on zeros are not those on data.
 Result<void> fill(CudaDevice& device, const Reservation& memory) {
   std::vector<std::uint32_t> values(std::size_t{1} << 24);
   std::uint32_t state = 1;

@@ -1,4 +1,4 @@
-// What the GPU, its memory and its link do at most.
+// The ceilings of the GPU, its memory and its link.
 #pragma once
 
 #include "primitives/cuda/cuda_device.hpp"

@@ -13,7 +13,7 @@ namespace znni::gpu_bench {
 enum class Mode { f32, fft_tf32, tf32, bf16 };
 [[nodiscard]] std::optional<Mode> mode_of(std::string_view name);
 [[nodiscard]] Format format_of(Mode mode);
-// A net's first layer may read planar float32 in any mode.
+// Returns true if an estimate belongs to a mode. A net's first layer may read planar float32 in any mode.
 [[nodiscard]] bool belongs(const Estimate& estimate, Mode mode, bool first);
 
 using Filter = std::function<bool(const Primitive&, const Estimate&)>;

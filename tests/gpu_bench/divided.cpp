@@ -50,7 +50,7 @@ float* tensor_of(const Held& held, std::string_view name) {
   return reinterpret_cast<float*>(found->data);
 }
 
-// Least of three by the host's clock: `work` returns when all is done.
+// Returns the least of three times by the host's clock: `work` returns when all is done.
 Result<double> host_seconds(const Work& work) {
   double least = 1e30;
   for (int turn = 0; turn < 3; ++turn) {
@@ -93,7 +93,7 @@ Result<double> product_seconds(const hybrid::SubLayers& sublayers, const hybrid:
   return *seconds * static_cast<double>(sublayers.count());
 }
 
-// Both ways at once, as while the layer runs.
+// Times copies both ways at once, as while the layer runs.
 Result<double> copy_seconds(const hybrid::SubLayers& sublayers, CudaDevice& device) {
   const std::int64_t up = tensor_bytes(sublayers.in, {});
   const std::int64_t down = tensor_bytes(sublayers.out, {});
@@ -151,7 +151,7 @@ Result<void> measure(const Primitive& inner, const Estimate& of_sublayer, bool s
   return {};
 }
 
-// The fastest by model in this format; planar ones in float32 throughout.
+// Returns the fastest estimate by model in this format; planar ones in float32 throughout.
 std::optional<Estimate> fastest_in(Format format, const Primitive& primitive, const ConvProblem& sublayer,
                                    const DeviceSpec& spec) {
   const Result<std::vector<Estimate>> all = primitive.describe(sublayer, spec);

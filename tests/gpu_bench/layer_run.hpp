@@ -19,7 +19,7 @@ class LayerRun {
                                              const Estimate& estimate, const LayerWeights& weights, std::byte* block,
                                              cuda::CudaDevice& device);
 
-  // Within the block.
+  // Returns the input within the block.
   [[nodiscard]] TensorView input() const { return view_of("input 0", input_shape(problem_, 0), estimate_.in); }
   [[nodiscard]] TensorView output() const { return view_of(output_name, output_shape(problem_), estimate_.out); }
 
@@ -37,7 +37,7 @@ class LayerRun {
   std::unique_ptr<PreparedLayer> layer_;
 };
 
-// Deterministic values around zero: kernels as He et al. scale them, biases small.
+// Returns deterministic values around zero: kernels as He et al. scale them, biases small.
 [[nodiscard]] std::vector<float> made_values(std::int64_t count, double deviation, std::uint64_t seed);
 
 }  // namespace znni::gpu_bench

@@ -139,7 +139,7 @@ struct Chain {
   }
 };
 
-// What the chain holds beside its weights.
+// The memory of the chain beside its weights.
 struct Memory {
   Reservation input;    // stays as it is, so that every run reads the same
   Reservation tensors;  // of even number from its front, of odd number up to its end
@@ -168,7 +168,7 @@ Result<Chain> make_chain(const std::vector<Layer>& layers, Mode mode, const Memo
   return chain;
 }
 
-// Scratch alone: the estimate without its tensors.
+// Returns the scratch alone: the bytes of the estimate without its tensors.
 std::int64_t scratch_bytes(const Estimate& estimate) {
   std::int64_t bytes = 0;
   for (const Buffer& buffer : estimate.memory) {
@@ -203,7 +203,7 @@ Result<Memory> reserve(const std::vector<Layer>& layers, Mode mode, std::int64_t
   return memory;
 }
 
-// The estimate with tensors of no bytes, since the chain has its own.
+// Returns the estimate with tensors of no bytes, since the chain has its own.
 Estimate without_tensors(Estimate estimate) {
   for (Buffer& buffer : estimate.memory) {
     if (buffer.name == output_name || buffer.name == input_name(0)) buffer.bytes = 0;
@@ -231,7 +231,7 @@ Result<void> write_input(const NetRun& run, const TensorView& to, cuda::CudaDevi
   return device.write(data, std::as_bytes(std::span(narrowed)));
 }
 
-// As floats in the order of the format's memory: planar, or images innermost.
+// Writes the output as floats in the order of the format's memory: planar, or images innermost.
 Result<void> write_output(const NetRun& run, const TensorView& from, cuda::CudaDevice& device) {
   if (run.output.empty()) return {};
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor_bytes(from.shape, from.format)));
@@ -248,7 +248,7 @@ std::int64_t kept_bytes(const Estimate& estimate) {
   return bytes;
 }
 
-// What one of a net's layers keeps is no more than its share of what the block leaves.
+// Chooses a way for a layer. A layer of a net keeps no more than its share of what the block leaves.
 Result<Candidate> choose(const NetRun& run, const LayerProblem& problem, const Layer& weighted, bool first,
                          const Reservation& block, cuda::CudaDevice& device) {
   const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
@@ -264,8 +264,8 @@ Result<Candidate> choose(const NetRun& run, const LayerProblem& problem, const L
       });
 }
 
-// The first two layers as one, where that is faster, or where they do not fit apart: the tensor between them is then
-// not held either.
+// Runs the first two layers as one if that is faster, or if they do not fit apart: the tensor between them is then not
+// held either.
 Result<void> choose_first(const NetRun& run, const Reservation& block, cuda::CudaDevice& device,
                           std::vector<Layer>& layers) {
   Layer& conv = layers[0];

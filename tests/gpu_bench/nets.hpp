@@ -22,7 +22,7 @@ struct NetRun {
 // the budget are for tensors and scratch, the rest for weights and spectra.
 [[nodiscard]] Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device);
 
-// One convolution, or one that is pooled: all estimates of all primitives.
+// Times all estimates of all primitives for one convolution, or one that is pooled.
 [[nodiscard]] Result<void> run_layer(const LayerProblem& problem, std::int64_t block_bytes, cuda::CudaDevice& device);
 
 }  // namespace znni::gpu_bench

@@ -148,7 +148,7 @@ std::string places_text(const Rung& rung) {
   return text;
 }
 
-// `patches` in a row along x, after one that warms up; the output stands outside the devices' budgets.
+// Runs `patches` in a row along x, after one that warms up; the output stands outside the devices' budgets.
 Result<JobStatistics> run_patches(Engine& engine, std::int64_t patches) {
   const Vec3 fov = engine.field_of_view();
   Vec3 n = engine.patch();

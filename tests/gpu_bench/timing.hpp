@@ -9,7 +9,7 @@ namespace znni::gpu_bench {
 
 using Work = std::function<Result<void>()>;
 
-// Median of `repetitions` timings of `work` on Stream::compute, after `warm_up` runs that do not count.
+// Returns the median of `repetitions` timings of `work` on Stream::compute, after `warm_up` runs that do not count.
 [[nodiscard]] Result<double> median_seconds(cuda::CudaDevice& device, const Work& work, int repetitions = 10,
                                             int warm_up = 3);
 

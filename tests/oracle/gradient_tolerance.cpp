@@ -47,14 +47,15 @@ GradientTolerance bound(const ConvProblem& conv, std::span<const Values> inputs,
           sums * largest_norm(inputs[0], conv.in), sums * std::sqrt(static_cast<double>(out.S * voxels(out.n)))};
 }
 
-// A voxel of a max pooling sums as many gradients as windows hold it; those of an average weigh 1 together.
+// Bounds the gradients. A voxel of a max pooling sums as many gradients as windows hold it; those of an average weigh 1
+// together.
 GradientTolerance bound(const PoolProblem& pool, std::span<const Values>, const LayerWeights&, const Values& output) {
   const auto windows = static_cast<double>(voxels(pool.window));
   const double sums = pool.kind == PoolKind::max ? windows : 1.0;
   return {eps * (2.0 + windows) * sums * largest(output), 0.0, 0.0};
 }
 
-// A slope is at most 1.5, or alpha; it and the saved value are rounded.
+// Bounds the gradients. A slope is at most 1.5, or alpha; it and the saved value are rounded.
 GradientTolerance bound(const ActivationProblem& problem, std::span<const Values>, const LayerWeights&,
                         const Values& output) {
   if (problem.activation.kind == ActivationKind::none) return {};
@@ -62,7 +63,7 @@ GradientTolerance bound(const ActivationProblem& problem, std::span<const Values
           0.0};
 }
 
-// A softmax sums f products, its logarithm f gradients, whose sum may be f times the largest.
+// Bounds the gradients. A softmax sums f products, its logarithm f gradients, whose sum may be f times the largest.
 GradientTolerance bound(const AcrossChannelsProblem& problem, std::span<const Values> inputs, const LayerWeights&,
                         const Values& output) {
   const auto f = static_cast<double>(problem.in.f);
@@ -71,7 +72,7 @@ GradientTolerance bound(const AcrossChannelsProblem& problem, std::span<const Va
   return {eps * (8.0 + 2.0 * f + power) * largest(output), 0.0, 0.0};
 }
 
-// What is moved is not rounded.
+// Returns no error, because what is moved is not rounded.
 template <class Problem>
 GradientTolerance bound(const Problem&, std::span<const Values>, const LayerWeights&, const Values&) {
   return {};

@@ -141,8 +141,8 @@ Gradients of(const CropProblem& crop, std::span<const Values>, const LayerWeight
   return {{gradient}, {}, {}};
 }
 
-// With y the softmax: dL/dx[i] = y[i] (g[i] - sum over j of y[j] g[j]), and of the logarithm g[i] - y[i] sum over j of
-// g[j].
+// Computes the gradients. With y the softmax: dL/dx[i] = y[i] (g[i] - sum over j of y[j] g[j]), and of the logarithm
+// g[i] - y[i] sum over j of g[j].
 Gradients of(const AcrossChannelsProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
              const Values& output) {
   const bool is_log = problem.kind == AcrossKind::log_softmax;

@@ -59,7 +59,8 @@ void expect_differences(const Example& example, Parameters& parameters, const Va
   }
 }
 
-// Kernels are float32, and a convolution without activation is linear in them: steps may be large.
+// Compares gradients with differences. Kernels are float32, and a convolution without activation is linear in them:
+// steps may be large.
 void check_differences(const LayerProblem& problem, test::Random& random) {
   SCOPED_TRACE(to_string(problem));
   Example example = example_of(problem, random);

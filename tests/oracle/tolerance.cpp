@@ -146,7 +146,7 @@ double min_deviation(const NormProblem& problem, const Values& values) {
   return std::sqrt(least + static_cast<double>(problem.epsilon));
 }
 
-// A mean is rounded once, if its sum is a double.
+// Bounds the error: a mean is rounded once, if its sum is a double.
 double bound(const GlobalPoolProblem& pool, Largest inputs, const LayerWeights&) {
   return pool.kind == PoolKind::max ? 0.0 : 2.0 * eps * inputs[0];
 }
@@ -162,7 +162,7 @@ double bound(const MultiplyProblem&, Largest inputs, const LayerWeights&) { retu
 
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
-// Along each axis a difference, a share of it and a sum are rounded, and so is the share.
+// Bounds the error. Along each axis a difference, a share of it and a sum are rounded, and so is the share.
 double bound(const UpsampleProblem& problem, Largest inputs, const LayerWeights&) {
   const bool interpolates = problem.kind == UpsampleKind::linear || problem.kind == UpsampleKind::aligned;
   return interpolates ? 18.0 * eps * inputs[0] : 0.0;
@@ -237,8 +237,8 @@ double carried_by(const ConvProblem& conv, Errors errors, const LayerWeights& we
   return slope_of(conv.activation) * (errors[0] * kernel_norm(weights.kernels, terms_of(conv)) + residual);
 }
 
-// The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
-// number.
+// Bounds the error that is carried. The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation,
+// and y to the root of their number.
 double carried_by(const NormProblem& norm, Errors errors, const LayerWeights& weights) {
   const auto count = static_cast<double>(norm.in.f / norm.groups * voxels(norm.in.n));
   const double steepest = largest_of(weights.scale) / std::sqrt(static_cast<double>(norm.epsilon));

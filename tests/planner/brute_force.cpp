@@ -39,8 +39,8 @@ double BruteForce::best_within(std::int64_t memory_limit) const {
   return best;
 }
 
-// Groups divide the stride along z, then y, then x; only the first pooling may recompute, for streams the second
-// too, along y and x alone, and groups do not go with plain poolings.
+// Tries all modes of a pooling. Groups divide the stride along z, then y, then x; they do not go with plain poolings.
+// Only the first pooling may recompute, for streams the second too, along y and x alone.
 void BruteForce::try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
   if (pooling == modes.size()) {
     const bool naive =
@@ -111,7 +111,8 @@ PoolingMode BruteForce::all_across() const {
   return groups == Vec3::cube(1) ? PoolingMode() : PoolingMode(groups, false);
 }
 
-// Groups by recomputing along y and x where z, which comes first, has its own, or where all of them are plain.
+// Returns true for groups by recomputing along y and x where z, which comes first, has its own, or where all of them
+// are plain.
 bool BruteForce::for_streams_alone(const std::vector<PoolingMode>& modes) const {
   if (modes.size() > 1 && !modes[1].held) return true;
   const bool across = !modes.empty() && !modes[0].held && modes[0].groups.z == 1;
@@ -123,7 +124,7 @@ Vec3 BruteForce::stride_of(std::size_t pooling) const {
   return swap_axes(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
 }
 
-// Pinned modes may be others than those that are looked at by themselves.
+// Returns true if a search looks at the choice. Pinned modes may differ from those that it looks at by itself.
 bool BruteForce::is_looked_at(const GeometryChoice& choice) const {
   if (options_.strategy != Strategy::cpu && choice.streamed) return false;
   if (!options_.pins.modes.empty()) return !choice.streamed || network_.spatial_rank == 3;

@@ -176,7 +176,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                     node.operation);
 }
 
-// The window of one pass: [S][f][pass_input] out of [S][f][patch_input].
+// Cuts out the window of one pass: [S][f][pass_input] out of [S][f][patch_input].
 Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift) {
   Values window;
   for (std::int64_t image = 0; image < pass.S * pass.f; ++image) {
@@ -189,7 +189,7 @@ Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift
   return window;
 }
 
-// The stem's output, slab by slab.
+// Computes the stem's output, slab by slab.
 Values run_stem(const NetworkWeights& weights, const Geometry& geometry, const Values& input) {
   const Stem& stem = geometry.stem;
   const Shape5 whole = geometry.values[static_cast<std::size_t>(stem.last) + 1];
@@ -208,7 +208,7 @@ Values run_stem(const NetworkWeights& weights, const Geometry& geometry, const V
   return out;
 }
 
-// What lies `begin` further, as far as there is something.
+// Returns the voxels that lie `begin` further, as far as there are some.
 Values shifted_values(const Values& values, const Shape5& shape, Vec3 begin) {
   Values moved;
   for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {

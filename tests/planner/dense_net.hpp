@@ -11,22 +11,22 @@
 
 namespace znni::test {
 
-// The network at every window of `input` ([f_in][n.z][n.y][n.x]): [f_out][n - fov + 1]. Computed value by
+// Computes the network at every window of `input` ([f_in][n.z][n.y][n.x]): [f_out][n - fov + 1]. Computed value by
 // value, each at every position of the dense grid (the dilated form of the net), without any geometry.
 [[nodiscard]] oracle::Values dense_output(const Network& network, const NetworkWeights& weights, Vec3 n,
                                           const oracle::Values& input);
 
-// `input` is [S][f_in][patch_input]. Runs every pass of the geometry through the oracle, problem by problem,
-// and places its fragments by dense_position(): [S][f_out][patch_output]. Voxels that no fragment writes are
-// NaN; one that is written twice is a test failure.
+// Runs every pass of the geometry through the oracle, problem by problem, on `input`, [S][f_in][patch_input], and
+// places its fragments by dense_position(): [S][f_out][patch_output]. Voxels that no fragment writes are NaN; one that
+// is written twice is a test failure.
 [[nodiscard]] oracle::Values run_passes(const Network& network, const NetworkWeights& weights, const Geometry& geometry,
                                         const oracle::Values& input);
 
-// Chains with residual and concatenating branches, branches that pool or crop in different places, every operation,
-// anisotropic windows; field of view up to about 14, total stride up to 6 per axis.
+// Draws a network: chains with residual and concatenating branches, branches that pool or crop in different places,
+// every operation, anisotropic windows; field of view up to about 14, total stride up to 6 per axis.
 [[nodiscard]] Network random_network(Random& random);
 
-// A small legal extent per axis: the patch gives up to `max_out` output voxels of each fragment.
+// Draws a small legal extent per axis, of which the patch gives up to `max_out` output voxels of each fragment.
 [[nodiscard]] Vec3 random_extent(const Network& network, const std::vector<PoolingMode>& modes, Random& random,
                                  std::int64_t max_out);
 

@@ -19,7 +19,8 @@ inline constexpr Format blocked = {ElementType::f32, Layout::blocked8};
 // Mixes text and a number into [0, 1).
 [[nodiscard]] double draw(const std::string& text, std::int64_t salt);
 
-// Three stages: inputs end in the first or second, the output begins in the second or third; scratch in each.
+// Makes an estimate of three stages: inputs end in the first or second, the output begins in the second or third;
+// scratch in each.
 [[nodiscard]] Estimate make_estimate(const LayerProblem& problem, Format in, Format out, std::int64_t salt);
 
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> never_prepared(const LayerProblem& problem,
@@ -27,13 +28,13 @@ inline constexpr Format blocked = {ElementType::f32, Layout::blocked8};
                                                                     const LayerWeights& weights, Arena& arena,
                                                                     Device& device);
 
-// Convolutions, planar to planar and blocked to blocked.
+// Describes convolutions, planar to planar and blocked to blocked.
 [[nodiscard]] Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec);
 
-// Convolutions that read planar images only, by a transform; two settings, one of which writes blocks.
+// Describes convolutions that read planar images only, by a transform; two settings, one of which writes blocks.
 [[nodiscard]] Result<std::vector<Estimate>> describe_other_conv(const LayerProblem& problem, const DeviceSpec& spec);
 
-// Everything but convolutions and reorders, in both formats.
+// Describes everything but convolutions and reorders, in both formats.
 [[nodiscard]] Result<std::vector<Estimate>> describe_rest(const LayerProblem& problem, const DeviceSpec& spec);
 
 [[nodiscard]] Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec& spec);
@@ -44,7 +45,7 @@ inline constexpr Primitive rest = {"drawn.rest", 1, DeviceKind::cpu, describe_re
 inline constexpr Primitive reorder = {"drawn.reorder", 1, DeviceKind::cpu, describe_reorder, never_prepared};
 inline constexpr std::array<const Primitive*, 4> all = {&conv, &other_conv, &rest, &reorder};
 
-// The same under three names, "twin.a" last.
+// Returns the same primitive under three names, "twin.a" last.
 inline std::array<Primitive, 3> twins_of(const Primitive& primitive) {
   std::array<Primitive, 3> twins = {primitive, primitive, primitive};
   twins[0].name = "twin.c";
@@ -67,7 +68,7 @@ inline Catalogue catalogue() {
 
 inline Convolution convolution(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
 
-// input -> conv -> pool -> conv -> relu -> conv, as far as `nodes` goes.
+// Returns input -> conv -> pool -> conv -> relu -> conv, as far as `nodes` goes.
 inline Network chain(std::size_t nodes = 5) {
   Network network;
   network.name = "chain";
@@ -80,7 +81,7 @@ inline Network chain(std::size_t nodes = 5) {
   return network;
 }
 
-// input -> conv -> pool -> conv, of so many axes.
+// Returns input -> conv -> pool -> conv, of so many axes.
 inline Network chain_of_rank(int rank) {
   Network network = chain(3);
   const Vec3 two = cube_of(2, rank);
@@ -91,7 +92,7 @@ inline Network chain_of_rank(int rank) {
   return network;
 }
 
-// Two branches that meet in an addition whose first input is read again, and a concatenation.
+// Returns two branches that meet in an addition whose first input is read again, and a concatenation.
 inline Network branches() {
   Network network;
   network.name = "branches";
@@ -103,7 +104,7 @@ inline Network branches() {
   return network;
 }
 
-// A convolution that adds what an earlier one wrote, which is read again, and one that adds its own input.
+// Returns a convolution that adds what an earlier one wrote, which is read again, and one that adds its own input.
 inline Network residuals() {
   Network network;
   network.name = "residuals";

@@ -1,4 +1,4 @@
-// What a search over a small network with primitives of drawn times works with: a fixture.
+// A fixture for searches over a small network with primitives of drawn times.
 #pragma once
 
 #include <gtest/gtest.h>

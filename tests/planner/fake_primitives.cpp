@@ -139,7 +139,7 @@ std::vector<Step> planar_steps(const Network& network) {
   return steps;
 }
 
-// Branches that meet read one format: the whole net is in one, but for single-input nodes between.
+// Draws steps. Branches that meet read one format: the whole net is in one, but for single-input nodes between.
 std::vector<Step> random_steps(const Network& network, Random& random) {
   const int count = static_cast<int>(network.nodes.size());
   std::vector<Format> formats;  // per value

@@ -18,6 +18,7 @@ inline constexpr std::int64_t fake_transform_bytes = 640;
 inline constexpr std::int64_t fake_kernel_bytes = 192;
 inline constexpr std::int64_t fake_scratch_bytes = 128;
 
+// Return the fakes, and a catalogue and a device of them:
 // cpu.conv.staged:1   convolutions, planar -> planar, variants part=1 to 3. Three stages:
 //                     input 0 [0, 0], "transforms" [0, 1] of part * fake_transform_bytes, output [1, 2],
 //                     "kernels" persistent, fake_kernel_bytes; part=3 has a fourth stage with "late" of
@@ -31,10 +32,10 @@ inline constexpr std::int64_t fake_scratch_bytes = 128;
 [[nodiscard]] Catalogue fake_catalogue();
 [[nodiscard]] DeviceSpec fake_device();
 
-// The first fake that can compute each node, in one of its formats chosen at random, with the reorders this
+// Takes the first fake that can compute each node, in one of its formats chosen at random, with the reorders this
 // needs. The network's output is planar.
 [[nodiscard]] std::vector<Step> random_steps(const Network& network, Random& random);
-// The same with everything planar: cpu.conv.staged and cpu.any.
+// Returns steps that are planar throughout: cpu.conv.staged and cpu.any.
 [[nodiscard]] std::vector<Step> planar_steps(const Network& network);
 
 }  // namespace znni::test

@@ -8,8 +8,9 @@
 
 namespace znni::test {
 
-// `network`, with weights of this seed, after fold_and_fuse(). Expects it to be sound, to reach as far as before, to be
-// the same without its weights, and to give the dense output of `network` but for rounding its parameters once more.
+// Returns `network`, with weights of this seed, after fold_and_fuse(). Expects it to be sound, to reach as far as
+// before, to be the same without its weights, and to give the dense output of `network` but for rounding its parameters
+// once more.
 LoadedNetwork expect_folded_alike(const Network& network, std::uint64_t seed, Random& random);
 
 }  // namespace znni::test

@@ -19,7 +19,7 @@ inline PlannerOptions good(const std::vector<std::string>& arguments) {
   return end == nullptr ? std::get<PlannerOptions>(parsed) : PlannerOptions{};
 }
 
-// The one line said, with exit code 2.
+// Returns the one line said, with exit code 2.
 inline std::string refused(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options(arguments, "planner 1.2.3");
   const auto* end = std::get_if<EarlyEnd>(&parsed);

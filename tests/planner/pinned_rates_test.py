@@ -104,13 +104,13 @@ def down(size, inputs):
 
 
 def copying(S, edge):
-    """Windows are read and written; of what is stitched, writes fetch what they write to, twice."""
+    """Returns the time of copying: windows are read and written; stitching also fetches, twice, what it writes to."""
     outputs = 4 * S * (edge - FIELD_OF_VIEW + 1) ** 3
     return 4 * (2 * S * edge**3 + 4 * outputs) / CPU_BYTES_PER_SECOND
 
 
 def through_host_ram(layer):
-    """One part: staged, sent, computed, fetched, staged. Poolings stay on the CPU."""
+    """Returns the time of one part: staged, sent, computed, fetched, staged. Poolings stay on the CPU."""
     if not layer.conv:
         return layer.fastest("zn")
     moved = (layer.bytes_in() + layer.bytes_out()) / STAGING
@@ -159,7 +159,8 @@ def record(primitive, layer, noise):
 
 
 def timings(noise):
-    """Every layer of cubes of 21 to 101, for all S that poolings, and groups on the GPU, make of 1 and 2."""
+    """Returns timings of every layer of cubes of 21 to 101, for all S that poolings, and groups on the GPU, make of 1
+    and 2."""
     text = MACHINE
     for edge in range(21, 102, 4):
         for node, own in enumerate(layers_of(1, edge)):

@@ -67,7 +67,7 @@ inline Estimate mean_estimate(const LayerProblem& problem, std::int64_t setting,
   return estimate;
 }
 
-// Settings 1, 2 and 3, each modelled at twice the time of the one before; 3 fails when it runs.
+// Describes settings 1, 2 and 3, each modelled at twice the time of the one before; 3 fails when it runs.
 inline Result<std::vector<Estimate>> describe_mean(const LayerProblem& problem, const DeviceSpec&) {
   if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "no reorder"};
   return std::vector<Estimate>{mean_estimate(problem, 1, 1e-3), mean_estimate(problem, 2, 2e-3),

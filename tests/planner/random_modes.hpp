@@ -6,10 +6,10 @@
 
 namespace znni::test {
 
-// Whether any extent makes a geometry of these modes.
+// Returns true if any extent makes a geometry of these modes.
 [[nodiscard]] bool has_geometry(const Network& network, const std::vector<PoolingMode>& modes);
 
-// One mode per pooling, mixed where the branches allow it.
+// Draws one mode per pooling, mixed if the branches allow it.
 [[nodiscard]] std::vector<PoolingMode> random_modes(const Network& network, Random& random);
 
 }  // namespace znni::test

@@ -84,7 +84,7 @@ class Grower {
     if (kind == 2) add(random_.chance(0.5) ? Operation(ScaleShift{}) : Operation(PRelu{}), value_);
   }
 
-  // 2 + 2 - 1 = 3 = a kernel of 2 dilated by 2.
+  // Adds convolutions of the same reach: 2 + 2 - 1 = 3, a kernel of 2 dilated by 2.
   std::vector<int> same_reach_convs() {
     const int from = value_;
     const int a = add(conv(Vec3::cube(2), Vec3::cube(2)), from);
@@ -92,7 +92,7 @@ class Grower {
     return {a, add(conv(Vec3::cube(2)), half)};
   }
 
-  // A convolution before the pooling reaches as far as one after it when it is dilated by the stride.
+  // Pools before a convolution, and after one that is dilated by the stride, so that both reach as far.
   std::vector<int> pool_before_and_after() {
     const int from = value_;
     const Pooling pooling = pool();
@@ -103,7 +103,7 @@ class Grower {
     return {a, add(pooling, convolved)};
   }
 
-  // What convolutions take from one branch a crop takes from the other, from whichever side.
+  // Crops from one branch what convolutions take from the other, at either side.
   std::vector<int> crop_beside_convs() {
     const int from = value_;
     const Vec3 k = random_.vec3(1, 3);
@@ -115,7 +115,7 @@ class Grower {
     return {convolved, add(crop, from)};
   }
 
-  // Voxels of fragments, and voxels of what they are made of.
+  // Crops voxels of fragments, and voxels of what they are made of.
   std::vector<int> crop_before_and_after_a_pool() {
     const int from = value_;
     const Pooling pooling = pool();
@@ -126,7 +126,7 @@ class Grower {
     return {a, add(pooling, cropped)};
   }
 
-  // A convolution and what it might take in: cropped before or behind, as far as the convolution reaches.
+  // Adds a convolution and maps that it might take in: cropped before or behind, as far as the convolution reaches.
   void add_maps_of_one_tensor() {
     const int from = value_;
     Convolution whole{images(network_).back(), random_.vec3(1, 3), random_.vec3(1, 2), {}};

@@ -25,7 +25,7 @@ inline Machine recorded_machine() {
       {{MemorySpace::pinned, MemorySpace::device, 1e10, 1e-6}, {MemorySpace::device, MemorySpace::pinned, 1e10, 1e-6}}};
 }
 
-// Every node of the chain in cubes of several sizes; the card is so many times as fast.
+// Returns rows of every node of the chain in cubes of several sizes; the card is `card_rate` times as fast.
 inline Timings recorded_rows(const Network& network, double card_rate = 10) {
   Timings all;
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);

@@ -27,7 +27,7 @@ std::int64_t count_lines(const Lines& lines, const std::string& words) {
 
 class CallLogTest : public testing::Test {
  protected:
-  // The lines that `use` makes, and the end.
+  // Returns the lines that `use` and the end of the log make.
   Lines lines_of(const std::function<void(CallLog&)>& use) {
     Lines lines;
     {

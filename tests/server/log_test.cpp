@@ -17,7 +17,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The lines of a log that has ended.
+// Returns the lines of a log that has ended.
 std::vector<std::string> log_lines(LogFormat format, const std::function<void(const Log&)>& use) {
   std::vector<std::string> lines;
   {

@@ -17,7 +17,7 @@ namespace znni::test {
 
 class NotifySocket {
  public:
-  // Below a temporary folder, or "@..." outside the file system.
+  // Listens below a temporary folder, or at "@..." outside the file system.
   explicit NotifySocket(bool outside = false) {
     name_ = (outside ? "@znni" : "") + (folder_.path() / "notify").string();
     sockaddr_un address{};
@@ -32,9 +32,9 @@ class NotifySocket {
   NotifySocket& operator=(const NotifySocket&) = delete;
 
   [[nodiscard]] const char* name() const { return name_.c_str(); }
-  // The next message.
+  // Returns the next message.
   [[nodiscard]] std::string wait() const { return receive(0); }
-  // The same, "" where none waits.
+  // Returns the same; "" if none waits.
   [[nodiscard]] std::string take() const { return receive(MSG_DONTWAIT); }
 
  private:

@@ -41,7 +41,7 @@ TEST(Signals, TheMaskIsRestored) {
   EXPECT_EQ(sigismember(&after, SIGTERM), 0);
 }
 
-// A process whose main thread never goes on.
+// Ends, by a second signal, a process whose main thread never goes on.
 void end_by_second_signal() {
   const TerminationSignals signals;
   SecondSignal second(signals);
@@ -57,7 +57,7 @@ TEST(SignalsDeathTest, ASecondOneEndsTheProcessWhateverItWaitsFor) {
   EXPECT_EXIT(end_by_second_signal(), testing::ExitedWithCode(128 + SIGINT), "");
 }
 
-// As many as are passed over do not end it.
+// Ends after as many signals as are passed over do not end it.
 void end_by_signal_after_those_passed() {
   const TerminationSignals signals;
   SecondSignal second(signals);

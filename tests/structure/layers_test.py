@@ -27,9 +27,9 @@ ROOMS = (
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
-# Those of the CPU's back end, likewise.
+# The folders of the CPU's back end, likewise.
 CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv", "grad")
-# Those that convert files, likewise.
+# The folders that convert files, likewise.
 CONVERT = (
     *PLANNER,
     "proto/network.pb.h",
@@ -138,13 +138,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
 def rule_for(path):
-    """The row of the longest folder that holds `path`."""
+    """Returns the row of the longest folder that holds `path`."""
     folders = [folder for folder in TABLE if str(path).startswith(folder)]
     return TABLE[max(folders, key=len)]
 
 
 def allowed(path, quoted, angled):
-    """Whether `path` may include this header."""
+    """Returns True if `path` may include this header."""
     project, libraries = rule_for(path)
     libraries = (*libraries, *COMMAND_LINE.get(str(path), ()))
     if quoted:
@@ -153,7 +153,7 @@ def allowed(path, quoted, angled):
 
 
 def problems(root):
-    """Every include line that the table forbids."""
+    """Yields every include line that the table forbids."""
     for path in tree.files(root):
         if str(path) in MAINS:
             continue

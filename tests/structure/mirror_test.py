@@ -35,18 +35,19 @@ COVERED_ELSEWHERE = {
 
 
 def test_of(path):
-    """Where the test of source `path` is: the package of the Python client is tested in the folder of the client."""
+    """Returns where the test of source `path` is: the package of the Python client is tested in the folder of the
+    client."""
     folder = pathlib.PurePosixPath(str(path.parent).replace("client/python/znni", "client/python"))
     return "tests" / folder / f"{path.stem}_test{path.suffix}"
 
 
 def lines(root, paths):
-    """Non-blank lines in all files."""
+    """Returns the count of non-blank lines in all files."""
     return sum(1 for path in paths for line in (root / path).read_text().split("\n") if line.strip())
 
 
 def problems(root):
-    """Sources without a test, and the ratio of test lines."""
+    """Yields sources without a test, and the ratio of test lines."""
     sources = [*tree.files(root, endings=(".cpp",)), *tree.files(root, ("client/python",), (".py",))]
     for path in sources:
         if str(path) not in COVERED_ELSEWHERE and not (root / test_of(path)).exists():

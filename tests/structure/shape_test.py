@@ -24,7 +24,7 @@ NOT_FUNCTIONS = re.compile(r"^\s*(namespace|struct|class|enum|union|extern|using
 
 
 def line_problems(path, lines):
-    """Directives and unfinished work, line by line."""
+    """Yields directives and unfinished work, line by line."""
     for number, line in enumerate(lines, 1):
         if DIRECTIVE.match(line):
             yield f"{path}:{number}: preprocessor conditional or macro: {line.strip()}"
@@ -33,7 +33,7 @@ def line_problems(path, lines):
 
 
 def functions(lines):
-    """(first line, length) of every function body."""
+    """Yields (first line, length) of every function body."""
     for start, line in enumerate(lines):
         match = OPENING.match(line)
         if not match or NOT_FUNCTIONS.match(line):
@@ -46,7 +46,7 @@ def functions(lines):
 
 
 def long_lines(path, lines):
-    """Lines of a text that are too long: not of tables, drawings and commands."""
+    """Yields lines of a text that are too long, without those of tables, drawings and commands."""
     is_code = False
     for number, line in enumerate(lines, 1):
         is_code ^= line.lstrip().startswith("```")
@@ -62,7 +62,7 @@ def version_problems(root):
 
 
 def problems(root):
-    """Everything the rules forbid."""
+    """Yields everything that the rules forbid."""
     yield from version_problems(root)
     for path in tree.files(root, TEXTS, (".md",)):
         yield from long_lines(path, (root / path).read_text().split("\n"))

@@ -7,7 +7,7 @@ SOURCE_FOLDERS = ("primitives", "planner", "proto/convert", "proto/tls", "server
 
 
 def files(root, folders=SOURCE_FOLDERS, endings=(".hpp", ".cpp", ".cu")):
-    """Paths below `folders`, relative to `root`: what git tracks or would track."""
+    """Returns paths below `folders`, relative to `root`: what git tracks or would track."""
     names = tracked(root, folders) or walk(root, folders)
     found = sorted({name for name in names if name.endswith(endings)})
     return [pathlib.PurePosixPath(name) for name in found if (root / name).exists()]
@@ -23,7 +23,7 @@ def tracked(root, folders):
 
 
 def walk(root, folders):
-    """The same for a tree without git."""
+    """Returns the same for a tree without git."""
     return [path.relative_to(root).as_posix() for folder in folders for path in (root / folder).rglob("*")]
 
 

@@ -2,7 +2,7 @@
 
 
 def field(number, value):
-    """A protobuf field: a varint for an int, else its length and its bytes."""
+    """Returns a protobuf field: a varint for an int, else its length and its bytes."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
@@ -18,7 +18,7 @@ def varint(value):
 
 
 def chain(*operators, channels=1, axes=3):
-    """A model of operators, each of which reads the one before; nodes are called n0, n1, ..."""
+    """Returns a model of operators, each of which reads the one before; nodes are called n0, n1, ..."""
     nodes = b"".join(
         field(1, field(1, f"t{i - 1}" if i else "in") + field(2, f"t{i}") + field(3, f"n{i}") + field(4, operator))
         for i, operator in enumerate(operators)

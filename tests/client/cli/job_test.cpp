@@ -142,7 +142,7 @@ TEST(Job, ABoxOfAModelThatNeedsTheWholeVolumeIsRefused) {
   EXPECT_TRUE(run_infer(options, {})) << "the client normalises";
 }
 
-// What is left of an output that a daemon without resume tokens began cannot be gone on with.
+// An output that a daemon without resume tokens began cannot be continued.
 TEST(Job, ABoxThatIsCutLeavesNothing) {
   const Habits habits = {.properties = {{"padding_before", "1,1,1"}, {"padding_after", "1,1,1"}}};
   const FakeDaemon dying(Behaviour::dies_in_the_middle, habits);

@@ -13,7 +13,7 @@ BATCH = np.random.default_rng(1).random((3, 1, 4, 6, 8), np.float32)
 
 
 def copying():
-    """A client whose outputs are its volumes."""
+    """Returns a client whose outputs are its volumes."""
     client = mock.create_autospec(znni.Client, instance=True)
     client.predict.side_effect = lambda name, volume, output, **_: np.copyto(output, volume)
     return client
@@ -21,7 +21,7 @@ def copying():
 
 class BatchTest(unittest.TestCase):
     def served(self, **properties):
-        """The daemon, a client, and the model."""
+        """Returns the daemon, a client, and the model."""
         self.daemon = FakeDaemon(properties=properties)
         client = self.enterContext(znni.Client(self.enterContext(self.daemon.served())))
         return client, client.model("same")

@@ -33,8 +33,8 @@ class CompiledCase(unittest.TestCase):
         self.enterContext(mock.patch("tempfile.tempdir", str(self.folder)))
 
     def compile(self, module=None, example=None, properties=(), refused="", facts=None, outputs=("output",), **options):
-        """What is compiled. The planner says `facts` of it or that it is `refused`, the daemon `properties` and the
-        names of `outputs`."""
+        """Returns the compiled module. The planner says `facts` of it or that it is `refused`, the daemon `properties`
+        and the names of `outputs`."""
         self.daemon = FakeDaemon(properties=properties, outputs=outputs)
         address = self.enterContext(self.daemon.served())
         all_facts = {
@@ -67,10 +67,10 @@ class CompiledCase(unittest.TestCase):
         return znni.compile(module or same(), example, progress=False, **options)
 
     def left(self):
-        """The folders that are there."""
+        """Returns the folders that exist."""
         return list(self.folder.glob("znni-own-*"))
 
 
 def batch(*extent, count=1, kind=np.float32):
-    """A tensor of random voxels."""
+    """Returns a tensor of random voxels."""
     return Tensor(np.random.default_rng(7).integers(0, 200, (count, 1, *extent)).astype(kind))

@@ -20,7 +20,7 @@ BOUND = {"tile_bound": True, "windows": {"least": [4] * 3, "period": [4] * 3, "r
 
 
 def halved(given):
-    """Every second voxel."""
+    """Returns every second voxel."""
     return Tensor(given.array[:, :, ::2, ::2, ::2])
 
 

@@ -18,12 +18,12 @@ class _DropoutNd(Module):
 
 
 def zeros(*shape, kind=np.float32):
-    """A tensor."""
+    """Returns a tensor."""
     return Tensor(np.zeros(shape, kind))
 
 
 def valid(lost, channels=2):
-    """A module that loses voxels of [N, 1, Z, Y, X]."""
+    """Returns a module that loses voxels of [N, 1, Z, Y, X]."""
 
     def forward(given):
         extent = [n - lost for n in given.shape[2:]]
@@ -190,7 +190,7 @@ class ExportTest(unittest.TestCase):
 
 @needs_torch
 class RealExportTest(unittest.TestCase):
-    """What PyTorch writes is computed by ONNX Runtime, at extents other than the example's."""
+    """ONNX Runtime computes what PyTorch writes, at extents other than the example's."""
 
     def setUp(self):
         import torch

@@ -1,4 +1,4 @@
-"""As much of PyTorch as the client touches, over NumPy, for tests where PyTorch is not installed."""
+"""The part of PyTorch that the client uses, over NumPy, for tests where PyTorch is not installed."""
 
 import contextlib
 import importlib.util
@@ -38,27 +38,27 @@ class Tensor:
         return len(self.array)
 
     def is_floating_point(self):
-        """Whether it holds no whole numbers."""
+        """Returns True if its numbers are not whole."""
         return "float" in self.dtype
 
     def detach(self):
-        """Itself."""
+        """Returns itself."""
         return self
 
     def cpu(self):
-        """Itself."""
+        """Returns itself."""
         return self
 
     def double(self):
-        """In float64."""
+        """Returns it in float64."""
         return Tensor(self.array.astype(np.float64))
 
     def as_subclass(self, kind):
-        """As a plain tensor."""
+        """Returns it as a plain tensor."""
         return kind(self.array, kind=self.dtype.removeprefix("torch."), layout=self.layout)
 
     def numpy(self):
-        """The array."""
+        """Returns the array."""
         if self.dtype == "torch.bfloat16" or self.layout == "sparse":
             raise TypeError("there is no such array")
         return self.array
@@ -75,27 +75,27 @@ class Module:
         return self.function(*given)
 
     def named_modules(self):
-        """Itself, and the parts."""
+        """Returns itself and its parts, with their names."""
         return [("", self), *self.parts.items()]
 
     def modules(self):
-        """The same without names."""
+        """Returns the same without names."""
         return [module for _, module in self.named_modules()]
 
     def named_parameters(self):
-        """The weights of all parts."""
+        """Returns the weights of all parts."""
         return [pair for module in self.modules() for pair in module.weights.items()]
 
     def named_buffers(self):
-        """What else is stored."""
+        """Returns what else is stored."""
         return [pair for module in self.modules() for pair in module.stored.items()]
 
     def parameters(self):
-        """Those without names."""
+        """Returns the parameters without names."""
         return [weights for _, weights in self.named_parameters()]
 
     def buffers(self):
-        """Those without names."""
+        """Returns the buffers without names."""
         return [stored for _, stored in self.named_buffers()]
 
     def eval(self):
@@ -105,7 +105,7 @@ class Module:
 
 
 class TracerWarning(Warning):
-    """What the exporter warns of."""
+    """The warning of the exporter."""
 
 
 class Exporter:
@@ -124,7 +124,7 @@ class Exporter:
 
 
 def fake_torch():
-    """The module torch. `grad` in it says whether gradients are on."""
+    """Returns the module torch. `grad` in it says whether gradients are on."""
     torch = types.ModuleType("torch")
 
     @contextlib.contextmanager

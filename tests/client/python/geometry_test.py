@@ -9,7 +9,7 @@ NM = ("nanometer",) * 3
 
 
 def image(axes="czyx", own=(), common=()):
-    """A multiscale with array "s0"."""
+    """Returns a multiscale with array "s0"."""
     kinds = [{"name": n, **({"type": "space", "unit": "nanometer"} if n in "zyx" else {})} for n in axes]
     return {
         "axes": kinds,

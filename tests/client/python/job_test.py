@@ -1,4 +1,4 @@
-"""What is read and sent for a part of an output."""
+"""The voxels that are read and sent for a part of an output."""
 
 import dataclasses
 import unittest

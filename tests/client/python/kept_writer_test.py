@@ -31,7 +31,7 @@ class KeptWriterTest(unittest.TestCase):
 
     @staticmethod
     def voxels(job):
-        """All that is streamed."""
+        """Returns all that is streamed."""
         return np.arange(2 * np.prod(job.streamed), dtype=np.float32).reshape(2, *job.streamed) + 1
 
     def written(self, job, part, draw):

@@ -9,7 +9,7 @@ from znni.model import model_of
 
 
 def answer(channels=2, outputs=3, **properties):
-    """A daemon's answer."""
+    """Returns a daemon's answer."""
     tensor = wire.ModelMetadataResponse.TensorMetadata
     return wire.ModelMetadataResponse(
         name="net",

@@ -27,7 +27,7 @@ def convert(source, target, dtype=None):
 
 
 def fake_monai():
-    """The modules of MONAI that are imported."""
+    """Returns the modules of MONAI that are imported."""
     monai, inferers, utils = (types.ModuleType(name) for name in ("monai", "monai.inferers", "monai.utils"))
     inferers.Inferer = type("Inferer", (), {})
     utils.convert_to_dst_type = convert
@@ -45,7 +45,7 @@ class MonaiTest(CompiledCase):
         self.monai = importlib.import_module("znni.monai")
 
     def client(self, **properties):
-        """A client of a daemon that returns its input."""
+        """Returns a client of a daemon that returns its input."""
         self.daemon = FakeDaemon(properties=properties)
         return self.enterContext(znni.Client(self.enterContext(self.daemon.served())))
 

@@ -1,4 +1,4 @@
-"""What is wrong is said before a daemon is started. tests/e2e/python_client_test.py has the rest."""
+"""Errors that are told before a daemon is started. tests/e2e/python_client_test.py has the rest."""
 
 import os
 import pathlib

@@ -21,7 +21,7 @@ class PatienceTest(unittest.TestCase):
         return Patience(seconds, clock=lambda: self.now, sleep=self.sleep)
 
     def failing(self, times, error):
-        """A call that fails so often, then returns 5."""
+        """Returns a call that fails so often, then returns 5."""
         left = [times]
 
         def call():

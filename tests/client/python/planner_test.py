@@ -41,7 +41,7 @@ class PlannerTest(unittest.TestCase):
         use_script(self, "planner", "ZNNI_PLANNER", *lines)
 
     def asked(self):
-        """The arguments of each call."""
+        """Returns the arguments of each call."""
         return (self.folder / "arguments").read_text().splitlines()
 
     def test_a_plan(self):

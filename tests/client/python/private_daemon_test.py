@@ -27,7 +27,7 @@ class PrivateDaemonTest(unittest.TestCase):
         use_script(self, "znnid", "ZNNID", *lines)
 
     def left(self):
-        """The folders that a daemon left."""
+        """Returns the folders that a daemon left."""
         return list(self.folder.glob("znni-*"))
 
     def test_found(self):

@@ -94,7 +94,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.first_planes(daemon), [0, 8])
 
     def test_does_not_go_on(self):
-        """Without a token, if the caller does not want it, or if it was no break."""
+        """It does not go on without a token, if the caller does not want it, or if the stream did not break."""
         for daemon, resume in (
             (FakeDaemon([Broken(3 * PLANE)], token=""), True),
             (FakeDaemon([Broken(3 * PLANE)]), False),

@@ -17,7 +17,7 @@ PAGE = 7  # names in one answer of a list
 
 
 def signature_of(secret, scope, when, canonical):
-    """The signature of a request, as the documentation of AWS computes it."""
+    """Returns the signature of a request, as the documentation of AWS computes it."""
     key = b"AWS4" + secret.encode()
     for part in scope.split("/"):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -26,7 +26,7 @@ def signature_of(secret, scope, when, canonical):
 
 
 def without_others(environment):
-    """An environment without the tester's own settings for stores: keys, servers and proxies."""
+    """Returns an environment without the tester's own settings for stores: keys, servers and proxies."""
     return {
         name: value
         for name, value in environment.items()
@@ -46,7 +46,7 @@ class S3Server:
         self.broken = 0
 
     def is_busy(self, *_):
-        """Whether a request is answered by 503."""
+        """Returns True if a request is answered by 503."""
         self.broken -= 1
         return self.broken >= 0
 
@@ -93,7 +93,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(code, f"<?xml version='1.0'?><Error><Code>{name}</Code><Message>no</Message></Error>".encode())
 
     def _wrong_signature(self):
-        """The name of what is wrong with the request's signature; "" if nothing is."""
+        """Returns the name of what is wrong with the request's signature; "" if nothing is."""
         given = re.fullmatch(
             r"AWS4-HMAC-SHA256 Credential=([^/]+)/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)",
             self.headers.get("Authorization", ""),

@@ -1,4 +1,4 @@
-"""What a network that pads is given for a region, beside what it computes of the whole volume."""
+"""The surroundings that a network that pads gets for a region, and its output beside that of the whole volume."""
 
 import dataclasses
 import unittest

@@ -31,7 +31,7 @@ extern constinit thread_local uint3 blockIdx;
 extern dim3 blockDim;
 extern dim3 gridDim;
 
-// `at` tells barriers apart.
+// Waits at a barrier. `at` tells barriers apart.
 inline void __syncthreads(std::source_location at = std::source_location::current()) {
   znni::cuda_emulation::wait_for_block(at);
 }

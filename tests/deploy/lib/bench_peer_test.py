@@ -1,4 +1,4 @@
-"""What the peers of deploy/bench share. Usage: bench_peer_test.py FOLDER-OF-BENCH_PEER."""
+"""The parts that the peers of deploy/bench share. Usage: bench_peer_test.py FOLDER-OF-BENCH_PEER."""
 
 import itertools
 import pathlib

@@ -23,7 +23,7 @@ def primitive(name, seconds, ratio, joules=None):
 
 
 def layer(**changes):
-    """What znni-bench layer --json says; 2 x 10 x 20 x 27 x 98^3 operations on 2e11 a second."""
+    """Returns the answer of znni-bench layer --json; 2 x 10 x 20 x 27 x 98^3 operations on 2e11 a second."""
     return {
         "problem": "conv",
         "f": 10,
@@ -42,7 +42,7 @@ def layer(**changes):
 
 
 def net(seconds, predicted=10.0, planned=None, poolings=0, **changes):
-    """What bench_net.py says: 1000 voxels at once. Seconds of warm runs; the first run is cold."""
+    """Returns the answer of bench_net.py: 1000 voxels at once. Seconds of warm runs; the first run is cold."""
     runs = [
         {
             "kind": "warm" if i else "cold",
@@ -74,7 +74,7 @@ def net(seconds, predicted=10.0, planned=None, poolings=0, **changes):
 
 
 def peer(seconds, **changes):
-    """What a peer says; one whose rate is carried to 4e6 operations a voxel."""
+    """Returns the answer of a peer whose rate is carried to 4e6 operations a voxel."""
     median = statistics.median(seconds)
     return {
         "peer": "torch",
@@ -98,12 +98,12 @@ def peer(seconds, **changes):
 
 
 def lines(**steps):
-    """Lines of a results file, of (name, result) in order."""
+    """Returns the lines of a results file, of (name, result) in order."""
     return [{"step": name, "date": "2026-01-01", "commit": "abc", "result": result} for name, result in steps.items()]
 
 
 def some():
-    """One of everything."""
+    """Returns one result of each kind."""
     return lines(
         **{
             "machine": layer(),

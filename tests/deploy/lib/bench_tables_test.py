@@ -16,7 +16,7 @@ class TablesTest(unittest.TestCase):
         self.found = tables.figures(self.lines)
 
     def row(self, rows, *cells):
-        """The row that begins with these cells, by its columns' names."""
+        """Returns the row that begins with these cells, by its columns' names."""
         (found,) = [row for row in rows[1:] if row[: len(cells)] == list(cells)]
         return dict(zip(rows[0], found))
 

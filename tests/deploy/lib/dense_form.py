@@ -1,4 +1,4 @@
-"""What a dense form must equal: the strided net at every window, in float64. For the tests of the peers."""
+"""The reference of a dense form: the strided net at every window, in float64. For the tests of the peers."""
 
 import itertools
 
@@ -18,19 +18,19 @@ OUTPUT = [2, 4, 4]  # a multiple of the product of strides
 
 
 def convolve(volume, kernels, bias):
-    """Valid correlation of [f, z, y, x], float64."""
+    """Returns the valid correlation of [f, z, y, x], float64."""
     windows = np.lib.stride_tricks.sliding_window_view(volume, kernels.shape[2:], axis=(1, 2, 3))
     return np.einsum("izyxabc,oiabc->ozyx", windows, kernels) + bias[:, None, None, None]
 
 
 def pool(volume, window, stride):
-    """Strided maxima."""
+    """Returns strided maxima."""
     windows = np.lib.stride_tricks.sliding_window_view(volume, window, axis=(1, 2, 3))
     return windows[:, :: stride[0], :: stride[1], :: stride[2]].max(axis=(4, 5, 6))
 
 
 def one_window(volume, weights):
-    """The strided net on one field of view: one output voxel."""
+    """Runs the strided net on one field of view: one output voxel."""
     value = np.maximum(convolve(volume, *weights[0]), 0)
     value = pool(value, (1, 2, 2), (1, 2, 2))
     value = np.maximum(convolve(value, *weights[1]), 0)
@@ -39,12 +39,12 @@ def one_window(volume, weights):
 
 
 def volume():
-    """[f, z, y, x] of OUTPUT."""
+    """Returns [f, z, y, x] of OUTPUT."""
     return np.random.default_rng(5).standard_normal((2, *(o + v - 1 for o, v in zip(OUTPUT, FIELD_OF_VIEW))))
 
 
 def exact(weights):
-    """The dense output [f, z, y, x] of volume()."""
+    """Returns the dense output [f, z, y, x] of volume()."""
     out = np.empty((2, *OUTPUT))
     for place in np.ndindex(*OUTPUT):
         window = volume()[(slice(None), *(slice(p, p + v) for p, v in zip(place, FIELD_OF_VIEW)))]
@@ -53,7 +53,8 @@ def exact(weights):
 
 
 def joined(fragments):
-    """[S, f, z, y, x] of the net's fragments, offsets of the last pooling outermost, to the dense [f, z, y, x]."""
+    """Joins [S, f, z, y, x] of the net's fragments, offsets of the last pooling outermost, to the dense [f, z, y,
+    x]."""
     if len(fragments) == 1:
         return fragments[0]
     parts = fragments

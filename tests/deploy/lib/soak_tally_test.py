@@ -1,4 +1,4 @@
-"""What deploy/soak takes for a failure. Usage: soak_tally_test.py LIB-FOLDER."""
+"""The events that deploy/soak counts as failures. Usage: soak_tally_test.py LIB-FOLDER."""
 
 import sys
 import unittest

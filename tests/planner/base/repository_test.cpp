@@ -28,7 +28,7 @@ TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
   EXPECT_EQ(found, (std::vector<std::string>{"a/1", "b/9", "b/10"}));
 }
 
-// As the daemon counts them: 63 bits, no sign, no zeros before.
+// The daemon counts versions so: 63 bits, no sign, no leading zeros.
 TEST(PlannerRepository, VersionsMayHaveTenDigitsAndMore) {
   const test::TemporaryDirectory directory;
   for (const char* version : {"2147483648", "20261123170000", "999999999", "9223372036854775807", "9223372036854775808",

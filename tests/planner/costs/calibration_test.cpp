@@ -24,7 +24,7 @@ TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
   EXPECT_TRUE(none.residuals().empty());
 }
 
-// Logarithms to base 2 of `count` rows beside what farther ones say.
+// Returns the mean of `count` logarithms to base 2 and of what farther rows say.
 double weighed_in(double sum, double count, double farther) { return (sum + farther) / (count + 1); }
 
 TEST(PlannerCalibration, TheNearestRowsCountMostAndFartherOnesALittle) {
@@ -63,7 +63,7 @@ TEST(PlannerCalibration, WindowsOfAboutTheSameSizeCountMost) {
   EXPECT_GT(calibration.correct(asked).factor, 3);
 }
 
-// What they all have in common is left of rows of other sizes.
+// Rows of other sizes correct by what all rows have in common.
 TEST(PlannerCalibration, TheFartherFromEveryRowTheLessIsCorrected) {
   const Calibration calibration({row("p", "w", "a1", 1, 7), row("p", "w", "b1", 1, 7)});
   double before = 7;
@@ -123,7 +123,7 @@ TEST(PlannerCalibration, ResidualsTellWhatTheFitIsWorth) {
   EXPECT_EQ(residuals[1].rows, 0U);  // nothing to predict it from
 }
 
-// Of thousands of rows as many are predicted as tell the error, of every size: here half of the small ones take four
+// As many of thousands of rows are predicted as tell the error, of every size: here half of the small ones take four
 // times as long as the others, and three in ten rows are small.
 TEST(PlannerCalibration, OfManyRowsSomeOfEverySizeArePredicted) {
   std::vector<Observation> rows;

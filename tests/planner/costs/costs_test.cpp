@@ -22,7 +22,7 @@ Estimate estimate(const LayerProblem& problem, Format format = drawn::planar, st
   return drawn::make_estimate(problem, format, format, salt);
 }
 
-// A record of `problem` that took `ratio` times what the formula says.
+// Returns a record of `problem` that took `ratio` times what the formula says.
 TimingRecord record(const LayerProblem& problem, const Estimate& way, double ratio, int version = 1) {
   return {"drawn.conv.a",     version, way.variant, way.in, way.out, to_string(problem), "here", 1,
           {way.time * ratio}, 0,       way.time,    0,      {}};
@@ -185,7 +185,7 @@ TEST(PlannerCosts, SizesThatWereRefusedAreChosenOnlyWhereThereIsNoOtherWay) {
   }
 }
 
-// As the threads of a search ask: for many problems at once.
+// The threads of a search ask so: for many problems at once.
 TEST(PlannerCosts, ManyThreadsHearWhatOneHears) {
   Timings timings;
   timings.insert(record(conv_problem(8), estimate(conv_problem(8)), 3));

@@ -15,7 +15,7 @@ using Law = std::function<double(std::int64_t edge)>;
 double work_of(std::int64_t edge) { return 100 * std::pow(static_cast<double>(edge), 3); }
 double smooth_law(std::int64_t edge) { return 1e-5 + 1e-9 * std::pow(work_of(edge), 1.1); }
 double step_law(std::int64_t edge) { return smooth_law(edge) * (edge > 60 ? 1.25 : 1); }
-// Some sizes are 10 % faster than others, without an order.
+// Returns a time that is 10 % less for some sizes, without an order.
 double rough_law(std::int64_t edge) {
   return smooth_law(edge) * (1 + 0.1 * std::sin(static_cast<double>(edge * edge) * 1.7));
 }
@@ -23,7 +23,7 @@ double rough_law(std::int64_t edge) {
 constexpr RowNoise single = {1, 0, 0};
 constexpr RowNoise steady = {5, 1e-6, 0};
 
-// Cubes of 16 to 96.
+// Returns a curve of cubes of 16 to 96.
 NoisyCurve curve(const Law& law, double deviation, std::mt19937_64& random, const RowNoise& told = single) {
   std::normal_distribution<double> noise(0, 1);
   NoisyCurve rows;
@@ -49,7 +49,7 @@ std::vector<std::vector<Seconds>> recorded(const std::vector<NoisyCurve>& curves
   return seconds;
 }
 
-// The root of the mean square by which times are off a law.
+// Returns the root of the mean square by which times are off a law.
 double off(const std::vector<std::vector<Seconds>>& seconds, const Law& law) {
   double squares = 0;
   double count = 0;

@@ -11,7 +11,7 @@ namespace {
 constexpr Shape5 shape = {2, 3, {4, 5, 6}};
 constexpr Vec3 twos = Vec3::cube(2);
 
-// Each differs from the others in one thing.
+// Returns problems, each of which differs from the others in one thing.
 std::vector<LayerProblem> problems() {
   const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
   const PoolProblem pool{shape, twos, twos};
@@ -89,7 +89,7 @@ TEST(PlannerProblemHash, EqualProblemsAgreeAndOthersDiffer) {
   EXPECT_EQ(hashes.size(), all.size());
 }
 
-// What was hashed before there were strides keeps its hash.
+// Problems that were hashed before there were strides keep their hash.
 TEST(PlannerProblemHash, AStrideOfOneIsNotMixedIn) {
   const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
   EXPECT_EQ(ProblemHash()(conv), 10809883142983414540U);

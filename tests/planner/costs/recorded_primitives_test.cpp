@@ -40,7 +40,7 @@ LayerProblem conv_problem(std::int64_t edge, std::int64_t f = 2, std::int64_t f_
   return ConvProblem{{1, f, Vec3::cube(edge)}, f_out, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 }
 
-// A nanosecond an operation, in five sizes.
+// Returns timings of a nanosecond an operation, in five sizes.
 Timings timings() {
   Timings all;
   for (const std::int64_t edge : {4, 8, 12, 16, 24, 32}) {
@@ -150,7 +150,7 @@ TEST(PlannerRecordedPrimitives, TakePartInASearch) {
   EXPECT_GT(plan->predicted.error, 0);
 }
 
-// Time grows a little faster than work, so that the best patch is neither the smallest nor the largest.
+// Returns a time that grows a little faster than work, so that the best patch is neither the smallest nor the largest.
 Seconds true_seconds(const LayerProblem& problem) { return 1e-6 + 1e-11 * std::pow(direct_flops(problem), 1.15); }
 
 Network three_convolutions() {
@@ -163,8 +163,8 @@ Network three_convolutions() {
   return network;
 }
 
-// Each layer of the network in cubes, off by 5 % of noise. With `repeats` samples of a row that agree to the last bit,
-// noise looks as if it were real.
+// Returns rows of each layer of the network in cubes, with 5 % of noise. With `repeats` samples of a row that agree to
+// the last bit, noise looks as if it were real.
 Timings noisy_rows(const Network& network, std::mt19937_64& random, std::size_t repeats) {
   std::normal_distribution<double> noise(0, 0.05);
   Timings all;
@@ -193,7 +193,7 @@ Result<Plan> plan_by(const Timings& timings, const Network& network) {
   return search(network, machine().devices[0].spec, Catalogue::make(backends).value(), *costs, options);
 }
 
-// What a plan would reach if its layers took their true times.
+// Returns the rate that a plan would reach if its layers took their true times.
 double true_rate(const Plan& plan, const Network& network) {
   const Rung& rung = plan.ladder.front();
   Seconds seconds = rung.seconds;

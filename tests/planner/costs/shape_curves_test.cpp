@@ -18,7 +18,7 @@ ShapedRow row(std::int64_t S, Vec3 n, Seconds seconds_of_one, std::int64_t trans
       {work_of(input), bytes_of(input), static_cast<double>(S) * seconds_of_one, {{MemorySpace::host, transient, 7}}}};
 }
 
-// Seconds of one cube grow with its voxels; eight at a time take half as long for each.
+// Returns the seconds of one cube, which grow with its voxels; eight at a time take half as long for each.
 Seconds seconds_of_one(std::int64_t S, std::int64_t edge) {
   return std::pow(static_cast<double>(edge), 3) / (S == 8 ? 2 : 1);
 }

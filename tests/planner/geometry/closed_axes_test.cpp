@@ -35,7 +35,7 @@ GeometryChoice patch_of(Vec3 pass_input) {
   return choice;
 }
 
-// Two convolutions that pad, and the sum of what the first writes with what the second does.
+// Returns two convolutions that pad, and the sum of what the first writes with what the second does.
 Network residual() {
   return framed_net({{"a", conv_operation(3), {0}}, {"b", conv_operation(5), {1}}, {"sum", Add{}, {1, 2}}},
                     {same(1), same(2), {}});
@@ -45,7 +45,7 @@ TEST(PlannerClosedAxes, AMarginIsWhatReadersPad) {
   const Network network = residual();  // a, b, a crop of a, sum
   ASSERT_EQ(network.nodes.size(), 4U);
   const ClosedAxes closed = close_axes(network, along_x);
-  // Of the volume's frame, 3 wide, only the padding of `a` is read.
+  // Only the padding of `a` is read of the volume's frame, which is 3 wide.
   EXPECT_EQ(closed.cuts[0], (Border{{0, 0, 2}, {0, 0, 2}}));
   EXPECT_EQ(margin_of(closed, 0), Border{});
   EXPECT_EQ(margin_of(closed, 1), (Border{{0, 0, 2}, {0, 0, 2}}));

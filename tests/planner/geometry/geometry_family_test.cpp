@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The first legal extents of each axis, combined; some more that are not legal.
+// Returns the first legal extents of each axis, combined; some more that are not legal.
 std::vector<Vec3> extents_of(const Network& network, const GeometryChoice& choice) {
   std::vector<Vec3> all = {Vec3::cube(1), Vec3::cube(12)};
   for (std::size_t z = 0; z < 2; ++z) {
@@ -43,7 +43,7 @@ void expect_equal(const Geometry& found, const Geometry& wanted) {
   EXPECT_EQ(found.patch_output, wanted.patch_output);
 }
 
-// One extent after the other leaves no trace: as if each had been the first.
+// Expects that one extent after the other leaves no trace, as if each had been the first.
 void expect_no_traces(const Network& network, const GeometryChoice& like) {
   const Result<GeometryFamily> family = GeometryFamily::make(network, like);
   for (const Vec3 pass_input : extents_of(network, like)) {

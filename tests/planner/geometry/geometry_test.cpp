@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr PoolMode plain = PoolMode::plain;
 constexpr PoolMode mpf = PoolMode::fragments;
 
-// conv 3 - pool 2 - conv 3 - pool 2 - conv 3 along x only.
+// Returns conv 3 - pool 2 - conv 3 - pool 2 - conv 3 along x only.
 Network chain_along_x() {
   const Pooling pool{PoolKind::max, {1, 1, 2}, {1, 1, 2}};
   const Convolution conv{1, {1, 1, 3}, Vec3::cube(1), {}};

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr Vec3 by_x(std::int64_t x) { return {1, 1, x}; }
 
-// Two poolings by `first` and `second`, along x, after a convolution each.
+// Returns two poolings by `first` and `second`, along x, after a convolution each.
 Network chain(std::int64_t first, std::int64_t second) {
   const auto pool = [](std::int64_t stride) { return Pooling{PoolKind::max, by_x(stride), by_x(stride)}; };
   const Convolution conv{1, by_x(3), Vec3::cube(1), {}};

@@ -63,7 +63,7 @@ TEST(PlannerPatchGridDeathTest, ExtentsBelowTheFieldOfViewAreBugs) {
   EXPECT_DEATH((void)patch_count(Vec3::cube(9), Vec3::cube(4), Vec3::cube(5)), "patch is smaller");
 }
 
-// conv k x k x k: field of view k. Steps of `planes`, a cross-section of `edge` outputs.
+// Returns a stream of conv k x k x k, of field of view k: steps of `planes`, a cross-section of `edge` outputs.
 Geometry stream_of(std::int64_t k, std::int64_t planes, std::int64_t edge, int axis = 0) {
   Network network;
   network.nodes = {{"conv", Convolution{1, Vec3::cube(k), Vec3::cube(1), {}}, {0}}};
@@ -129,7 +129,7 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBandButOne) {
   EXPECT_EQ(patch_count(Vec3::cube(std::int64_t{1} << 40), step, Vec3::cube(6)), saturated);
 }
 
-// As stream_of(6, 4, 2), in two phases.
+// Returns stream_of(6, 4, 2) in two phases.
 Geometry stream_in_phases(int axis = 0) {
   Geometry step = stream_of(6, 4, 2, axis);
   step.phases = 2;

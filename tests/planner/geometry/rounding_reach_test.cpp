@@ -7,7 +7,7 @@ namespace {
 
 Convolution conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
 
-// Field of view 1x4x6.
+// Returns a chain of field of view 1x4x6.
 Network chain() {
   Network network;
   network.name = "chain";
@@ -31,7 +31,7 @@ TEST(RoundingReach, WithoutTransformsIsTheFieldOfView) {
   EXPECT_EQ(reach.field_of_view, (Vec3{1, 4, 6}));
 }
 
-// What layers spread adds up, times the stride before them, to either side.
+// The spreads of layers, each times the stride before the layer, add up to either side.
 TEST(RoundingReach, AddsUpThroughTheNet) {
   const RoundingReach reach =
       rounding_reach(chain(), patch_of(chain(), {40, 40, 41}), {Vec3{0, 2, 3}, {}, Vec3{1, 0, 5}});

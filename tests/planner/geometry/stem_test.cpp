@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Test;
 
-// conv 3 - conv 2 - pool 2 - conv 3 - pool 3: field of view 4, 5, 9, 13.
+// Returns conv 3 - conv 2 - pool 2 - conv 3 - pool 3: field of view 4, 5, 9, 13.
 Network chain() {
   const auto conv = [](std::int64_t k) { return Convolution{2, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu}}; };
   const auto pool = [](std::int64_t p) { return Pooling{PoolKind::max, Vec3::cube(p), Vec3::cube(p)}; };

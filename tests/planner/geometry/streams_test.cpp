@@ -19,7 +19,7 @@ Convolution conv_operation(std::int64_t k, std::int64_t dilation = 1) {
   return {2, Vec3::cube(k), Vec3::cube(dilation), {ActivationKind::relu}};
 }
 
-// conv 3 - pool 2 - conv 4, dilated by 2 - pool 3 of stride 1: field of view 3, 4, 16, 20; stride 2.
+// Returns conv 3 - pool 2 - conv 4, dilated by 2 - pool 3 of stride 1: field of view 3, 4, 16, 20; stride 2.
 Network chain() {
   Network network;
   network.nodes = {{"conv1", conv_operation(3), {0}},

@@ -52,7 +52,7 @@ Seconds least_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
 }
 constinit const Primitive slow_conv{"sim.slow_conv", 1, DeviceKind::gpu, describe_slowly, nullptr, least_of_slow};
 
-// Of every division, in order.
+// Returns the options of every division, in order.
 std::vector<DividedOption> all_options(const ConvProblem& conv, const Primitives& inner, const DeviceSpec& gpu) {
   const auto halves = [](std::int64_t sublayer) {
     std::vector<std::int64_t> sublayers = {sublayer};
@@ -83,7 +83,7 @@ std::vector<DividedOption> all_options(const ConvProblem& conv, const Primitives
   return all;
 }
 
-// Of those that fit, of which no other is better in all, the fastest; of equals the first.
+// Returns the fastest of those that fit and that no other beats in all; of equals the first.
 const DividedOption* best_of(const std::vector<DividedOption>& all, const SpaceBytes& memory, Seconds below) {
   const DividedOption* best = nullptr;
   for (const DividedOption& one : all) {
@@ -226,7 +226,7 @@ TEST(DivisionSearch, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {
   }
 }
 
-// What the simulated GPU's convolution does, for tensors of up to 2000 voxels and six images alone.
+// Describes the simulated GPU's convolution for tensors of up to 2000 voxels and six images alone.
 Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const DeviceSpec& spec) {
   const Shape5 in = input_shape(problem, 0);
   if (in.f <= 6 && voxels(in.n) <= 2000) return test::sim_conv().describe(problem, spec);
@@ -234,7 +234,7 @@ Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const 
 }
 constinit const Primitive small_conv{"sim.small_conv", 1, DeviceKind::gpu, describe_small, nullptr};
 
-// And a faster variant in TF32, which is not float32.
+// Describes, too, a faster variant in TF32, which is not float32.
 Result<std::vector<Estimate>> describe_rounded(const LayerProblem& problem, const DeviceSpec& spec) {
   Result<std::vector<Estimate>> estimates = test::sim_conv().describe(problem, spec);
   if (!estimates) return estimates;
@@ -303,7 +303,7 @@ TEST(DivisionSearch, TakesPartsOfWhatIsRefusedAsAWhole) {
   EXPECT_EQ(option.estimate.time, hybrid::describe_divided(conv, option.choice, gpu)->time);
 }
 
-// Nothing is asked for every sub-layer that takes none.
+// Describes nothing: then no sub-layer is asked for again.
 Result<std::vector<Estimate>> describe_nothing(const LayerProblem& problem, const DeviceSpec&) {
   asked_for.push_back(problem);
   return Error{ErrorCode::unsupported, "is not for this library"};

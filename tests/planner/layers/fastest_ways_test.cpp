@@ -119,7 +119,7 @@ TEST(FastestWays, TakeNoProductsInTf32) {
   }
 }
 
-// A second per way, half of one for the last.
+// Describes ways of a second each, half of one for the last.
 Result<std::vector<Estimate>> describe_formats(const LayerProblem&, const DeviceSpec&) {
   return std::vector<Estimate>{{{}, {}, {}, 1, {}},
                                {{}, {}, last_f32, 1, {}},
@@ -146,7 +146,7 @@ TEST(FastestWays, OfferEveryPairOfFormatsThatThePrecisionAllows) {
   EXPECT_EQ(ways.in_formats(problem, Precision::bf16).size(), 4U);
 }
 
-// As slow to describe as a library, but for what it takes at least.
+// The descriptions of a primitive that is as slow to describe as a library, but for its least time.
 int described = 0;          // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Seconds least_of_slow = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& of, const DeviceSpec& spec) {

@@ -13,7 +13,7 @@
 namespace znni {
 namespace {
 
-// What times are drawn from: of a stream also from the planes before.
+// Returns the text from which times are drawn, of a stream also from the planes before.
 std::string text_of(const LayerProblem& problem) {
   const auto* const conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return to_string(problem);
@@ -26,7 +26,7 @@ Estimate estimate_of(const LayerProblem& problem, Format in, Format out, std::in
   return estimate;
 }
 
-// Of any layer: from and to every format, with a time drawn for each; some ways do not exist.
+// Describes any layer from and to every format, with a time drawn for each; some ways do not exist.
 Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const DeviceSpec&) {
   if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "a reorder"};
   std::vector<Estimate> estimates;
@@ -77,7 +77,7 @@ struct Bench {
     geometry = make_geometry(network, {input, 1, modes, 0, streamed}).value();
     left_out.resize(geometry.values.size());
   }
-  // The value is left out by a pair.
+  // Lets a pair leave out the value.
   void leave_out(int value) {
     left_out[static_cast<std::size_t>(value)] = true;
     geometry = with_pairs(network, std::move(geometry), left_out);
@@ -102,7 +102,7 @@ Seconds seconds_of(const std::vector<LayerWay>& ways, Format in, Format native) 
   return std::numeric_limits<double>::infinity();
 }
 
-// The fastest that leaves the values in these formats.
+// Returns the least time that leaves the values in these formats.
 Seconds with_formats(Bench& bench, const std::vector<Format>& formats, Precision precision) {
   const std::span<const Format> allowed = edge_formats(precision);
   const auto reordered = [&](const Shape5& shape, Format from, Format to) {
@@ -134,7 +134,7 @@ Seconds with_formats(Bench& bench, const std::vector<Format>& formats, Precision
   return sum;
 }
 
-// Every format of every value.
+// Returns the least time over every format of every value.
 Seconds by_brute_force(Bench& bench, Precision precision) {
   const std::span<const Format> allowed = edge_formats(precision);
   std::vector<Format> formats(bench.geometry.values.size());
@@ -151,7 +151,7 @@ Seconds by_brute_force(Bench& bench, Precision precision) {
   return best;
 }
 
-// The steps as the engine takes them.
+// Expects that the engine takes the steps.
 void expect_runs(const Bench& bench, const FormatChoice& choice) {
   const Result<Schedule> schedule =
       make_schedule(bench.network, bench.geometry, choice.steps, bench.catalogue, bench.spec);
@@ -232,7 +232,7 @@ TEST(FormatSearch, NamesTheLayerThatNothingComputes) {
   EXPECT_FALSE(search.least([](Seconds) { return false; }));
 }
 
-// Convolutions write planar tensors last of all; concatenations read nothing else.
+// Describes convolutions that write planar tensors last of all, and concatenations that read nothing else.
 Result<std::vector<Estimate>> describe_tempting(const LayerProblem& problem, const DeviceSpec&) {
   if (std::holds_alternative<ConcatProblem>(problem)) return std::vector{estimate_of(problem, {}, {}, 1)};
   if (!std::holds_alternative<ConvProblem>(problem)) return Error{ErrorCode::unsupported, "neither of them"};

@@ -92,7 +92,7 @@ TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
   }
 }
 
-// What stands before the planes that a call reads and writes is counted as long as its tensors.
+// The planes before those that a call reads and writes are counted as long as its tensors.
 TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
   const Estimate estimate = drawn::describe_conv(small_conv, spec_)->front();
   const MemoryPlan longer = with_whole_tensors(small_conv, estimate, {{0, true, {3, 0, 0}}}, {2, 0, 0});
@@ -113,7 +113,7 @@ TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
   for (const LayerOption& option : kept) EXPECT_GE(option.peak, option.reordered_peak);
 }
 
-// As slow to describe as a library, which refuses one of two ways that were outlined.
+// The descriptions of a primitive as slow as a library, which refuses one of two ways that were outlined.
 int described = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
   ++described;

@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-// Bytes alive in the worst stage, every buffer in whole aligned blocks: what pack() cannot go below.
+// Returns the bytes alive in the worst stage, every buffer in whole aligned blocks: what pack() cannot go below.
 std::int64_t aligned_peak(MemoryPlan plan) {
   for (Buffer& buffer : plan) buffer.bytes = round_up(buffer.bytes, buffer_alignment);
   return peak(plan);
@@ -45,7 +45,7 @@ class PlannerNodeChoice : public testing::TestWithParam<Case> {
     return combine(use_, geometry_, options_, table_, limits);
   }
 
-  // Questions that combining asks, until one is answered with yes.
+  // Counts the questions that combining asks, until one is answered with yes.
   int questions(int most, std::size_t& found) {
     int asked = 0;
     const StopQuestion stop([&] { return ++asked >= most; });
@@ -196,7 +196,7 @@ TEST(PlannerNetworkUse, TheSameValueTwiceIsOneTensor) {
   EXPECT_EQ(use.readers[0], (std::vector<int>{0, 1}));
 }
 
-// Levels of a U-Net, whose skips are alive together.
+// Returns levels of a U-Net, whose skips are alive together.
 Network many_skips(int levels) {
   Network network;
   int last = 0;

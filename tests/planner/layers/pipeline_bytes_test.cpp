@@ -32,7 +32,7 @@ struct Drawn {
   std::vector<int> cuts;
 };
 
-// Values that the rung's pairs leave out.
+// Returns the values that the rung's pairs leave out.
 std::vector<bool> absent_of(const Rung& rung) {
   std::vector<bool> absent(1, false);
   for (const Segment& segment : rung.segments) {
@@ -41,7 +41,7 @@ std::vector<bool> absent_of(const Rung& rung) {
   return absent;
 }
 
-// What the search counts is what the pipeline reserves, for every cut.
+// The search counts the bytes that the pipeline reserves, for every cut.
 TEST(PipelineBytes, AreWhatThePipelineReserves) {
   int opened = 0;
   for (int i = 0; i < test::case_count(20); ++i) {

@@ -23,7 +23,7 @@ Network net() {
   return network;
 }
 
-// What a search would write, with numbers that are exact.
+// Returns a plan that a search would write, with numbers that are exact.
 Plan example() {
   const Network network = net();
   const GeometryChoice choice{Vec3::cube(9), 1, {PoolMode::fragments}};
@@ -215,7 +215,7 @@ TEST(PlannerPlanCheck, ShrunkSearchSpaceIsNoReasonUnlessItIsUsed) {
   EXPECT_EQ(without("cpu.any").fit, PlanFit::does_not_run);
 }
 
-// What the search writes, the check accepts, at exactly the memory the search used.
+// The check accepts what the search writes, at exactly the memory that the search used.
 TEST(PlannerPlanCheck, PlansOfTheSearchRun) {
   const std::array<const Backend*, 1> backends = {&test::fake_backend()};
   const Catalogue catalogue = *Catalogue::make(backends, {}, {"cpu.broken", "cpu.forgetful"});

@@ -13,7 +13,7 @@ class PlannerPrediction : public test::DrawnSearch {
  protected:
   PlannerPrediction() { spec_.name = "here"; }
 
-  // Of all that the plan runs, which took `ratio` times what the formulas say.
+  // Returns timings of all that the plan runs, which took `ratio` times what the formulas say.
   Timings timings(const Plan& plan, double ratio) const {
     Timings all;
     for (const Rung& rung : plan.ladder) {
@@ -60,7 +60,7 @@ TEST_F(PlannerPrediction, ByTheSameTimesIsTheSame) {
               1e-9 * plan.predicted.voxels_per_second);
 }
 
-// Of a plan over several places, too.
+// This holds for a plan over several places, too.
 TEST_F(PlannerPrediction, LikeStepsErrAlikeWhereverTheyRunAndOthersIndependently) {
   const auto step = [](const char* primitive, Seconds seconds) {
     Step made;

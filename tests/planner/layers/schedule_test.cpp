@@ -44,7 +44,7 @@ const Buffer& buffer(const Schedule& schedule, std::string_view name) {
   return *found;
 }
 
-// 4 floats of 4x4x4 are 1024 bytes.
+// Returns a chain. 4 floats of 4x4x4 are 1024 bytes.
 Network chain() {
   Network network;
   network.f_in = 4;
@@ -279,7 +279,7 @@ class Simulation {
   }
 
  private:
-  // What is opened is written; then all that is open must be intact.
+  // Writes what is opened, and expects that all that is open is intact.
   void step(const Call& call, int stage) {
     const MemoryPlan& plan = call.estimate.memory;
     for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -314,7 +314,7 @@ class Simulation {
   std::vector<int> owner_;
 };
 
-// Streamed where the modes allow it, half of the time.
+// Draws a choice, streamed half of the time if the modes allow it.
 GeometryChoice drawn_choice(const Network& network, Random& random, std::int64_t max_out, std::int64_t S) {
   const std::vector<PoolingMode> modes = test::random_modes(network, random);
   GeometryChoice choice{test::random_extent(network, modes, random, max_out), S, modes};
@@ -325,7 +325,7 @@ GeometryChoice drawn_choice(const Network& network, Random& random, std::int64_t
   return choice;
 }
 
-// Half of them with the additions that convolutions can take.
+// Draws a network; half of them have the additions that convolutions can take.
 Network folded_network(Random& random) {
   Network network = test::random_network(random);
   return random.chance(0.5) ? network : fold_and_fuse({std::move(network), {}}).network;

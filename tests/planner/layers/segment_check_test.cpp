@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// One step, divided or not.
+// Returns a segment of one step, divided or not.
 SegmentDesign on(Place place, bool divided = false) {
   SegmentDesign segment;
   segment.place = place;

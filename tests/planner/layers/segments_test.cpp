@@ -151,7 +151,7 @@ TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("sim.reorder does not run on 'cpu'"));
 }
 
-// Of layers through host RAM parts alone are reordered, on the GPU: a call each, between planar tensors.
+// Layers through host RAM reorder parts alone, on the GPU: a call each, between planar tensors.
 TEST_F(SegmentsTest, PartsOfADividedLayerMayBeReordered) {
   Random random(3);
   const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 1);

@@ -36,7 +36,7 @@ Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const
   return estimates;
 }
 
-// Of slow ones no more than their best way, and nothing of what takes a hundred times as long.
+// Slow ones have only their best way timed, and those that take a hundred times as long none.
 TEST(PlannerCalibrationSet, EveryPrimitiveThatMayBeChosenIsTimed) {
   Primitive slow = drawn::conv;
   slow.name = "drawn.conv.slow";

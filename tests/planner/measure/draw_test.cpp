@@ -105,7 +105,7 @@ TEST_F(PlannerDraw, NeighboursAreNearAndNotTheSamePatch) {
   }
 }
 
-// Of the same extents, but others of the volume.
+// These have the same extents, but other extents of the volume.
 TEST_F(PlannerDraw, StreamsAlongAnotherAxisAreNotNearest) {
   const std::vector<GeometryChoice> candidates = make_candidates(network_, options_);
   Plan plan = best();

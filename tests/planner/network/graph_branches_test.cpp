@@ -32,7 +32,7 @@ LoadedNetwork loaded_of(std::vector<Node> nodes, std::int64_t f_in = 2) {
   return loaded;
 }
 
-// What is left after all passes.
+// Returns what is left after all passes.
 std::vector<std::string> passed(std::vector<Node> nodes, std::int64_t f_in = 2) {
   return describe(fold_and_fuse(loaded_of(std::move(nodes), f_in)).network);
 }
@@ -135,7 +135,7 @@ TEST(PlannerGraphBranches, NothingElseIsABranch) {
     LoadedNetwork loaded = loaded_of(std::move(nodes), 4);
     return !join_branches(loaded, static_cast<int>(loaded.network.nodes.size()) - 1);
   };
-  // Of two tensors; a residual; the input itself; nothing but one convolution each.
+  // Convolutions of two tensors; a residual; the input itself; nothing but one convolution each.
   EXPECT_TRUE(stay({{"n", AcrossChannels{}, {0}},
                     {"a", conv_operation(2, 1), {0}},
                     {"b", conv_operation(2, 1), {1}},
@@ -151,7 +151,7 @@ TEST(PlannerGraphBranches, NothingElseIsABranch) {
   EXPECT_TRUE(stay({{"p", conv_operation(2, 1), {0}}, {"q", conv_operation(2, 1), {0}}, {"all", Concat{}, {1, 2}}}));
 }
 
-// Bytes alive at once, of one patch.
+// Returns the bytes alive at once, of one patch.
 std::int64_t peak_of(const Network& network) {
   const Geometry geometry = make_geometry(network, {Vec3::cube(24), 1, {}}).value();
   const std::vector<Step> steps = test::planar_steps(network);
@@ -291,7 +291,7 @@ TEST(PlannerGraphBranches, HeadsReadTheirOwnImagesOfTheJoinedConvolution) {
   EXPECT_THAT(loaded.weights[2].kernels, ElementsAre(5, 0, 0));
 }
 
-// Branches of a random net's output, two of which at least are alike.
+// Adds branches of a random net's output, two of which at least are alike.
 Network with_branches(Network network, Random& random) {
   const auto append = [&](const Operation& operation, std::vector<int> inputs) {
     network.nodes.push_back({"branch_" + std::to_string(network.nodes.size()), operation, std::move(inputs)});

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// b and its reader c lead nowhere.
+// Returns a network whose b, with its reader c, leads nowhere.
 LoadedNetwork with_a_dead_end() {
   LoadedNetwork loaded;
   loaded.network.nodes = {{"a", ScaleShift{}, {0}},

@@ -269,7 +269,7 @@ TEST(PlannerGraphPasses, AdditionStaysWhereTheConvolutionCannotEndWithIt) {
   EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}})[1], "sum: add 2 <- a, a");
 }
 
-// As a file may have it: the convolution adds one already.
+// In this file the convolution adds a residual already.
 TEST(PlannerGraphPasses, AResidualIsNotScaledAndNotJoinedByAnother) {
   const std::vector<std::string> after =
       passed({{"a", conv(2, 1), {0, 0}}, {"norm", ScaleShift{}, {1}}, {"pool", Pooling{}, {2}}});
@@ -383,7 +383,7 @@ TEST(PlannerGraphPasses, MissingBiasIsMadeWhereAShiftNeedsOne) {
   EXPECT_THAT(result.weights[0].bias, ElementsAre(22));
 }
 
-// A random net in which every value passes a normalisation and an activation, before and after.
+// Returns a random net in which every value passes a normalisation and an activation, before and after.
 Network with_more_nodes(const Network& network, Random& random) {
   Network result = network;
   result.nodes.clear();

@@ -24,7 +24,7 @@ LoadedNetwork loaded_of(std::vector<Node> nodes) {
   return loaded;
 }
 
-// What is left after all passes.
+// Returns what is left after all passes.
 std::vector<std::string> passed(std::vector<Node> nodes) {
   return describe(fold_and_fuse(loaded_of(std::move(nodes))).network);
 }
@@ -39,7 +39,7 @@ TEST(PlannerGraphSums, KernelsOfOneExtentBecomeOne) {
               ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input"));
 }
 
-// As a net is trained: three branches, each with a normalisation, of which one kernel is left.
+// A net is trained so: three branches, each with a normalisation, of which one kernel is left.
 TEST(PlannerGraphSums, SmallerKernelsNormalisationsAndTheTensorItselfGoIntoTheConvolution) {
   EXPECT_THAT(passed({{"a", convolution_of(2, 3), {0}},
                       {"norm_a", ScaleShift{}, {1}},
@@ -72,7 +72,7 @@ TEST(PlannerGraphSums, OthersStillReadWhatGoesIntoAConvolution) {
                           "soft: softmax 2 <- b", "all: concat <- soft, a"));
 }
 
-// The number of nodes left of two maps of one tensor whose sum is normalised.
+// Returns the number of nodes left of two maps of one tensor whose sum is normalised.
 std::size_t left_of(const Operation& a, const Operation& b) {
   return passed({{"a", a, {0}}, {"b", b, {0}}, {"sum", Add{}, {1, 2}}, {"out", AcrossChannels{}, {3}}}).size();
 }
@@ -107,7 +107,7 @@ TEST(PlannerGraphSums, AddendsStayWhereTheyDifferInMoreThanTaps) {
   EXPECT_TRUE(stay({{"a", ScaleShift{}, {0}}, {"b", ScaleShift{}, {0}}, {"sum", Add{}, {0, 1, 2}}}));
 }
 
-// What no network that was trained has would take hours.
+// Sums of so many would take hours; no trained network has them.
 TEST(PlannerGraphSums, SumsOfVeryManyStay) {
   std::vector<Node> nodes;
   Node sum{"sum", Add{}, {}};

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A convolution, two levels below it, the skip of the first: padded to the same extent.
+// Returns a convolution, two levels below it, the skip of the first: padded to the same extent.
 Network u_net() {
   Network network;
   network.nodes = {{"first", Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {0}},

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 Convolution conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
 
-// conv - pool, then two branches of equal reach that are added: every kind of node.
+// Returns conv - pool, then two branches of equal reach that are added: every kind of node.
 Network sound() {
   Network network;
   network.name = "sound";
@@ -196,7 +196,7 @@ TEST(PlannerNetwork, NumbersOutOfRange) {
               HasSubstr("node act: alpha of the activation is not finite"));
 }
 
-// Two branches, of which one has lost its border to convolutions and the other to a crop.
+// Returns two branches, of which one has lost its border to convolutions and the other to a crop.
 Network cropped(Vec3 begin, Vec3 end) {
   Network network;
   network.nodes = {{"pool", Pooling{}, {0}},

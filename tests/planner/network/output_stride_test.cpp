@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A pooling by 4, a nearest upsampling by 4, and a crop if it is `cropped`.
+// Returns a pooling by 4, a nearest upsampling by 4, and a crop if it is `cropped`.
 Network repeated(UpsampleKind kind, bool cropped) {
   Network network;
   network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(4), Vec3::cube(4), true}, {0}},

@@ -24,7 +24,7 @@ Network network_of(std::vector<Node> nodes) {
   return network;
 }
 
-// A convolution of the input, two more, and their sum with what they read.
+// Returns a convolution of the input, two more, and their sum with what they read.
 Network residual_block() {
   return network_of({conv_node("first", 3, 0),
                      conv_node("a", 3, 1),
@@ -146,7 +146,7 @@ TEST(PlannerPadding, AnOutputWithAStrideIsRepeated) {
   EXPECT_EQ(period(valid->network), Vec3::cube(2));
 }
 
-// Heads of a padded net that pools twice, of which the coarsest is the first output.
+// Returns heads of a padded net that pools twice, of which the coarsest is the first output.
 Network supervised() {
   Network network = network_of({conv_node("fine", 3, 0),
                                 {"pool", Pooling{}, {1}},
@@ -299,7 +299,7 @@ TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
   EXPECT_EQ(folded.network.nodes[0].outside_kind, OutsideKind::zero);
 }
 
-// A convolution, a convolution of stride 2 and a linear upsampling.
+// Returns a convolution, a convolution of stride 2 and a linear upsampling.
 Network interpolated(std::vector<Node> behind = {}) {
   std::vector<Node> nodes = {{"down", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)}, {0}},
                              {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}}};

@@ -16,7 +16,7 @@ Convolution conv_operation(std::int64_t f_out, Vec3 stride = Vec3::cube(1)) {
 
 const Border one{Vec3::cube(1), Vec3::cube(1)};
 
-// A convolution, a normalisation and a convolution behind it; both pad if `pads`.
+// Returns a convolution, a normalisation and a convolution behind it; both pad if `pads`.
 Network normalised(bool pads) {
   Network network;
   network.nodes = {{"a", conv_operation(4), {0}}, {"norm", Norm{4}, {1}}, {"b", conv_operation(2), {2}}};

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Beside the tests: the simulated GPU, and primitives without a device.
+// Return plug-ins beside the tests: the simulated GPU, and primitives without a device.
 std::filesystem::path simulated() { return program_folder() / "libznni_sim.so"; }
 std::filesystem::path example() { return program_folder() / "libznni_example.so"; }
 
@@ -33,7 +33,7 @@ TEST(Plugins, TheFirstGpuOfThePluginsIsOffered) {
   EXPECT_THAT(more.error().message, HasSubstr("'simulated GPU' has 256.00 MiB"));
 }
 
-// A GPU of 1000 bytes.
+// Returns plug-ins with a GPU of 1000 bytes.
 Plugins with_memory(Result<GpuMemory> (*memory)(const DeviceSpec& spec), Backend& backend) {
   backend.memory = memory;
   Plugins plugins;

@@ -13,7 +13,7 @@ class Checks(program_case.ProgramCase):
         return path
 
     def not_running(self, *arguments):
-        """What is said of a network that does not run here."""
+        """Returns what the planner says of a network that does not run here."""
         done = self.run_planner("check", *arguments)
         self.assertEqual((done.returncode, done.stderr), (2, ""))
         return done.stdout

@@ -181,7 +181,7 @@ class Plans(program_case.ProgramCase):
         self.refused(2, "--mem", "1G", "--model-repository", self.folder / "nowhere")
 
     def repository(self, name, *operators):
-        """A repository whose one model is called "net"."""
+        """Returns a repository whose one model is called "net"."""
         folder = self.folder / name / "net" / "1"
         folder.mkdir(parents=True)
         (folder / "model.onnx").write_bytes(chain(*operators))

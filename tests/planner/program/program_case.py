@@ -1,4 +1,4 @@
-"""What the tests of the program `planner` share. Usage: X_test.py PLANNER SOURCE_ROOT PLUGIN SIMULATED_GPU."""
+"""The base of the tests of the program `planner`. Usage: X_test.py PLANNER SOURCE_ROOT PLUGIN SIMULATED_GPU."""
 
 import os
 import pathlib
@@ -49,7 +49,7 @@ class ProgramCase(unittest.TestCase):
         return done.stdout
 
     def refused(self, code, *arguments):
-        """The one line on stderr."""
+        """Returns the one line on stderr."""
         done = self.run_planner(*arguments)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stdout, "")

@@ -79,7 +79,7 @@ class Report(program_case.ProgramCase):
 
     @staticmethod
     def charts_of(page):
-        """What the script of a page draws."""
+        """Returns what the script of a page draws."""
         return json.loads(re.search(r'id="charts">(.*?)</script>', page)[1])
 
     def test_the_report_has_curves_where_they_are_asked_for(self):

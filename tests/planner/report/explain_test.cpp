@@ -93,7 +93,7 @@ TEST(PlannerExplain, TellsWhereRoundingErrorsReachFurtherThanTheFieldOfView) {
   EXPECT_EQ(explain(planned.network, planned.plan, report, planned.log).find("rounding"), std::string::npos);
 }
 
-// The number before `unit` in the first line that has it.
+// Returns the number before `unit` in the first line that has it.
 double told(const std::string& text, const std::string& unit) {
   const std::size_t end = text.find(unit);
   EXPECT_NE(end, std::string::npos) << unit << " is not in\n" << text;
@@ -102,7 +102,7 @@ double told(const std::string& text, const std::string& unit) {
   return std::stod(digits);
 }
 
-// Of streams in phases and of patches alike.
+// This holds for streams in phases and for patches alike.
 TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
   int in_phases = 0;
   for (const char* modes : {"mpf", "mpf:1x2x2:recompute", "mpf:1x2x1:recompute", "max"}) {

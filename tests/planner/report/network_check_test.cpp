@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A convolution, a pooling, a convolution: 2 channels in, 3 out.
+// Returns a convolution, a pooling and a convolution: 2 channels in, 3 out.
 Network chain_of_rank(int rank) {
   const auto window = [rank](std::int64_t edge) { return Vec3{rank == 3 ? edge : 1, edge, edge}; };
   Network network;
@@ -22,7 +22,7 @@ Network chain_of_rank(int rank) {
   return network;
 }
 
-// A net that pools by 4 and upsamples back to the input's resolution.
+// Returns a net that pools by 4 and upsamples back to the input's resolution.
 Network strided() {
   Network network;
   network.name = "strided";
@@ -138,7 +138,7 @@ TEST(PlannerNetworkCheck, ANetworkThatPoolsAllVoxelsHasAWindow) {
   EXPECT_NE(text.find("1 global pooling, 1 multiplication\n"), std::string::npos) << text;
 }
 
-// A net that normalises; pads by 1.
+// Returns a net that normalises; pads by 1.
 Network normalised() {
   Network network;
   network.name = "normalised";

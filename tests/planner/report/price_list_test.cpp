@@ -17,7 +17,7 @@ PricedPlan without_plan(const std::string& name) {
   return plan;
 }
 
-// 7.2 million voxels: 2 h and 1 dollar on the slow machine, 1 h and 2 dollars on the fast one.
+// Returns a list for 7.2 million voxels: 2 h and 1 dollar on the slow machine, 1 h and 2 dollars on the fast one.
 PriceList list_of_volume() {
   return {"small",
           Vec3{101, 201, 401},

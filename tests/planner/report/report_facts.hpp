@@ -1,4 +1,4 @@
-// What a report tells of a small planned network, for tests of charts and of the page.
+// The facts of a report on a small planned network, for tests of charts and of the page.
 #pragma once
 
 #include "planner/report/report_facts.hpp"
@@ -21,7 +21,7 @@ struct Reported {
     measured = {bench, {"znni infer, 4x5x6 voxels out", 30, 40, {}, {}, {}}};
   }
 
-  // As the command line asks for them: nothing more than the plan, or all.
+  // Return facts as the command line asks for them: nothing more than the plan, or all.
   [[nodiscard]] ReportFacts plain() const {
     return {planned.network, planned.plan, report, planned.log, nothing_measured, {}, "", origin};
   }

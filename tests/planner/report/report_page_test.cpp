@@ -22,14 +22,14 @@ std::size_t count(const std::string& text, std::string_view part) {
   return found;
 }
 
-// What the page's script reads.
+// Returns what the page's script reads.
 Json charts_of(const std::string& page) {
   const std::string begin = "<script type=\"application/json\" id=\"charts\">";
   const std::size_t at = page.find(begin) + begin.size();
   return Json::parse(page.substr(at, page.find("</script>", at) - at));
 }
 
-// All that is not the plotting library, whose text speaks of its own home.
+// Returns all but the plotting library, whose text names its own home.
 std::string without_library(std::string page) {
   const std::size_t at = page.find(plot_library);
   return at == std::string::npos ? page : page.erase(at, plot_library.size());

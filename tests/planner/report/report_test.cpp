@@ -42,7 +42,7 @@ TEST(PlannerReport, ShapesAreThoseOfAPatch) {
   for (const NodeReport& node : report->nodes) EXPECT_EQ(node.mode.has_value(), node.name == "pool1");
 }
 
-// As many voxels as the primitives of the nodes spread them over.
+// The reach has as many voxels as the primitives of the nodes spread errors over.
 TEST(PlannerReport, TellsHowFarRoundingErrorsReach) {
   int transformed = 0;
   for (const Network& network : {drawn::chain(), drawn::branches(), drawn::residuals()}) {

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using testing::HasSubstr;
 
-// As znni-bench net --json prints it, with more than is read.
+// Returns what znni-bench net --json prints, with more than is read.
 Json bench() {
   return {{"network", "net"},
           {"patch", {8, 9, 10}},

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A pooling of each stride, convolutions between them.
+// Returns a pooling of each stride, convolutions between them.
 Network pooled_by(const std::vector<Vec3>& strides) {
   Network network;
   for (const Vec3 stride : strides) {

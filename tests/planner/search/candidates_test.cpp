@@ -13,7 +13,7 @@
 namespace znni {
 namespace {
 
-// Four convolutions and three poolings by 2, like the papers' nets: field of view 64.
+// Returns four convolutions and three poolings by 2, like the papers' nets: field of view 64.
 Network deep() {
   Network network;
   network.name = "deep";
@@ -264,7 +264,7 @@ TEST(PlannerCandidates, StreamsRunAlongEveryAxisThatDiffers) {
   EXPECT_EQ(axes(flat, std::nullopt), (std::set<int>{0, 1, 2}));
 }
 
-// What the enumeration steps over, and nothing twice.
+// The neighbours are what the enumeration steps over, each once.
 TEST(PlannerCandidates, NeighboursOfAStreamLieBetweenTheSquares) {
   const Network network = deep();
   const std::vector<GeometryChoice> candidates = make_candidates(network, options_up_to(1024));

@@ -113,7 +113,7 @@ TEST_F(PlannerGeometrySearch, AnyNumberOfThreadsFindsTheSame) {
   }
 }
 
-// Twice the work takes twice as long, to the last bit.
+// Describes ways that take twice as long for twice the work, to the last bit.
 Result<std::vector<Estimate>> describe_fairly(const LayerProblem& problem, const DeviceSpec&) {
   return std::vector<Estimate>{{{}, {}, {}, direct_flops(problem) * 0x1p-30, input_output_buffers(problem, {}, {})}};
 }

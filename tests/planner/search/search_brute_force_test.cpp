@@ -82,7 +82,7 @@ TEST(PlannerSearch, EqualsBruteForceForAVolume) {
   expect_equal_to_brute_force(drawn::chain(3), options, {9000, 25000, 1000000});
 }
 
-// A small net of 2 to 4 nodes with any operation, chains and branches; some are not sound.
+// Draws a small net of 2 to 4 nodes with any operation, chains and branches; some are not sound.
 Network random_network(std::mt19937& random) {
   const auto upto = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
   Network network;
@@ -122,7 +122,7 @@ TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
   EXPECT_GT(planned, test::case_count(60) / 2);
 }
 
-// Modes drawn for every pooling, groups that divide no stride among them.
+// Draws modes for every pooling, among them groups that divide no stride.
 std::vector<PoolingMode> random_modes(const Network& network, std::mt19937& random) {
   const std::array<PoolingMode, 6> all = {PoolMode::plain,
                                           PoolMode::fragments,
@@ -135,7 +135,7 @@ std::vector<PoolingMode> random_modes(const Network& network, std::mt19937& rand
   return modes;
 }
 
-// Each pin in every other case, so that they compose.
+// Draws each pin in every other case, so that they compose.
 Pins random_pins(const Network& network, std::mt19937& random) {
   const auto upto = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
   Pins pins;
@@ -148,7 +148,7 @@ Pins random_pins(const Network& network, std::mt19937& random) {
   return pins;
 }
 
-// What no pin can mend is told, with the flag in it; what can be planned is the best of all that satisfies the pins.
+// An error names the flag if no plan satisfies the pins; else the plan is the best of all that do.
 TEST(PlannerSearch, EqualsBruteForceUnderPins) {
   std::mt19937 random(11);
   int planned = 0;
@@ -179,7 +179,7 @@ TEST(PlannerSearch, EqualsBruteForceUnderPins) {
   EXPECT_GT(refused, 60);
 }
 
-// Where memory is short, little of a column's length is wasted by streaming it, and much by patches.
+// If memory is short, little of a column's length is wasted by streaming it, and much by patches.
 TEST(PlannerSearch, EqualsBruteForceWhereStreamsWinAndWhereTheyMayNot) {
   const Network network = drawn::chain(4);
   SearchOptions either = small_options(0);

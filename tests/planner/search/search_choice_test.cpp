@@ -47,7 +47,7 @@ Estimate way(const LayerProblem& problem, const char* name, Seconds time, std::i
   return made;
 }
 
-// The larger the batch, the less an input costs.
+// Describes ways of which an input costs less the larger the batch.
 Result<std::vector<Estimate>> describe_golden(const LayerProblem& problem, const DeviceSpec&) {
   if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "no reorders"};
   const auto bytes = static_cast<std::int64_t>(tensor_bytes(input_shape(problem, 0), {}));
@@ -61,7 +61,7 @@ constexpr Primitive golden = {"golden.any", 1, DeviceKind::cpu, describe_golden,
 constexpr std::array<const Primitive*, 1> all_golden = {&golden};
 constexpr Backend golden_backend = {"golden", drawn::probe, drawn::open, all_golden};
 
-// Of patches alone: what a stream would gain is another test's.
+// Plans patches alone: another test covers what a stream would gain.
 Plan golden_plan(const Network& network, SearchOptions options) {
   options.strategy = Strategy::patches;
   constexpr std::array<const Backend*, 1> backends = {&golden_backend};
@@ -136,8 +136,8 @@ TEST(PlannerSearch, GoldenColumnsHavePhasesWhereMemoryIsShortAndAnotherDeliversA
   EXPECT_GT(prompt, 0);
 }
 
-// Of primitives that take the same time and memory the first by name is planned, so that plans do not change with the
-// order of registration.
+// The plan takes the first by name of primitives that take the same time and memory, so that it does not change with
+// the order of registration.
 TEST(PlannerSearch, OfPrimitivesThatTieTheFirstByNameWins) {
   const std::array<Primitive, 3> twins = drawn::twins_of(drawn::conv);
   const std::array<const Primitive*, 5> primitives = {&twins[0], &twins[1], &twins[2], &drawn::rest, &drawn::reorder};

@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The largest extents that were asked for; what is added writes `less` voxels less per axis.
+// Returns the largest extents that were asked for; a rung that is added writes `less` voxels less per axis.
 std::vector<Vec3> asked(const Network& network, Vec3 first, Vec3 smallest, std::optional<std::int64_t> less) {
   std::vector<Vec3> all;
   add_smaller_rungs(network, first, smallest, [&](Vec3 largest) {

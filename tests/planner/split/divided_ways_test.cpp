@@ -75,7 +75,7 @@ TEST_F(DividedWaysTest, PartsAreReorderedWhereThatIsFaster) {
   }
 }
 
-// What is known serves those who ask for less, and for the same; others ask the divisions again.
+// Known times serve a search that asks for less or the same; others ask the divisions again.
 TEST_F(DividedWaysTest, LeastTimesAreWorkedOutOnce) {
   const Seconds least = ways_.min_seconds(0);
   const ConvProblem& conv = std::get<ConvProblem>(geometry_.problems[0]);

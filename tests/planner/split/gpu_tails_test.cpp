@@ -32,7 +32,7 @@ struct Bench {
   [[nodiscard]] GpuTails tails(Precision coarsest, Seconds below = endless) {
     return {network, geometry, specs.gpu, ways, families, coarsest, below};
   }
-  // The head by the oracle, on the CPU.
+  // Returns a rung whose head the oracle computes, on the CPU.
   [[nodiscard]] Rung rung(int theta, const TailWay& way, const Tail& tail) const {
     Rung made = test::split_rung(network, choice, theta, way.micro_batch, specs.cpu, specs.gpu).value();
     made.segments.back().steps = tail.steps;

@@ -19,7 +19,7 @@ class PlannerSplitPlan : public testing::Test {
     options_.memory_limit = gibibyte;
     options_.max_extent = 40;
   }
-  // By records.
+  // Adds records of a network.
   void know(Network network) {
     network_ = std::move(network);
     recorded_ = RecordedPrimitives::make(test::recorded_rows(network_), test::recorded_machine(), {}).value();
@@ -140,7 +140,7 @@ TEST_F(PlannerSplitPlan, NetsOfFewerAxesHaveCubesToo) {
   }
 }
 
-// Of many candidates few are looked at so.
+// Few of many candidates are looked at so.
 TEST_F(PlannerSplitPlan, NetsOfFewerAxesRunThroughHostRamToo) {
   for (const int rank : {1, 2}) {
     know(drawn::chain_of_rank(rank));
@@ -226,7 +226,7 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
   }
 }
 
-// Drawn so that each pin stands beside each other one.
+// Draws pins so that each stands beside each other one.
 Pins drawn_pins(int number) {
   Pins pins;
   if (number % 2 == 0) pins.theta = std::to_string(number / 2 % 4);
@@ -238,7 +238,7 @@ Pins drawn_pins(int number) {
   return pins;
 }
 
-// Whether a choice is one of those that are pinned, theta aside.
+// Returns true if a choice satisfies the pins, theta aside.
 bool satisfies(const Pins& pins, const Geometry& geometry) {
   const GeometryChoice& choice = geometry.choice;
   const auto in_groups = [](const PoolingMode& mode) { return mode.groups != Vec3::cube(1); };
@@ -332,7 +332,7 @@ TEST_F(PlannerSplitPlan, SaysWhyNothingServesWhenTheGpuFails) {
   EXPECT_NE(split_summary(made).find("fallback   none: " + made.no_fallback), std::string::npos);
 }
 
-// Of primitives in float32 alone the same plan, which says what it might have used.
+// Primitives in float32 alone give the same plan, which says what it might have used.
 TEST_F(PlannerSplitPlan, KeepsThePrecisionThatWasAllowed) {
   const SplitPlan strict = plan(SplitStrategy::cpu_gpu).value();
   EXPECT_EQ(strict.plan.key.precision, Precision::fp32);
@@ -349,7 +349,7 @@ TEST_F(PlannerSplitPlan, SaysWhyNothingFits) {
   EXPECT_NE(refused.error().message.find("strategy gpu"), std::string::npos);
 }
 
-// What crosses a cut between any two of them is one tensor.
+// Returns convolutions in a row: one tensor crosses a cut between any two of them.
 Network run_of_convolutions() {
   Network network;
   network.name = "run";

@@ -108,7 +108,7 @@ TEST_F(SplitSearchTest, TakesAConvolutionAndItsPoolingTogether) {
   EXPECT_NE(choose(with_pairs, {much, much, pairs.bytes.device - 1}).value().rung, pairs.rung);
 }
 
-// Ways that depend on the planes before those they write, as cuDNN's do.
+// Describes ways that depend on the planes before those they write, as cuDNN's do.
 Result<std::vector<Estimate>> describe_behind(const LayerProblem& problem, const DeviceSpec& spec) {
   Result<std::vector<Estimate>> found = test::sim_conv().describe(problem, spec);
   if (!found) return found;
@@ -119,7 +119,7 @@ Result<std::vector<Estimate>> describe_behind(const LayerProblem& problem, const
 }
 constinit const Primitive conv_behind{"sim.conv", 1, DeviceKind::gpu, describe_behind, nullptr};
 
-// Of a stream, a pair reads more planes again: the layer before it writes behind them, and is looked at so.
+// A pair of a stream reads more planes again: the layer before it writes behind them, and is looked at so.
 TEST_F(SplitSearchTest, LayersBeforeAPairAreDescribedAsTheyWillRun) {
   specs_.gpu.flops_per_second = 1e13;
   specs_.cpu.bytes_per_second = 1e12;
@@ -145,7 +145,7 @@ TEST_F(SplitSearchTest, LayersBeforeAPairAreDescribedAsTheyWillRun) {
   EXPECT_TRUE(begins_pair(pair->rung.segments.front().steps, 1)) << "in less memory";
 }
 
-// What is slower than asked for is not given, and a bound never cuts off what is faster.
+// A search does not return what is slower than its bound, and the bound never cuts off what is faster.
 TEST_F(SplitSearchTest, ABoundCutsOffNothingElse) {
   for (const double rate : {2e9, 1e12}) {
     specs_.gpu.flops_per_second = rate;
@@ -156,7 +156,7 @@ TEST_F(SplitSearchTest, ABoundCutsOffNothingElse) {
   }
 }
 
-// As slow to describe as a library: what it was asked for.
+// Problems that were asked for, as of a library that is slow to describe.
 std::set<LayerProblem> asked_for;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
   asked_for.insert(problem);
@@ -244,7 +244,7 @@ TEST_F(SplitSearchTest, CoarserPrecisionIsNeverSlowerAndTakenOnlyWhereAllowed) {
   }
 }
 
-// Seconds of a patch, from the calls of the segments themselves.
+// Returns the seconds of a patch, from the calls of the segments themselves.
 Seconds patch_seconds(const Network& network, const RungSegments& parts, const PlaceSpecs& specs) {
   const auto passes = static_cast<double>(pass_count(parts.geometry));
   Geometry copied = parts.geometry;
@@ -271,7 +271,7 @@ Seconds patch_seconds(const Network& network, const RungSegments& parts, const P
   return std::max(cpu, gpu);
 }
 
-// What is the most that a layer through host RAM may take follows from the others.
+// The most that a layer through host RAM may take follows from the others.
 TEST(SplitSearchBound, CutsOffNoLayersThroughHostRam) {
   int through_host_ram = 0;
   const Catalogue fast = test::pair_catalogue();

@@ -11,7 +11,7 @@ namespace {
 
 using test::Random;
 
-// What a tail of the patch reads: `micro_batch` of its inputs.
+// Returns the choice of a tail, which reads `micro_batch` of the patch's inputs.
 GeometryChoice choice_of_tail(const Network& network, const Geometry& whole, int until, std::int64_t micro_batch) {
   const int last = static_cast<int>(network.nodes.size()) - 1;
   GeometryChoice choice{whole.values[static_cast<std::size_t>(until)].n, micro_batch,

@@ -33,7 +33,7 @@ TEST(WriteAtomically, WritesAndReplaces) {
   }
 }
 
-// What a kill leaves has six characters of any kind and the ending behind the name.
+// A file that a kill leaves has six characters of any kind and the ending behind the name.
 TEST(WriteAtomically, WhatAKillLeftIsRemovedAndNothingElse) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.write("file", "text");

@@ -25,7 +25,7 @@ TEST(Backend, ListsEveryPrimitiveOnceUnderItsOwnName) {
   EXPECT_EQ(backend().primitives.data(), registry().data());
 }
 
-// Problems of all kinds, some of them refused.
+// Draws problems of all kinds, some of them refused.
 LayerProblem any_problem(test::Random& random) {
   switch (random.integer(0, 4)) {
     case 0: return test::random_conv(random);

@@ -1,4 +1,4 @@
-// What cuDNN is asked and what it answers, for a described H200: no GPU is needed.
+// Questions to cuDNN and its answers, for a described H200: no GPU is needed.
 #include <algorithm>
 #include <cmath>
 
@@ -47,7 +47,7 @@ TEST(CudaConvCudnn, LargeKernelsAreOfferedAsGradientsToo) {
   EXPECT_GT(forms(2), 0);
 }
 
-// Forms and engines of the ways that znni-gpu-bench times with so many candidates.
+// Returns the forms and engines of the ways that znni-gpu-bench times with so many candidates.
 std::vector<std::pair<std::int64_t, std::int64_t>> tried(std::int64_t k, Format format) {
   constexpr std::size_t candidates = 8;
   std::vector<gpu_bench::Candidate> all;

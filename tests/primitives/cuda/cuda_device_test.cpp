@@ -43,7 +43,7 @@ TEST(CudaDevice, StagingTakesNoMoreProcessorsThanThereAre) {
 
 class CudaDeviceOnGpu : public OnGpu {};
 
-// As many as the opener says, not as the machine has.
+// The device has as many as the opener says, not as the machine has.
 TEST_F(CudaDeviceOnGpu, HostThreadsAreThoseThatItWasGiven) { EXPECT_EQ(device_->executor().workers(), 2); }
 
 TEST_F(CudaDeviceOnGpu, BudgetIsHardInEverySpace) {

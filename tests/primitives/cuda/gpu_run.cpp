@@ -28,7 +28,7 @@ Shape5 behind(Shape5 shape, std::int64_t planes) {
   return shape;
 }
 
-// Each image of `values`, of `shape`, behind so many planes of other values.
+// Returns each image of `values`, of `shape`, behind so many planes of other values.
 std::vector<float> behind(const std::vector<float>& values, const Shape5& shape, std::int64_t planes) {
   const std::int64_t own = voxels(shape.n);
   std::vector<float> all;
@@ -39,7 +39,7 @@ std::vector<float> behind(const std::vector<float>& values, const Shape5& shape,
   return all;
 }
 
-// And back.
+// Does the reverse.
 std::vector<float> without_planes(const std::vector<float>& all, const Shape5& shape, std::int64_t planes) {
   const std::int64_t own = voxels(shape.n);
   std::vector<float> values;
@@ -50,7 +50,7 @@ std::vector<float> without_planes(const std::vector<float>& all, const Shape5& s
   return values;
 }
 
-// Of the dense tensor `whole`, in memory at `data`, what lies behind so many planes.
+// Returns the part of the dense tensor `whole`, in memory at `data`, that lies behind so many planes.
 TensorView view_behind(TensorView whole, std::byte* data, std::int64_t planes) {
   whole.shape.n.z -= planes;
   whole.data = reinterpret_cast<float*>(data + planes * whole.strides.z * element_bytes(whole.format.type));
@@ -124,7 +124,7 @@ class GpuRun {
     return {};
   }
 
-  // Tensors with the planes before, in place of the declared ones.
+  // Reserves tensors with the planes before, in place of the declared ones.
   Result<void> reserve_streamed() {
     for (const auto& [block, shape, format] :
          {std::tuple{&streamed_in_, behind(input_shape(problem_, 0), before_.in), estimate_.in},

@@ -12,7 +12,7 @@
 
 namespace znni::cuda {
 
-// Two runs of `estimate`, which must agree in every bit; dense planar floats in and out.
+// Runs `estimate` twice. The runs must agree in every bit; dense planar floats in and out.
 [[nodiscard]] Result<std::vector<float>> run_twice(const Primitive& primitive, const LayerProblem& problem,
                                                    const Estimate& estimate, const LayerWeights& weights,
                                                    std::span<const std::vector<float>> inputs, CudaDevice& device);
@@ -28,8 +28,8 @@ struct GpuCase {
 };
 [[nodiscard]] GpuCase make_case(const LayerProblem& problem, std::uint64_t seed);
 
-// The case through every estimate of `primitive`, compared strictly where all is float32, by the norm of the difference
-// where products are rounded.
+// Runs the case through every estimate of `primitive`, compared strictly if all is float32, and by the norm of the
+// difference if products are rounded.
 void check_on_gpu(const Primitive& primitive, const GpuCase& of, CudaDevice& device);
 
 }  // namespace znni::cuda

@@ -16,7 +16,7 @@ namespace znni::cuda {
   return spec;
 }
 
-// The primitive refuses `problem`, with a message that holds `reason`.
+// Expects that the primitive refuses `problem`, with a message that holds `reason`.
 inline void expect_refusal(const Primitive& primitive, const LayerProblem& problem, std::string_view reason,
                            const DeviceSpec& spec = described_gpu()) {
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, spec);

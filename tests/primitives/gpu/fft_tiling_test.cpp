@@ -20,7 +20,7 @@ using Floats = std::vector<float>;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-// As the layer does, with one slice for all columns of a chunk.
+// A convolution as the layer computes it, with one slice for all columns of a chunk.
 class HostConvolution {
  public:
   HostConvolution(const ConvProblem& conv, const FftTiling& tiling) : conv_(conv), tiling_(tiling) {}
@@ -73,7 +73,7 @@ class HostConvolution {
     return tiles;
   }
 
-  // to[v] += sum over d of kernel[d] from[v + d], indices modulo the tile.
+  // Computes to[v] += sum over d of kernel[d] from[v + d], indices modulo the tile.
   void correlate(const float* from, const float* kernel, float* to) const {
     const Extent t = tiling_.grid.tile;
     for (Index d = 0; d < tiling_.tile_voxels(); ++d) {

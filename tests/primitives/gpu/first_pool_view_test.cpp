@@ -25,7 +25,7 @@ struct Parameters {
   }
 };
 
-// As first_pool_kernel.cu does: all threads up to a barrier, then all up to the next.
+// Runs as first_pool_kernel.cu does: all threads up to a barrier, then all up to the next.
 template <class T, int window_z>
 void run_blocks(const FirstPoolArg& arg, const TensorView& in, const Parameters& own, const TensorView& out) {
   std::vector<float> shared(first_pool_floats, std::nanf(""));
@@ -52,7 +52,7 @@ void run_as(const FirstPoolArg& arg, const TensorView& in, const Parameters& own
   if (arg.window.z == 3) run_blocks<T, 3>(arg, in, own, out);
 }
 
-// `planes`: of a block; 0: as the launch has them.
+// Checks a convolution and its pooling. `planes`: those of a block; 0: as the launch has them.
 void check_both(const ConvPoolProblem& both, Format format, bool window, std::uint64_t seed, Index planes = 0) {
   SCOPED_TRACE(to_string(LayerProblem(both)) + " to " + to_string(format) + (window ? ", windows" : ", dense"));
   ASSERT_TRUE(check(both)) << check(both).error().message;

@@ -13,7 +13,7 @@
 namespace znni::cuda {
 namespace {
 
-// As pool_kernel.cu does, block after block.
+// Runs as pool_kernel.cu does, block after block.
 template <class T, int width>
 void run_rows(const PoolArg& arg, const TensorView& in, const TensorView& out) {
   for (Index index = 0; index < row_count(arg.rows); ++index) {

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A convolution of 3 and a normalisation; field of view 3.
+// Returns a convolution of 3 and a normalisation; field of view 3.
 Network normalised(int rank = 3) {
   Network network;
   network.spatial_rank = rank;

@@ -1,5 +1,5 @@
-// What all operations and problems are called, known by and worth: golden/layers.txt has their texts, hashes, reaches
-// and errors. Plans, timings and network files depend on these.
+// The names, hashes and costs of all operations and problems: golden/layers.txt has their texts, hashes, reaches and
+// errors. Plans, timings and network files depend on these.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -87,7 +87,7 @@ bool joins(const Operation& operation) {
          std::holds_alternative<Multiply>(operation);
 }
 
-// A network that has the operation behind a node of 8 images and, where it upsamples, of a stride.
+// Returns a network that has the operation behind a node of 8 images and, where it upsamples, of a stride.
 Network around(const Operation& operation, std::size_t inputs) {
   const bool coarse = std::get_if<Upsample>(&operation) != nullptr;
   Network network;
@@ -99,7 +99,7 @@ Network around(const Operation& operation, std::size_t inputs) {
 
 std::string verdict(const Result<void>& checked) { return checked ? "sound" : checked.error().message; }
 
-// The text of the last node alone.
+// Returns the text of the last node alone.
 std::string node_text(const Network& network) {
   const std::string text = network_text(network);
   return text.substr(text.rfind("\nnode") + 1);

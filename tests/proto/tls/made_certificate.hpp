@@ -11,7 +11,7 @@ struct MadeCertificate {
   std::string key;          // PEM
 };
 
-// Valid from `begin` to `end`.
+// Makes a certificate that is valid from `begin` to `end`.
 [[nodiscard]] MadeCertificate make_certificate(std::time_t begin, std::time_t end);
 
 }  // namespace znni::test

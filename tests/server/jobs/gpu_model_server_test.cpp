@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class GpuModelServer : public test::ServedRepository {
  protected:
-  // A model whose plan lies beside it.
+  // Adds a model whose plan lies beside it.
   void add_model(const std::string& name, bool fallback = true) {
     add_network(name);
     const std::vector<ModelEntry> entries = scan_repository(directory_.path()).value();

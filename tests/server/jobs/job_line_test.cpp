@@ -64,12 +64,12 @@ class JobLineTest : public test::ServedRepository {
     JobLine line(slot_, shared_, *model_, log_, jobs_, together);
     return line.run(stop);
   }
-  // That job alone.
+  // Runs that job alone.
   Result<JobStatistics> run_one(std::size_t number) {
     JobLine line(slot_, shared_, *model_, log_, std::span(jobs_).subspan(number, 1), 1);
     return line.run({});
   }
-  // Voxel `index` of the volume of job `number`, of one image.
+  // Sets voxel `index` of the volume of job `number`, of one image.
   void put(std::size_t number, std::size_t index, float value) {
     std::memcpy(volumes_[number].bytes.data() + index * sizeof(value), &value, sizeof(value));
   }

@@ -22,7 +22,7 @@ class LoadEstimateTest : public testing::Test {
     bench_.plan.ladder[1].seconds = alone;
     bench_.engine = Engine::open(bench_.network, bench_.weights, bench_.plan, bench_.catalogue, *bench_.device).value();
   }
-  // Alone but for small jobs that wait, which could take so many entries.
+  // Returns the rung of a job that is alone but for small jobs that wait, which could take so many entries.
   std::size_t rung(Vec3 n, std::int64_t waiting) { return rung(n, QueueLoad{true, 1, waiting}); }
   std::size_t rung(Vec3 n, const QueueLoad& queue_load) {
     const VolumeShape input{1, n};

@@ -123,7 +123,7 @@ TEST_F(LoadingByHand, AModelThatFitsInAllFreeMemoryButNotInItsShareIsLoaded) {
   EXPECT_LE(server->memory().models_used, server->memory().models_limit);
 }
 
-// As long as it serves on, it is missed when it no longer does.
+// The model serves on, so it is missed when it no longer does.
 TEST_F(LoadingByHand, AModelWhoseUnloadingWasCancelledCountsAgain) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
@@ -176,7 +176,7 @@ TEST_F(LoadingByHand, UnloadingWaitsForTheJobsInside) {
   EXPECT_EQ(server->memory().models_used, 0);
 }
 
-// What was made for the one before would not fit: of the same rungs by number, perhaps, but not by what they want.
+// A job made for the model before would not fit: its rungs may have the same numbers, but other needs.
 TEST_F(LoadingByHand, AJobForAModelThatWasLoadedAnewIsRefused) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();

@@ -25,7 +25,7 @@ class ModelServerTest : public ServedRepository {
     return settled(try_open(memory, max_queue));
   }
 
-  // A job that stays where it asks for its first slab until it is released: it has its turn and has computed
+  // Returns a job that stays where it asks for its first slab until it is released: it has its turn and has computed
   // nothing yet.
   VolumeJob held_job(JobOutcome& outcome) { return held_job(volume_, outcome); }
   VolumeJob held_job(const RandomVolume& volume, JobOutcome& outcome) {

@@ -1,4 +1,5 @@
-// What tests of a ModelServer share: a network, a repository for it in a temporary directory, and the server's log.
+// The parts that tests of a ModelServer share: a network, a repository for it in a temporary directory, and the
+// server's log.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ class ServedRepository : public testing::Test {
     write_model(directory_.path(), name, version, onnx_text(network_, weights_));
   }
 
-  // On host memory, for the smallest messages, so that the models have most of it.
+  // Returns options for host memory and the smallest messages, so that the models have most of it.
   ServerOptions server_options(std::int64_t memory, Catalogue catalogue) {
     ServerOptions options;
     options.repository = directory_.path();
@@ -39,7 +40,7 @@ class ServedRepository : public testing::Test {
     return options;
   }
 
-  // Every model loaded or given up.
+  // Returns the server once every model is loaded or given up.
   static std::unique_ptr<ModelServer> settled(Result<std::unique_ptr<ModelServer>> server) {
     ensure(server.has_value(), server ? "" : server.error().message);
     const auto loads = [](const ModelInfo& model) { return model.state == ModelState::loading; };

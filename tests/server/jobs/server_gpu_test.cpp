@@ -14,7 +14,7 @@ using testing::HasSubstr;
 std::unique_ptr<Device> simulated_gpu() { return std::make_unique<test::HostSim>(test::HostSimOptions{}); }
 
 struct Opener {
-  // What its next call gives.
+  // Returns a GPU whose next call gives `device`.
   ServerGpu gives(Result<std::unique_ptr<Device>> device) {
     next = std::move(device);
     return {{test::host_sim_spec(), std::int64_t{3} << 20, 100}, [this](const GpuOffer&) {

@@ -38,8 +38,8 @@ class SmallPatchesTest : public test::ServedRepository {
     plan({stream, test::choice_of(network_, PoolMode::fragments, 0)});
   }
 
-  // Steps of eight planes and the smallest patch, unless a test wants others. `share`: of the time predicted for a
-  // patch of the first rung that it is to take.
+  // Plans steps of eight planes and the smallest patch, unless a test wants others. `share`: the share of its predicted
+  // time that a patch of the first rung takes.
   void plan(const std::vector<GeometryChoice>& ladder, double share = 1) {
     const Network network = read_model_files(scan_repository(directory_.path())->at(0), {})->network;
     const DeviceSpec spec = test::host_device(mib)->spec();
@@ -80,7 +80,7 @@ class SmallPatchesTest : public test::ServedRepository {
   std::function<void(std::size_t)> run_;
 };
 
-// Which steps it runs between: job_line_test.cpp.
+// job_line_test.cpp tests between which steps it runs.
 TEST_F(SmallPatchesTest, AShortJobRunsBesideAStreamInSmallPatches) {
   const std::unique_ptr<ModelServer> server = open(saturated);
   const RandomVolume volume = test::random_volume(1, {60, 9, 9}, ElementType::f32, random_);

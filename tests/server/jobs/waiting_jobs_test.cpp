@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class WaitingJobs : public test::ModelServerTest {
  protected:
-  // Several batches, after each of which others may run.
+  // Returns a volume of several batches, after each of which others may run.
   RandomVolume tall_volume(const ModelServer& server) {
     const auto batches = [&server](Vec3 n) {
       const JobEstimate estimate = *server.estimate("net", "", {1, n});

@@ -27,7 +27,7 @@ rpc::CallRecord call(std::string_view code, const std::string& version = "1") {
   return record;
 }
 
-// A part of such a call.
+// Returns a part of such a call.
 rpc::CallFlow flow(const std::string& version = "1") {
   rpc::CallFlow flow;
   flow.model = "net";

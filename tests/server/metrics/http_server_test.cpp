@@ -35,7 +35,7 @@ class SlowClient {
   SlowClient(const SlowClient&) = delete;
   SlowClient& operator=(const SlowClient&) = delete;
 
-  // Neither answered nor closed.
+  // Returns true if the connection is neither answered nor closed.
   [[nodiscard]] bool is_waited_for() const {
     char byte = 0;
     return ::recv(socket_, &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

@@ -64,8 +64,8 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
 
-// What a stream that goes on after a restart must have in common with the one before it, and what daemons must that
-// compute parts of one output.
+// The identity is what a stream that goes on after a restart must share with the one before it, and what daemons that
+// compute parts of one output must share.
 TEST_F(ModelLoaderTest, IdentityIsOfWeightsRuleAndPlan) {
   const std::string plans = (directory_.path() / "plans").string();
   const Result<PlannedModel> made = plan(plenty, plans);

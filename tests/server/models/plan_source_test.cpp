@@ -105,7 +105,7 @@ TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
   EXPECT_THAT(log_, Not(HasSubstr("written")));
 }
 
-// As two daemons of one user have them, whose repositories hold another net of the same name.
+// Two daemons of one user have such models if their repositories hold different nets of the same name.
 TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
   ASSERT_TRUE(find(plans()));
   const Network other = test::simple_network(2);
@@ -143,7 +143,7 @@ TEST_F(PlanSourceTest, APlanForOtherMemoryThatRunsIsUsedAndTheLogSaysSo) {
       << "twice as much is worth a search";
 }
 
-// As a daemon finds it that has made a plan of its own before, and whose share is not as round as --mem of the planner.
+// The daemon has made a plan of its own before, and its share is not as round as --mem of the planner.
 TEST_F(PlanSourceTest, ThePlannersPlanComesBeforeTheDaemonsOwn) {
   ASSERT_TRUE(find(plans()));
   const Plan first = planned(plenty_of_bytes / 4 * 3, "first");
@@ -236,7 +236,7 @@ TEST_F(PlanSourceTest, PlansThatCannotBeListedAreNamedAndTheModelIsPlanned) {
   EXPECT_THAT(log_, HasSubstr("; let the user of this daemon read that folder"));
 }
 
-// As where root ran the planner, and the daemon is another user.
+// This happens if root ran the planner, and the daemon is another user.
 TEST_F(PlanSourceTest, APlanWhoseOwnFolderCannotBeWrittenGoesToTemporaryFiles) {
   const std::filesystem::path folder = std::filesystem::path(planners(1)).parent_path();
   directory_.write(std::filesystem::relative(folder, directory_.path()), "a file, not a folder");

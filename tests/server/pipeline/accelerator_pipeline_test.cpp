@@ -19,7 +19,7 @@ class AcceleratorPipeline : public OnAccelerator {
   void expect_all_cuts_exact(std::int64_t new_planes);
 };
 
-// In patches, or in steps of so many new planes.
+// Expects that all cuts are exact, in patches, or in steps of so many new planes.
 void AcceleratorPipeline::expect_all_cuts_exact(std::int64_t new_planes) {
   const Network network = simple_network(2, {3, 2, 3}, 4);  // conv pool conv pool conv
   const NetworkWeights weights = random_weights(network, 5);

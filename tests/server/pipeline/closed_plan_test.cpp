@@ -25,7 +25,7 @@ PaddedNetwork random_net(Random& random) {
   return test::random_strided_network(random, false, random.chance(0.5));
 }
 
-// A patch or a step of a stream.
+// Draws a patch or a step of a stream.
 GeometryChoice open_choice(const Network& network, Random& random) {
   if (random.chance(0.6)) {
     if (const auto stream = test::random_stream(network, random, 2)) return *stream;
@@ -47,7 +47,7 @@ GeometryChoice closed_choice(const Network& network, Vec3 volume, Random& random
   return choice;
 }
 
-// A legal volume that is no larger.
+// Draws a legal volume that is no larger.
 Vec3 smaller_volume(const Network& network, Vec3 volume, Random& random) {
   const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   const Vec3 step = period(network);

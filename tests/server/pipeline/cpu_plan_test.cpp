@@ -82,7 +82,7 @@ TEST_F(CpuPlan, SearchedPlansEqualTheDenseWindowUnderAnyLimit) {
   }
 }
 
-// Of a machine that is only told of: cores that this one does not have are not pinned to.
+// The plan's machine is only described: threads are not pinned to cores that this one lacks.
 TEST_F(CpuPlan, APlanForEachSocketEqualsTheDenseWindow) {
   DeviceSpec machine = cpu::describe_cpu(4);
   machine.sockets = 2;
@@ -119,7 +119,7 @@ Network residual_blocks(std::int64_t f) {
   return network;
 }
 
-// A block as it is trained: beside a kernel a smaller one and a normalisation of the same tensor.
+// Appends a block as it is trained: beside a kernel a smaller one and a normalisation of the same tensor.
 void append_block(Network& network, const std::string& name, Vec3 k, Vec3 begin) {
   const std::int64_t f = images(network).back();
   const int from = static_cast<int>(network.nodes.size());
@@ -192,8 +192,8 @@ TEST_F(FoldedPlan, RandomNetsThatEndInSuchABlockEqualTheDenseWindow) {
   }
 }
 
-// Two branches of as many images, each of two convolutions, that are added up, or end otherwise and are put side by
-// side.
+// Appends two branches of as many images, each of two convolutions, that are added up, or end otherwise and are put
+// side by side.
 void append_branches(Network& network, Vec3 k, bool added) {
   const auto append = [&](const std::string& name, const Operation& operation, std::vector<int> inputs) {
     network.nodes.push_back({name, operation, std::move(inputs)});
@@ -229,7 +229,7 @@ TEST_F(FoldedPlan, NetsThatEndInBranchesEqualTheDenseWindowWithOneConvolutionFor
   }
 }
 
-// The planned rung.
+// Returns the planned rung in words.
 std::string in_words(const Plan& plan) {
   const GeometryChoice& choice = plan.ladder.front().geometry;
   std::string text = "\nS " + std::to_string(choice.S) + ", pass input " + to_string(choice.pass_input) +

@@ -27,7 +27,7 @@ std::vector<LayerProblem> dense_problems(const Network& network, const std::vect
   return problems;
 }
 
-// Per value and voxel of the output, what is the largest within its reach.
+// Returns, for each value and voxel of the output, the largest number within its reach.
 std::vector<Values> largest_within_reach(const Network& network, const DenseValues& dense, Vec3 margin) {
   const std::vector<Reach> reach = reaches(network);
   const Vec3 n_out = dense.shapes.back().n;

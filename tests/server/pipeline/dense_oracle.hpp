@@ -16,15 +16,15 @@ struct DenseValues {
 [[nodiscard]] DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n,
                                        const oracle::Values& volume);
 
-// What `operation` computes of tensors of the shapes `in`, where poolings of that stride went before. A pooling's
-// window has its own extent, although its voxels stand apart.
+// Returns the problem of `operation` for tensors of the shapes `in`, behind poolings of that stride. A pooling's window
+// has its own extent, although its voxels stand apart.
 [[nodiscard]] LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in);
 
-// Dense output [f_out][n - fov + 1] of `network` for a volume [f_in][n], n at least the field of view.
+// Returns the dense output [f_out][n - fov + 1] of `network` for a volume [f_in][n], n at least the field of view.
 [[nodiscard]] oracle::Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 n,
                                           const oracle::Values& volume);
 
-// The voxels of `volume`, normalised, [f][z][y][x].
+// Returns the voxels of `volume`, normalised, [f][z][y][x].
 [[nodiscard]] oracle::Values volume_values(const VolumeView& volume, const Normalisation& normalisation);
 
 }  // namespace znni::test

@@ -111,7 +111,7 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
 
 namespace {
 
-// Nothing of a job that succeeded was left out or told twice, whichever rungs ran it.
+// Expects that nothing of a job that succeeded was left out or told twice, whichever rungs ran it.
 void expect_gained(const JobOutcome& outcome) {
   if (!outcome.statistics) return;
   EXPECT_EQ(outcome.gained.voxels, voxels(outcome.shape.n));

@@ -22,13 +22,13 @@ struct EngineBench {
   std::unique_ptr<Engine> engine;
 };
 
-// An engine on the oracle's primitives with a hand-made plan, for each of `sockets` sockets.
+// Opens an engine on the oracle's primitives with a hand-made plan, for each of `sockets` sockets.
 [[nodiscard]] EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder,
                                      const Backend& backend = oracle_backend(), int sockets = 1);
 // Opens one of conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis, S of them together.
 [[nodiscard]] EngineBench narrow_bench(std::int64_t S);
 
-// What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "abandon 3",
+// The result of a job: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "abandon 3",
 // "done 1/4 3".
 struct JobOutcome {
   Result<JobStatistics> statistics = Error{};
@@ -39,7 +39,7 @@ struct JobOutcome {
   std::vector<std::string> calls;
 };
 
-// A job for `volume` whose slabs lie in `outcome`, which must stay where it is.
+// Returns a job for `volume` whose slabs lie in `outcome`, which must stay where it is.
 [[nodiscard]] VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementType type,
                                      VolumeOrder order, JobOutcome& outcome);
 
@@ -47,19 +47,19 @@ struct JobOutcome {
                                  ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
                                  std::int64_t max_held = saturated);
 
-// A job of float32 as its estimate says: its volume comes through a ring that holds no more planes than that.
+// Runs a job of float32 as its estimate says: its volume comes through a ring of no more planes than that.
 void run_flowing(Engine& engine, const RandomVolume& volume, const JobEstimate& estimate, JobOutcome& outcome);
 
-// Every slab of the job was as `estimate` said, which it was leased by: no larger, and no more at a time.
+// Expects that every slab of the job was as `estimate` said, by which it was leased: no larger, and no more at a time.
 void expect_slabs_as_said(const JobOutcome& outcome, const JobEstimate& estimate);
 
-// The output as float32, [f][z][y][x].
+// Returns the output as float32, [f][z][y][x].
 [[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);
 
-// Largest difference over the largest absolute value of `exact`.
+// Returns the largest difference over the largest absolute value of `exact`.
 [[nodiscard]] double relative_error(const std::vector<float>& found, const oracle::Values& exact);
 
-// A job on the volume gives the dense sliding window.
+// Expects that a job on the volume gives the dense sliding window.
 void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {},
                   std::int64_t max_held = saturated);
 

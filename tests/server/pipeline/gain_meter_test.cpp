@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// A patch that owns so many voxels.
+// Returns a patch that owns so many voxels.
 GridPatch patch_of(std::int64_t voxels) {
   GridPatch patch;
   patch.own_first = {1, 0, 0};

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// What the simulated GPU makes of a library's failure once a piece of its work has failed with `code`.
+// Returns what the simulated GPU makes of a library's failure once a piece of its work has failed with `code`.
 Error seen(ErrorCode failure, ErrorCode code) {
   test::HostSim gpu;
   gpu.fail_work(1, code);

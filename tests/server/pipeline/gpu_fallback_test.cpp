@@ -16,7 +16,7 @@ namespace {
 
 class BandedStream : public testing::Test {
  protected:
-  // With these on the CPU behind it, of which the last takes so long.
+  // Opens an engine with these rungs on the CPU behind it, of which the last takes so long.
   Result<std::unique_ptr<Engine>> open(const std::vector<GeometryChoice>& fallbacks, Seconds last, test::HostSim& gpu) {
     Plan plan = test::mixed_plan(network_, stream_, 1, cpu_->spec(), gpu.spec(), fallbacks);
     plan.ladder.back().seconds = last;

@@ -43,7 +43,7 @@ class GuestsTest : public testing::Test {
               if (ended != nullptr) ending.ended = *ended;
             }};
   }
-  // A job of five patches: the second batch has entries for three more.
+  // Returns a job of five patches: the second batch has entries for three more.
   VolumeJob host(JobOutcome& outcome, std::vector<Guest> guests) {
     VolumeJob job = job_for(volume_, outcome);
     job.schedule.guests = [this, guests = std::move(guests)](std::int64_t entries) {

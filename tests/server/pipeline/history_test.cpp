@@ -22,7 +22,7 @@ std::size_t floats(const Shape5& shape, Format format) {
   return static_cast<std::size_t>(tensor_bytes(shape, format)) / sizeof(float);
 }
 
-// A number for every plane of a stream, of which no two images, rows or voxels have the same.
+// Returns a number for every plane of a stream, different for each image, row and voxel.
 float wanted(std::int64_t image, std::int64_t plane, std::int64_t voxel) {
   if (plane < 0) return 0;
   return static_cast<float>(1 + image * 10007 + plane * 101 + voxel);
@@ -45,7 +45,7 @@ class KeptPlanes {
     step_ = 0;
   }
 
-  // One run, in two halves: each plane is written once more, that of an earlier step too, before the last are kept.
+  // Runs once, in two halves: each plane is written once more, that of an earlier step too, before the last are kept.
   void step_in_halves() {
     history_.begin(0);
     const float more = 1000000.0F * static_cast<float>(step_ + 1);
@@ -79,7 +79,7 @@ class KeptPlanes {
   }
 
  private:
-  // Of every voxel also the plane of the stream and the number of its image.
+  // Calls an action for every voxel, with the plane of the stream and the number of its image.
   template <class Action>
   void each(const Action& action) {
     const std::int64_t first = step_ * (shape_.n.z - planes_) - planes_;

@@ -28,7 +28,7 @@ class Wishes final : public PlaneSource {
   VolumeShape shape_;
 };
 
-// conv k x k x k in patches of `edge` outputs, or in steps of `planes` new ones.
+// Returns conv k x k x k in patches of `edge` outputs, or in steps of `planes` new ones.
 Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std::int64_t S, int axis = 0) {
   Network network;
   network.nodes = {{"conv", Convolution{1, Vec3::cube(k), Vec3::cube(1), {}}, {0}}};
@@ -37,8 +37,8 @@ Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std
   return *make_geometry(network, {{planes, patch.y, patch.x}, 1, {}, 0, true, axis});
 }
 
-// By the head of a pipeline: the next batch while one is computed and the one before is stitched, with what other rungs
-// need for all three.
+// Returns the planes that the head of a pipeline wants: the next batch while one is computed and the one before is
+// stitched, with what other rungs need for all three.
 std::vector<PlaneRange> wanted_ahead(const PatchGrid& grid, const Geometry& geometry, Vec3 volume) {
   Wishes source(volume);
   InputWindow window(source, grid, geometry, true);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 // A network of one pooling, of field of view 8, in rungs of patches of 9, 11, ... voxels per axis.
 class JobEstimatesTest : public testing::Test {
  protected:
-  // Of patches that are computed in `seconds`, S of them together.
+  // Adds a rung of patches that are computed in `seconds`, S of them together.
   void add_rung(std::int64_t step, Seconds seconds, std::int64_t S = 1, Place place = Place::cpu) {
     Rung& rung = rungs_.emplace_back();
     rung.geometry = test::choice_of(network_, PoolMode::fragments, step, S);

@@ -26,7 +26,7 @@ EngineBench open_on(int sockets, const Network& network, const GeometryChoice& c
   return test::open_bench(network, {choice}, test::oracle_backend(), sockets);
 }
 
-// Patches or a stream.
+// Draws patches or a stream.
 std::optional<GeometryChoice> drawn_choice(const Network& network, Random& random) {
   std::optional<GeometryChoice> patches = test::random_choice(network, random, random.integer(1, 2), 2);
   return random.chance(0.5) ? test::random_stream(network, random) : patches;
@@ -54,7 +54,7 @@ TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
   }
 }
 
-// conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis.
+// Opens conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis.
 EngineBench narrow_bench(int sockets) {
   const Network network = test::simple_network(1);
   return open_on(sockets, network, test::choice_of(network, PoolMode::fragments, 0));
@@ -87,7 +87,7 @@ TEST(JobRun, SaysHowLongEachLayerTookOnAllSocketsTogether) {
   EXPECT_LE(sum, stages.head);
 }
 
-// As a caller who has no memory for more slabs than `most` at a time, of which `open` are taken.
+// Lets the job's caller have memory for at most `most` slabs at a time, of which `open` are taken.
 void hold_slabs(std::int64_t most, std::int64_t& open, VolumeJob& job) {
   job.sink.slab = [most, &open, slab = job.sink.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
     if (open == most) return Error{ErrorCode::over_budget, "no more slabs fit"};

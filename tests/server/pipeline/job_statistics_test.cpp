@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-// Powers of two: sums are exact, and each tells what it was made of.
+// Returns powers of two: their sums are exact, and each tells its parts.
 JobStatistics scaled_job(double scale) {
   JobStatistics made;
   made.seconds = scale;

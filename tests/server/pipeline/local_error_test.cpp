@@ -25,7 +25,7 @@ namespace {
 using test::Random;
 using test::RandomVolume;
 
-// Of deviation 1, with some blocks of voxels of 1e6 to 1e12.
+// Draws a volume of deviation 1, with some blocks of voxels of 1e6 to 1e12.
 RandomVolume uneven_volume(std::int64_t f, Vec3 n, Random& random) {
   RandomVolume volume = test::random_volume(f, n, ElementType::f32, random);
   for (std::int64_t blocks = random.integer(1, 3); blocks > 0; --blocks) {
@@ -52,7 +52,7 @@ class LocalError : public testing::Test {
     device_ = cpu::backend().open(cpu::describe_cpu(1), std::int64_t{1} << 31, 0, 0).value();
   }
 
-  // The largest of all rungs: any of them may compute the volume.
+  // Returns the largest margin of all rungs: any of them may compute the volume.
   Vec3 margin_of(const Network& network, const Plan& plan) {
     Vec3 margin;
     for (const Rung& rung : plan.ladder) {
@@ -82,7 +82,7 @@ class LocalError : public testing::Test {
     beyond_view_ += beyond(found, exact, test::dense_bound(network, weights, n, values, {}));
   }
 
-  // Outputs that are further off than the bound of their voxel.
+  // Counts the outputs that are further off than the bound of their voxel.
   static int beyond(const std::vector<float>& found, const oracle::Values& exact, const oracle::Values& bound) {
     int count = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {

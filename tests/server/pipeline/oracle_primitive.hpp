@@ -12,8 +12,8 @@ namespace znni::test {
 [[nodiscard]] const Backend& oracle_backend();   // "test.oracle"
 [[nodiscard]] const Backend& failing_backend();  // "test.failing": as test.oracle, but every run fails
 
-// A device in plain host memory with a hard budget and two workers, for each of its sockets. Every byte that it gives
-// is `fill`.
+// Returns a device in plain host memory with a hard budget and two workers, for each of its sockets. Every byte that it
+// gives is `fill`.
 [[nodiscard]] std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill = std::byte{0}, int sockets = 1);
 
 // Fills a block of host memory with NaNs, as Arena::Poison.

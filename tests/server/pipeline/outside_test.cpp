@@ -1,4 +1,4 @@
-// What lies outside a volume, set to a value in every layout.
+// The outside of a volume, set to a value in every layout.
 #include "server/pipeline/outside.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class Outside : public testing::TestWithParam<Layout> {
  protected:
   Outside() : device_(cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 20, 0, 0).value()) {}
 
-  // Ones where voxels keep their values, of a tensor that was all ones.
+  // Expects ones where voxels keep their values, in a tensor that was all ones.
   void expect_filled_outside(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole) {
     const Format format{ElementType::f32, GetParam()};
     const Strides strides = dense_strides(shape, format);
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::array{"planar", "blocked16", "blocked8", "channels_last"}[given.index]);
     });
 
-// A convolution with a stride of 2 whose output is a voxel of padding at every side.
+// Returns a convolution with a stride of 2 whose output is a voxel of padding at every side.
 Network strided_and_padded(OutsideKind kind) {
   Network network;
   network.nodes.push_back({"conv", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}, Vec3::cube(2)}, {0}});

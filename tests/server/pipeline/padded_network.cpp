@@ -42,7 +42,7 @@ class PaddedGrower {
     return add("conv", conv, {input}, pads);
   }
   void chain() { conv(random_.integer(1, 5), last_, random_.chance(0.8)); }
-  // Two convolutions and what they read.
+  // Adds two convolutions and what they read.
   void residual() {
     const int from = last_;
     const std::int64_t f = images(padded_.network).back();
@@ -54,7 +54,7 @@ class PaddedGrower {
       add("both", Concat{}, {from, branch});
     }
   }
-  // Two that begin alike and may become one.
+  // Adds two branches that begin alike and may become one.
   void branches() {
     const int from = last_;
     const std::int64_t f = random_.integer(1, 3);
@@ -243,7 +243,7 @@ std::string in_words(const Network& network) {
 Vec3 random_extent(const Network& network, Random& random) {
   const Vec3 least = min_extent(network) - network.frame.begin - network.frame.end;
   const Vec3 step = period(network);
-  // Of a network without strides any extent is right.
+  // Any extent is right for a network without strides.
   return least + step * (step == Vec3::cube(1) ? random.vec3(0, 14) : random.vec3(0, 3));
 }
 

@@ -11,7 +11,7 @@
 
 namespace znni::test {
 
-// As files have them: nodes that pad, not yet valid.
+// A network as files have it: nodes pad, and it is not valid yet.
 struct PaddedNetwork {
   Network network;
   NetworkWeights weights;
@@ -20,13 +20,13 @@ struct PaddedNetwork {
   Vec3 output_stride = Vec3::cube(1);  // voxels of the volume for one of the last value
 };
 
-// Convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual additions,
-// concatenations, crops, element-wise nodes and poolings of stride 1 between.
+// Draws a network: convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual
+// additions, concatenations, crops, element-wise nodes and poolings of stride 1 between.
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
-// The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
-// a max pooling, with -infinity, or, an upsampling or a crop, with the voxels at the border again, or reflected. Of an
-// output that has a stride, each voxel stands for all of the volume that it belongs to.
+// Returns the network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around
+// it, or, a max pooling, with -infinity, or, an upsampling or a crop, with the voxels at the border again, or
+// reflected. If an output has a stride, each voxel stands for all of the volume that it belongs to.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.
@@ -35,7 +35,7 @@ struct PaddedNetwork {
 // Returns a line for each node.
 [[nodiscard]] std::string in_words(const Network& network);
 
-// A volume for which branches meet, a few periods larger than the smallest.
+// Draws a volume for which branches meet, a few periods larger than the smallest.
 [[nodiscard]] Vec3 random_extent(const Network& network, Random& random);
 
 // Runs a job on a random volume of extent n, normalised; returns the largest difference from the definition over its

@@ -83,7 +83,8 @@ TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
   }
 }
 
-// The padding stands where the volume has voxels that the crop took away, so that there is no frame.
+// Returns a network whose padding stands where the volume has voxels that the crop took away, so that there is no
+// frame.
 PaddedNetwork padded_behind_crop() {
   PaddedNetwork padded;
   const Vec3 one = Vec3::cube(1);

@@ -31,7 +31,7 @@ struct PipelineBench {
     return Pipeline::open(network, weights, *rung, split_catalogue(), *cpu, *gpu, gpu->poison());
   }
 
-  // Its slabs lie in `outcome`, which must stay where it is.
+  // Returns a job whose slabs lie in `outcome`, which must stay where it is.
   [[nodiscard]] VolumeJob job(const RandomVolume& volume, JobOutcome& outcome) const {
     const Shape5 output{1, images(network).back(), volume.shape.n - reaches(network).back().fov + Vec3::cube(1)};
     return recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
@@ -48,7 +48,7 @@ struct PipelineOutcome {
   Result<PipelineStatistics> statistics = Error{};
 };
 
-// Into `outcome`, which must stay where it is.
+// Runs a volume into `outcome`, which must stay where it is.
 inline void run(const PipelineBench& bench, Pipeline& pipeline, const RandomVolume& volume, PipelineOutcome& outcome,
                 std::stop_token stop = {}) {
   const VolumeJob job = bench.job(volume, outcome.job);
@@ -63,7 +63,8 @@ class PipelineOf : public testing::Test {
     volume_ = random_volume(1, {15, 16, 24}, ElementType::f32, random);
   }
 
-  // Cut behind the first node. `in_tail` is called with every buffer of a layer on the GPU, as often for each patch.
+  // Opens a pipeline, cut behind the first node. `in_tail` is called with every buffer of a layer on the GPU, as often
+  // for each patch.
   Result<std::unique_ptr<Pipeline>> open_and_call(std::function<void()> in_tail) {
     const Rung rung = split_rung(bench_.network, choice_, 1, 1, bench_.cpu->spec(), bench_.gpu->spec()).value();
     const Arena::Poison poison = [this, in_tail = std::move(in_tail)](std::span<std::byte> block, MemorySpace space) {

@@ -23,7 +23,7 @@
 namespace znni::test {
 namespace {
 
-// A GPU on which matrix units are worth their reorders.
+// Returns options of a GPU on which matrix units are worth their reorders.
 HostSimOptions options_of(std::uint64_t seed) {
   HostSimOptions options;
   options.seed = seed;
@@ -42,8 +42,8 @@ NetworkWeights magnitudes(NetworkWeights weights) {
   return weights;
 }
 
-// How far each output may be off. A layer rounds what it reads, its weights and what it writes, and a reorder once
-// more: each multiplies a term by 1 + d, |d| <= u. Sums, ReLU and max pooling spread an error no further than they
+// Returns how far each output may be off. A layer rounds what it reads, its weights and what it writes, and a reorder
+// once more: each multiplies a term by 1 + d, |d| <= u. Sums, ReLU and max pooling spread an error no further than they
 // spread values, so that after m roundings in a row it is at most ((1 + u)^m - 1) A, where A is what the net makes of
 // the magnitudes of volume and weights. To that comes what float32 itself rounds.
 oracle::Values bounds(const Network& network, const NetworkWeights& weights, Vec3 n, oracle::Values volume,
@@ -120,7 +120,8 @@ struct Bench {
   oracle::Values max_off = bounds(network, weights, volume.shape.n, voxels, precision);
 };
 
-// Every cut of a net, each with one way for its tail that may be coarser than float32.
+// Expects exact outputs within bounds for every cut of a net, each with one way for its tail that may be coarser than
+// float32.
 void expect_tails_within_bounds(Bench& bench, Seen& seen) {
   FastestWays fastest(DeviceKind::gpu, bench.gpu.spec(), bench.catalogue, *bench.costs, bench.precision);
   TailFamilies families(bench.network);
@@ -138,7 +139,8 @@ void expect_tails_within_bounds(Bench& bench, Seen& seen) {
   }
 }
 
-// Every cut of a net, the layers before it through host RAM, in parts that fit into little memory or much.
+// Expects outputs within bounds for every cut of a net, the layers before it through host RAM, in parts that fit into
+// little memory or much.
 void expect_host_ram_within_bounds(Bench& bench, Seen& seen) {
   FastestWays on_cpu(DeviceKind::cpu, bench.cpu->spec(), bench.catalogue, *bench.costs);
   LeastDividedTimes known;
@@ -158,7 +160,7 @@ void expect_host_ram_within_bounds(Bench& bench, Seen& seen) {
   }
 }
 
-// Chains, a branch that is concatenated, a residual.
+// Returns chains, a branch that is concatenated, and a residual.
 std::vector<Network> nets() {
   return {simple_network(2), simple_network(1, {3, 1, 2}, 4), drawn::branches(), drawn::residuals()};
 }

@@ -50,7 +50,7 @@ class Grower {
     const int b = conv(k, random_.integer(1, 3), from);
     add("concat", Concat{}, {a, b});
   }
-  // The trunk loses as much to a convolution as the skipped branch to a crop.
+  // Adds a residual: the trunk loses as much to a convolution as the skipped branch to a crop.
   void cropped_residual() {
     const int from = last_;
     const std::int64_t f = images(network_).back();

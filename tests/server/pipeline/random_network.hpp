@@ -6,15 +6,15 @@
 
 namespace znni::test {
 
-// 1 to 3 poolings of window and stride 1 to 3 (some with another window), convolutions around them, and with
-// a chance each a residual addition, a cropped branch beside a convolution, a concatenation and other element-wise
-// nodes. The field of view stays at most `max_fov` per axis.
+// Draws a network: 1 to 3 poolings of window and stride 1 to 3 (some with another window), convolutions around them,
+// and with a chance each a residual addition, a cropped branch beside a convolution, a concatenation and other
+// element-wise nodes. The field of view stays at most `max_fov` per axis.
 [[nodiscard]] Network random_network(Random& random, std::int64_t max_fov = 20);
 
-// conv k -> pool 2 -> conv k -> ..., `poolings` times, ending in a convolution; for tests by hand.
+// Returns conv k -> pool 2 -> conv k -> ..., `poolings` times, ending in a convolution; for tests by hand.
 [[nodiscard]] Network simple_network(int poolings, Vec3 k = Vec3::cube(3), std::int64_t f = 3);
 
-// The branches pool by 2 then 3 and by 3 then 2 before they are concatenated.
+// Returns a network whose branches pool by 2 then 3 and by 3 then 2 before they are concatenated.
 [[nodiscard]] Network network_of_crossed_poolings();
 
 }  // namespace znni::test

@@ -46,7 +46,7 @@ TEST_F(ResumableJobTest, GoesOnBehindWhatWasDelivered) {
   EXPECT_EQ(calls_, "slab 2;slab 5;deliver 2;abandon 5;");
 }
 
-// Of one rung after the other, of which the second wants fewer planes at a time.
+// One rung runs after the other, and the second wants fewer planes at a time.
 TEST_F(ResumableJobTest, WhatWasWantedOnceStaysWanted) {
   class Noted final : public PlaneSource {
    public:

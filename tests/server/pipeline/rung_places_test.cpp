@@ -5,7 +5,7 @@
 namespace znni {
 namespace {
 
-// Of `bytes` transient bytes, with histories at these places.
+// Returns a rung of `bytes` transient bytes, with histories at these places.
 LadderRung design(std::int64_t bytes, const std::vector<ByteRange>& histories = {}) {
   LadderRung rung;
   RungDesign& made = rung.cpu.emplace();

@@ -13,7 +13,7 @@
 namespace znni::test {
 namespace {
 
-// Planar, and no product in fewer bits than float32 has.
+// Returns true if an estimate is planar, without a product in fewer bits than float32 has.
 bool is_planar_f32(const Estimate& estimate) {
   return estimate.in == Format{} && estimate.out == Format{} && setting(estimate.variant, "tf32", 0) == 0;
 }

@@ -228,7 +228,7 @@ TEST_F(SplitStreamOf, TakesTheMemoryThatIsDeclared) {
   }
 }
 
-// What the tail keeps never crosses the link: of a step the new planes alone go up.
+// The planes that the tail keeps never cross the link: only the new planes of a step go up.
 TEST_F(SplitStreamOf, OnlyNewPlanesCrossTheLink) {
   const Rung rung = bench_.split(stream(8), 1, 0);
   const auto parts =
@@ -387,7 +387,8 @@ TEST_F(SplitStreamOf, AlongYAndXEqualsTheDenseWindow) {
   }
 }
 
-// A plan whose first rung is streamed over both, and whose other one on the CPU, streamed or not, may take over.
+// Returns a plan whose first rung is streamed over both, and whose other one on the CPU, streamed or not, may take
+// over.
 Plan plan_of(const Bench& bench, bool cpu_streams) {
   GeometryChoice choice = test::choice_of(bench.network, PoolMode::fragments, 0);
   const Plan patches = test::mixed_plan(bench.network, choice, 1, bench.cpu->spec(), bench.gpu->spec());

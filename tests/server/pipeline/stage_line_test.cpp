@@ -35,7 +35,7 @@ Result<void> wait_for(const std::stop_token& stop) {
   return Error{ErrorCode::cancelled, "stopped"};
 }
 
-// A line of `count` items that does nothing but remember, in `finished`, what is finished.
+// Returns a line of `count` items that does nothing but remember, in `finished`, what is finished.
 StageLine line_of(std::int64_t count, std::vector<std::int64_t>& finished) {
   StageLine line;
   line.head = [count](Handoff& to, const std::stop_token& stop) { return deliver(count, to, stop); };

@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 
 class StageTest : public testing::Test {
  protected:
-  // Nodes [first, end of the net) in micro-batches on one place.
+  // Returns a segment of nodes [first, end of the net) in micro-batches on one place.
   [[nodiscard]] SegmentDesign tail(int first, std::int64_t micro_batch, Place place) const {
     const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0, 2);
     Rung rung = test::split_rung(network_, choice, first, micro_batch, cpu_->spec(), test::host_sim_spec()).value();

@@ -15,7 +15,7 @@ using test::EngineBench;
 using test::Random;
 using test::RandomVolume;
 
-// conv - crop - pool, then a crop beside a convolution that reaches as far.
+// Draws conv - crop - pool, then a crop beside a convolution that reaches as far.
 Network network_of_crops(Random& random) {
   const Crop behind{random.vec3(0, 2), random.vec3(0, 2)};
   const Activation relu{ActivationKind::relu, 0};

@@ -85,7 +85,7 @@ TEST(Stream, VolumesDownToTheFieldOfViewAndThinnerThanAStep) {
   }
 }
 
-// conv 3, pool 2, conv 3: field of view 8; steps of 4 planes of a cross-section that gives 2 x 2.
+// Opens conv 3, pool 2, conv 3: field of view 8; steps of 4 planes of a cross-section that gives 2 x 2.
 EngineBench narrow_bench() {
   const Network network = test::simple_network(1);
   return test::open_bench(network, {test::stream_of(network, 4, 0)});
@@ -282,7 +282,7 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
   EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
 }
 
-// What a column keeps would be lost to another job: it may run between columns only. In three bands of two columns four
+// Another job would destroy what a column keeps, so it may run between columns only. In three bands of two columns four
 // begin, and two go on.
 TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   const EngineBench made = narrow_bench();

@@ -10,7 +10,7 @@ namespace {
 // Extent of the input for which skips are cropped; every factor of two levels divides it.
 constexpr std::int64_t nominal = 36 * 10;
 
-// What stands around some convolutions instead of zeros.
+// The voxels that stand around some convolutions instead of zeros.
 enum class Copies { none, edges, reflections };
 
 class StridedGrower {
@@ -63,7 +63,7 @@ class StridedGrower {
     return last_;
   }
 
-  // Zeros around a window of a stride so that the output has the input's extent over the stride.
+  // Returns the zeros around a window of a stride so that the output has the input's extent over the stride.
   Border same(Vec3 window, Vec3 stride) {
     Border pads;
     for (int axis = 0; axis < 3 && !valid_; ++axis) {
@@ -127,7 +127,7 @@ class StridedGrower {
     }
   }
 
-  // With the voxels at the border repeated, or, of some valid networks, without.
+  // Adds an interpolation with the voxels at the border repeated, or, in some valid networks, without.
   void interpolate(Vec3 factor) {
     const Vec3 window = upsampling_window(UpsampleKind::linear, factor);
     const Vec3 beside = valid_ && random_.chance(0.3) ? Vec3{} : (window - Vec3::cube(1)) / Vec3::cube(2);

@@ -5,19 +5,21 @@
 
 namespace znni::test {
 
-// One or two levels: convolutions, then a max or average pooling, padded or not, or a strided convolution; the level
-// below; then nearest neighbours, linear interpolation (in networks that are `linear`, in some places at least) or a
-// transposed convolution, and a concatenation or an addition of what the level had. Kernels of 1 to 3, factors of 1 to
-// 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
+// Draws one or two levels: convolutions, then a max or average pooling, padded or not, or a strided convolution; the
+// level below; then nearest neighbours, linear interpolation (in networks that are `linear`, in some places at least)
+// or a transposed convolution, and a concatenation or an addition of what the level had. Kernels of 1 to 3, factors of
+// 1 to 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
 [[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid, bool linear = false);
 
-// A padded one, or a single level, in which convolutions read the voxels at the border again in place of zeros.
+// Draws a padded network, or a single level, in which convolutions read the voxels at the border again in place of
+// zeros.
 [[nodiscard]] PaddedNetwork random_edged_network(Random& random);
 
-// Likewise one in which convolutions read the voxels beside the border reflected.
+// Draws a network likewise, in which convolutions read the voxels beside the border reflected.
 [[nodiscard]] PaddedNetwork random_reflecting_network(Random& random);
 
-// The same as the first, or a single level, and behind it a pooling or a strided convolution that none upsamples.
+// Draws a network as the first function does, or a single level, and behind it a pooling or a strided convolution that
+// none upsamples.
 [[nodiscard]] PaddedNetwork random_coarse_network(Random& random, bool valid);
 
 }  // namespace znni::test

@@ -87,7 +87,7 @@ TEST_F(StridedPlan, SearchedPlansOfRepeatedEdgesEqualTheDefinition) { expect_def
 
 TEST_F(StridedPlan, SearchedPlansOfReflectionsEqualTheDefinition) { expect_definition(reflecting); }
 
-// Patches and streams on primitives that are the oracle itself.
+// Expects the definition in patches and streams on primitives that are the oracle itself.
 void expect_definition_in_any_patches_and_streams(const MakeNetwork& make) {
   int streams = 0;
   for (int i = 0; i < test::case_count(30); ++i) {

@@ -24,7 +24,7 @@ using test::PaddedNetwork;
 using test::Random;
 using testing::HasSubstr;
 
-// An epsilon that keeps the deviation of few voxels from making rounding errors large.
+// Draws a normalisation with an epsilon that keeps the deviation of few voxels from making rounding errors large.
 Norm drawn_norm(std::int64_t f, Random& random) {
   const std::int64_t groups = f % 2 == 0 && random.chance(0.3) ? f / 2 : random.chance(0.3) ? 1 : f;
   return {groups, 0.25F, random.chance(0.3) ? test::random_activation(random) : Activation{}};
@@ -80,7 +80,7 @@ PaddedNetwork with_aligned_corners(PaddedNetwork net, Random& random) {
   return net;
 }
 
-// One whose padding does not make the output larger than the volume.
+// Draws a network whose padding does not make the output larger than the volume.
 PaddedNetwork random_bound_network(Random& random) {
   for (;;) {
     const bool strided = random.chance(0.6);
@@ -115,7 +115,8 @@ void for_each_inside(std::int64_t f, Vec3 n, Vec3 begin, Vec3 volume, const Body
   }
 }
 
-// The weighted mean of what the network makes of each window by itself, with zeros where the volume has no voxels.
+// Returns the weighted mean of what the network makes of each window by itself, with zeros where the volume has no
+// voxels.
 oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracle::Values& volume, Vec3 n,
                               const WindowBlend& blend) {
   const std::int64_t f_in = net.network.f_in;
@@ -193,7 +194,7 @@ TEST_F(TileBoundNetworks, EqualTheirDefinition) {
   }
 }
 
-// A volume of no legal extent: a window more or less along each axis, and some voxels.
+// Draws a volume of no legal extent: a window more or less along each axis, and some voxels.
 Vec3 any_volume(const Network& network, Vec3 window, Random& random) {
   Vec3 n = window;
   for (int axis = 0; axis < 3; ++axis) {

@@ -22,7 +22,7 @@ using test::RandomVolume;
 
 constexpr Vec3 fov{5, 5, 5};
 
-// Bands of a volume that holds `most` voxels of its cross-section: each reads fov - 1 planes more.
+// Estimates bands of a volume that holds `most` voxels of its cross-section: each reads fov - 1 planes more.
 EstimateOfPart in_bands(std::int64_t most, Seconds per_plane = 1) {
   return [=](Vec3 input) -> PartEstimate {
     const Vec3 output = input - fov + Vec3::cube(1);
@@ -109,7 +109,7 @@ AllParts all_parts(Vec3 output, Vec3 part, const EstimateOfPart& estimate) {
   return all;
 }
 
-// Of parts of every number of patches along y and along x; saturated where none fit.
+// Returns the least time over parts of every number of patches along y and along x; saturated if none fit.
 Seconds soonest_of_all(Vec3 output, const std::vector<Vec3>& patches, const EstimateOfPart& estimate) {
   Seconds soonest = static_cast<Seconds>(saturated);
   for (const Vec3 patch : patches) {
@@ -145,7 +145,7 @@ TEST(VolumeCut, NoOtherIsMuchSooner) {
   }
 }
 
-// Field of view 8; steps of 4 planes of the smallest cross-section. A step takes a second.
+// Opens a net of field of view 8, in steps of 4 planes of the smallest cross-section. A step takes a second.
 EngineBench thin_bench(bool in_phases) {
   const Network network = test::simple_network(1);
   GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 0);
@@ -160,7 +160,7 @@ EngineBench thin_bench(bool in_phases) {
   return made;
 }
 
-// The input of a part of the output.
+// Returns the input of a part of the output.
 RandomVolume part_of(const RandomVolume& volume, Vec3 start, Vec3 n) {
   RandomVolume part{{volume.shape.f, n, volume.shape.type, VolumeOrder::image_major}, {}};
   for (std::int64_t i = 0; i < voxels(n); ++i) {
@@ -171,7 +171,7 @@ RandomVolume part_of(const RandomVolume& volume, Vec3 start, Vec3 n) {
   return part;
 }
 
-// As one job each: the output put together, [f][z][y][x], and how many steps that took.
+// The result of parts that are one job each: the output put together, [f][z][y][x], and the number of steps.
 struct InParts {
   std::vector<float> output;
   std::int64_t patches = 0;
@@ -201,8 +201,8 @@ InParts run_parts(const EngineBench& made, const RandomVolume& volume, Vec3 part
   return all;
 }
 
-// Of a stream whose job may hold little the whole begins again for every few planes, in parts a column runs on; the
-// voxels are the same to the last bit, since parts begin where columns do.
+// If the job of a stream may hold little, the whole begins again every few planes; in parts a column runs on. The
+// voxels are the same to the last bit, because parts begin where columns do.
 TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
   for (const bool in_phases : {false, true}) {
     const EngineBench made = thin_bench(in_phases);

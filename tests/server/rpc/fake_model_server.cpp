@@ -172,7 +172,7 @@ Result<JobEstimate> FakeModelServer::estimate(const std::string& name, const std
   return estimate;
 }
 
-// Parts that are one column of the patch wide.
+// Returns parts that are one column of the patch wide.
 Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::string& version, const VolumeShape& input,
                                        ElementType output, const std::stop_token& stop) const {
   cut_begins(stop);

@@ -39,7 +39,7 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] Result<JobStatistics> run_all(const std::string& name, const std::string& version,
                                               std::vector<VolumeJob> jobs, std::size_t at_a_time,
                                               std::stop_token stop) override;
-  // Of "twice" only, noted in `managed`.
+  // Load and unload "twice" only, noted in `managed`.
   [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
   [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
   void retire() override { is_ready = false; }
@@ -49,7 +49,7 @@ class FakeModelServer final : public ModelServer {
   // Jobs wait in the queue (before their first slab), or between their patches, until stopped or let go.
   enum class Hold { nothing, queue, patches };
   void hold(Hold where);
-  // What run() ends with from now on; nothing: it does its work.
+  // Sets the error with which run() ends from now on; nothing: it does its work.
   void fail_with(std::optional<Error> failure);
   // Blocks until `count` jobs have entered run() since the start.
   void wait_for_jobs(int count);
@@ -91,7 +91,7 @@ class FakeModelServer final : public ModelServer {
   std::atomic<int> stopped_jobs = 0;             // ended `cancelled`
 
  private:
-  // False when the job was stopped instead.
+  // Waits until the job may pass. Returns false if it was stopped instead.
   [[nodiscard]] bool pass(Hold where, const std::stop_token& stop);
   [[nodiscard]] std::optional<Error> failure() const;
   Result<JobStatistics> run_one(const std::string& name, const std::string& version, const VolumeJob& job,
@@ -109,11 +109,11 @@ class FakeModelServer final : public ModelServer {
   std::optional<Error> failure_;
 };
 
-// Element (j, position) of a dense volume, as float.
+// Returns element (j, position) of a dense volume, as float.
 [[nodiscard]] float voxel(const std::byte* data, const VolumeShape& shape, std::int64_t j, Vec3 position);
-// What the model "twice" gives at output position `v` of image j for an input of seeded voxels.
+// Returns what the model "twice" gives at output position `v` of image j for an input of seeded voxels.
 [[nodiscard]] float input_voxel(Vec3 position);  // small integers over 255: exact in every type
-// A dense input volume of that pattern.
+// Returns a dense input volume of that pattern.
 [[nodiscard]] std::string input_bytes(const VolumeShape& shape);
 
 }  // namespace znni::rpc

@@ -1,4 +1,4 @@
-// What a test does inside a fake, in the fake's threads.
+// A function that a test runs inside a fake, in the fake's threads.
 #pragma once
 
 #include <functional>

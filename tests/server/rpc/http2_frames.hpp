@@ -24,12 +24,12 @@ inline std::string http2_frame(char type, char flags, std::uint32_t stream, cons
          payload;
 }
 
-// The preface, and settings of its own, of six bytes each: none.
+// Returns the preface, and settings of its own, of six bytes each: none.
 inline std::string http2_begin(const std::string& settings = "") {
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(settings_frame, 0, 0, settings);
 }
 
-// The setting by which a client takes no byte of an answer's message.
+// Returns the setting by which a client takes no byte of an answer's message.
 inline std::string http2_no_window() { return {0, 4, 0, 0, 0, 0}; }
 
 // Returns the number that `count` bytes from `first` on make.
@@ -47,23 +47,23 @@ inline std::optional<std::uint32_t> http2_setting(const std::string& payload, st
   return std::nullopt;
 }
 
-// A header field by its text, kept in no table.
+// Returns a header field by its text, kept in no table.
 inline std::string http2_literal(const std::string& name, const std::string& value) {
   return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
 }
 
-// The headers of a call.
+// Returns the headers of a call.
 inline std::string http2_call(const std::string& path) {
   return "\x83\x86" + http2_literal(":path", path) + http2_literal(":authority", "localhost") +
          http2_literal("te", "trailers") + http2_literal("content-type", "application/grpc");
 }
 
-// The reset of a call.
+// Returns the reset of a call.
 inline std::string http2_reset(std::uint32_t stream) {
   return http2_frame(reset_frame, 0, stream, std::string(4, '\0'));
 }
 
-// The headers of `count` calls from the one number `first` on, whose messages never come.
+// Returns the headers of `count` calls from the one number `first` on, whose messages never come.
 inline std::string calls_without_messages(std::uint32_t count,
                                           const std::string& path = "/inference.GRPCInferenceService/ModelInfer",
                                           std::uint32_t first = 0) {
@@ -74,7 +74,7 @@ inline std::string calls_without_messages(std::uint32_t count,
   return calls;
 }
 
-// `count` calls with an empty message each.
+// Returns `count` calls with an empty message each.
 inline std::string calls_with_empty_messages(std::uint32_t count, const std::string& path) {
   std::string calls;
   for (std::uint32_t i = 0; i < count; ++i) {

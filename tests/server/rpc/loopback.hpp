@@ -51,7 +51,7 @@ class Loopback : public testing::Test {
     return records_;
   }
 
-  // Of all calls together, with the name and version of the last that told.
+  // Returns the flow of all calls together, with the name and version of the last that told.
   [[nodiscard]] CallFlow flow() {
     const std::scoped_lock lock(mutex_);
     return flow_;

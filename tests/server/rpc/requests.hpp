@@ -9,7 +9,7 @@
 
 namespace znni::rpc {
 
-// A legal request for model "twice": one raw FP32 volume of extent n, of the pattern of input_voxel().
+// Returns a legal request for model "twice": one raw FP32 volume of extent n, of the pattern of input_voxel().
 inline inference::ModelInferRequest twice_request(Vec3 n = {6, 5, 4}, ElementType type = ElementType::f32,
                                                   const std::string& datatype = "FP32") {
   inference::ModelInferRequest request;
@@ -29,7 +29,7 @@ inline std::string constant_bytes(float value, std::int64_t count) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-// The same request with "mask" before "raw", whose voxels are all `value`: for a model with two inputs.
+// Returns the same request with "mask" before "raw", whose voxels are all `value`: for a model with two inputs.
 inline inference::ModelInferRequest masked_request(Vec3 n = {6, 5, 4}, float value = 1000) {
   inference::ModelInferRequest request = twice_request(n);
   *request.add_inputs() = request.inputs(0);
@@ -47,7 +47,7 @@ inline ModelInfo masked_model() {
 
 inline ModelInfo twice_model() { return *FakeModelServer().find("twice", ""); }
 
-// Whether `bytes` at [C][Z][Y][X] (or [Z][C][Y][X]) is what "twice" gives for the pattern.
+// Returns true if `bytes` at [C][Z][Y][X] (or [Z][C][Y][X]) is what "twice" gives for the pattern.
 inline bool is_twice(const std::string& bytes, const VolumeShape& shape) {
   if (static_cast<std::int64_t>(bytes.size()) != volume_bytes(shape)) return false;
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());

@@ -208,7 +208,7 @@ TEST_F(ServerTest, RetiredItIsNotReadyAndServes) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// As one whose volume is still on its way.
+// Its volume is still on its way.
 TEST_F(ServerTest, WhoIsInsideButNotInLineWhenItDrainsIsServed) {
   std::jthread drain;
   models_.after_estimate = [&] {

@@ -12,7 +12,7 @@
 namespace znni {
 namespace {
 
-// By the definition of binary16, in double.
+// Computes by the definition of binary16, in double.
 double half_value(std::uint16_t half) {
   const int exponent = (half >> 10) & 31;
   const int mantissa = half & 1023;

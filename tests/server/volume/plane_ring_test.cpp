@@ -15,7 +15,7 @@ namespace {
 using test::Random;
 using testing::HasSubstr;
 
-// Bytes that tell where in the volume they belong.
+// Returns bytes that tell where in the volume they belong.
 std::vector<std::byte> bytes_of(const VolumeShape& shape) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(volume_bytes(shape)));
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 37 + i / 251);
@@ -31,7 +31,7 @@ struct Bench {
         memory(static_cast<std::size_t>(planes) * plane_bytes),
         ring(memory, of, first_plane) {}
 
-  // Planes [first, last), or as many as there are, in pieces of at most `most` bytes.
+  // Writes planes [first, last), or as many as there are, in pieces of at most `most` bytes.
   Result<void> write(std::int64_t first, std::int64_t last, std::size_t most = 1000, std::stop_token stop = {}) {
     const std::size_t end = std::min(static_cast<std::size_t>(last) * plane_bytes, volume.size());
     for (std::size_t at = static_cast<std::size_t>(first) * plane_bytes; at < end; at += most) {
@@ -41,7 +41,7 @@ struct Bench {
     return {};
   }
 
-  // Every byte of the planes.
+  // Expects every byte of the planes.
   void expect_planes(std::int64_t first, std::int64_t last) const {
     const std::size_t image_bytes = plane_bytes / static_cast<std::size_t>(shape.f);
     for (std::int64_t z = first; z < last; ++z) {

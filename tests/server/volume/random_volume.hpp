@@ -22,7 +22,7 @@ struct RandomVolume {
                                                  : ((at.z * shape.f + j) * n.y + at.y) * n.x + at.x;
 }
 
-// As float, before normalisation.
+// Returns a voxel as float, before normalisation.
 [[nodiscard]] inline float voxel(const std::byte* data, const VolumeShape& shape, std::int64_t j, Vec3 at) {
   const std::byte* element = data + voxel_index(shape, j, at) * element_bytes(shape.type);
   float value = 0;

@@ -21,7 +21,7 @@ float expected_voxel(const RandomVolume& volume, const Normalisation& normalisat
   return test::voxel(volume.bytes.data(), volume.shape, j, at) * normalisation.scale + normalisation.offset;
 }
 
-// Every voxel of the tensor, compared one by one.
+// Checks every voxel of the tensor, one by one.
 void check_windows(const RandomVolume& volume, const Normalisation& normalisation, const std::vector<Vec3>& starts,
                    Vec3 window, Executor& executor, int axis = 0) {
   const Shape5 shape{static_cast<std::int64_t>(starts.size()), volume.shape.f, window};

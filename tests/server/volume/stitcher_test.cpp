@@ -15,7 +15,7 @@ namespace {
 
 using test::Random;
 
-// A net of poolings alone: what the stitcher sees of any net is strides and offsets.
+// Draws a net of poolings alone: the stitcher sees only strides and offsets of any net.
 Network poolings(Random& random) {
   Network network;
   network.name = "poolings";
@@ -47,7 +47,7 @@ Geometry random_geometry(Random& random) {
   return *geometry;
 }
 
-// The value the pass would compute for a dense voxel: different for every voxel and image.
+// Returns the value the pass would compute for a dense voxel: different for every voxel and image.
 float value_of(std::int64_t s, std::int64_t j, Vec3 dense) {
   return static_cast<float>((s * 5 + j) % 7) * 0.125F + static_cast<float>(dense.z % 8 + 8 * (dense.y % 8)) / 512.0F +
          static_cast<float>(dense.x % 8) / 4096.0F;
@@ -59,7 +59,7 @@ float as_written(float value, ElementType type) {
   return value;
 }
 
-// The output of one pass, filled through dense_position().
+// Returns the output of one pass, filled through dense_position().
 std::vector<float> pass_output(const Geometry& geometry, std::size_t pass, const TensorView& out) {
   std::vector<float> data(static_cast<std::size_t>(elements(out.shape)));
   const std::int64_t fragments = out.shape.S / geometry.choice.S;
@@ -106,7 +106,7 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
   return scene;
 }
 
-// Index of the target that owns the slab's voxel, and its dense position in that patch.
+// Returns the index of the target that owns the slab's voxel, and its dense position in that patch.
 std::int64_t owner(const Scene& scene, Vec3 at, Vec3& dense) {
   for (std::size_t s = 0; s < scene.targets.size(); ++s) {
     const StitchTarget& target = scene.targets[s];

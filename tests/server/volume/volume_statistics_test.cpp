@@ -20,7 +20,7 @@ struct Moments {
   double deviation = 0;
 };
 
-// Of the normalised volume, voxel by voxel.
+// Returns the moments of the normalised volume, voxel by voxel.
 Moments moments(const RandomVolume& volume, const Normalisation& normalisation) {
   std::vector<double> values;
   for (std::int64_t j = 0; j < volume.shape.f; ++j) {

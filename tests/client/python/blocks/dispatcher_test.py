@@ -1,4 +1,4 @@
-"""Which blocks are submitted again, with a fake cluster. dask_test.py has those of a real one."""
+"""Blocks that are submitted again, with a fake cluster. dask_test.py has those of a real one."""
 
 from unittest import mock
 
@@ -10,7 +10,7 @@ from znni.errors import NotFoundError, UnavailableError
 
 class DispatcherTest(PoolCase):
     def test_processes_that_have_daemons_keep_a_run_alive(self):
-        """Of two processes one is unable, the other takes its time."""
+        """One of two processes is unable, the other takes its time."""
         client = mock.Mock(nthreads=lambda: {"a": 1, "b": 1})
         dispatcher = Dispatcher(client, self.run_of(self.plan(), servers=(), retries=2))
         unable = [

@@ -20,7 +20,7 @@ class RegionTest(unittest.TestCase):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def output(self, version=3, channels=2, **options):
-        """An output of chunks of 4x2x3 voxels."""
+        """Returns an output of chunks of 4x2x3 voxels."""
         space = {"shape": (8, 6, 9), "chunks": (4, 2, 3)}
         if channels:
             space = {"shape": (channels, *space["shape"]), "chunks": (1, *space["chunks"])}

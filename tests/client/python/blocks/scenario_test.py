@@ -1,4 +1,4 @@
-"""What is simulated of a job."""
+"""Simulated jobs."""
 
 import dataclasses
 import math

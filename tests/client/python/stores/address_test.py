@@ -1,4 +1,4 @@
-"""Of what kind a path is."""
+"""The kinds of paths."""
 
 import os
 import pathlib

@@ -16,7 +16,7 @@ TYPES = ("i1", "u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", "<i8", ">u
 
 
 def voxels(dtype="u1", shape=SHAPE):
-    """Whole numbers, some below 0 where the type has such."""
+    """Returns whole numbers, some below 0 if the type has such."""
     dtype = np.dtype(dtype)
     least = -100 if dtype.kind in "if" else 0
     return np.random.default_rng(3).integers(least, 100, shape).astype(dtype)

@@ -1,4 +1,4 @@
-"""What a file is by its name and its first bytes."""
+"""The kind of a file by its name and its first bytes."""
 
 import os
 import pathlib

@@ -15,7 +15,7 @@ EXTENT = (32, 512, 1024)  # 16 MiB
 
 
 def mapped():
-    """The bytes of mapped files that this process holds."""
+    """Returns the bytes of mapped files that this process holds."""
     return 1024 * int(re.search(r"RssFile:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
 
 

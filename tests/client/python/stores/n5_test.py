@@ -28,7 +28,8 @@ def facts(shape=(2, 70, 5, 6), dtype="<f4", ndim=4, geometry=GEOMETRY):
 
 
 def block(voxels, compress=lambda data: data):
-    """The bytes of a block ``[Z, Y, X]`` as the specification of N5 has them: extents from x on, then the voxels."""
+    """Returns the bytes of a block ``[Z, Y, X]`` as the specification of N5 has them: extents from x on, then the
+    voxels."""
     shape = voxels.shape[::-1]
     return struct.pack(f">HH{len(shape)}I", 0, len(shape), *shape) + compress(
         voxels.astype(voxels.dtype.newbyteorder(">")).tobytes()

@@ -1,4 +1,4 @@
-"""What the header of a file of NRRD says."""
+"""The header of an NRRD file."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Which store a volume or output belongs to."""
+"""The store to which a volume or output belongs."""
 
 import dataclasses
 import pathlib

@@ -15,7 +15,7 @@ OUTPUT = "s3://data/a/v.zarr"
 
 
 class Fsspec:
-    """As much of a store of fsspec as says where it is."""
+    """The part of an fsspec store that says where it is."""
 
     def __init__(self, protocol, path):
         self.fs = type("FileSystem", (), {"protocol": protocol})

@@ -1,4 +1,4 @@
-"""Which folder a path names."""
+"""The folder that a path names."""
 
 import pathlib
 import unittest

@@ -22,7 +22,7 @@ class RemotePartialTest(StoreCase):
             RemotePartial(PATH, False)
 
     def begun(self, path, overwrite=False):
-        """An output that is written, as a call leaves it that is killed."""
+        """Returns an output that is written, as a killed call leaves it."""
         target = open_target(path, self.facts(), overwrite)
         target.begin()
         target.write((0, 0, 0), VOXELS)

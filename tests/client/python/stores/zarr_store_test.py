@@ -35,7 +35,7 @@ class ZarrTest(unittest.TestCase):
         self.path = f"{self.folder}/v.ome.zarr"
 
     def written(self, given):
-        """The group of an output of ones."""
+        """Returns the group of an output of ones."""
         target = ZarrTarget(self.path, given, True)
         target.begin()
         target.write((0, 0, 0), np.ones(given.shape, given.dtype))

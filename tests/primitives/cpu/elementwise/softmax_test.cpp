@@ -38,7 +38,7 @@ TEST(Softmax, DoesNotOverflow) {
   EXPECT_EQ(outcome.values, (std::vector<float>{1.0F, 0.0F, 0.0F, 1.0F}));
 }
 
-// Where the softmax itself is 0.
+// The softmax itself is 0 here.
 TEST(Softmax, LogarithmsStayFinite) {
   const std::unique_ptr<Device> device = test::open_cpu();
   const AcrossChannelsProblem problem{{1, 2, {1, 1, 2}}, AcrossKind::log_softmax};

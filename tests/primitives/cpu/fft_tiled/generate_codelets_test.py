@@ -33,12 +33,12 @@ def random_line(count):
 
 
 def inputs_of(line):
-    """Values as evaluate() takes them."""
+    """Returns values as evaluate() takes them."""
     return {("re", t): x.real for t, x in enumerate(line)} | {("im", t): x.imag for t, x in enumerate(line)}
 
 
 def spectrum(line, count):
-    """The first frequencies of a line, by definition."""
+    """Returns the first frequencies of a line, by definition."""
     return [sum(x * wave(len(line), k, t) for t, x in enumerate(line)) for k in range(count)]
 
 
@@ -47,7 +47,7 @@ class Transforms(unittest.TestCase):
         random.seed(SEED)
 
     def check(self, outputs, expected):
-        """outputs: of evaluate(); every part of every expected value is there, and nothing else."""
+        """Checks that `outputs`, of evaluate(), hold every part of every expected value, and nothing else."""
         parts = {"re"} | {part for part, _ in outputs}
         self.assertEqual(set(outputs), {(part, k) for part in parts for k in range(len(expected))})
         for (part, k), value in outputs.items():

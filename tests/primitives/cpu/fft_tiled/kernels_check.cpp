@@ -60,7 +60,7 @@ void each_column(const Tiling& t, const Check& check) {
   }
 }
 
-// Append re and im of one lane; the imaginary part lies behind all real ones.
+// Appends re and im of one lane; the imaginary part lies behind all real ones.
 void append(std::vector<double>& values, const float* at, std::int64_t lanes) {
   values.push_back(at[0]);
   values.push_back(at[lanes]);

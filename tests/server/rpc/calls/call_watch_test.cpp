@@ -16,7 +16,7 @@ namespace {
 
 const Error stopped{ErrorCode::cancelled, "the job was stopped"};
 
-// One that is never asked to stop fails the test, instead of blocking it.
+// Waits for a stop. A token that is never asked to stop fails the test, instead of blocking it.
 void wait_for_stop(const std::stop_token& token) {
   EXPECT_TRUE(test::wait_until([&token] { return token.stop_requested(); })) << "the caller was not asked";
 }

@@ -37,7 +37,7 @@ TEST(RefusalOf, WhatIsNoRefusalHasNoName) {
   }
 }
 
-// As the record of a call has it.
+// A refusal as the record of a call has it.
 class RecordedRefusal : public testing::Test {
  protected:
   static FrontDoorLimits limits() {

@@ -78,7 +78,7 @@ class SlowStreamWatchTest : public StreamWatchTest {
     counts_->list_again();
     return counts_->begun(client_->name()).value_or(BegunCalls()).open;
   }
-  // The watch asks the clock twice when it looks: for the one connection, and at the end.
+  // Lets the watch look. It then asks the clock twice: for the one connection, and at the end.
   bool look() {
     const std::int64_t asked = clock_.asked();
     return test::wait_until([&] { return is_cut() || clock_.asked() >= asked + 4; });

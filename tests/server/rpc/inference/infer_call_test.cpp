@@ -298,7 +298,7 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
   expect_all();
 }
 
-// Of what is free when the lease comes: the next estimate wants less.
+// The lease comes from what is free then: the next estimate wants less.
 TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
   const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
   std::optional<Result<TransportLease>> others;

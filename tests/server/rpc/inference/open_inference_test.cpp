@@ -205,7 +205,7 @@ TEST_F(OpenInferenceTest, SharedMemoryIsOffUnlessAllowed) {
   EXPECT_EQ(stub_->SystemSharedMemoryUnregister(&second, {}, &gone).error_code(), StatusCode::UNIMPLEMENTED);
 }
 
-// An address of this machine that is no loopback address, "" where it has none.
+// Returns an address of this machine that is no loopback address, "" where it has none.
 std::string outward_address() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return {};
@@ -235,7 +235,7 @@ class SharedMemoryOverTheWireTest : public OpenInferenceTest {
     inference::SystemSharedMemoryRegisterResponse response;
     return stub_->SystemSharedMemoryRegister(&context, request, &response);
   }
-  // With its input in the region.
+  // Returns a request with its input in the region.
   static inference::ModelInferRequest shared_request() {
     inference::ModelInferRequest request = twice_request();
     request.clear_raw_input_contents();

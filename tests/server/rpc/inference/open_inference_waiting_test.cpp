@@ -64,7 +64,7 @@ class OpenInferenceStopTest : public OpenInferenceTest, public testing::WithPara
     OpenInferenceTest::SetUp();
     models_.hold(GetParam());
   }
-  // The job itself was stopped and its memory given back, not just the caller told.
+  // Expects that the job itself was stopped and its memory given back, not just the caller told.
   void expect_stopped() {
     EXPECT_TRUE(test::wait_until([this] { return models_.stopped_jobs > 0 && models_.leased() == 0; }));
     models_.hold(Hold::nothing);
@@ -303,7 +303,7 @@ TEST_F(LeavingCallerTest, IsNotTakenForTheMessagesBeforeItsOwn) {
   expect_gone(3);
 }
 
-// What came before its message is more than a message may have, and less than a window.
+// More bytes come before its message than a message may have, but less than a window.
 TEST_F(LeavingCallerTest, IsNotTakenForALargeMessageWhereMessagesAreSmall) {
   ListenOptions small_messages = options();
   small_messages.max_message_bytes = 1000;

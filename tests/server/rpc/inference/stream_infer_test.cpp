@@ -42,7 +42,7 @@ class StreamInferTest : public Loopback {
   ModelStreamInferResponse response_;
 };
 
-// What does not parse is answered like any other bad request: it is not taken for the end.
+// A message that does not parse is answered like any other bad request: it is not taken for the end.
 TEST_F(StreamInferTest, AMessageThatIsNoneIsAnsweredAndTheNextIsServed) {
   const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelStreamInfer",
                                          grpc::internal::RpcMethod::BIDI_STREAMING, channel_);

@@ -24,14 +24,14 @@ using test::Random;
 
 constexpr std::int64_t plenty = std::numeric_limits<std::int64_t>::max() / 2;
 
-// In pieces, as it comes.
+// Measures a message in pieces, as it comes.
 Result<std::int64_t> size_of(const std::string& bytes, const Descriptor& type = *ModelInferRequest::descriptor(),
                              std::int64_t most = plenty) {
   ArrayInputStream wire(bytes.data(), static_cast<int>(bytes.size()), 7);
   return parsed_bytes(type, wire, most);
 }
 
-// Some of every kind of field.
+// Draws a request with some of every kind of field.
 ModelInferRequest random_request(Random& random) {
   ModelInferRequest request;
   const auto text = [&random] { return std::string(static_cast<std::size_t>(random.integer(0, 40)), 'x'); };

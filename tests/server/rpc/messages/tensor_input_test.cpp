@@ -11,7 +11,7 @@
 namespace znni::rpc {
 namespace {
 
-// A request for 2x1x1 voxels whose data are `values` as typed integers.
+// Returns a request for 2x1x1 voxels whose data are `values` as typed integers.
 inference::ModelInferRequest integers(const std::string& datatype, const std::vector<std::uint32_t>& values) {
   inference::ModelInferRequest request = twice_request({static_cast<std::int64_t>(values.size()), 1, 1});
   request.clear_raw_input_contents();
@@ -83,7 +83,7 @@ std::vector<float> floats(std::span<const std::byte> bytes) {
   return values;
 }
 
-// A request for a batch of two, of 2x1x1 voxels each: "mask" is 10, 11, 12, 13, and "raw" is 0, 1, 2, 3.
+// Returns a request for a batch of two, of 2x1x1 voxels each: "mask" is 10, 11, 12, 13, and "raw" is 0, 1, 2, 3.
 inference::ModelInferRequest batch_of_two() {
   inference::ModelInferRequest request = masked_request({2, 1, 1});
   for (int i = 0; i < 2; ++i) {

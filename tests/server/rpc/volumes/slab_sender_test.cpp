@@ -157,7 +157,7 @@ class SlowClientTest : public SlabSenderTest {
     client_reads_ = true;
     client_reads_.notify_all();
   }
-  // Slabs of 8 bytes that the engine gets through while the client reads nothing; `reads` lets it read.
+  // Returns how many slabs of 8 bytes the engine gets through while the client reads nothing; `reads` lets it read.
   std::int64_t slabs_until(SlabSender& sends, std::int64_t slabs, const std::atomic<bool>& reads) {
     for (std::int64_t i = 0; i < slabs; ++i) {
       const Result<OutputSlab> slab = sends.slab(i, 1);

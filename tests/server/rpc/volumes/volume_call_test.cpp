@@ -271,7 +271,7 @@ TEST_F(VolumeCallTest, TheListOfPatchesIsLeasedWhateverIsReadAhead) {
   EXPECT_EQ(held_beside(least), least);
 }
 
-// Of 14 planes each, two slabs of 6.
+// Each has 14 planes, in slabs of 6, two at a time.
 TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   models_.batch = 4;
   models_.entries = 2;
@@ -364,7 +364,7 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   EXPECT_EQ(models_.leased(), taken);
 }
 
-// What came before would not fit what it gives: nor does the token that was sent.
+// The planes that came before would not fit its output, and the token that was sent does not either.
 TEST_F(VolumeCallTest, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
   models_.after_estimate = [this] { models_.retrained = true; };
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::UNAVAILABLE, "loaded again");

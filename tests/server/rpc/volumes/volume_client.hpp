@@ -14,7 +14,7 @@
 
 namespace znni::rpc {
 
-// Of a legal stream for model "twice".
+// Returns the header of a legal stream for model "twice".
 inline v1::VolumeRequest header(Vec3 n = {6, 5, 4}, const std::string& datatype = "FP32") {
   v1::VolumeRequest request;
   v1::VolumeHeader& header = *request.mutable_header();

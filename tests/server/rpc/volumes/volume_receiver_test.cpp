@@ -21,7 +21,7 @@ v1::VolumeRequest chunk(std::int64_t offset, const std::string& data) {
 
 class VolumeReceiverTest : public testing::Test {
  protected:
-  // A stream of these messages, which ends then, or says nothing until the client is let go.
+  // Receives a stream of these messages, which ends then, or says nothing until the client is let go.
   VolumeReceiver receiver(std::deque<v1::VolumeRequest> messages, bool silent = false) {
     return {ring_, 0, 12,
             [this, messages = std::move(messages), silent](v1::VolumeRequest& request) mutable {

@@ -45,7 +45,7 @@ TEST(OnnxFold, ShapesOfConstantsAreConstant) {
   EXPECT_EQ(test::folded(model), "[1]: 3");
 }
 
-// Of an extent of 24 + 2 y a stride of 4 makes no whole step.
+// A stride of 4 makes no whole step of an extent of 24 + 2 y.
 TEST(OnnxFold, ShapesThatAreNotTheSameForAllVolumesAreRefused) {
   OnnxModel model(2);
   onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"low"});

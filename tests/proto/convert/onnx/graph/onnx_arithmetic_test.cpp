@@ -31,7 +31,7 @@ TEST(OnnxArithmetic, OfShapesOfConstantsAndOfVoxels) {
   EXPECT_EQ(arithmetic.of(*graph->nodes.back()), Arithmetic::none);
 }
 
-// What the branches of an If compute may come from anywhere.
+// The branches of an If may compute from any tensor.
 TEST(OnnxArithmetic, ControlFlowIsNone) {
   test::OnnxModel model;
   model.tensor("c", {1});

@@ -150,7 +150,7 @@ TEST(OnnxBuilder, ExtentsFollowAndMisfitsAreCounted) {
   EXPECT_TRUE(builder.weights().empty());
 }
 
-// Of in -> a -> b and a -> c the net keeps what c needs.
+// The net keeps what c needs of in -> a -> b and a -> c.
 TEST(OnnxBuilder, NodesThatTheOutputDoesNotNeedAreDropped) {
   OnnxModel model(1);
   model.node("Relu", {"in"}, {"a"});

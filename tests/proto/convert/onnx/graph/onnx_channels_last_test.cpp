@@ -12,7 +12,7 @@ using test::OnnxModel;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// An input [1][8][9][10][f], or of any extents.
+// Returns an input [1][8][9][10][f], or of any extents.
 OnnxModel keras(std::int64_t f, bool fixed = true) {
   OnnxModel model(f);
   onnx::TensorShapeProto& shape =
@@ -27,7 +27,7 @@ OnnxModel keras(std::int64_t f, bool fixed = true) {
   return model;
 }
 
-// Its channels are brought to the front, convolved, and brought to the end again.
+// Returns a model whose channels are brought to the front, convolved, and brought to the end again.
 OnnxModel transposed(std::int64_t f, bool fixed = true) {
   OnnxModel model = keras(f, fixed);
   test::set_integers(model.node("Transpose", {"in"}, {"first"}), "perm", {0, 4, 1, 2, 3});

@@ -134,7 +134,7 @@ TEST(OnnxGraph, NamesWrittenTwiceOrNever) {
   EXPECT_THAT(no_output.output("b").refusal(), HasSubstr("no node writes the output 'b'"));
 }
 
-// Inputs "in" of 1 channel, "b" of 2, and "c", which only the output "other" reads.
+// Returns a model of inputs "in" of 1 channel, "b" of 2, and "c", which only the output "other" reads.
 OnnxModel two_inputs() {
   OnnxModel model;
   model.input("b", 2);
@@ -195,7 +195,7 @@ TEST(OnnxGraph, InputsThatAreNone) {
   EXPECT_THAT(written.refusal(), HasSubstr("tensor 'c' is written twice"));
 }
 
-// Outputs "a" and "b" in the file; "c" is none.
+// Returns a model with outputs "a" and "b"; "c" is not an output.
 OnnxModel two_outputs() {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"});

@@ -19,7 +19,7 @@ const Convolution* conv_at(const LoadedNetwork& loaded, std::size_t node) {
   return std::get_if<Convolution>(&loaded.network.nodes[node].operation);
 }
 
-// A Slice of 4 channels, [start, end).
+// Returns a Slice of 4 channels, [start, end).
 OnnxModel sliced(std::int64_t start, std::int64_t end) {
   OnnxModel model(4);
   model.integers("starts", {start});

@@ -43,7 +43,7 @@ onnx::NodeProto& add_transposed(OnnxModel& model, const Bottle& bottle, const st
   return node;
 }
 
-// A strided convolution, then the transposed one.
+// Returns a strided convolution, then the transposed one.
 OnnxModel model_of(const Bottle& bottle, const std::vector<float>& kernels = {}) {
   OnnxModel model(bottle.f);
   test::set_integers(model.conv("in", "low", bottle.f, bottle.f, list(bottle.stride)), "strides", list(bottle.stride));
@@ -52,7 +52,7 @@ OnnxModel model_of(const Bottle& bottle, const std::vector<float>& kernels = {})
   return model;
 }
 
-// Each voxel of the input adds the kernel to the output, as the operator is defined.
+// Computes as the operator is defined: each voxel of the input adds the kernel to the output.
 Values by_definition(const Bottle& bottle, Vec3 n, const Values& low, const std::vector<float>& kernels, Vec3 n_out) {
   Values out(static_cast<std::size_t>(bottle.f_out * voxels(n_out)));
   for (std::size_t i = 0; i < out.size(); ++i) {

@@ -169,7 +169,7 @@ TEST(OnnxCrop, ResidualBlockOfValidConvolutions) {
   EXPECT_THAT(uneven.output("sum").refusal(), HasSubstr("branches do not meet"));
 }
 
-// Of 20 + t voxels: counted from the other side, and by another tensor's extent.
+// The tensor has 20 + t voxels: counted from the other side, and by another tensor's extent.
 TEST(OnnxCrop, SliceByExtents) {
   const auto cut = [](std::string_view start, std::string_view end, std::int64_t further = 0) {
     OnnxModel model(1);

@@ -11,7 +11,7 @@ namespace {
 using test::OnnxModel;
 using testing::HasSubstr;
 
-// A Pad by the voxels at the border, in front of a convolution of kernel 3.
+// Returns a Pad by the voxels at the border, in front of a convolution of kernel 3.
 OnnxModel padded(const std::vector<std::int64_t>& pads, const std::string& mode = "edge") {
   OnnxModel model(2);
   model.conv("in", "first", 2, 2, {3, 3, 3});
@@ -61,7 +61,8 @@ TEST(OnnxEdges, OfChannelsNothingIsReflected) {
               HasSubstr("mode = 'reflect' is not supported"));
 }
 
-// A pooling to half the extent less a voxel, nearest neighbours of that, and a Resize to the extent of the input.
+// Returns a pooling to half the extent less a voxel, nearest neighbours of that, and a Resize to the extent of the
+// input.
 OnnxModel grown(std::int64_t more) {
   OnnxModel model(1);
   onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"low"});

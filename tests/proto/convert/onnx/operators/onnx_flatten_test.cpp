@@ -28,7 +28,7 @@ void declare(OnnxModel& model, const Integers& extents) {
   }
 }
 
-// A model of patches of two images and 6x7x9 voxels, of which "p" is [N, 3, 2, 2, 3]. The batch is open.
+// Returns a model of patches of two images and 6x7x9 voxels, of which "p" is [N, 3, 2, 2, 3]. The batch is open.
 OnnxModel patches(const Integers& extents = {0, 2, 6, 7, 9}, std::int64_t opset = 13) {
   OnnxModel model(2, 3, opset);
   declare(model, extents);

@@ -129,7 +129,7 @@ onnx::NodeProto& normalise(OnnxModel& model, const std::string& in, const std::s
   return node;
 }
 
-// What the statistics of rows() make of number `i` of a row.
+// Returns what the statistics of rows() make of number `i` of a row.
 double normalised(std::size_t i, double x) {
   constexpr double gamma[] = {1, -2, 3, 0.5, 0, 2};
   constexpr double beta[] = {3, 1, -1, 2, 0.5, -3};

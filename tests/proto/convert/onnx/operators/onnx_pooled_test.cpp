@@ -14,7 +14,7 @@ using test::OnnxModel;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A model of four images, of which "p" are the means: [N, 4, 1, 1, 1].
+// Returns a model of four images, of which "p" are the means: [N, 4, 1, 1, 1].
 OnnxModel means(std::int64_t opset = 13, const Integers& extents = {}) {
   OnnxModel model(4, 3, opset);
   onnx::TypeProto::Tensor* type = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
@@ -44,7 +44,7 @@ TEST(OnnxPooled, SqueezeAndExcitationOfConvolutions) {
                                            "/g: activation 4, sigmoid <- /c", "/out: multiply 4 <- in, /g"));
 }
 
-// As PyTorch exports x.view(n, c), two linear layers, and view(n, c, 1, 1, 1).
+// PyTorch exports so x.view(n, c), two linear layers, and view(n, c, 1, 1, 1).
 TEST(OnnxPooled, SqueezeAndExcitationOfLinearLayers) {
   for (const Integers& flat : {Integers{1, 4}, {-1, 4}, {1, -1}, {0, -1}, {0, 0}}) {
     OnnxModel model = means();

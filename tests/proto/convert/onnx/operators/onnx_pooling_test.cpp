@@ -112,7 +112,7 @@ TEST(OnnxPooling, PadsOfAMaxPoolingNeverWin) {
   EXPECT_EQ(loaded.network.nodes[0].outside_kind, OutsideKind::lowest);
 }
 
-// Where extents divide, rounding up is rounding down; a U-Net's volumes are those.
+// If extents divide, rounding up is rounding down; a U-Net's volumes are such.
 TEST(OnnxPooling, CeilModeReadsNothingBeyondWholePeriods) {
   OnnxModel model(1);
   onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"low"});

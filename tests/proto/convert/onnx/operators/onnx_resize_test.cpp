@@ -11,7 +11,7 @@ namespace {
 using test::OnnxModel;
 using testing::HasSubstr;
 
-// A pooling of stride 1x2x4 and a Resize that gives it back, whose scales are a tensor.
+// Adds a pooling of stride 1x2x4 and a Resize that gives it back, whose scales are a tensor.
 onnx::NodeProto& add_resize(OnnxModel& model, const std::vector<float>& scales = {1, 1, 1, 2, 4}) {
   onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"low"});
   test::set_integers(pool, "kernel_shape", {1, 2, 4});

@@ -12,7 +12,7 @@ using test::Integers;
 using test::OnnxModel;
 using testing::HasSubstr;
 
-// A convolution, then the node with these numbers, then another convolution.
+// Returns a convolution, then the node with these numbers, then another convolution.
 OnnxModel model_of(std::string_view operation, const Integers& numbers, std::int64_t f, std::int64_t f_behind) {
   OnnxModel model(f);
   model.conv("in", "low", f, f, {1, 1, 3});

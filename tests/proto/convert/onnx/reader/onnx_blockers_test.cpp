@@ -51,7 +51,7 @@ TEST(OnnxBlockers, RefusalsThatDifferInNumbersAndNamesAreOfOneKind) {
   EXPECT_THAT(kinds_of(model.output("c").blockers()), ElementsAre("MaxPool x 2", "MaxPool x 1"));
 }
 
-// Nodes behind the first one, which no number of channels would suit all.
+// Returns nodes behind the first one, which no number of channels would suit all.
 OnnxModel behind(std::string_view operation) {
   OnnxModel model(2, 3);
   for (const char* name : {"gamma", "beta"}) model.tensor(name, {2});
@@ -150,7 +150,7 @@ TEST(OnnxBlockers, WhatIsComputedOfWhichAnAcceptedNodeReadsIsABlockerItself) {
   EXPECT_THAT(kinds_of(constants.output("out").blockers()), ElementsAre("numbers computed from constants x 1"));
 }
 
-// Nodes that compute with the extents of "a", which the first one writes, and one that asks for another mode.
+// Returns nodes that compute with the extents of "a", which the first one writes, and one that asks for another mode.
 OnnxModel sized_behind(std::string_view operation, std::string_view mode) {
   OnnxModel model;
   for (const char* bound : {"first", "last"}) model.integers(bound, {bound == std::string_view("first") ? 0 : 1});

@@ -119,7 +119,7 @@ OnnxModel valid_unet() {
   return model;
 }
 
-// Of 8 voxels a has 6, b 3, c 1, d 2: the middle of a is [2, 4).
+// From 8 voxels a has 6, b 3, c 1, d 2: the middle of a is [2, 4).
 TEST(OnnxVolumes, CropsToTheMiddleOfSkippedBranches) {
   const Network network = valid_unet().read().network;
   EXPECT_EQ(period(network), Vec3::cube(2));

@@ -1,4 +1,4 @@
-// What is written reads back as the same network.
+// Networks that are written read back as the same networks.
 #include "proto/convert/onnx/writer/onnx_writer.hpp"
 
 #include <gmock/gmock.h>
@@ -191,7 +191,7 @@ TEST(ConvertOnnxWriter, InputsThatAreCopiedAreKept) {
   expect_kept(model.read());
 }
 
-// A residual U-Net that pads, upsamples by nearest neighbours and joins by channels.
+// Returns a residual U-Net that pads, upsamples by nearest neighbours and joins by channels.
 OnnxModel padded_u_net(bool linear) {
   OnnxModel model(1);
   set_integers(model.conv("in", "a", 1, 4, {3, 3, 3}), "pads", Integers(6, 1));
