@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def defined_in(line):
-    """A match whose first group is the name that a line at the margin defines, or nothing."""
+    """Returns a match whose first group is the name that a line at the margin defines, or None."""
     return TYPE.match(line) or (line and not NOT_DEFINED.match(line) and OTHER.search(line))
 
 
@@ -60,18 +60,18 @@ class Group:
         self.lines, self.names, self.words = 0, set(), set()
 
     def takes(self, lines, names, words, most):
-        """Whether a further source fits."""
+        """Returns True if a further source fits."""
         return self.lines + lines <= most and not names & self.words and not words & self.names
 
     def add(self, lines, names, words):
-        """One more source."""
+        """Adds a source."""
         self.lines += lines
         self.names |= names
         self.words |= words
 
 
 def groups_of(texts, most):
-    """The number of each source's group."""
+    """Returns the number of each source's group."""
     groups, numbers = [], []
     for text in texts:
         source = text.count("\n"), own_names(text), words_of(text)

@@ -164,7 +164,7 @@ worse() {
   if [ "$1" -eq 0 ] || { [ "$1" -eq 124 ] && [ "$2" -ne 0 ]; }; then echo "$2"; else echo "$1"; fi
 }
 
-# each ITEM...: runs `item` with these words, and puts its status into `worst`.
+# each ITEM...: runs `item` with these words, and keeps the worst status in `worst`.
 each() { item "$@"; worst=$(worse "$worst" $?); }
 
 run_machine() {
@@ -231,7 +231,8 @@ torch() {
       --plans "$plans" --mode "$mode"
   done
 }
-# Outputs have 160^3 voxels, that of n926 192^3, so that the last layers have whole overlap-save tiles.
+# run_nets: times all nets. Outputs have 160^3 voxels, that of n926 192^3, so that the last layers have whole
+# overlap-save tiles.
 run_nets() {
   local worst=0 one
   for one in "n337 20" "n537 20" "n726 40" "n926 48"; do

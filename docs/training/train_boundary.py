@@ -46,7 +46,7 @@ SECONDS_PER_CHECK = 60  # between two validations
 
 
 def field_of_view():
-    """Return the width of the input window of one output voxel."""
+    """Returns the width of the input window of one output voxel."""
     width, step = 1, 1
     for kind, kernel, *_ in LAYERS:
         width += (kernel - 1) * step
@@ -59,7 +59,7 @@ CENTRE = FOV // 2
 
 
 def boundary_map(labels):
-    """Mark voxels of label 0 and those with a 6-neighbour of another label."""
+    """Marks voxels of label 0 and those with a 6-neighbour of another label."""
     target = labels == 0
     for axis in range(3):
         near, far = [slice(None)] * 3, [slice(None)] * 3
@@ -72,7 +72,7 @@ def boundary_map(labels):
 
 
 def load(path):
-    """Return {part: (normalised raw, target)} as float32 tensors."""
+    """Returns {part: (normalised raw, target)} as float32 tensors."""
     with h5py.File(path, "r") as volume:
         raw, labels = volume["raw"][:], volume["labels"][:]
     parts = {}
@@ -84,7 +84,7 @@ def load(path):
 
 
 def init_weights():
-    """Return a [weight, bias] pair for each convolution (He initialisation)."""
+    """Returns a [weight, bias] pair for each convolution (He initialisation)."""
     pairs, inputs = [], 1
     for _, kernel, maps in (layer for layer in LAYERS if layer[0] == "conv"):
         weight = torch.empty(maps, inputs, kernel, kernel, kernel)
@@ -95,7 +95,7 @@ def init_weights():
 
 
 def forward(pairs, x, dense):
-    """Return the logits, one per voxel if dense, else one per pooling step."""
+    """Returns the logits, one per voxel if dense, else one per pooling step."""
     remaining, dilation = list(pairs), 1
     for kind, kernel, *_ in LAYERS:
         if kind == "pool":
@@ -111,7 +111,7 @@ def forward(pairs, x, dense):
 
 @torch.no_grad()
 def check_dense_equals_strided(pairs):
-    """Compare the dense form with the strided net at all 64 window shifts."""
+    """Compares the dense form with the strided net at all 64 window shifts."""
     x = torch.randn(1, 1, FOV + 11, FOV + 11, FOV + 11)
     dense, worst = forward(pairs, x, dense=True), 0.0
     for z, y, x0 in np.ndindex(4, 4, 4):
@@ -124,7 +124,7 @@ def check_dense_equals_strided(pairs):
 
 
 def sample_patch(image, target, rng):
-    """Cut a random patch, turn it by a random cube symmetry, vary its tone."""
+    """Cuts a random patch, turns it by a random cube symmetry and varies its tone."""
     width = PATCH_OUT + FOV - 1
     corner = [rng.integers(0, size - width + 1) for size in image.shape]
     box = tuple(slice(c, c + width) for c in corner)
@@ -138,17 +138,17 @@ def sample_patch(image, target, rng):
 
 @torch.no_grad()
 def predict(pairs, image):
-    """Return the boundary probability of every voxel with a full window."""
+    """Returns the boundary probability of every voxel with a full window."""
     return torch.sigmoid(forward(pairs, image[None, None], dense=True))[0, 0]
 
 
 def crop(volume):
-    """Drop the margin that has no output."""
+    """Drops the margin that has no output."""
     return volume[CENTRE:-CENTRE, CENTRE:-CENTRE, CENTRE:-CENTRE]
 
 
 def curve(score, target):
-    """Return thresholds, precision and recall, one entry per distinct score."""
+    """Returns thresholds, precision and recall, one entry per distinct score."""
     score, hit = score.numpy().ravel(), target.numpy().ravel()
     order = np.argsort(-score, kind="stable")
     score, hit = score[order], np.cumsum(hit[order], dtype=np.float64)
@@ -157,7 +157,7 @@ def curve(score, target):
 
 
 def measure(score, target, chosen=None):
-    """Return average precision and best F1, and F1 at a chosen threshold."""
+    """Returns average precision and best F1, and F1 at a chosen threshold."""
     threshold, precision, recall = curve(score, target)
     f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
     best = int(np.argmax(f1))
@@ -174,12 +174,12 @@ def measure(score, target, chosen=None):
 
 
 def baseline(image):
-    """Score darkness: the inverted intensity, averaged over 3^3 voxels."""
+    """Scores darkness: the inverted intensity, averaged over 3^3 voxels."""
     return -F.avg_pool3d(image[None, None], 3, 1, padding=1)[0, 0]
 
 
 def report(pairs, parts):
-    """Score the net and the baseline on the held-out parts."""
+    """Scores the net and the baseline on the held-out parts."""
     scores = {}
     for name, function in (("net", lambda v: predict(pairs, v)), ("baseline", lambda v: crop(baseline(v)))):
         chosen = None
@@ -193,7 +193,7 @@ def report(pairs, parts):
 
 
 def train_step(state, part, rng, pos_weight, rate):
-    """Take one Adam step on one patch; return the loss."""
+    """Takes one Adam step on one patch and returns the loss."""
     for group in state["optimizer"].param_groups:
         group["lr"] = rate
     x, t = sample_patch(*part, rng)
@@ -206,21 +206,21 @@ def train_step(state, part, rng, pos_weight, rate):
 
 
 def new_state():
-    """Return fresh weights and optimiser, with nothing learnt yet."""
+    """Returns fresh weights and optimiser, with nothing learnt yet."""
     pairs = init_weights()
     optimizer = torch.optim.Adam([p for pair in pairs for p in pair])
     return {"pairs": pairs, "optimizer": optimizer, "step": 0, "elapsed": 0.0, "best": -1.0, "best_pairs": pairs}
 
 
 def save(state, rng, path):
-    """Write a checkpoint; replace the old one only when complete."""
+    """Writes a checkpoint, and replaces the old one only when the new one is complete."""
     saved = dict(state, optimizer=state["optimizer"].state_dict(), rng=rng.bit_generator.state)
     torch.save(saved, path + ".part")
     os.replace(path + ".part", path)
 
 
 def restore(state, rng, path):
-    """Take up a checkpoint, if there is one."""
+    """Takes up a checkpoint if one exists."""
     if not os.path.exists(path):
         return
     saved = torch.load(path)
@@ -234,7 +234,7 @@ def restore(state, rng, path):
 
 
 def validate(state, parts, losses):
-    """Print progress, and keep the weights if they are the best so far."""
+    """Prints progress, and keeps the weights if they are the best so far."""
     image, target = parts["validation"]
     score = measure(predict(state["pairs"], image), crop(target))
     ap = score["average_precision"]
@@ -249,12 +249,12 @@ def validate(state, parts, losses):
 
 
 def learning_rate(step, done):
-    """Warm up over 50 steps, then fall to zero along a cosine of time done."""
+    """Warms up over 50 steps, then falls to zero along a cosine of the time done."""
     return LEARNING_RATE * min((step + 1) / 50, 0.5 + np.cos(np.pi * done) / 2)
 
 
 def train_for(state, part, rng, seconds, total):
-    """Train until that many seconds have passed; return the losses."""
+    """Trains until that many seconds have passed, and returns the losses."""
     losses, stop = [], state["elapsed"] + seconds
     fraction = crop(part[1]).mean()
     pos_weight = torch.sqrt((1 - fraction) / fraction)
@@ -268,7 +268,7 @@ def train_for(state, part, rng, seconds, total):
 
 
 def train(state, parts, rng, total, checkpoint):
-    """Train until the total time in seconds is up, with regular checks."""
+    """Trains until the total time in seconds is up, with regular checks."""
     while state["elapsed"] < total:
         seconds = min(SECONDS_PER_CHECK, total - state["elapsed"])
         losses = train_for(state, parts["train"], rng, seconds, total)
@@ -277,7 +277,7 @@ def train(state, parts, rng, total, checkpoint):
 
 
 def conv_node(i, source, kernel, pair, last):
-    """Return a convolution with its activation, and its initialisers."""
+    """Returns a convolution with its activation, and its initialisers."""
     names = [f"conv{i}.weight", f"conv{i}.bias"]
     tensors = [numpy_helper.from_array(value.detach().numpy(), name) for value, name in zip(pair, names)]
     operator, result = ("Sigmoid", "boundary") if last else ("Relu", f"relu{i}")
@@ -287,7 +287,7 @@ def conv_node(i, source, kernel, pair, last):
 
 
 def onnx_nodes(pairs):
-    """Return the nodes and initialisers of the strided net."""
+    """Returns the nodes and initialisers of the strided net."""
     nodes, tensors, source, remaining = [], [], "raw", list(pairs)
     for i, (kind, kernel, *_) in enumerate(LAYERS, 1):
         if kind == "pool":
@@ -305,7 +305,7 @@ def onnx_nodes(pairs):
 
 
 def export(pairs, path):
-    """Write the strided net as ONNX, opset 13, with free N, Z, Y and X."""
+    """Writes the strided net as ONNX, opset 13, with free N, Z, Y and X."""
     nodes, tensors = onnx_nodes(pairs)
     raw = helper.make_tensor_value_info("raw", TensorProto.FLOAT, ["N", 1, "Z", "Y", "X"])
     boundary = helper.make_tensor_value_info("boundary", TensorProto.FLOAT, ["N", 1, "Zo", "Yo", "Xo"])
@@ -317,7 +317,7 @@ def export(pairs, path):
 
 
 def parse():
-    """Read the command line."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True, help="HDF5 with /raw, /labels")
     parser.add_argument("--output", required=True, help="ONNX file to write")
@@ -329,7 +329,7 @@ def parse():
 
 
 def main():
-    """Train, check, export and print the held-out scores."""
+    """Trains, checks, exports and prints the held-out scores."""
     args = parse()
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
