@@ -1,5 +1,5 @@
 """No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns; one
-version."""
+version; the comment of a function in a header begins with a verb."""
 
 import pathlib
 import re
@@ -21,6 +21,11 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # A function's closing brace stands where its first line began: at the margin, or two columns in for members.
 OPENING = re.compile(r"^( {0,2})[A-Za-z_:~\[].*[)a-z_>&0-9] \{$")
 NOT_FUNCTIONS = re.compile(r"^\s*(namespace|struct|class|enum|union|extern|using)\b|=\s*\{$")
+# Words by which comments of functions once began as fragments, without a verb: "Of the part's planes".
+FRAGMENTS = set("Of Whether Those Where Which What That As For With Without By Why How When Than The Its Their".split())
+NOT_DECLARATIONS = re.compile(
+    r"\s*(struct|class|enum|union|using|namespace|static_assert|return|if|for|while|switch|throw|delete)\b"
+)
 
 
 def line_problems(path, lines):
@@ -43,6 +48,27 @@ def functions(lines):
             if lines[end].startswith(closing):
                 yield start + 1, end - start + 1
                 break
+
+
+def is_function(line):
+    """Returns True if the line begins the declaration of a function, and not that of a field or a constant."""
+    before, parenthesis, _ = re.split("[=;]", line)[0].partition("(")
+    is_whole = parenthesis and before.count("<") == before.count(">")  # std::function<void(int)> is not
+    words = before.split()
+    return bool(is_whole and words and not NOT_DECLARATIONS.match(line) and (len(words) > 1 or words[0][0].isupper()))
+
+
+def comment_problems(path, lines):
+    """Yields the comments directly above functions that begin with a fragment instead of a verb."""
+    first = None
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("//"):
+            first = first or (number, line)
+        elif not line.startswith("template <"):
+            word = re.match(r" {0,2}// (\w+)", first[1]) if first else None
+            if word and word[1] in FRAGMENTS and is_function(line):
+                yield f"{path}:{first[0]}: a function's comment begins with a verb ('Returns'), not with '{word[1]}'"
+            first = None
 
 
 def long_lines(path, lines):
@@ -69,6 +95,8 @@ def problems(root):
     for path in tree.files(root):
         lines = (root / path).read_text().split("\n")
         yield from line_problems(path, lines)
+        if path.suffix == ".hpp":
+            yield from comment_problems(path, lines)
         if len(lines) > LONGEST_FILE:
             yield f"{path}: {len(lines)} lines; the limit is {LONGEST_FILE}"
         for first, length in functions(lines):
