@@ -28,7 +28,7 @@ struct GradientProblem {
 // The tensor of the forward run that a gradient reads beside the gradient of the output.
 enum class SavedValue { none, input, output };
 
-// Returns which value the gradient reads. It is the layer's output where that suffices, since the next layer reads it
+// Returns which value the gradient reads. It is the layer's output if that suffices, because the next layer reads it
 // too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is the
 // input for the weights of a convolution, for a max pooling and for other activations. Requires check(problem).
 [[nodiscard]] SavedValue saved_value(const GradientProblem& problem);

@@ -1,6 +1,6 @@
-// One GPU as an Accelerator: a single allocation of the whole budget made when it is opened, from which every block of
-// device memory is cut, the work areas of cuDNN, cuFFT and cuBLAS included. What the driver's context and the
-// libraries' handles take for themselves comes on top, and is counted by overhead_bytes().
+// One GPU as an Accelerator. When it is opened, it allocates the whole budget at once. Every block of device memory is
+// cut from that, the work areas of cuDNN, cuFFT and cuBLAS included. What the driver's context and the libraries'
+// handles take for themselves comes on top, and is counted by overhead_bytes().
 #pragma once
 
 #include <cublas_v2.h>

@@ -24,13 +24,14 @@ struct EngineChoice {
 [[nodiscard]] Variant to_variant(const EngineChoice& choice);
 [[nodiscard]] EngineChoice from_variant(const Variant& variant);
 
-// Returns whether an engine of which the library notes this is taken: it rounds no more than `precision` allows, does
-// not transform, gives the same results in every run and is no code that has to be generated first.
+// Returns true if an engine with these notes of the library is taken. It rounds no more than `precision` allows, does
+// not transform, gives the same results in every run and is not code that has to be generated first.
 [[nodiscard]] bool is_acceptable(std::span<const cudnnBackendNumericalNote_t> numerical,
                                  std::span<const cudnnBackendBehaviorNote_t> behaviour, Precision precision);
 
-// Returns the engines that take `graph` on `device`: the library's own favourites, each engine as it is ranked first,
-// then their other settings, then those that only asking by index finds. All are acceptable. At most `most`.
+// Returns the engines that take `graph` on `device`. The library's own favourites come first, each engine as it is
+// ranked first, then their other settings, then those that only asking by index finds. All are acceptable. At most
+// `most`.
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
                                                         Precision precision, std::size_t most);
 

@@ -5,8 +5,8 @@
 
 namespace znni::cuda {
 
-// Returns true if the process has lost the GPU by such a failure: every later call repeats it, and only another process
-// can use CUDA again.
+// Returns true if the process has lost the GPU by such a failure. Every later call then repeats it, and only another
+// process can use CUDA again.
 [[nodiscard]] bool loses_context(cudaError_t status);
 
 }  // namespace znni::cuda

@@ -1,5 +1,5 @@
 // Layers that pass over their tensors once, element by element: out = activation(scale[j] in0 + shift[j] + in1 + in2 +
-// ...), image j, where a sum below 0 is multiplied by slope[j] first.
+// ...), for image j. A sum below 0 is multiplied by slope[j] first.
 // Activations, sums, scales and shifts, what ends a convolution (bias and residual), and plain copies between views.
 #pragma once
 

@@ -1,8 +1,8 @@
-// Transforms of 32^3 tiles without a pass for layouts: forward, a block of threads takes one plane (z) of one tile for
-// eight images, cuts it out of the tensor, transforms x and y in shared memory, and writes
-// [z][y frequency][x frequency][column]: the columns of the matrix products, contiguous. Then one thread per column
-// transforms z in registers, in place. Back the same way, ending the convolution as it writes. Two passes over memory
-// each way, where cuFFT and its transpositions take six.
+// Transforms of 32^3 tiles without a pass for layouts. Forward, a block of threads takes one plane (z) of one tile for
+// eight images and cuts it out of the tensor. It transforms x and y in shared memory, and writes [z][y frequency][x
+// frequency][column]: the columns of the matrix products, contiguous. Then one thread per column transforms z in
+// registers, in place. Back the same way, ending the convolution as it writes. Two passes over memory each way, where
+// cuFFT and its transpositions take six.
 //
 // Here stands what each thread does between two barriers; kernels call it, and tests on the host, thread by thread.
 #pragma once

@@ -1,5 +1,5 @@
-// How a convolution by FFT is cut up: the extents of its tiles, how many pass through the GPU at once, and what memory
-// that takes. Values only; no GPU is asked.
+// The division of a convolution by FFT: the extents of its tiles, how many pass through the GPU at once, and the memory
+// that this takes. Values only; no GPU is asked.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Pooling, per element: which window an element of the output reduces and where it belongs. Work is laid out by dense
-// position (every offset of every window) rather than by output, so that neighbouring threads read neighbouring voxels
-// once while all fragments are written in one pass.
+// position (every offset of every window) rather than by output. So neighbouring threads read neighbouring voxels once,
+// and all fragments are written in one pass.
 #pragma once
 
 #include "primitives/gpu/element.hpp"

@@ -21,7 +21,7 @@ namespace znni::cuda {
 [[nodiscard]] Steps steps_of(const TensorView& view, int width);
 
 // Returns how many elements kernels may move at once in all of `views`, of one layout and element type: 16 bytes'
-// worth, or 1 if an address, an extent or a stride (of an axis longer than 1) is not a multiple of that.
+// worth. Returns 1 if an address, an extent or a stride (of an axis longer than 1) is not a multiple of that.
 [[nodiscard]] int vector_width(std::span<const TensorView> views);
 
 [[nodiscard]] RowShape rows_of(const TensorView& view, int width);

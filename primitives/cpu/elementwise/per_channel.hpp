@@ -1,5 +1,5 @@
-// Numbers of which a layer has one for each channel, padded to whole blocks with zeros: padding channels of a blocked
-// tensor, which are zero, stay zero when they are multiplied.
+// Numbers of which a layer has one for each channel, padded to whole blocks with zeros. So padding channels of a
+// blocked tensor, which are zero, stay zero when they are multiplied.
 #pragma once
 
 #include <algorithm>

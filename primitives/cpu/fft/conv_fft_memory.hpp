@@ -36,7 +36,7 @@ inline constexpr int tiles_per_worker = 2;
 [[nodiscard]] MemoryPlan data_parallel_memory(const ConvProblem& problem, int workers);
 
 // Returns how many channels of all S inputs the data-parallel form transforms between two synchronisations of its
-// workers: as many as stay in a cache, at least one.
+// workers. It is as many as stay in a cache, at least one.
 [[nodiscard]] std::int64_t channels_per_meeting(const ConvProblem& problem);
 
 }  // namespace znni::cpu

@@ -1,5 +1,5 @@
 // Registers of AVX-512, and the register block of its products. A file that is compiled for AVX-512 derives a type of
-// its own from it in an unnamed namespace, so that no other file shares its code.
+// its own from it in an unnamed namespace. So no other file shares its code.
 #pragma once
 
 #include <immintrin.h>

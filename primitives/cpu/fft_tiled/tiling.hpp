@@ -1,7 +1,7 @@
 // Tiles of a convolution for the tiled FFT: overlap-save tiles, stacks, batches, columns. Values only.
 //
 // Tiles of m = T - k + 1 voxels per axis cover the output; each is the valid part of a cyclic convolution of extent T.
-// All tiles of one (s, y, x) are a stack. Every plane of a stack is transformed once along y and x, to `columns`
+// All tiles of one (s, y, x) are a stack. Every plane of a stack is transformed once along y and x. It gives `columns`
 // complex values per channel (ZNNi III, pruned to the half that a real input needs). A column is all planes of one (ky,
 // kx) frequency. Along z the tiles overlap, so a column is transformed tile by tile when it is multiplied. A batch is
 // the stacks that share one pass over the kernel spectra.
