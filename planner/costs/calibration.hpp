@@ -36,10 +36,10 @@ class Calibration {
   explicit Calibration(std::vector<Observation> rows);
 
   // Returns the correction of a modelled time, shrunk from coarse to fine, in logarithms of recorded over modelled
-  // time. Starts at ratio 1 and blends in (0) all rows of the primitive, wherever they are; then, rows weighing by
-  // nearness in time and window, (1) the same rows, (2) those with the same operation and window, (3) the same family,
-  // (4) the same family and way. In each the coarser estimate counts as one near row; rows of a busy machine count
-  // little. Without rows of the primitive: the family's mean over other primitives, by nearness alone, so that an
+  // time. Starts at ratio 1 and blends in (0) all rows of the primitive, wherever they are; then these, where rows
+  // weigh by nearness in time and window: (1) the same rows, (2) those with the same operation and window, (3) the same
+  // family, (4) the same family and way. In each the coarser estimate counts as one near row; rows of a busy machine
+  // count little. Without rows of the primitive it is the family's mean over other primitives, by nearness alone. So an
   // untried way does not win only because the others were recorded on a busy machine. Without any: the formula, and no
   // error.
   [[nodiscard]] Correction correct(const Observation& question) const;

@@ -35,8 +35,8 @@ class Contrast {
 // it but noise. Returns nothing where there are no such neighbours, or some have the same x.
 [[nodiscard]] std::optional<Contrast> off_cubic(const CurvePlaces& points, std::size_t point);
 
-// Returns by how much the step from a point to the next one is higher than the slopes before and behind it say, each
-// over three steps or what there is. Returns nothing where there is neither.
+// Returns by how much the step from a point to the next one is higher than the slopes before and behind it say. Each
+// slope goes over three steps, or fewer if there are no more. Returns nothing where there is neither.
 [[nodiscard]] std::optional<Contrast> jump_behind(const CurvePlaces& points, std::size_t point);
 
 // Consecutive points, from the first to the last.
@@ -50,9 +50,9 @@ struct LineValue {
   double variance = 0;  // of y, over that of one point
 };
 
-// Returns what the least-squares line through the others of a stretch says of a point: those at most `reach` away in x,
-// but at least one on either side and two in all, as far as the stretch has them. Returns nothing where there are fewer
-// than two, or all have the same x.
+// Returns what the least-squares line through the others of a stretch says of a point. The others are those at most
+// `reach` away in x, but at least one on either side and two in all, as far as the stretch has them. Returns nothing
+// where there are fewer than two, or all have the same x.
 [[nodiscard]] std::optional<LineValue> line_of_others(const CurvePlaces& points, Stretch stretch, std::size_t point,
                                                       double reach);
 

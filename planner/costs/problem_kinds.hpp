@@ -1,5 +1,5 @@
 // Families and classes of problems (planner/costs/problem_family.hpp), worked out once for all convolutions that differ
-// in extents and batch alone: a search asks for those of millions.
+// in extents and batch alone. A search asks for those of millions.
 #pragma once
 
 #include <map>

@@ -16,7 +16,7 @@ class RowTable;  // the records of one primitive
 // Takes part in a search like any other back end; what is planned with it cannot run here.
 class RecordedPrimitives {
  public:
-  // Makes primitives of all records whose primitive is none of `known`. The error names the record and what is wrong: a
+  // Makes primitives of all records whose primitive is none of `known`. The error names the record and the fault: a
   // problem that cannot be read, no time, devices of two kinds for one primitive, more than `most` primitives.
   [[nodiscard]] static Result<RecordedPrimitives> make(const Timings& timings, const Machine& machine,
                                                        std::span<const Primitive* const> known);
@@ -42,9 +42,9 @@ class RecordedPrimitives {
   std::unique_ptr<Backend> backend_;
 };
 
-// Records of primitives that this build has, of their versions here, get the time that its formula tells for their
-// device, whatever it told when they were written: they correct the formulas that there are, and what a stranger wrote
-// does, too. Those whose way or device is not known are left as they are.
+// Records of primitives that this build has, of their versions here, get the time that its formula now tells for their
+// device, whatever it told when they were written. So they correct the present formulas, and so do records that a
+// stranger wrote. Those whose way or device is not known are left as they are.
 [[nodiscard]] Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
                                     std::span<const Primitive* const> known);
 

@@ -31,13 +31,13 @@ class ShapeCurves {
   explicit ShapeCurves(const std::vector<ShapedRow>& rows);
 
   // Returns what the rows of the nearest proportions say of an input. Rows of its S are on one curve (RowCurve). If
-  // there is none, the curves of the next smaller and the next larger S are taken at its extents, and the seconds of
-  // one of the S inputs lie on a straight line between them in logarithms. Beyond the recorded S, time and transient
+  // there is none, the curves of the next smaller and the next larger S are taken at its extents. The seconds of one of
+  // the S inputs then lie on a straight line between them in logarithms. Beyond the recorded S, time and transient
   // bytes grow with S. `inside` is true only if proportions, S and work all lie within what is recorded.
   [[nodiscard]] CurvePoint at(const Shape5& input, double work, double bytes) const;
 
-  // Returns by how much predictions from the other rows are off, as RowCurve does: of rows between two others of their
-  // S and proportions, and of all rows at an end of these or by curves of other S and proportions alone.
+  // Returns by how much predictions from the other rows are off, as RowCurve does. Counts rows between two others of
+  // their S and proportions, and all rows at an end of these or by curves of other S and proportions alone.
   [[nodiscard]] std::vector<double> errors_inside() const;
   [[nodiscard]] std::vector<double> errors_outside() const;
 

@@ -1,4 +1,4 @@
-// Axes along which a patch is the whole volume. Nothing beyond the volume's border is computed there: a value has the
+// Axes along which a patch is the whole volume. Nothing beyond the volume's border is computed there. A value has the
 // volume's own voxels and, around them, a margin that holds its readers' padding (OutsideKind). Windows are as in the
 // framed volume (planner/network/padding.hpp), cut at the volume's border.
 #pragma once
@@ -22,8 +22,8 @@ struct ClosedAxes {
 // Returns what is not computed where `axes`, 1 along those, else 0, are closed. Requires check_closed().
 [[nodiscard]] ClosedAxes close_axes(const Network& network, Vec3 axes);
 
-// Fails with invalid_argument if no node pads along a closed axis, if a dense pooling strides along it, or if what
-// nodes read beyond the border is not set by Node::outside, or if the output reaches beyond the volume.
+// Fails with invalid_argument if no node pads along a closed axis, or if a dense pooling strides along it. Fails so,
+// too, if Node::outside does not set what nodes read beyond the border, or if the output reaches beyond the volume.
 [[nodiscard]] Result<void> check_closed(const Network& network, Vec3 axes);
 
 // Returns 1 along the axes along which some value is cut: along others closing saves nothing.

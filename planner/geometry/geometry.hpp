@@ -53,8 +53,8 @@ struct GeometryChoice {
   bool operator==(const GeometryChoice&) const = default;
 };
 
-// The nodes up to the first pooling, where they run slab after slab along z: the tensors between them, the largest of
-// all, then never exist as a whole (BrainSlug's depth-first execution of a stack).
+// The nodes up to the first pooling, if they run slab after slab along z. The tensors between them, the largest of all,
+// then never exist as a whole (BrainSlug's depth-first execution of a stack).
 struct Stem {
   int last = -1;                     // its pooling; -1: there is no stem
   Shape5 input;                      // what one slab reads

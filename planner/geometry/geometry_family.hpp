@@ -1,5 +1,5 @@
-// Geometries that differ in their extents alone. What modes, S, stem and stream say of them is worked out once: a
-// search looks at tens of thousands of extents of a few hundred families. The body of make_geometry.
+// Geometries that differ in their extents alone. The facts that follow from modes, S, stem and stream are worked out
+// once. A search looks at tens of thousands of extents of a few hundred families. The body of make_geometry.
 #pragma once
 
 #include <array>

@@ -18,9 +18,9 @@
 
 namespace znni {
 
-// One patch: reads [start, start + patch_input) of the volume and owns the dense outputs
-// [start + own_first, start + own_last) of its own patch_output, which no other patch writes; of a column in several
-// phases those among them that the passes of its own phase write.
+// One patch: reads [start, start + patch_input) of the volume and owns the dense outputs [start + own_first, start +
+// own_last) of its own patch_output. No other patch writes them; of a column in several phases those among them that the
+// passes of its own phase write.
 struct GridPatch {
   Vec3 start;
   Vec3 own_first;
@@ -80,11 +80,11 @@ struct PatchGrid {
 [[nodiscard]] std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov);
 
 // Returns the planes of the input that must be held at a time while up to S patches run together, one row after the
-// other: no earlier plane is ever read again. At most the planes of the volume.
+// other. No earlier plane is ever read again. At most the planes of the volume.
 [[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes,
                                         int sockets = 1);
-// Returns the same where the next S patches are read while S are computed and the S before them are stitched, and where
-// the rung that goes on with what these have not delivered reads all of its input.
+// Returns the same for a pipeline: the next S patches are read while S are computed and the S before them are stitched.
+// A rung that goes on with what these have not delivered must find all of its input.
 [[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t max_planes);
 
 }  // namespace znni

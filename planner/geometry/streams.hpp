@@ -1,6 +1,6 @@
 // The planes that a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make
-// possible: a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling
-// window - 1, and a valid layer then writes as many new planes as it reads. Steps are alike, but the first do less
+// possible. A convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling
+// window - 1. A valid layer then writes as many new planes as it reads. Steps are alike, but the first do less
 // (`idle`): histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs its
 // newest.
 //
@@ -8,9 +8,9 @@
 //   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
 //
 // Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a stem in slabs
-// nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows have
-// nothing in common but the volume: each has the column for itself, as many columns one after the other
-// (Geometry::phases), so that no more is kept than one of them reads again.
+// nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows share
+// nothing but the volume. Each has the column for itself, as many columns one after the other (Geometry::phases), so
+// that no more is kept than one of them reads again.
 #pragma once
 
 #include "planner/geometry/geometry.hpp"

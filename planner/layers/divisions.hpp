@@ -61,7 +61,7 @@ class DivisionSearch {
   [[nodiscard]] Seconds min_seconds();
 
   // The fastest that takes less than `below` and whose sub-layers fit into the pinned and device memory. Of equals the
-  // first of which none of the others needs less: by the order of primitives, of sub-layers from large to small, and of
+  // first that needs no more than any other. Their order is that of primitives, of sub-layers from large to small, and of
   // variants. over_budget when what is fast enough does not fit: names the least device memory that it needs; cancelled
   // when that was not looked at; else `unsupported` with the last reason.
   [[nodiscard]] Result<DividedOption> fastest(const SpaceBytes& memory, Seconds below);

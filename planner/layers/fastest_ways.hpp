@@ -1,4 +1,4 @@
-// The fastest ways of one device to compute each layer problem, described and costed once: for every two formats that
+// The fastest ways of one device to compute each layer problem, described and costed once, for every two formats that
 // edges of a plan may have, and within every precision.
 #pragma once
 

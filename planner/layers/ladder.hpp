@@ -1,6 +1,6 @@
-// The rungs of a plan before anything is reserved for them: on the CPU alone, or over CPU and GPU. Whether steps,
-// memory and places of a plan fit these devices is decided here: check() (planner/plan/plan.hpp) asks before a plan is
-// taken, the engine when it opens one.
+// The rungs of a plan before anything is reserved for them: on the CPU alone, or over CPU and GPU. It decides if steps,
+// memory and places of a plan fit these devices. check() (planner/plan/plan.hpp) asks before a plan is taken, the
+// engine when it opens one.
 #pragma once
 
 #include <optional>

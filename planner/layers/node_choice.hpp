@@ -1,5 +1,6 @@
-// Combines the nodes of one geometry, exactly up to a number of combinations: which option and which format for every
-// node and edge give the least time for each amount of memory. All readers of a value read it in one format.
+// Combines the nodes of one geometry, exactly up to a number of combinations. Finds the option of every node and the
+// format of every edge that give the least time for each amount of memory. All readers of a value read it in one
+// format.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +72,7 @@ struct Assignment {
 // Returns all combinations within the limits that no other beats in time, persistent and transient bytes together, by
 // rising time. Equal arguments give equal answers. Returns none as soon as `stop` returns true: deep networks have
 // many, and it is asked between any two of them. Networks of many branches have too many combinations to keep. Then
-// `cut` becomes true, and only the fastest, the leanest and some between go on at each node, in the formats that are
+// `cut` becomes true. At each node only the fastest, the leanest and some between go on, in the formats that are
 // fastest so far.
 [[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
                                               const GeometryOptions& options, OptionTable& table,

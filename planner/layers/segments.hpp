@@ -37,7 +37,7 @@ struct SegmentDesign {
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
   // Returns the shape of the tensor that holds the input. In a stream the planes of earlier steps that the segment
-  // reads again stand before it, unless the segment reorders the input: then the reordered tensor has them.
+  // reads again stand before it. If the segment reorders the input, the reordered tensor has them instead.
   [[nodiscard]] Shape5 micro_batch_tensor() const;
   [[nodiscard]] Shape5 whole_tensor() const;
   [[nodiscard]] bool reorders_input() const;
@@ -78,10 +78,10 @@ struct PlaceSpecs {
                                                    const Segment& segment, Vec3 before, const Catalogue& catalogue,
                                                    const PlaceSpecs& specs);
 
-// The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
-// stems in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
-// that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, steps of other
-// nodes, micro-batches that do not divide.
+// The geometry of the whole, and its segments. Takes a rung apart. Fails with `unsupported` and the reason for these:
+// cuts where more than one value is alive, stems in slabs and groups of fragments whose input is held (a segment has a
+// memory of its own for each item), inputs that are reordered first, but on 'gpu'. invalid_argument: segments that do
+// not follow each other, steps of other nodes, micro-batches that do not divide.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;

@@ -1,5 +1,5 @@
-// Plans drawn from the space that a search looks through, winners and losers alike: they show whether predictions hold
-// for plans that no search chose, and whether the chosen one was the best.
+// Plans drawn from the space that a search looks through, winners and losers alike. They show if predictions hold for
+// plans that no search chose, and if the chosen one was the best.
 #pragma once
 
 #include <cstddef>

@@ -27,8 +27,8 @@ struct MeasureOptions {
   int min_samples = 1;         // of a way before it is given up for being slower
   double drop_ratio = 1.5;     // a way this much slower than the best so far is not run again
   std::function<bool()> stop;  // polled between runs; true ends the measuring like time that is up
-  // Measures in a child process with a cap on its memory, killed when stopped or when a run does not end: a fault of a
-  // way costs that way alone. The process that measures must have no threads of its own then.
+  // Measures in a child process with a cap on its memory, killed when stopped or when a run does not end. So a fault of
+  // a way costs that way alone. The process that measures must have no threads of its own then.
   bool in_child = false;
   bool busy_again = false;  // records of earlier runs that were made on a busy machine are made again
 };
@@ -51,9 +51,9 @@ class Measurer {
   Measurer(OpenDevice open, const DeviceSpec& spec, Timings& timings, MeasureOptions options, OnRecord on_record);
   ~Measurer();
 
-  // Runs ways of one problem that have no record yet: expected times over skip_ratio times the least of all
-  // are left out, and so is what needs more memory than the limit. Ways are interleaved, warmed up, dropped
-  // when clearly slower. The error is the device's or on_record's; a way that fails to run is given up alone.
+  // Runs ways of one problem that have no record yet. Leaves out ways whose expected time is over skip_ratio times the
+  // least of all, and those that need more memory than the limit. Ways are interleaved, warmed up, dropped when clearly
+  // slower. The error is the device's or on_record's; a way that fails to run is given up alone.
   Result<void> measure(const LayerProblem& problem, std::vector<Way> ways);
 
   // Returns whether measure() would run this way if it were the only one.
@@ -68,7 +68,7 @@ class Measurer {
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
   // Returns recorded_costs of the records that there are now; Basis::measured for those made here. Times that were not
-  // recorded count 5 % more, and ways that did not run count so much that they are chosen only if there is no other.
+  // recorded count 5 % more. Ways that did not run count so much that they are chosen only if there is no other.
   [[nodiscard]] std::unique_ptr<CostSource> costs() const;
 
  private:

@@ -1,5 +1,5 @@
-// Search and measurement in turns: search with what is known, run the layers of the best plan, search again
-// with corrected costs, until the best plan rests on measured (or recorded) times alone or time is up.
+// Search and measurement in turns. It searches with what is known, runs the layers of the best plan and searches again
+// with corrected costs. It ends when the best plan rests on measured (or recorded) times alone, or when time is up.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Times for which the threads of this process ran and waited for a processor: they show whether a machine was busy with
+// Times for which the threads of this process ran and waited for a processor. They show if a machine was busy with
 // other things while something was timed.
 #pragma once
 

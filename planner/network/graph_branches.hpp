@@ -1,17 +1,16 @@
-// Branches that begin with like convolutions of one tensor: where they meet again soon, each begins with some images of
-// a single convolution, which transforms the tensor once for all. What it writes is alive at once: all images of the
+// Branches that begin with like convolutions of one tensor. If they meet again soon, each begins with some images of a
+// single convolution, which transforms the tensor once for all. What it writes is alive at once: all images of the
 // branches, where one after the other may have needed the memory of one. So together they have no more images than the
-// tensor. Zeros times an infinity or a NaN of another branch are NaNs, which the
-// branch by itself would not have.
+// tensor. Zeros times an infinity or a NaN of another branch are NaNs, which the branch by itself would not have.
 #pragma once
 
 #include "planner/network/graph_edits.hpp"
 
 namespace znni {
 
-// Joins two inputs of the Concat `node` that stand side by side to one of all their images, with the name of the first,
-// if both are convolutions, read by no other node, that differ in nothing but their kernels and images. A Concat of one
-// goes.
+// Joins two inputs of the Concat `node` that stand side by side to one of all their images, with the name of the first.
+// Both must be convolutions that no other node reads and that differ in nothing but their kernels and images. A Concat
+// of one goes.
 bool join_convolutions(LoadedNetwork& loaded, int node);
 
 // Joins branches. Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first)

@@ -1,5 +1,5 @@
 // Networks with several inputs or outputs of one extent, to which coarser outputs are repeated. They are computed as
-// one value, in which the channels of one input, or output, follow those of the other, so that plans and volumes know a
+// one value, in which the channels of one input, or output, follow those of the other. So plans and volumes know a
 // single tensor.
 #pragma once
 

@@ -32,10 +32,10 @@ struct Pooling {
   bool strided = false;
   bool operator==(const Pooling&) const = default;
 };
-// Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to
-// f_out * voxels(factor) channels and a shuffle. Where it interpolates it is valid, too: it writes nothing for the
-// first and the last voxel, unless it pads with the voxels at the border (planner/network/padding.hpp). One that aligns
-// corners binds the network to its window, as Norm does.
+// Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to f_out *
+// voxels(factor) channels and a shuffle. If it interpolates, it is valid, too. It writes nothing for the first and the
+// last voxel, unless it pads with the voxels at the border (planner/network/padding.hpp). One that aligns corners binds
+// the network to its window, as Norm does.
 struct Upsample {
   Vec3 factor = Vec3::cube(2);
   UpsampleKind kind = UpsampleKind::nearest;
@@ -60,8 +60,8 @@ struct ScaleShift {  // batch normalisation that no convolution could take in
 struct PRelu {
   bool operator==(const PRelu&) const = default;
 };
-// Normalises groups of channels over all voxels that a whole input makes of them (NormProblem): what one voxel becomes
-// depends on all others, so that a network that has one is bound to its window (is_tile_bound()).
+// Normalises groups of channels over all voxels that a whole input makes of them (NormProblem). Each voxel of its
+// output depends on all others, so a network that has one is bound to its window (is_tile_bound()).
 struct Norm {
   std::int64_t groups = 1;
   float epsilon = 1e-5F;
@@ -69,7 +69,7 @@ struct Norm {
   bool operator==(const Norm&) const = default;
 };
 // Writes the largest or the mean of all voxels that a whole input makes of an image, at every voxel of it
-// (GlobalPoolProblem), so that what reads it has the extents of all else. Binds the network to its window, too.
+// (GlobalPoolProblem). So its readers have the extents of all else. Binds the network to its window, too.
 struct GlobalPool {
   PoolKind kind = PoolKind::average;
   bool operator==(const GlobalPool&) const = default;
@@ -85,8 +85,8 @@ struct Concat {  // images of the inputs, one input after the other
   bool operator==(const Concat&) const = default;
 };
 // Takes away the first `begin` and the last `end` voxels of each axis, so that branches of other extents can meet. In
-// the dense sliding window it is a convolution of k = begin + end + 1 whose one tap, at `begin`, is 1: it reaches as
-// far, shifts every fragment by as much; in a stream it reads `end` planes of earlier steps.
+// the dense sliding window it is a convolution of k = begin + end + 1 whose one tap, at `begin`, is 1. It reaches as
+// far, and shifts every fragment by as much; in a stream it reads `end` planes of earlier steps.
 struct Crop {
   Vec3 begin;
   Vec3 end;
@@ -103,8 +103,9 @@ struct Border {
   bool operator==(const Border&) const = default;
 };
 
-// The padding that readers want: zeros, -infinity (max poolings), the nearest voxel of the volume (linear upsamplings,
-// crops that pad), or the voxel as far inside its border voxel as the padding lies outside it (pads that reflect).
+// The padding that readers want: zeros, -infinity (max poolings), or the nearest voxel of the volume (linear
+// upsamplings, crops that pad). For pads that reflect it is the voxel as far inside the border voxel as the padding
+// lies outside it.
 enum class OutsideKind { zero, lowest, edge, reflect };
 
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
@@ -196,9 +197,9 @@ struct Reach {
 // Returns the voxels per axis by which the output is smaller than the volume, plus 1: the field of view if no node
 // pads. At least 1; requires check().
 [[nodiscard]] Vec3 lost_extent(const Network& network);
-// Returns the voxels of the input after which the network's strides fall on the same voxels again: starts of patches,
-// new planes of a step and the extents of volumes go by it. 1 if the network has no strides but those of dense
-// poolings. Requires check().
+// Returns the voxels of the input after which the network's strides fall on the same voxels again. Starts of patches,
+// new planes of a step and the extents of volumes are multiples of it. 1 if the network has no strides but those of
+// dense poolings. Requires check().
 [[nodiscard]] Vec3 period(const Network& network);
 // Returns the smallest extent of the input, frame included, that leaves no voxel of a value unread and has those that
 // pads reflect; all such extents are periods apart. The field of view if no node has a stride of its own, and none
@@ -209,14 +210,14 @@ struct Reach {
 // Returns 1 along the axes along which some node pads, else 0. Where padding follows a crop, there is none of it in the
 // frame.
 [[nodiscard]] Vec3 padded_axes(const Network& network);
-// Returns whether what the operation makes of a voxel depends on all of its input: Norm, GlobalPool, and an Upsample
-// that aligns corners, because the input's extent says where voxels lie.
+// Returns true if each voxel that the operation writes depends on all of its input. Such are Norm, GlobalPool, and an
+// Upsample that aligns corners, because the input's extent says where voxels lie.
 [[nodiscard]] bool reads_all_voxels(const Operation& operation);
-// Returns whether a node does so: what the network computes of a window depends on all of it, so that no part of a
-// larger volume's output can be had from a part of that volume.
+// Returns true if a node does so. What the network computes of a window then depends on all of it, so that no part of a
+// larger volume's output follows from a part of that volume.
 [[nodiscard]] bool is_tile_bound(const Network& network);
-// Returns whether the network is valid and dense, without padding and without strides of its own, and not bound to its
-// window: others run on the CPU alone, a whole volume at a time.
+// Returns true if the network is valid and dense, without padding and without strides of its own, and not bound to its
+// window. Others run on the CPU alone, a whole volume at a time.
 [[nodiscard]] bool is_dense(const Network& network);
 // Fails if the branches of a volume of extent `volume`, without its frame, would not meet, or if it has fewer voxels
 // than pads reflect; the error says which extents are right. Requires check().

@@ -14,9 +14,9 @@ namespace znni {
 // Returns the smallest stride of an output, axis by axis.
 [[nodiscard]] Vec3 min_output_stride(const Network& network);
 
-// Fails unless the last voxels are repeated as often as network.output_stride says, or a multiple of that, and those of
-// each of several outputs as often as it says besides. Requires at least one node, and that nodes and the outputs'
-// channels are checked.
+// Fails unless the last voxels are repeated as often as network.output_stride says, or a multiple of that. Those of
+// each of several outputs must be repeated as often as it says besides. Requires at least one node, and that nodes and
+// the outputs' channels are checked.
 [[nodiscard]] Result<void> check_output_stride(const Network& network);
 
 }  // namespace znni

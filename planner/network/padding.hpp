@@ -1,17 +1,17 @@
 // Networks that pad, or have strides of their own, as valid ones on one lattice.
 //
 // Padding: the input is the volume in a frame of zeros as wide as all padding on the way to the output together, and
-// padding itself is left out: every node is valid, and computes some voxels beyond the border of what it would write of
-// the volume alone. Those stand where its readers' padding would: they are set to zero (Node::outside), for a max
-// pooling to -infinity, for a linear upsampling or a crop to the nearest voxel of the volume, for a crop that reflects
-// to the voxel as far inside the border, before they are read. So patches inside a volume cost nothing more, and all
-// that works on valid networks, search, streams and patches of any grid, works on padded ones.
+// padding itself is left out. So every node is valid, and computes some voxels beyond the border of what it would write
+// of the volume alone. Those stand where its readers' padding would, and are set before they are read: to zero
+// (Node::outside), for a max pooling to -infinity. For a linear upsampling or a crop they are set to the nearest voxel
+// of the volume, for a crop that reflects to the voxel as far inside the border. So patches inside a volume cost
+// nothing more. All that works on valid networks (search, streams, patches of any grid) works on padded ones.
 //
 // Strides: a network that upsamples, or pads with strides, has voxels of several sizes. Its poolings keep the first
-// offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period.
-// Where the output itself is left with a stride, a last upsampling repeats each of its voxels
-// (Network::output_stride), so that the output belongs to the volume voxel by voxel. Several outputs that a last Concat
-// joins and that have different strides are repeated each by its own (NamedTensor::stride), before they are joined.
+// offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period. If
+// the output itself is left with a stride, a last upsampling repeats each of its voxels (Network::output_stride), so
+// that the output belongs to the volume voxel by voxel. Several outputs that a last Concat joins and that have
+// different strides are repeated each by its own (NamedTensor::stride), before they are joined.
 //
 // The window of every value is found from the output backwards: of what its readers ask, the hull. A reader that asks
 // for less reads through a Crop.

@@ -1,5 +1,5 @@
-// How operations read. What a network loses at its borders, which strides it has, what a part of a value or a step of a
-// stream needs of the value before it: all of these follow from the reading of each node. Operations over all voxels
+// How operations read. The voxels that a network loses at its borders, its strides, and what a part of a value or a
+// step of a stream needs of the value before it all follow from the reading of each node. Operations over all voxels
 // (reads_all_voxels()) read more than this.
 #pragma once
 
@@ -32,8 +32,8 @@ struct Reading {
 // Returns whether what it writes has voxels of another size than what it reads, or may have.
 [[nodiscard]] bool is_resized(const Reading& reading);
 
-// Returns the voxels by which windows lie apart that are computed for one window of the input: a dense pooling is
-// computed at every offset of its stride, so 1 there; else the stride.
+// Returns the voxels by which windows lie apart that are computed for one window of the input. A dense pooling is
+// computed at every offset of its stride, so it is 1 there; else the stride.
 [[nodiscard]] Vec3 step_of(const Reading& reading);
 
 }  // namespace znni

@@ -7,8 +7,8 @@
 
 namespace znni {
 
-// Removes crops that pad and reflect where a convolution alone reads them whose window is wide enough: each window with
-// a voxel outside then holds the voxel that stands there, and nothing more than the window is read. Such a convolution
+// Removes crops that pad and reflect if only a convolution reads them whose window is wide enough. Each window with a
+// voxel outside then holds the voxel that stands there, and nothing more than the window is read. Such a convolution
 // gets the pads. Returns what each node takes its pads for. Requires pads.size() == nodes.size().
 [[nodiscard]] std::vector<OutsideKind> take_in_reflections(LoadedNetwork& loaded, std::vector<Border>& pads);
 

@@ -1,8 +1,8 @@
 // Networks that are bound to their window: they normalise over all voxels of a value (Norm), pool them (GlobalPool) or
-// upsample them with aligned corners, so that what they compute of a window depends on all of it. They are planned for
+// upsample them with aligned corners. So what they compute of a window depends on all of it. They are planned for
 // volumes of one extent, a window, each as one patch in which no voxel beyond the border is computed
-// (planner/geometry/closed_axes.hpp): a mean must not count it. Volumes of other extents are for those who run the plan
-// to cut into windows.
+// (planner/geometry/closed_axes.hpp), because a mean must not count it. Volumes of other extents are for those who run
+// the plan to cut into windows.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace znni {
 
-// Fails if the network has a window and is not bound to one, if it does not take volumes of that extent, or if it is
-// bound to a window and has dense poolings, whose fragments would be normalised or pooled apart. Requires what
+// Fails if the network has a window and is not bound to one, or if it does not take volumes of that extent. Fails, too,
+// if it is bound to a window and has dense poolings, whose fragments would be normalised or pooled apart. Requires what
 // check(network) looks at before.
 [[nodiscard]] Result<void> check_window(const Network& network);
 

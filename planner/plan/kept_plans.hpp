@@ -52,8 +52,8 @@ void note_use(const std::filesystem::path& file);
 inline constexpr std::size_t max_kept_plans = 16;
 inline constexpr std::chrono::hours longest_unused{24 * 30};
 
-// Removes plans of the daemon from the folder of the kept plan `file`, which stays: all but the max_kept_plans that
-// were used last, and those that were not used for longest_unused before `now`. Returns those that are gone.
+// Removes plans of the daemon from the folder of the kept plan `file`, which stays. Keeps the max_kept_plans that were
+// used last, unless they were not used for longest_unused before `now`. Returns those that are gone.
 std::vector<std::filesystem::path> prune_plans(
     const std::filesystem::path& file,
     std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());

@@ -20,7 +20,7 @@ enum class Basis { model, smoothed, recorded, measured };
 
 // The way in which one node is computed. The primitive writes `native`; if the edge is another format, a reorder
 // (`reorder`, a primitive's name) turns it into `out` in the same step. If a divided step has a reorder, its tensors
-// are planar in host RAM, and the sub-layers alone are reordered, on the GPU, from and to planar. Node -1 is the
+// are planar in host RAM. The sub-layers alone are reordered, on the GPU, from and to planar. Node -1 is the
 // network's input, or on 'gpu' its segment's, which arrives planar and may only be reordered. Two neighbours may be
 // computed at once: planner/plan/pairs.hpp.
 struct Step {

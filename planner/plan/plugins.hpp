@@ -18,8 +18,8 @@ struct Plugins {
   DeviceSpec gpu_spec;           // of that GPU
 };
 
-// Opens the modules in `files`; `with_cuda`: also libznni_cuda.so beside the program, where none of `files` is called
-// so or brings a GPU of its own, which CUDA's primitives cannot run on. Errors name the file.
+// Opens the modules in `files`; `with_cuda`: also libznni_cuda.so beside the program, if none of `files` has that name
+// or brings a GPU of its own, on which CUDA's primitives cannot run. Errors name the file.
 [[nodiscard]] Result<Plugins> open_plugins(std::span<const std::filesystem::path> files, bool with_cuda);
 
 // Returns the GPU with `device_bytes` of its memory; unless given, as much as default_gpu_budget() says

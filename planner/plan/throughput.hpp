@@ -14,7 +14,7 @@ namespace znni {
 // and out.
 [[nodiscard]] Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec);
 
-// Returns the time for `bytes` that a GPU, or a CPU beside one, keeps between the steps of a stream: they are read and
+// Returns the time for `bytes` that a GPU, or a CPU beside one, keeps between the steps of a stream. They are read and
 // written before the new planes, and behind them, which is four passes over the bytes.
 [[nodiscard]] Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec);
 
@@ -23,9 +23,9 @@ namespace znni {
 [[nodiscard]] Seconds idle_seconds(const Rung& rung, const Geometry& geometry);
 
 // Returns the dense output voxels that one run of the patch, or a step, is good for: all that it writes (S of them).
-// For a volume it is the volume's output over the number of runs, so that overlap of edge patches counts as waste, and
-// with streams the steps that a column begins with. Without a volume a stream counts in its steady state, as if it
-// never began or ended.
+// For a volume it is the volume's output over the number of runs, so that overlap of edge patches counts as waste. With
+// streams the first steps of a column do, too. Without a volume a stream counts in its steady state, as if it never
+// began or ended.
 [[nodiscard]] double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume);
 
 // Returns dense output voxels per second in a volume without end, of patches, or steps, that take `seconds` each.

@@ -27,7 +27,7 @@ class Alternatives {
   // Returns the next better alternative. `searches`: those that found the plan.
   [[nodiscard]] std::string next_better(const SplitPlan& plan, PlaceSearches& searches);
 
-  // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory
+  // Samples the strategy of the session and the naive one, and those with a GPU if there are places. Samples by memory
   // within these limits and by size of the patch.
   [[nodiscard]] std::vector<StrategyCurves> curves(const std::vector<std::int64_t>& limits);
   // Samples the same strategies by memory alone.

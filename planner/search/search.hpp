@@ -98,9 +98,9 @@ struct SearchLog {
 [[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
 
 // over_budget, naming the smallest budget that would do, when nothing fits. With options.lifts_extent the search is
-// repeated with max_extent doubled, up to max_lifted_extent, as long as the best patch ends there (bound_note()), or
-// is longer than half of it with a tenth of the memory left, and the next plan is faster; `log` is of the search whose
-// plan is returned.
+// repeated with max_extent doubled, up to max_lifted_extent, while the next plan is faster. It goes on as long as the
+// best patch ends there (bound_note()), or is longer than half of it with a tenth of the memory left; `log` is of the
+// search whose plan is returned.
 inline constexpr std::int64_t max_lifted_extent = 65536;
 inline constexpr double worth_lifting = 1.01;  // less gain than that ends it
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,

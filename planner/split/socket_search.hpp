@@ -11,8 +11,8 @@ namespace znni {
 // A search for one device, the machine or one of its sockets: search() or measured_search() with their other arguments.
 using SearchOn = std::function<Result<Plan>(const DeviceSpec&, const SearchOptions&, SearchLog*)>;
 
-// Calls `on` for the machine and, if it has several sockets, for one of them with its share of the memory left beside
-// the network's weights, which all read. Returns the plan that is predicted to give more voxels per second. What
+// Calls `on` for the machine and, if it has several sockets, for one of them. A socket has its share of the memory left
+// beside the network's weights, which all read. Returns the plan that is predicted to give more voxels per second. What
 // formulas promise of a socket is not set against records of the machine: then all run together. `log` is of the search
 // whose plan was taken.
 [[nodiscard]] Result<Plan> search_sockets(const Network& network, const DeviceSpec& machine,

@@ -5,9 +5,9 @@
 
 namespace znni {
 
-// Returns the cuts that `strategy` and the pins allow. Fails with invalid_argument, in one line that names the flag, if
-// the net has no node of the pinned theta, if more than one tensor is alive before it, or if the strategy has no such
-// cut. Requires check(network).
+// Returns the cuts that `strategy` and the pins allow. Fails with invalid_argument, in one line that names the flag, in
+// these cases: the net has no node of the pinned theta, more than one tensor is alive before it, or the strategy has no
+// such cut. Requires check(network).
 [[nodiscard]] Result<CutLimits> pinned_cuts(const Network& network, SplitStrategy strategy, const Pins& pins);
 
 // Checks that no pinned pooling holds its input, which segments of several places cannot do.

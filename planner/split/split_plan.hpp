@@ -2,9 +2,9 @@
 // predicted.
 //
 // The search looks at those of make_candidates() that segments of several places run: whole nets without a head in
-// slabs, every pooling plain or in fragments, those of the first pooling also in groups for which the net runs again;
-// and streams of such nets. If there are more than options.max_through_host_ram, it tries layers through host RAM in
-// some of them only: cubes, and streams over squares, of one input and all fragments.
+// slabs. Every pooling is plain or in fragments, those of the first pooling also in groups for which the net runs
+// again; and streams of such nets. If there are more than options.max_through_host_ram, it tries layers through host
+// RAM in some of them only: cubes, and streams over squares, of one input and all fragments.
 #pragma once
 
 #include <string>
@@ -38,8 +38,8 @@ struct SplitPlan {
                                            const MachinePlaces& places, SplitStrategy strategy,
                                            const SearchOptions& options, SearchLog* log = nullptr);
 
-// Returns the best of each of up to `count` cubes with all fragments of every pooling, the smallest and the largest
-// that fits among them: for curves by size.
+// Returns, for curves by size, the best of each of up to `count` cubes with all fragments of every pooling. The
+// smallest and the largest that fits are among them.
 [[nodiscard]] std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                                  const MachinePlaces& places, SplitStrategy strategy,
                                                  const SearchOptions& options, std::size_t count = 24);

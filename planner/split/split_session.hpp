@@ -14,7 +14,7 @@
 
 namespace znni {
 
-// Returns the budget of a plan on a machine with these memories: an eighth of the `limit` bytes of host RAM, beside the
+// Returns the budget of a plan on a machine with these memories. An eighth of the `limit` bytes of host RAM, beside the
 // weights, is left for rungs of the CPU.
 [[nodiscard]] SpaceBytes split_budget(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights);
 
