@@ -11,8 +11,8 @@ namespace znni {
 // else can reach the address, and gRPC has no TLS, which HTTP lacks.
 [[nodiscard]] std::string why_no_http_models(const Options& options);
 
-// Returns true if who comes over HTTP comes from this host, as far as the options tell: `--http-infer on` is for a
-// proxy, whose address all its clients have.
+// Returns true if a client over HTTP is on this host, as far as the options tell. `--http-infer on` is for a proxy,
+// whose address all its clients have.
 [[nodiscard]] bool has_local_http(const Options& options);
 
 }  // namespace znni

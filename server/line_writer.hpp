@@ -8,7 +8,7 @@
 
 namespace znni {
 
-// Waits for room in a pipe, terminal or socket rather than in write(): a reader that has stopped holds up no more than
+// Waits for room in a pipe, terminal or socket rather than in write(). A reader that has stopped holds up no more than
 // the writing thread, and hurry() frees that one, too. Other processes that share the descriptor are left as they are:
 // its own flags do not change.
 class LineWriter {

@@ -42,8 +42,8 @@ using LogFields = std::initializer_list<LogField>;
 // Returns {"time":...,"level":"info","message":...,"key":...}
 [[nodiscard]] std::string json_line(std::string_view time, LogLevel level, std::string_view message, LogFields fields);
 
-// Lines are written by a thread of their own; when it cannot keep up, the oldest waiting lines are dropped
-// rather than requests held up, and a line says how many when it can be written. Thread safe.
+// Lines are written by a thread of their own; if it cannot keep up, it drops the oldest waiting lines rather than hold
+// up requests. A line says how many when it can be written. Thread safe.
 class Log {
  public:
   // Writes to standard error.

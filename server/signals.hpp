@@ -35,7 +35,7 @@ class SecondSignal {
   // Waits for the second of `signals`, which must outlive it.
   explicit SecondSignal(const TerminationSignals& signals) : signals_(signals) {}
 
-  // Takes any signal from now on, until destroyed, as the second one, except the first `passed`: if the end began
+  // Takes any signal from now on, until destroyed, as the second one, except the first `passed`. If the end began
   // without a signal, the first may be a supervisor's. If the system grants no thread for it, no signal is the second.
   void watch(int passed = 0);
 

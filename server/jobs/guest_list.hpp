@@ -1,5 +1,5 @@
 // Jobs of one model that wait for their turn and would run in the free entries of another's batch just as well
-// (server/pipeline/guests.hpp): where the planned patch is best computed several at a time, small jobs share one.
+// (server/pipeline/guests.hpp). If the planned patch is best computed several at a time, small jobs share a batch.
 #pragma once
 
 #include <condition_variable>
@@ -33,8 +33,8 @@ class GuestList {
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    // Returns a token that is asked to stop when another job takes this one as a guest: it then need not wait for its
-    // turn any longer.
+    // Returns a token that is asked to stop when another job takes this one as a guest. The job then need not wait for
+    // its turn any longer.
     [[nodiscard]] std::stop_token taken() const { return taken_.get_token(); }
     // Returns true if another job has taken this one and has told how that ended.
     [[nodiscard]] bool has_run() const;

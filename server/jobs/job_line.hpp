@@ -1,4 +1,4 @@
-// Jobs of one model that came together, from the line to their end: each waits for its turns or runs as another job's
+// Jobs of one model that came together, from the line to their end. Each waits for its turns or runs as another job's
 // guest, and lets others run between its patches. They are counted as one request.
 #pragma once
 
@@ -22,9 +22,9 @@ class JobLine {
           std::size_t together);
 
   // Runs the jobs one after the other, as ModelServer::run_all(). The first `together` stand in the line, and the next
-  // ones as those before them end: jobs with free entries in a batch may take them. Refuses voxels that are NaN or
-  // infinite, or replaces and counts them, as the model says: in memory before a job is in the line, otherwise as its
-  // planes come. To be called once.
+  // ones as those before them end. Jobs with free entries in a batch may take them as guests. Refuses voxels that are
+  // NaN or infinite, or replaces and counts them, as the model says. Looks at voxels in memory before a job is in the
+  // line, and at others as their planes come. To be called once.
   [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
 
  private:

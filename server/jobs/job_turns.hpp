@@ -1,5 +1,5 @@
-// The turns of one job: its model's first, so that a model with many jobs holds one place on the device like any other,
-// then the device's.
+// The turns of one job: its model's first, then the device's. So a model with many jobs holds one place on the device
+// like any other.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,14 @@ class JobTurns {
   [[nodiscard]] Result<void> take(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // Takes as take(), for a job that was in line before: however many wait.
   [[nodiscard]] Result<void> take_again(const std::stop_token& stop, const std::function<void()>& in_line = {});
-  // Lets waiting jobs run that are at least as urgent, one patch of each in turn, and any job while `has_room` (may be
-  // empty) says that this one cannot go on. A job calls this between patches. It has both turns afterwards, or fails
-  // with `cancelled`.
+  // Lets waiting jobs run that are at least as urgent, one patch of each in turn. Lets any job run while `has_room`
+  // (may be empty) says that this one cannot go on. A job calls this between patches. It has both turns afterwards, or
+  // fails with `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
   // Returns whether give_way() would let a job run, or lend_device() if the job `keeps` the model's turn.
   [[nodiscard]] bool wanted(const std::function<bool()>& has_room, bool keeps = false) const;
-  // Does the same, but keeps the model's turn. Something of the job stands in the model's memory, so that only jobs of
-  // other models may run, and those of this one that keep clear of it.
+  // Does the same, but keeps the model's turn. Something of the job stands in the model's memory. So only jobs of other
+  // models may run, and those of this one that keep clear of it.
   [[nodiscard]] Result<void> lend_device(const std::stop_token& stop, const std::function<bool()>& has_room);
 
  private:

@@ -16,9 +16,9 @@ struct QueueLoad {
 
 // Returns the estimate of a job that is not alone; `fastest` is the engine's estimate for one that is. It chooses
 // patches that share a batch if the jobs that come together end sooner so. It does so, too, if waiting jobs would fill
-// the batch and this job alone would not end much sooner (never instead of running between the steps of a stream).
-// Otherwise, while another job has the turn, it chooses small patches that run between the steps of a stream, unless
-// they take much longer.
+// the batch and this job alone would not end much sooner. It never does so instead of running between the steps of a
+// stream. Otherwise, while another job has the turn, it chooses small patches that run between the steps of a stream,
+// unless they take much longer.
 [[nodiscard]] JobEstimate estimate_under_load(const Engine& engine, const VolumeShape& input, ElementType output,
                                               const JobEstimate& fastest, const QueueLoad& queue_load);
 

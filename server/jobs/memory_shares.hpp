@@ -15,8 +15,8 @@ namespace znni {
 struct ServerLimits;  // server/jobs/model_server.hpp
 
 inline constexpr std::int64_t base_bytes = std::int64_t{64} << 20;
-// A message that is received stands in gRPC's buffers and in protobuf's string, which above 50 MB grows by
-// doubling: while it moves, both its old and its new place are written.
+// A message that is received stands in gRPC's buffers and in protobuf's string, which above 50 MB grows by doubling.
+// While it moves, both its old and its new place are written.
 inline constexpr std::int64_t copies_while_received = 3;
 // Request and answer, or the larger of them as gRPC's and as protobuf's copy.
 inline constexpr std::int64_t copies_while_computed = 2;

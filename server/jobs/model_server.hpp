@@ -151,8 +151,8 @@ class ModelServer {
   [[nodiscard]] virtual Result<JobEstimate> estimate(const std::string& name, const std::string& version,
                                                      const VolumeShape& input, ElementType output = ElementType::f32,
                                                      std::int64_t alike = 1) const = 0;
-  // Returns the parts in which a volume that estimate() takes is computed soonest, one after the other, while no other
-  // job is there: jobs that run now will end before the last part. over_budget, with numbers, if not even then there is
+  // Returns the parts in which a volume that estimate() takes is computed soonest, one after the other. Counts no other
+  // job, because those that run now will end before the last part. over_budget, with numbers, if not even then there is
   // memory for a job on any part; `cancelled` when `stop` came first.
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
                                               const VolumeShape& input, ElementType output,
@@ -162,8 +162,8 @@ class ModelServer {
 
   // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
   // jobs that wait and are no less urgent run one of theirs each. The job's normalisation is replaced by the model's
-  // own, or by none where the job is `normalised`. unavailable, too, where another model was loaded in the place of the
-  // one that the job is for: estimate, slabs and output were made for that.
+  // own, or by none where the job is `normalised`. Fails with unavailable, too, if another model was loaded in place of
+  // the job's own. Estimate, slabs and output were made for that one.
   [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                           std::stop_token stop) {
     std::vector<VolumeJob> jobs;
@@ -178,7 +178,7 @@ class ModelServer {
                                                       std::vector<VolumeJob> jobs, std::size_t together,
                                                       std::stop_token stop) = 0;
 
-  // Loads a model of the repository as it is on disk now, in the place of the one that served until then: that one is
+  // Loads a model of the repository as it is on disk now, in place of the one that served until then. That one is
   // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;
   // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files. A model
   // that was expected to serve is expected still where it cannot be loaded: the server is not ready without it.

@@ -1,5 +1,5 @@
-// The ModelServer of a process with one CPU, and one GPU where there is one: loads the models of a repository one after
-// the other in a thread of its own, so that health can answer meanwhile, and lets jobs run one at a time.
+// The ModelServer of a process with one CPU, and one GPU if there is one. It loads the models of a repository one after
+// the other in a thread of its own, so that health can answer meanwhile. It lets jobs run one at a time.
 #pragma once
 
 #include <filesystem>

@@ -41,8 +41,9 @@ class OpenGpu {
   // Keeps the first loss that is noted, and says it. Any thread, as the next.
   void note_loss(const GpuLoss& loss, const LogSink& log);
   [[nodiscard]] std::optional<GpuLoss> loss() const;
-  // Notes the loss that some work of `engine` met, if it met one: in the turn of that work, so that what follows finds
-  // it noted. `engine`: nullptr where it could not be opened. `failure`: what the work ended with, nullptr for nothing.
+  // Notes the loss that some work of `engine` met, if it met one. The caller does this in the turn of that work, so
+  // that later work finds the loss noted. `engine`: nullptr where it could not be opened. `failure`: what the work
+  // ended with, nullptr for nothing.
   void look_for_loss(const Engine* engine, const Error* failure, bool while_loading, const LogSink& log);
 
  private:

@@ -24,7 +24,7 @@ struct TransportBudget {
 [[nodiscard]] Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget, std::int64_t bytes);
 
 // Returns the bytes that a job may hold if it comes now: half of what is free. So two that come at the same moment find
-// room, and as much is left for those that come while a long one holds its half.
+// room. As much is left for those that come while a long one holds its half.
 [[nodiscard]] std::int64_t usual_share(TransportBudget& budget);
 // Returns the same for a job that comes while no other is there.
 [[nodiscard]] std::int64_t idle_share(const TransportBudget& budget);

@@ -17,8 +17,8 @@ namespace znni {
 // Thread safe.
 class CallMetrics {
  public:
-  // Adds a call. Counts models by name and version only if they are known to have run, so that names that clients make
-  // up do not make ever more series.
+  // Adds a call. Counts models by name and version only if they are known to have run. So names that clients make up do
+  // not make ever more series.
   void add(const rpc::CallRecord& call);
   // Counts voxels, patches and bytes: of a call that has ended, all were told of before.
   void add(const rpc::CallFlow& flow);

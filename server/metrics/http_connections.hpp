@@ -62,9 +62,9 @@ class HttpConnections {
   explicit HttpConnections(const HttpLimits& limits, Warn warn = {});
   ~HttpConnections();
 
-  // Gives the connection `descriptor` a place; `peer` is the text of its other end, `client` whom it is counted for.
-  // If there is no room, shuts down the oldest connection that no service works on: of the client, or of all clients if
-  // these are too many together. Returns nullptr if a service works on all of them.
+  // Gives the connection `descriptor` a place; `peer` is the text of its other end, `client` whom it is counted for. If
+  // there is no room, shuts down the oldest connection on which no service works. It is one of the client, or of all
+  // clients if these are too many together. Returns nullptr if a service works on all of them.
   [[nodiscard]] std::unique_ptr<HttpPlace> enter(int descriptor, const std::string& peer, const std::string& client);
   // Notes that a service works on the request of the connection from `peer`: it is not closed for others until its next
   // request begins.

@@ -1,4 +1,4 @@
-// Metrics, probes and a service of requests over HTTP, on a port and threads of their own: pages answer whatever the
+// Metrics, probes and a service of requests over HTTP, on a port and threads of their own. Pages answer whatever the
 // rest of the daemon is doing.
 #pragma once
 

@@ -35,10 +35,10 @@ struct LoadedModel {
 [[nodiscard]] Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, const PlanContext& context,
                                               const std::stop_token& stop);
 
-// Opens the engine on `devices`, touches the memory of its smallest rung and runs one pass of that: a model that cannot
-// run is found now. It may serve from then on: jobs on other rungs get their pages as they use them, until
-// finish_model() has touched the rest, which takes a while where memory is large. It must be the caller's turn on the
-// device. Where a GPU fails, the rungs on the CPU serve alone, and the log says so.
+// Opens the engine on `devices`, touches the memory of its smallest rung and runs one pass of that. So a model that
+// cannot run is found now. It may serve from then on. Jobs on other rungs get their pages as they use them, until
+// finish_model() has touched the rest, which takes long for a large memory. It must be the caller's turn on the device.
+// Where a GPU fails, the rungs on the CPU serve alone, and the log says so.
 [[nodiscard]] Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
                                                               const PlaceDevices& devices, const LogSink& log,
                                                               const std::stop_token& stop);
@@ -46,9 +46,9 @@ struct LoadedModel {
 // Runs what it is given while it is the caller's turn on the device.
 using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>;
 
-// Touches the rest of the memory in parts of about a tenth of a second, each given to `in_turn`: jobs may run between
-// them, and where those have used it, it is soon done. Then gives `if_idle` one pass of the planned rung, where that is
-// predicted to be quick: not to be run while a job stands between the steps of a stream, whose memory it overwrites.
+// Touches the rest of the memory in parts of about a tenth of a second, each given to `in_turn`. Jobs may run between
+// them, and memory that those have used is soon done. Then gives `if_idle` one pass of the planned rung, if that is
+// predicted to be quick. It must not run while a job stands between the steps of a stream, whose memory it overwrites.
 [[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,
                                         const LogSink& log, const std::stop_token& stop);
 

@@ -1,9 +1,9 @@
 // Finds the plan of a model, or makes one. It looks beside the model first, then for plans that `planner` left in the
-// plan directory for this network and machine (planner/plan/kept_plans.hpp): those that were made for half to twice of
-// the memory. The others it reads from the plan directory and, where that cannot be written, from a folder among the
-// temporary files: a plan by the model's name, of an older planner or daemon; then the daemon's own for this memory,
-// and for other memory. Else it searches, and leaves the plan in the plan directory for the next start, or among the
-// temporary files.
+// plan directory for this network and machine (planner/plan/kept_plans.hpp). It takes those that were made for half to
+// twice the memory. The others it reads from the plan directory and, where that cannot be written, from a folder among
+// the temporary files: a plan by the model's name, of an older planner or daemon; then the daemon's own for this
+// memory, and for other memory. Else it searches, and leaves the plan in the plan directory for the next start, or
+// among the temporary files.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct PlanContext {
 };
 
 // Returns a plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
-// and the log says why, for the planner's also what to do; but if it places segments on a GPU, that is the error: a
+// and the log says why, for the planner's also what to do; but if it places segments on a GPU, that is the error. A
 // search would find CPU plans only, which the user did not ask for. over_budget, with numbers, when no plan fits;
 // `cancelled` when `stop` came first.
 [[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,

@@ -1,5 +1,5 @@
-// The folder of plans when the plan directory cannot be written: a folder of this user among the temporary files, such
-// as the tmpfs of a container whose own files are read-only.
+// The folder of plans if the plan directory cannot be written. It is a folder of this user among the temporary files,
+// such as the tmpfs of a container whose own files are read-only.
 #pragma once
 
 #include <filesystem>

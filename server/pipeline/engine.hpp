@@ -3,9 +3,8 @@
 // Knows no gRPC. No tensor memory is reserved while a job runs (its output slab is the caller's); small bookkeeping is.
 // Nothing is tuned then.
 //
-// If the network is bound to its window (planner/network/tile_bound.hpp), overlapping windows are laid over a volume
-// that is of another extent, each computed by itself, and their weighted mean is the output
-// (server/pipeline/window_blend.hpp).
+// If the network is bound to its window (planner/network/tile_bound.hpp), overlapping windows are laid over a volume of
+// another extent. Each is computed by itself, and their weighted mean is the output (server/pipeline/window_blend.hpp).
 //
 // If a GPU fails or has too little memory, rungs on the CPU take over, provided that the plan's ladder has any. They go
 // on in the middle of a job, with the first plane that was not delivered; the job's statistics say why. Some time later
@@ -69,9 +68,8 @@ class Engine {
   // plane is not an output plane, or its rung is not in the plan.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Makes every page of a part of the CPU rungs' memory present now, on each socket, so that the first job does not
-  // wait for them. Returns the seconds that took, or `cancelled` if `stop` came first. Must not run while a job
-  // computes.
+  // Makes every page of a part of the CPU rungs' memory present now, on each socket. So the first job does not wait for
+  // them. Returns the seconds that took, or `cancelled` if `stop` came first. Must not run while a job computes.
   [[nodiscard]] Result<Seconds> touch_memory(const ByteRange& part, std::stop_token stop);
   // Return ranges of memory. memory() is all of it, the same on each socket; memory_of() is that of a rung, empty for
   // one with a GPU.

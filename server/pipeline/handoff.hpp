@@ -1,8 +1,8 @@
-// The queue of depth one between two workers (ZNNi section VII.C), and the only thing they share: items, the end,
+// The queue of depth one between two workers (ZNNi section VII.C), and the only thing that they share. Items, the end,
 // errors and stops pass through it, both ways.
 //
-// The producer asks for room before it starts to compute, not before it delivers: never more than two intermediate
-// results exist, the one that is consumed and the one that is made or waits.
+// The producer asks for room before it starts to compute, not before it delivers. So at most two intermediate results
+// exist: the one that is consumed and the one that is made or waits.
 #pragma once
 
 #include <condition_variable>

@@ -82,9 +82,9 @@ class JobEstimates {
   [[nodiscard]] JobEstimate best_of_sound(const Work& work, std::span<const std::size_t> now) const;
   // Returns the estimate of a rung, alone: without room for a fallback.
   [[nodiscard]] JobEstimate on(std::size_t rung, const Work& work) const;
-  // Returns the rung of the CPU that goes on with a job whose own fails with its GPU: the best, together with its own,
-  // of those in memory that serves both. Takes the memory of the fallbacks for touched, so that a job finds the one
-  // that it was told of. Nothing where its own is on the CPU, or none is.
+  // Returns the rung of the CPU that goes on with a job if the job's own rung fails with its GPU. It is the best,
+  // together with its own, of those in memory that serves both. Takes the memory of the fallbacks for touched, so that
+  // a job finds the one that it was told of. Nothing where its own is on the CPU, or none is.
   [[nodiscard]] std::optional<std::size_t> fallback_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every phase, and the list of patches. The fallback fits in the same

@@ -1,6 +1,7 @@
-// One job on one rung, patch after patch in the order of its grid: which planes it waits for, which slabs it opens and
-// delivers, when others may run, and what it tells. How patches are computed is a strategy's: on sockets side by side
-// (server/pipeline/job_run.hpp), or by a head and a tail one after the other (server/pipeline/head_and_tail.hpp).
+// One job on one rung, patch after patch in the order of its grid. It decides which planes the job waits for, which
+// slabs it opens and delivers, when others may run, and what it tells. How patches are computed is a strategy's: on
+// sockets side by side (server/pipeline/job_run.hpp), or by a head and a tail one after the other
+// (server/pipeline/head_and_tail.hpp).
 #pragma once
 
 #include <cstdint>

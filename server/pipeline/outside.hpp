@@ -18,15 +18,15 @@ void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Bo
                   Executor& executor);
 
 // Sets the voxels that are outside to the nearest one inside, all else as above. The first `kept` planes of a stream
-// are of earlier steps: if all planes lie behind the value, those stay and the new ones repeat the last of them. Any
+// are of earlier steps. If all planes lie behind the value, those stay and the new ones repeat the last of them. Any
 // other view that has nothing inside becomes zero: nothing of the volume reads it.
 void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
                 std::int64_t kept, Executor& executor);
 
-// Sets the voxels that are outside to the voxel as far inside the border voxel, along each axis, as above otherwise: of
-// a stream, the first `kept` planes stay as they are where those that they are copies of are not in the view. What is
-// new, or lies in a plane that is copied, and is a copy of nothing in the view becomes zero: nothing of the volume
-// reads it.
+// Sets the voxels that are outside to the voxel as far inside the border voxel, along each axis, else as above. The
+// first `kept` planes of a stream stay as they are if the planes of which they are copies are not in the view. A voxel
+// becomes zero if it is new, or lies in a plane that is copied, and is a copy of nothing in the view. Nothing of the
+// volume reads it.
 void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
                     std::int64_t kept, Executor& executor);
 

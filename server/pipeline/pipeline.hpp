@@ -1,8 +1,8 @@
-// A rung on several places (ZNNi sections VII.B and VII.C): a worker of the CPU computes the head of one patch after
-// the other, the GPU's worker takes each on, through layers of host RAM first and then the rest, and the caller's
-// thread stitches it (server/pipeline/stage_line.hpp), while the tail of the next one runs. Without a head the CPU's
-// worker only reads windows of the volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in
-// their order, and each side keeps the planes of its own nodes.
+// A rung on several places (ZNNi sections VII.B and VII.C). A worker of the CPU computes the head of one patch after
+// the other. The GPU's worker takes each on, through layers of host RAM first and then the rest. The caller's thread
+// stitches it (server/pipeline/stage_line.hpp), while the tail of the next one runs. Without a head the CPU's worker
+// only reads windows of the volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in their
+// order, and each side keeps the planes of its own nodes.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A job that another rung can go on with where the one that ran it failed: remembers what was delivered, gives back
+// A job with which another rung can go on after the one that ran it failed. It remembers what was delivered, gives back
 // what was not, and tells no voxel of that twice.
 #pragma once
 

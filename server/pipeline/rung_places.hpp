@@ -1,6 +1,6 @@
 // The places of a ladder's rungs in the one block of memory that they share. One runs at a time, so all could begin at
-// its start; but between two steps of a streamed rung its histories stand in the block, and other rungs can run there
-// if they keep clear of them: most of the block is free then. Those of a rung with a GPU lie elsewhere.
+// its start; but between two steps of a streamed rung its histories stand in the block. Other rungs can run there if
+// they keep clear of them: most of the block is free then. Those of a rung with a GPU lie elsewhere.
 #pragma once
 
 #include <vector>

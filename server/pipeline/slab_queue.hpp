@@ -1,5 +1,5 @@
-// The output slabs of a running job: one per row of the patch grid, opened when its first patch is about to run and
-// delivered, in order, as soon as its last one has.
+// The output slabs of a running job: one per row of the patch grid. A slab is opened when its first patch is about to
+// run, and delivered, in order, as soon as its last one has.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Three workers in a row (ZNNi section VII.C): the head makes items, the tail takes each on, the caller's thread
-// finishes it. A hand-off of depth one stands between any two, so that the tail of one item runs while the one before
-// is finished and the head makes the next. At most three items are under way; between two workers, two of them.
+// finishes it. A hand-off of depth one stands between any two. So the tail of one item runs while the one before is
+// finished and the head makes the next. At most three items are under way; between two workers, two of them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// How windows of a network that is bound to its window (planner/network/tile_bound.hpp) are laid over a volume that is
-// larger, and what each counts where they overlap: a weighted mean, as MONAI's sliding_window_inference() and nnU-Net
-// take it.
+// Lays windows of a network that is bound to its window (planner/network/tile_bound.hpp) over a volume that is larger.
+// Where they overlap, their weighted mean is the output, as MONAI's sliding_window_inference() and nnU-Net take it.
 #pragma once
 
 #include <algorithm>
@@ -39,15 +38,15 @@ struct WindowWeights {
 [[nodiscard]] WindowWeights window_weights(WindowWeight weight, Vec3 window);
 
 // Returns where windows of extent `window` begin in a volume of extent `n` along one axis: every (1 - overlap) window
-// voxels, rounded down, the last one as far as the volume goes. One window lies around a volume that is smaller, which
-// then has as many voxels before it as behind it, or one less: it begins below 0.
+// voxels, rounded down. The last one ends with the volume. One window lies around a volume that is smaller, which then
+// has as many voxels before it as behind it, or one less. It begins below 0.
 [[nodiscard]] std::vector<std::int64_t> window_begins(std::int64_t n, std::int64_t window, double overlap);
 
 // Returns how many those are, without a list of them.
 [[nodiscard]] std::int64_t window_count(std::int64_t n, std::int64_t window, double overlap);
 
-// Returns the grid of windows over an output of extent `output`, of which each makes `window`. Each owns what no
-// earlier one along an axis would be the last to cover: so all voxels are owned once, and a row completes its planes.
+// Returns the grid of windows over an output of extent `output`, of which each makes `window`. Each owns the voxels
+// that it is the last to cover. So all voxels are owned once, and a row completes its planes.
 [[nodiscard]] PatchGrid make_window_grid(Vec3 output, Vec3 window, double overlap);
 
 }  // namespace znni

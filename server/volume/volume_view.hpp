@@ -10,8 +10,8 @@
 
 namespace znni {
 
-// Order of the axes in memory, x contiguous: image_major is [C][Z][Y][X] (tensors of ModelInfer),
-// plane_major is [Z][C][Y][X] (the Volumes stream: what depends on the first planes can start early).
+// Order of the axes in memory, x contiguous: image_major is [C][Z][Y][X] (tensors of ModelInfer), plane_major is
+// [Z][C][Y][X] (the Volumes stream, where work on the first planes can start early).
 enum class VolumeOrder { image_major, plane_major };
 
 struct VolumeShape {

@@ -26,8 +26,8 @@ class Bytes {
   std::int64_t size_ = 0;
 };
 
-// Gives freed pages back to the system after `bytes` bytes were freed, when that is much: the allocator would
-// keep them, which users take for a leak and budgets do not know.
+// Gives freed pages back to the system after `bytes` bytes were freed, if that is much. The allocator would keep them,
+// which users take for a leak and budgets do not know.
 void trim_heap_after(std::int64_t bytes);
 
 }  // namespace znni::rpc

@@ -1,4 +1,4 @@
-// Memory that others took between a job's estimate and its lease is no reason to refuse it where less would do: the
+// Memory that others took between a job's estimate and its lease is not a reason to refuse it if less would do. The
 // next estimate counts what is free then.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Memory that clients on the same host share with the daemon, under names they chose. A region is read and written as a
-// file, never mapped: a client that cuts it short while it is in use then gets an error, where a mapping would end the
+// file, never mapped. A client that cuts it short while it is in use then gets an error, where a mapping would end the
 // daemon with SIGBUS.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Memory for the output slabs of one call that are open at the same time: usually one, a few where patches
-// computed together belong to several rows or jobs, or the client is slow. Blocks are used again.
+// Memory for the output slabs of one call that are open at the same time. Usually it is one; it is a few if patches
+// computed together belong to several rows or jobs, or if the client is slow. Blocks are used again.
 #pragma once
 
 #include <cstddef>

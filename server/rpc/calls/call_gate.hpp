@@ -1,5 +1,5 @@
-// Counts calls, bounds them in all and for each client, and closes for shutdown. Those that carry volumes or weigh how
-// they are best sent have a gate of their own, so that small ones answer while all of these wait.
+// Counts calls, bounds them in all and for each client, and closes for shutdown. Calls that carry volumes or weigh how
+// they are best sent have a gate of their own. So small calls answer while all of these wait.
 #pragma once
 
 #include <condition_variable>

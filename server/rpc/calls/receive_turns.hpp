@@ -1,7 +1,7 @@
-// Bounds how many large messages are received at the same time. gRPC takes a message into memory before its
-// size is known, so the lease of its memory can only follow: a turn lasts from the first byte until the
-// message is leased or gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota
-// is no help: streams that each hold half of their message wait for each other for ever.)
+// Bounds how many large messages are received at the same time. gRPC takes a message into memory before its size is
+// known, so the lease of its memory can only follow. A turn lasts from the first byte until the message is leased or
+// gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota is no help: streams
+// that each hold half of their message wait for each other for ever.)
 #pragma once
 
 #include <condition_variable>

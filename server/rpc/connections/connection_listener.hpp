@@ -1,4 +1,4 @@
-// Accepts the connections of a server in place of the library's own listener, which stops for ever at the first
+// Accepts the connections of a server in place of the library's own listener. That one stops for ever at the first
 // connection that finds no free descriptor, and bounds neither connections nor what one client has of them.
 #pragma once
 

@@ -28,8 +28,8 @@ struct OpenConnection {
 
 enum class Admission { admitted, server_full, client_full };
 
-// The library takes a socket over and closes it without telling, so the table looks: a number that is not a socket any
-// more, or is one of another inode, is a connection that has ended. Thread safe.
+// The library takes a socket over and closes it without telling, so the table looks. A number that is not a socket any
+// more, or has another inode, is a connection that has ended. Thread safe.
 class ConnectionTable {
  public:
   using Clock = std::chrono::steady_clock;

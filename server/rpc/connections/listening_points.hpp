@@ -1,4 +1,4 @@
-// Finds the addresses at which a server listens from one as users give it: the library itself takes those of a name
+// Finds the addresses at which a server listens from one that a user gives. The library itself takes those of a name
 // that are free, and is content with one.
 #pragma once
 

@@ -20,8 +20,8 @@ class SocketAddress {
 
   // Returns "host:port" as parse() reads it, without an interface; IPv4 that is written as IPv6 as plain IPv4.
   [[nodiscard]] std::string text() const;
-  // Returns the name under which the connections of one client are counted together: its address without the port, of
-  // IPv6 the network of 64 bits, all of which one client may have.
+  // Returns the name under which the connections of one client are counted together. It is the address without the
+  // port, of IPv6 the network of 64 bits, all of which one client may have.
   [[nodiscard]] std::string client() const;
 
   [[nodiscard]] int family() const { return storage_.ss_family; }

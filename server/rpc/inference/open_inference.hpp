@@ -9,8 +9,8 @@
 
 namespace znni::rpc {
 
-// ModelInfer is served as a stream of one message each way (the wire is the same): so the request is read
-// and let go, and the response's memory is given back, when we say so.
+// ModelInfer is served as a stream of one message each way (the wire is the same). So this code decides when the
+// request is read and let go, and when the response's memory is given back.
 class OpenInference final : public RawService {
  public:
   using InferStream = grpc::ServerUnaryStreamer<grpc::ByteBuffer, inference::ModelInferResponse>;

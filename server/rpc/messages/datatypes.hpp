@@ -21,7 +21,7 @@ inline constexpr std::string_view output_datatypes = "FP32, FP16 or UINT8";
 // Returns the type of an output: "" is FP32; UINT8 maps 0..1 to 0..255. The error says what is possible.
 [[nodiscard]] Result<ElementType> output_type(std::string_view datatype);
 
-// Fails if an output that holds numbers of channels up to `largest` would not be exact: UINT8 holds values of 0 to 1,
+// Fails if an output that holds numbers of channels up to `largest` would not be exact. UINT8 holds values of 0 to 1,
 // FP16 whole numbers up to 2048. 0: it holds none.
 [[nodiscard]] Result<void> check_holds_numbers(ElementType type, std::int64_t largest);
 // Returns the types that hold them, "FP32,FP16".

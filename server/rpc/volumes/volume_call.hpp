@@ -1,6 +1,6 @@
-// Serves one stream of znni.v1.Volumes from header to done: a thread receives input into a ring of planes, the
-// handler's own computes what has come, and a third sends what is computed. The call gives everything back when it
-// ends, however it ends: a client killed in mid-stream ends only its own job.
+// Serves one stream of znni.v1.Volumes from header to done. A thread receives input into a ring of planes, the
+// handler's own computes what has come, and a third sends the output. The call gives everything back when it ends,
+// however it ends: a client killed in mid-stream ends only its own job.
 #pragma once
 
 #include <grpcpp/server_context.h>

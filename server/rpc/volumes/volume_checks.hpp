@@ -21,8 +21,8 @@ struct VolumeHead {
 // Checks a header. ModelServer::estimate() compares extents with the field of view.
 [[nodiscard]] Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model);
 
-// Names the volume as the header describes it, and the model and plan that compute it: what a stream that goes on
-// where another ended must have in common with it.
+// Names the volume as the header describes it, and the model and plan that compute it. A stream that goes on where
+// another ended must have the same name.
 [[nodiscard]] std::string resume_token(const v1::VolumeHeader& header, const ModelInfo& model);
 
 // Names the model and plan alone: volumes that are parts of one another have that in common.
