@@ -50,8 +50,8 @@ class Connection {
   // Adds the token, if there is one, to the call's metadata.
   void identify(grpc::ClientContext& context) const;
 
-  // Returns the Error of a failed call that has ended, in one line: the daemon's message, or that nothing answers at
-  // the address, with TLS as a reason where it is used.
+  // Returns the Error of a failed call that has ended, in one line. It is the daemon's message, or says that nothing
+  // answers at the address, with TLS as a reason if it is used.
   [[nodiscard]] Error to_error(const grpc::Status& status, const grpc::ClientContext& context) const;
 
   // Returns whether the daemon would admit a request to each of the models that it is expected to serve.
