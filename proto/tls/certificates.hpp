@@ -1,4 +1,4 @@
-// Says what is wrong with certificates and keys before TLS uses them: TLS itself fails without a reason, for a wrong
+// Says what is wrong with certificates and keys before TLS uses them. TLS itself fails without a reason, for a wrong
 // key as for a port in use.
 #pragma once
 
