@@ -33,7 +33,7 @@ class CudaDevice : public Accelerator {
 // and many more the host's memory. Assumed until measured.
 [[nodiscard]] constexpr int staging_threads(int processors) { return std::clamp(processors, 1, 8); }
 
-// Opens GPU `gpu`. over_budget where the GPU has not so much memory free. `host_budget` is of plain host memory,
+// Opens GPU `gpu`. Fails with over_budget if the GPU has less memory free. `host_budget` is of plain host memory,
 // `pinned_budget` of page-locked host memory, which is locked when it is reserved. `processors`: of the host, that may
 // serve it.
 [[nodiscard]] Result<std::unique_ptr<CudaDevice>> open_cuda_device(const GpuProperties& gpu, std::int64_t host_budget,

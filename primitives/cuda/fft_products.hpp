@@ -23,7 +23,7 @@ struct SpectraProduct {
   float2* outputs = nullptr;
 };
 
-// Binds the handle to the stream and gives it its workspace; before each run, since binding takes the workspace away.
+// Binds the handle to the stream and gives it its workspace; before each run, because binding takes the workspace away.
 [[nodiscard]] Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<std::byte> workspace);
 
 // Computes outputs[tile][j] = sum over i of conj(kernels[j][i]) inputs[tile][i], for every frequency: the conjugate

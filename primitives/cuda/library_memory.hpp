@@ -10,8 +10,8 @@ namespace znni::cuda {
 inline constexpr std::int64_t late_code_bytes = std::int64_t{256} << 20;
 
 // Makes the context, which stays, and reads what is free then; makes the libraries' handles to see how much they take,
-// and frees them. Takes a second or so. device_failure where the GPU or a library refuses, device_lost where only
-// another process can use it.
+// and frees them. Takes a second or so. Fails with device_failure if the GPU or a library refuses, with device_lost if
+// only another process can use it.
 [[nodiscard]] Result<GpuMemory> measure_memory(const GpuProperties& gpu);
 
 }  // namespace znni::cuda

@@ -1,4 +1,4 @@
-// Work areas of libraries: arenas grant at multiples of 64 bytes, cuBLAS refuses what is no multiple of 256.
+// Work areas of libraries: arenas grant at multiples of 64 bytes, cuBLAS refuses what is not a multiple of 256.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ namespace znni::cuda {
 [[nodiscard]] Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
                                                                 const DeviceSpec& spec);
 
-// Refuses a device that is no GPU, in the name of `primitive`.
+// Refuses a device that is not a GPU, in the name of `primitive`.
 [[nodiscard]] Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec);
 
 // Return the bytes of `count` floats, or complex numbers of floats; they saturate.

@@ -112,7 +112,7 @@ constexpr FirstPoolThread<window_z> first_pool_thread(const FirstPoolArg& arg, c
   return own;
 }
 
-// Computes two voxels of plane `plane` of the block into shared memory, [image][y][x]. Those beyond the tensor are
+// Computes two voxels of plane `plane` of the block into shared memory, [image][y][x]. Voxels beyond the tensor repeat
 // those at its end: no window that is taken reads them.
 template <class Math>
 constexpr void first_pool_convolve(const FirstPoolArg& arg, const FirstPoolBlock& block, int thread, Index plane,

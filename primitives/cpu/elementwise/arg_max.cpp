@@ -1,4 +1,5 @@
-// cpu.arg_max: the number of the largest channel of each voxel, planar. Of equal ones it is the first, or the last.
+// cpu.arg_max: the number of the largest channel of each voxel, planar. If several are equal, it is the first, or the
+// last.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -9,8 +9,8 @@
 
 namespace znni::cpu::fft_tiled {
 
-// Returns extents of tiles along one axis, falling, a few. Of those that cut the output into equally many tiles it
-// returns only the shortest.
+// Returns extents of tiles along one axis, falling, a few. It returns only the shortest of those that cut the output
+// into equally many tiles.
 [[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis);
 
 // Returns the most tiles that share a pass over the kernel spectra, where a stack has `tiles_z`.
