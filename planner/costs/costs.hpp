@@ -20,7 +20,7 @@ struct Cost {
   double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: unknown
 };
 
-// Returns the cost of both, one after the other. Their errors add up, since like layers err alike; the weaker basis
+// Returns the cost of both, one after the other. Their errors add up, because like layers err alike; the weaker basis
 // counts.
 [[nodiscard]] Cost together(const Cost& a, const Cost& b);
 
@@ -43,7 +43,7 @@ class CostSource {
 
 // Returns a source that gives recorded timings first. For the rest it gives the formulas, corrected as the records of
 // this device say (planner/costs/calibration.hpp). Sizes that a way was recorded to refuse take so long that they are
-// chosen only where there is no other way.
+// chosen only if there is no other way.
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
 
 // Returns the corrections of the formulas by the records of this device.

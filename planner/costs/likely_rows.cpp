@@ -103,7 +103,7 @@ void cut_at_jumps(SortedCurve& curve, double unknown) {
   for (std::size_t place = 0; place < curve.places.size(); ++place) {
     const bool is_last = place + 1 == curve.places.size();
     const std::optional<Contrast> jump = is_last ? std::nullopt : jump_behind(curve.places, place);
-    // Roundings of logarithms are no jumps.
+    // Roundings of logarithms are not jumps.
     const bool jumps =
         jump && square(jump->value(curve.places)) > square(deviations_of_jump) * jump->variance(variances) + 1e-18;
     if (!jumps && !is_last) continue;

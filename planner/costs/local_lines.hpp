@@ -32,11 +32,11 @@ class Contrast {
 };
 
 // Returns by how much a point lies above the cubic through two neighbours on either side. A smooth law leaves little of
-// it but noise. Returns nothing where there are no such neighbours, or some have the same x.
+// it but noise. Returns nothing if there are no such neighbours, or if some have the same x.
 [[nodiscard]] std::optional<Contrast> off_cubic(const CurvePlaces& points, std::size_t point);
 
 // Returns by how much the step from a point to the next one is higher than the slopes before and behind it say. Each
-// slope goes over three steps, or fewer if there are no more. Returns nothing where there is neither.
+// slope goes over three steps, or fewer if there are no more. Returns nothing if there is neither.
 [[nodiscard]] std::optional<Contrast> jump_behind(const CurvePlaces& points, std::size_t point);
 
 // Consecutive points, from the first to the last.

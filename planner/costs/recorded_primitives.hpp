@@ -32,8 +32,8 @@ class RecordedPrimitives {
 
   // Returns times of their ways by their rows: exact and interpolated times are `recorded`, or `smoothed` where noise
   // was taken out of their rows (planner/costs/likely_rows.hpp); beyond the recorded S, proportions and sizes of a kind
-  // of layer (planner/costs/shape_curves.hpp) they are `model`. Of all others what `rest` says. This object must
-  // outlive the source.
+  // of layer (planner/costs/shape_curves.hpp) they are `model`. For all others it takes what `rest` says. This object
+  // must outlive the source.
   [[nodiscard]] std::unique_ptr<CostSource> costs(std::unique_ptr<CostSource> rest) const;
 
  private:
@@ -44,7 +44,7 @@ class RecordedPrimitives {
 
 // Records of primitives that this build has, of their versions here, get the time that its formula now tells for their
 // device, whatever it told when they were written. So they correct the present formulas, and so do records that a
-// stranger wrote. Those whose way or device is not known are left as they are.
+// stranger wrote. Leaves those as they are whose way or device is not known.
 [[nodiscard]] Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
                                     std::span<const Primitive* const> known);
 

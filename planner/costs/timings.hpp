@@ -55,8 +55,8 @@ class Timings {
   std::unordered_map<std::string, std::size_t> places_;  // in records_, by key
 };
 
-// Returns a robust mean of samples: that of those within the lower half (the median and below), since disturbances only
-// add.
+// Returns a robust mean of samples: that of those within the lower half (the median and below), because disturbances
+// only add.
 [[nodiscard]] Seconds robust_mean(std::vector<Seconds> samples);
 
 // Returns the share of its time by which a repeated measurement of a record may differ. It is how far the middle

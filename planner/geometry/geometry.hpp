@@ -66,7 +66,7 @@ struct Stem {
 struct Histories {
   std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
   // Per node: how many of them it reads of its first input; of others it reads none. Below 0: it passes over as many
-  // new ones, since its stride is longer than its window.
+  // new ones, because its stride is longer than its window.
   std::vector<std::int64_t> read;
   // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. No node
   // reads them: a step that would write no others can do without the node.

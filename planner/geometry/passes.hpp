@@ -7,8 +7,8 @@
 namespace znni {
 
 // Fills held, runs, windows and phases of a geometry whose modes are known, a stem in slabs aside, which runs more
-// often. `whole`: fragments of the output value that all passes of one window make together. `unsupported` where a held
-// input would not be all that is alive, and beyond 2^16 passes.
+// often. `whole`: fragments of the output value that all passes of one window make together. Fails with `unsupported`
+// if a held input would not be all that is alive, or for more than 2^16 passes.
 [[nodiscard]] Result<void> count_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
                                         Geometry& geometry);
 // Returns the shift of the last pass.

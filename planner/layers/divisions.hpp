@@ -62,8 +62,8 @@ class DivisionSearch {
 
   // The fastest that takes less than `below` and whose sub-layers fit into the pinned and device memory. Of equals the
   // first that needs no more than any other. Their order is that of primitives, of sub-layers from large to small, and of
-  // variants. over_budget when what is fast enough does not fit: names the least device memory that it needs; cancelled
-  // when that was not looked at; else `unsupported` with the last reason.
+  // variants. over_budget when what is fast enough does not fit: names the least device memory that it needs; fails with cancelled
+  // if that was not looked at; else `unsupported` with the last reason.
   [[nodiscard]] Result<DividedOption> fastest(const SpaceBytes& memory, Seconds below);
 
  private:

@@ -30,8 +30,8 @@ class FastestWays {
               Precision coarsest = Precision::fp32);
 
   // Returns the fastest way from planar to planar in float32 throughout, with seconds, basis and error of its cost; of
-  // equals the first. `unsupported` if no primitive computes it so. On a GPU the formula counts in place of what
-  // `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the table.
+  // equals the first. Fails with `unsupported` if no primitive computes it so. On a GPU the formula counts in place of
+  // what `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the table.
   const Result<LayerWay>& get(const LayerProblem& problem);
 
   // Returns one way, no coarser than `precision`, for each two edge formats of it that some primitive reads and writes.

@@ -43,7 +43,7 @@ class FormatSearch {
   FormatSearch(const FormatProblem& problem, FastestWays& ways);
 
   // Returns a lower bound on the sum of every choice; a smaller one as soon as `enough` returns true for what is known,
-  // first without asking a library. `unsupported` if no primitive computes a layer.
+  // first without asking a library. Fails with `unsupported` if no primitive computes a layer.
   [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
   // Returns the fastest choice of formats. It is exact if at most six values are alive at once: one state per format of
   // each, node after node. Beyond that, it follows the fastest states alone, and the one that is planar throughout. Of

@@ -177,7 +177,7 @@ void repeat_per_phase(NodeWeights& weights, std::int64_t times) {
 }
 
 // Returns whether the operation does the same before an upsampling as behind it: element by element before voxels are
-// moved, and a scale and shift before voxels are interpolated, too, since the weights add up to 1.
+// moved, and a scale and shift before voxels are interpolated, too, because the weights add up to 1.
 bool goes_before(const Operation& operation, const Upsample& up) {
   const Origin origin = traits_of(operation).origin;
   const bool interpolates = up.kind == UpsampleKind::linear || up.kind == UpsampleKind::aligned;

@@ -19,9 +19,9 @@ namespace znni {
 // Returns whether steps[i] and the one behind it are a pair.
 [[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
 
-// Returns the problem that `node` and the one behind it compute together. `unsupported` if they are not a convolution
-// and a pooling, or if the tensor between them must exist: others read it, a stem makes it in slabs, later passes read
-// it again.
+// Returns the problem that `node` and the one behind it compute together. Fails with `unsupported` if they are not a
+// convolution and a pooling, or if the tensor between them must exist: others read it, a stem makes it in slabs, later
+// passes read it again.
 [[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
 
 // Returns for each value of the network if a pair leaves it out.

@@ -142,8 +142,8 @@ struct GpuOffer {
 // Returns whether all of it runs on 'cpu'.
 [[nodiscard]] bool on_cpu(const Rung& rung);
 [[nodiscard]] bool needs_gpu(const Plan& plan);
-// Returns the device of each of the plan's rungs on the CPU: `cpu`, or one of its sockets. invalid_argument if the plan
-// wants another number of them, or a GPU beside several.
+// Returns the device of each of the plan's rungs on the CPU: `cpu`, or one of its sockets. Fails with invalid_argument
+// if the plan wants another number of them, or a GPU beside several.
 [[nodiscard]] Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu);
 // Returns the name of the CPU, or of both, as PlanKey::device has them.
 [[nodiscard]] std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu);

@@ -6,7 +6,7 @@
 
 namespace znni {
 
-// Prints the rates as a table, or as JSON with --json. over_budget where nothing fits into any of the limits.
+// Prints the rates as a table, or as JSON with --json. Fails with over_budget if nothing fits into any of the limits.
 [[nodiscard]] Result<void> curve_command(const Network& network, const Session& session);
 
 }  // namespace znni

@@ -66,7 +66,7 @@ class SplitSearch {
   // into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
   // unsupported when there is none: the last reason.
   // When stopped: the fastest that fits of the cuts that were looked at until then, divided layers as the best division
-  // found so far has them; `cancelled` when there is none.
+  // found so far has them; fails with `cancelled` if there is none.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
   [[nodiscard]] SplitAnswer look(const Geometry& geometry, const SpaceBytes& budget, Seconds below);
