@@ -9,8 +9,8 @@
 
 namespace znni {
 
-// Blocks both signals in this thread and every thread started after it, until destroyed. Construct it before
-// any other thread is started. A broken pipe is no signal either while it lives.
+// Blocks both signals in this thread and every thread started after it, until destroyed. Construct it before any other
+// thread is started. While it lives, a broken pipe is not a signal either.
 class TerminationSignals {
  public:
   TerminationSignals();

@@ -152,8 +152,8 @@ class ModelServer {
                                                      const VolumeShape& input, ElementType output = ElementType::f32,
                                                      std::int64_t alike = 1) const = 0;
   // Returns the parts in which a volume that estimate() takes is computed soonest, one after the other. Counts no other
-  // job, because those that run now will end before the last part. over_budget, with numbers, if not even then there is
-  // memory for a job on any part; `cancelled` when `stop` came first.
+  // job, because those that run now will end before the last part. Fails with over_budget, with numbers, if not even
+  // then there is memory for a job on any part; fails with `cancelled` if `stop` came first.
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
                                               const VolumeShape& input, ElementType output,
                                               const std::stop_token& stop) const = 0;
@@ -179,9 +179,9 @@ class ModelServer {
                                                       std::stop_token stop) = 0;
 
   // Loads a model of the repository as it is on disk now, in place of the one that served until then. That one is
-  // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;
-  // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files. A model
-  // that was expected to serve is expected still where it cannot be loaded: the server is not ready without it.
+  // unloaded first, for its memory. Blocks until it serves. Fails with not_found if the repository has no such model;
+  // fails with over_budget, with numbers, if no plan fits beside the other models; else what is wrong with its files. A
+  // model that was expected to serve is expected still where it cannot be loaded: the server is not ready without it.
   [[nodiscard]] virtual Result<void> load(const std::string& name, std::stop_token stop) = 0;
   // Unloads a model. Refuses new jobs at once, and returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;

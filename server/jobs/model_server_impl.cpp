@@ -252,8 +252,8 @@ class ModelServerImpl final : public ModelServer {
     return load(slot, model_bytes_left_, context, stop);
   }
 
-  // Takes the model out of service, into `state`, waits for the jobs that run it, and frees its memory. Not while
-  // another does.
+  // Takes the model out of service, into `state`, waits for the jobs that run it, and frees its memory. Only one caller
+  // may do so at a time.
   Result<void> free_model(const std::string& name, ModelState state, const std::stop_token& stop) {
     const Result<ModelSlots::Handle> slot = slots_.find(name, "");
     if (!slot) return {};

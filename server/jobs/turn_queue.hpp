@@ -40,9 +40,9 @@ class TurnQueue {
   // Lets at most `max_waiting` callers wait beside the one whose turn it is. `name` is for messages: "model 'x'".
   TurnQueue(std::string name, std::int64_t max_waiting) : name_(std::move(name)), max_waiting_(max_waiting) {}
 
-  // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop` comes first.
-  // `in_line`, which may be empty and must not ask the queue anything, is called once the caller has its place. Callers
-  // that come then stand behind it.
+  // Waits for the caller's turn. Fails with `unavailable`, at once, if as many wait as may; fails with `cancelled` if
+  // `stop` comes first. `in_line`, which may be empty and must not ask the queue anything, is called once the caller
+  // has its place. Callers that come then stand behind it.
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0, const std::function<void()>& in_line = {});
   // Returns the caller's turn if it is free and no caller waits.
   [[nodiscard]] std::optional<Turn> take_if_free();
@@ -50,7 +50,7 @@ class TurnQueue {
   [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank,
                                        const std::function<void()>& in_line = {});
   // Lets those go first who wait with no larger rank, and comes back with the next turn; at once when there are none.
-  // `cancelled`, without a turn, when `stop` comes first.
+  // Fails with `cancelled`, without a turn, if `stop` comes first.
   [[nodiscard]] Result<void> pass(Turn& turn, const std::stop_token& stop, int rank);
 
   // Returns true if a caller waits with no larger rank.

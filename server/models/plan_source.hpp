@@ -39,8 +39,8 @@ struct PlanContext {
 
 // Returns a plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
 // and the log says why, for the planner's also what to do; but if it places segments on a GPU, that is the error. A
-// search would find CPU plans only, which the user did not ask for. over_budget, with numbers, when no plan fits;
-// `cancelled` when `stop` came first.
+// search would find CPU plans only, which the user did not ask for. Fails with over_budget, with numbers, if no plan
+// fits; fails with `cancelled` if `stop` came first.
 [[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                              const PlanContext& context, const std::stop_token& stop);
 

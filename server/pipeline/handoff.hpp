@@ -24,8 +24,8 @@ struct HandoffIdle {
 // Items are numbers; what they stand for is the workers' own. One producer, one consumer.
 class Handoff {
  public:
-  // Blocks until the last item was taken: the next may be computed. Errors: the consumer's, when it has failed;
-  // `cancelled` when `stop` asks for it.
+  // Blocks until the last item was taken: the next may be computed. Errors: the consumer's, when it has failed; fails
+  // with `cancelled` if `stop` asks for it.
   [[nodiscard]] Result<void> wait_for_room(const std::stop_token& stop);
   // Delivers an item; there must be room.
   void deliver(std::int64_t item);

@@ -36,7 +36,7 @@ struct JobWork {
 };
 
 // Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch. The
-// last batch repeats its last patch, which then owns nothing. Several sockets take a batch each at a time. Of a stream
+// last batch repeats its last patch, which then owns nothing. Several sockets take a batch each at a time. In a stream
 // they take a column each of the same row, or a phase of one, step by step. Fewer sockets run if the caller has no
 // memory for the slabs of so many rows. An error of one socket stops the others; an error of a guest ends only that
 // guest. The voxels are the same to the last bit for any number of sockets, with guests or without. Returns where the

@@ -1,7 +1,7 @@
 // A rung on several places (ZNNi sections VII.B and VII.C). A worker of the CPU computes the head of one patch after
 // the other. The GPU's worker takes each on, through layers of host RAM first and then the rest. The caller's thread
 // stitches it (server/pipeline/stage_line.hpp), while the tail of the next one runs. Without a head the CPU's worker
-// only reads windows of the volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in their
+// only reads windows of the volume. One thread alone gives work to the GPU. Steps of a streamed rung pass in their
 // order, and each side keeps the planes of its own nodes.
 #pragma once
 
@@ -24,10 +24,10 @@ struct PipelineStatistics {
 
 class Pipeline {
  public:
-  // Reserves all its memory from both devices, which must outlive it, as must `weights`. `unsupported` for rungs other
-  // than at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', in this order and not the first alone; for layers
-  // that a segment on 'gpu_host_ram' leaves to the CPU while the CPU computes a head; and for what take_apart()
-  // refuses. `poison` is for the arenas of the GPU; may be empty.
+  // Reserves all its memory from both devices, which must outlive it, as must `weights`. Fails with `unsupported` for
+  // rungs other than at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', in this order and not the first
+  // alone; for layers that a segment on 'gpu_host_ram' leaves to the CPU while the CPU computes a head; and for what
+  // take_apart() refuses. `poison` is for the arenas of the GPU; may be empty.
   [[nodiscard]] static Result<std::unique_ptr<Pipeline>> open(const Network& network, const NetworkWeights& weights,
                                                               const Rung& rung, const Catalogue& catalogue, Device& cpu,
                                                               Accelerator& gpu, const Arena::Poison& poison = {});

@@ -13,7 +13,7 @@ namespace znni {
 
 // Makes every page of `block` present, in huge pages if the block was mapped for them, on all workers of `executor`. On
 // a machine with several memory nodes the pages then lie near the workers that will compute. What the block holds is
-// kept; no other thread may use it meanwhile. Returns the seconds it took; `cancelled` when `stop` came first.
+// kept; no other thread may use it meanwhile. Returns the seconds it took; fails with `cancelled` if `stop` came first.
 [[nodiscard]] Result<Seconds> prefault(std::span<std::byte> block, Executor& executor, const std::stop_token& stop);
 
 // Writes page after page in one thread: what prefault() does on kernels before 5.14, which cannot be asked.

@@ -41,7 +41,8 @@ class PreparedSchedule {
   // are counted as in the geometry. Without it nothing outside is set, as when layers are timed.
   void place(std::span<const Vec3> starts, Vec3 volume);
   // Runs the calls of pass `pass` of a rung in order and tells `observer` of each. Passes are run in their order, all
-  // those of a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
+  // those of a window, because they leave values to each other. Fails with `cancelled` if `stop` asks for it between
+  // two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
 
   // Runs one micro-batch of a segment, the `number`-th that runs in a patch: reads `input`, a dense tensor of

@@ -23,7 +23,7 @@ class HostStage {
   [[nodiscard]] TensorView new_planes(float* tensor) const;
 
   // Runs pass `pass` of a patch. `input` is such a tensor, filled; `output` takes whole_output(), its fragments in
-  // their order. Of a streamed rung all passes of a step run, in any order, before the next step.
+  // their order. All passes of a step of a streamed rung run, in any order, before the next step.
   [[nodiscard]] Result<void> run(float* input, const TensorView& output, std::int64_t pass,
                                  const std::stop_token& stop);
   // Begins a stream of a streamed rung with the next step, which runs all nodes.
@@ -35,7 +35,7 @@ class HostStage {
   Reservation micro_batch_output_;  // where its fragments must yet be put in order
 };
 
-// The tail: two slots of input and of output in device memory. Of a streamed rung the slots of the input have room for
+// The tail: two slots of input and of output in device memory. The slots of the input of a streamed rung have room for
 // the planes that it keeps, which never leave the device.
 class GpuStage {
  public:

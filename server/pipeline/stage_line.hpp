@@ -23,8 +23,8 @@ struct StageLine {
 
 // Runs the line until the head has ended and all that it delivered is finished. An error of a worker ends the line
 // after the items that it had passed on are finished, and is returned; of several errors, the one of the earliest item.
-// `cancelled` when `stop` asks for it: between two items, and wherever head and tail look at theirs. Returns how long
-// the head waited, and how long the tail did: for items and for room.
+// Fails with `cancelled` if `stop` asks for it: between two items, and wherever head and tail look at theirs. Returns
+// how long the head waited, and how long the tail did: for items and for room.
 [[nodiscard]] Result<HandoffIdle> run_stage_line(const StageLine& line, const std::stop_token& stop);
 
 }  // namespace znni

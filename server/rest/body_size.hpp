@@ -19,9 +19,10 @@ struct BodySize {
 // a body (voxels and this), the voxels that its numbers become, of two bytes for four, and the texts in the rest of it.
 [[nodiscard]] std::int64_t max_beside_voxels(std::int64_t max_voxel_bytes);
 
-// Returns the lengths of a body whose voxels have `max_voxel_bytes` at most. invalid_argument without one
-// Content-Length, or if Inference-Header-Content-Length passes it. unsupported if the body is in chunks, compressed or
-// in parts: its length says nothing about what it unpacks to. over_budget if it is larger than it may be.
+// Returns the lengths of a body whose voxels have `max_voxel_bytes` at most. Fails with invalid_argument without one
+// Content-Length, or if Inference-Header-Content-Length passes it. Fails with unsupported if the body is in chunks,
+// compressed or in parts: its length says nothing about what it unpacks to. Fails with over_budget if it is larger than
+// it may be.
 [[nodiscard]] Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t max_voxel_bytes);
 
 // Returns true if the body may be read to its end, be it only to discard it.

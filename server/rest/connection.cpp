@@ -15,7 +15,7 @@ namespace {
 using rpc::SocketAddress;
 
 // Returns `point` as SocketAddress::text() has it, without the name of an interface ("[fe80::1%eth0]:80"), or "" if it
-// is no address.
+// is not an address.
 std::string plain(std::string point) {
   const std::size_t scope = point.find('%');
   if (scope != std::string::npos) point.erase(scope, point.find(']') - scope);

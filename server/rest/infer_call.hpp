@@ -15,9 +15,9 @@ namespace znni::rest {
 inline constexpr std::string_view infer_method = "HttpInfer";
 
 // Answers `request`, for the model of `route`: waits for a turn, receives and computes. `gate` bounds these calls
-// beside those that `door` bounds, since each keeps a thread of the HTTP server. Both must outlive the reply. A caller
-// that closes the connection, be it for sending alone, ends its call. So does one that takes longer to send its body
-// than seconds_for_body(), or to take the answer than a gRPC caller may.
+// beside those that `door` bounds, because each keeps a thread of the HTTP server. Both must outlive the reply. A
+// caller that closes the connection, be it for sending alone, ends its call. So does one that takes longer to send its
+// body than seconds_for_body(), or to take the answer than a gRPC caller may.
 [[nodiscard]] HttpReply infer(rpc::FrontDoor& door, rpc::CallGate& gate, const HttpRequest& request,
                               const Route& route);
 

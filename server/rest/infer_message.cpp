@@ -72,7 +72,7 @@ Result<std::optional<std::string>> read_data(const InputTensor& input, const Inp
   return std::optional<std::string>(*std::move(voxels));
 }
 
-// Cuts the bytes behind the JSON into those of each input. Those of only one input are not copied.
+// Cuts the bytes behind the JSON into those of each input. It does not copy those of only one input.
 std::vector<std::string> cut_binary(const RequestText& text, std::string binary) {
   std::vector<std::string> parts(text.inputs.size());
   if (parts.size() == 1) {

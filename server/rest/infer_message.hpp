@@ -20,8 +20,8 @@ struct InferMessage {
   bool binary_output = false;                             // the answer's voxels go behind its JSON
 };
 
-// Moves voxels that are bytes, of several inputs copies them, and reads those that are numbers into
-// `max_voxel_bytes` at most: nothing else takes memory beside the body. over_budget if they would take more.
+// Moves voxels that are bytes, of several inputs copies them, and reads those that are numbers into `max_voxel_bytes`
+// at most: nothing else takes memory beside the body. Fails with over_budget if they would take more. Fails with
 // invalid_argument, naming the input, if their number is not that of its shape, if an input alone has none, if the
 // sizes of binary data are not those of `body`, or if FP16 comes or is to go as numbers;
 // else the errors of read_request_text(). The model itself is not asked: its checks follow.

@@ -29,8 +29,8 @@ class JsonEvents {
 inline constexpr std::size_t max_value_bytes = std::size_t{64} << 10;  // of a value and what stands before it
 inline constexpr int max_json_depth = 32;                              // arrays and objects within each other
 
-// Walks over `text`, one JSON value. invalid_argument, with the position, if it is no JSON, nests deeper than
-// max_json_depth, or has a value of more than max_value_bytes; else the error of an event.
+// Walks over `text`, one JSON value. Fails with invalid_argument, with the position, if it is not JSON, nests deeper
+// than max_json_depth, or has a value of more than max_value_bytes; else the error of an event.
 [[nodiscard]] Result<void> walk_json(std::string_view text, JsonEvents& events);
 
 }  // namespace znni::rest

@@ -32,8 +32,9 @@ struct RequestText {
 // Bounds each list: of inputs, of outputs, of parameters, of dimensions.
 inline constexpr int max_listed = 64;
 
-// Reads the object `json`, and passes over keys that the protocol does not have. invalid_argument, naming the key, for
-// a value of the wrong kind, a key that comes twice, or a list that is too long; else the errors of walk_json().
+// Reads the object `json`, and passes over keys that the protocol does not have. Fails with invalid_argument, naming
+// the key, for a value of the wrong kind, a key that comes twice, or a list that is too long; else the errors of
+// walk_json().
 [[nodiscard]] Result<RequestText> read_request_text(std::string_view json);
 
 }  // namespace znni::rest

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Parameters = google::protobuf::Map<std::string, inference::InferParameter>;
 
-// Returns the text. Names may come from folders and paths: bytes that are no UTF-8 become the replacement character.
+// Returns the text. Names may come from folders and paths: bytes that are not UTF-8 become the replacement character.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json shape_of(const google::protobuf::RepeatedField<std::int64_t>& shape) {

@@ -15,8 +15,8 @@ namespace znni::rest {
 [[nodiscard]] bool has_text(ElementType type);
 
 // Reads the `count` numbers of a JSON array, flat or nested, in their order, into dense elements of `type`, for which
-// has_text() is true. Nothing else is allocated. invalid_argument, with the position in the array, for a number that
-// the type does not have; float32 takes the nearest of its finite values.
+// has_text() is true. Nothing else is allocated. Fails with invalid_argument, with the position in the array, for a
+// number that the type does not have; float32 takes the nearest of its finite values.
 [[nodiscard]] Result<std::string> read_numbers(std::string_view json, ElementType type, std::int64_t count);
 
 // Hands the text of dense, finite elements, with commas between them, to `take` in pieces, until that returns false.

@@ -71,7 +71,8 @@ class Server {
   // Returns the counts of now. From any thread.
   [[nodiscard]] ConnectionFacts connections() const;
   // Asks every address that it listens on, up to `patience`, for the beginning of HTTP/2, over a connection that no
-  // limit forbids. unavailable, with the address and the step that failed, where it does not come. From any thread.
+  // limit forbids. Fails with unavailable, with the address and the step that failed, if it does not come. From any
+  // thread.
   [[nodiscard]] Result<void> ask_own_port(std::chrono::milliseconds patience) const;
 
   // Turns health to not serving and retires the models; all calls are still served.

@@ -45,8 +45,9 @@ class PlaneRing final : public PlaneSource {
   const VolumeShape shape_;
   const std::int64_t plane_bytes_;  // of all images
   const std::int64_t capacity_;     // planes
-  // Guards what stands below it. Not the planes: the writer fills only what wait_for_room() gave it, and the reader
-  // looks only at planes it wants that have come; the two never meet, for room is made by wanting later planes.
+  // Guards what stands below it. It does not guard the planes: the writer fills only what wait_for_room() gave it, and
+  // the reader looks only at planes it wants that have come; the two never meet, for room is made by wanting later
+  // planes.
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   PlaneRange wanted_;

@@ -32,8 +32,8 @@ class PlaneSource {
   virtual void want(const PlaneRange& planes) = 0;
   // Returns whether the wanted planes are here, so that wait() would return at once.
   [[nodiscard]] virtual bool here() const = 0;
-  // Blocks until they are; they then stay where they are until others are wanted. `cancelled` when `stop` asks for it;
-  // another error when they will never come.
+  // Blocks until they are; they then stay where they are until others are wanted. Fails with `cancelled` if `stop` asks
+  // for it; another error when they will never come.
   [[nodiscard]] virtual Result<void> wait(const std::stop_token& stop) = 0;
   // Returns the first row of image `image` in plane `z`, one of those waited for. Rows follow each other, not
   // necessarily aligned. Several threads may call it at a time.

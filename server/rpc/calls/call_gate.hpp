@@ -37,8 +37,8 @@ class CallGate {
   explicit CallGate(int max_calls, int max_of_client = std::numeric_limits<int>::max())
       : max_calls_(max_calls), max_of_client_(max_of_client) {}
 
-  // Lets a call of `client` in, who is named as SocketAddress::client() does. unavailable when `max_calls` are inside
-  // or the gate is closed; over_budget when the client has `max_of_client` inside.
+  // Lets a call of `client` in, who is named as SocketAddress::client() does. Fails with unavailable if `max_calls` are
+  // inside or the gate is closed; fails with over_budget if the client has `max_of_client` inside.
   [[nodiscard]] Result<CallPass> enter(const std::string& client = {});
   // Lets no more calls in.
   void close();

@@ -37,8 +37,8 @@ std::optional<Error> MessageWait::why_to_end() {
   return gone_or_stalled(context_, stall_);
 }
 
-// Returns why no message came. The library fails a read a moment before it says that the call is cancelled. Of a caller
-// who ended its side without a message it never says so.
+// Returns why no message came. The library fails a read a moment before it says that the call is cancelled. It never
+// says so of a caller who ended its side without a message.
 Error MessageWait::why_nothing() const {
   const auto end = door_.clock() + longest_moment;
   while (!gone(context_) && door_.clock() < end) {

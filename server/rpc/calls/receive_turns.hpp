@@ -1,7 +1,7 @@
 // Bounds how many large messages are received at the same time. gRPC takes a message into memory before its size is
 // known, so the lease of its memory can only follow. A turn lasts from the first byte until the message is leased or
-// gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota is no help: streams
-// that each hold half of their message wait for each other for ever.)
+// gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota does not help:
+// streams that each hold half of their message wait for each other for ever.)
 #pragma once
 
 #include <condition_variable>
@@ -35,7 +35,8 @@ class ReceiveTurns {
   explicit ReceiveTurns(int turns, int max_of_client = std::numeric_limits<int>::max())
       : max_of_client_(max_of_client), free_(turns) {}
 
-  // Waits for a turn of `client`, who is named as SocketAddress::client() does; cancelled when `stop` came first.
+  // Waits for a turn of `client`, who is named as SocketAddress::client() does; fails with cancelled if `stop` came
+  // first.
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, const std::string& client = {});
 
  private:

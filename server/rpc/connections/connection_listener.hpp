@@ -55,8 +55,8 @@ class ConnectionListener {
   // Returns what the connection from `peer`, as gRPC writes it, has received; nothing if it is not there. From any
   // thread.
   [[nodiscard]] std::optional<Received> received(const std::string& peer) const;
-  // Asks on each socket, up to `patience`, for HTTP/2 settings over a connection that no limit forbids. unavailable,
-  // with the address, where they do not come. From any thread.
+  // Asks on each socket, up to `patience`, for HTTP/2 settings over a connection that no limit forbids. Fails with
+  // unavailable, with the address, if they do not come. From any thread.
   [[nodiscard]] Result<void> ask(std::chrono::milliseconds patience);
 
  private:

@@ -16,8 +16,8 @@ struct ListeningSocket {
 };
 
 // Listens on each of `points` ("host:port", as listening_points() returns them). A wildcard of either kind takes both
-// IPv6 and IPv4 where this machine has IPv6. unavailable, with the point as its message, for the first that is in use
-// or is not an address of this machine.
+// IPv6 and IPv4 where this machine has IPv6. Fails with unavailable, with the point as its message, for the first that
+// is in use or is not an address of this machine.
 [[nodiscard]] Result<std::vector<ListeningSocket>> open_listening_sockets(const std::vector<std::string>& points);
 
 }  // namespace znni::rpc

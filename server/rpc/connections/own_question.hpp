@@ -25,7 +25,7 @@ class OwnConnections {
 };
 
 // Connects to `port`, begins HTTP/2 without TLS and waits up to `patience` for the server's settings. `own` has the
-// connection meanwhile. unavailable, with the step that failed, when they do not come.
+// connection meanwhile. Fails with unavailable, with the step that failed, if they do not come.
 [[nodiscard]] Result<void> ask_for_settings(const SocketAddress& port, OwnConnections& own,
                                             std::chrono::milliseconds patience);
 

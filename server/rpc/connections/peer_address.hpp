@@ -9,7 +9,7 @@
 
 namespace znni::rpc {
 
-// Returns the text with its codes replaced: "ipv6:%5B::1%5D:5000" is "ipv6:[::1]:5000". What is no code stays.
+// Returns the text with its codes replaced: "ipv6:%5B::1%5D:5000" is "ipv6:[::1]:5000". Text that is not a code stays.
 [[nodiscard]] std::string decoded_peer(std::string_view peer);
 
 // Returns the address in "ipv4:127.0.0.1:5000" or "ipv6:[::1]:5000", coded or not; nothing for other kinds of peers.

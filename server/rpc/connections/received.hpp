@@ -21,7 +21,7 @@ using ReceivedOf = std::function<std::optional<Received>(const std::string& peer
 using ReceivedCounts =
     std::function<std::optional<Received>(const std::string& peer, const std::optional<Received>& of_system)>;
 
-// Returns nothing if the descriptor is no open connection of TCP.
+// Returns nothing if the descriptor is not an open connection of TCP.
 [[nodiscard]] std::optional<Received> received_by(int descriptor);
 
 }  // namespace znni::rpc

@@ -39,11 +39,11 @@ struct AdmittedInfer {
   std::int64_t together = 1;           // jobs at a time: as many as share a batch of the engine and have memory
 };
 
-// Checks the request and leases its memory, where it must be by less than the estimate first said. Of request and
-// response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents, shared
-// memory and several inputs are copied beside them. over_budget when the voxels of the request, or of the response that
-// it would have, are more than one message may have; invalid_argument, not_found, unavailable, unsupported as the
-// checks say.
+// Checks the request and leases its memory, where it must be by less than the estimate first said. The larger of
+// request and response stands in memory twice (as gRPC's and as protobuf's copy), or both stand there once; typed
+// contents, shared memory and several inputs are copied beside them. Fails with over_budget if the voxels of the
+// request, or of the response that it would have, are more than one message may have; invalid_argument, not_found,
+// unavailable, unsupported as the checks say.
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 

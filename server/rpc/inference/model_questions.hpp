@@ -8,12 +8,13 @@
 
 namespace znni::rpc {
 
-// Returns the model; "" is its newest version. invalid_argument for a version that is no number, else as
+// Returns the model; "" is its newest version. Fails with invalid_argument for a version that is not a number, else as
 // ModelServer::find().
 [[nodiscard]] Result<ModelInfo> find_model(const std::string& name, const std::string& version,
                                            const ModelServer& models);
 
-// Returns true if a request for the model would be admitted now. not_found for one that the server does not know.
+// Returns true if a request for the model would be admitted now. Fails with not_found for one that the server does not
+// know.
 [[nodiscard]] Result<bool> is_model_ready(const FrontDoor& door, const std::string& name, const std::string& version);
 
 [[nodiscard]] inference::ServerMetadataResponse server_metadata(const FrontDoor& door);

@@ -12,7 +12,7 @@ namespace znni::rpc {
 // are not those of shared memory.
 [[nodiscard]] grpc::Status register_region(const inference::SystemSharedMemoryRegisterRequest& request,
                                            SharedRegions& regions);
-// Describes one region, or all of them if none is named; NOT_FOUND if there is no such region.
+// Describes one region, or all of them if none is named; fails with NOT_FOUND if there is no such region.
 [[nodiscard]] grpc::Status describe_regions(const inference::SystemSharedMemoryStatusRequest& request,
                                             const SharedRegions& regions,
                                             inference::SystemSharedMemoryStatusResponse& response);

@@ -188,7 +188,7 @@ Result<void> check_typed(const InputTensor& tensor, std::int64_t count, ElementT
                  " for shape " + shape_text(tensor.shape()));
 }
 
-// Checks an input in shared memory, which has no contents. `has_raw`: the request has raw contents that are no other
+// Checks an input in shared memory, which has no contents. `has_raw`: the request has raw contents that are not another
 // input's.
 Result<void> check_region(const InputTensor& tensor, std::int64_t expected, const RegionRange& region, bool has_raw,
                           const std::string& where) {

@@ -12,8 +12,8 @@
 namespace znni::rpc {
 
 // Returns at least the bytes that a message of this type takes once `wire` is parsed, unknown fields and the reserve of
-// repeated ones included; counting ends soon after it passes `most`. invalid_argument if the wire is not such a
-// message, has groups, or nests messages deeper than any that we know.
+// repeated ones included; counting ends soon after it passes `most`. Fails with invalid_argument if the wire is not
+// such a message, has groups, or nests messages deeper than any that we know.
 [[nodiscard]] Result<std::int64_t> parsed_bytes(const google::protobuf::Descriptor& type,
                                                 google::protobuf::io::ZeroCopyInputStream& wire, std::int64_t most);
 

@@ -19,7 +19,7 @@ namespace znni::rpc {
 
 // Returns [N][C][Z][Y][X] of the datatype, with the channels of all inputs. Points into `request`, or into `converted`,
 // which it fills; both must outlive the view. `regions` are those of the inputs, nullptr for one in the message; none
-// if all are. invalid_argument when a typed value does not fit its datatype, or a region became smaller.
+// if all are. Fails with invalid_argument if a typed value does not fit its datatype, or a region became smaller.
 [[nodiscard]] Result<std::span<const std::byte>> input_view(const inference::ModelInferRequest& request,
                                                             const InferRequest& checked,
                                                             std::span<const RegionHandle> regions, Bytes& converted);

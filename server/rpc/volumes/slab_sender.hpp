@@ -40,8 +40,8 @@ class SlabSender {
   SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t max_unsent_bytes,
              Send send, Now now = std::chrono::steady_clock::now);
 
-  // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
-  // cancelled when the client is gone.
+  // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone. Fails with
+  // cancelled if the client is gone.
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
   // Returns whether slab() would take a slab as large as the largest so far without waiting for the client.
   [[nodiscard]] bool has_room();
@@ -51,7 +51,7 @@ class SlabSender {
   void abandon(const OutputSlab& slab) { blocks_.give_back(slab.data); }
   // Sends progress, at most five times a second and one waiting at a time; always the last.
   void progress(const JobProgress& progress);
-  // Waits until all is sent. cancelled when the client is gone.
+  // Waits until all is sent. Fails with cancelled if the client is gone.
   [[nodiscard]] Result<void> finish();
 
   // Returns the bytes that were sent; valid after finish().
