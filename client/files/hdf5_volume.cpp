@@ -98,7 +98,7 @@ bool is_volume(hid_t root, const char* name) {
   return rank == 3 || rank == 4;
 }
 
-// Collects the paths of all volumes, as a callback of H5Ovisit. Of a volume with several names it takes the first.
+// Collects the paths of all volumes, as a callback of H5Ovisit. If a volume has several names, it takes the first.
 herr_t collect(hid_t root, const char* name, const H5O_info_t* info, void* found) {
   if (info->type != H5O_TYPE_DATASET || !is_volume(root, name)) return 0;
   static_cast<std::vector<std::string>*>(found)->push_back("/" + std::string(name));

@@ -14,7 +14,7 @@ Shape = tuple  # (C, Z, Y, X)
 
 
 def czyx(shape: Sequence[int], name: str) -> Shape:
-    """Returns channels and extent of an array of this shape. Raises InvalidError for an array that is no volume."""
+    """Returns channels and extent of an array of this shape. Raises InvalidError for an array that is not a volume."""
     shape = tuple(int(n) for n in shape)
     if len(shape) == 3:
         return (1, *shape)

@@ -101,11 +101,11 @@ def run(
     """Computes the missing blocks of ``job``, a file of ``znni-job plan`` or the output, on the workers of a
     Dask cluster. Returns how far the job is: all blocks are done.
 
-    ``servers`` and ``model`` are daemons to use instead of the job's. Of several each block goes to the one that has
-    the fewest under way; one that does not answer is left alone for a minute. A block that fails is tried ``retries``
-    more times, and given to another process if its own ended or has no daemon; then the others go on. Raises Error at
-    the end if blocks failed, and before it if one process after the other has no daemon, so that no block was tried in
-    between. After an interruption the same call goes on.
+    ``servers`` and ``model`` are daemons to use instead of the job's. If there are several, each block goes to the one
+    that has the fewest under way; one that does not answer is left alone for a minute. A block that fails is tried
+    ``retries`` more times, and given to another process if its own ended or has no daemon; then the others go on.
+    Raises Error at the end if blocks failed, and before it if one process after the other has no daemon, so that no
+    block was tried in between. After an interruption the same call goes on.
     """
     _check(client, servers, retries)
     spec = read_spec(job)

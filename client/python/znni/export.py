@@ -196,7 +196,7 @@ def _shape(example: Any) -> tuple[int, ...]:
 
 
 def _outputs(found: Any, name: str) -> tuple[Output, ...]:
-    """Returns the outputs among what the module ``name`` returned. Raises InvalidError for what is no output."""
+    """Returns the outputs among what the module ``name`` returned. Raises InvalidError for what is not an output."""
     tensors = found if type(found) in (tuple, list) else (found,)
     for tensor in tensors:
         if not is_tensor(tensor):

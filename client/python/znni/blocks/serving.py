@@ -174,7 +174,8 @@ class Serving:
             self._stay_away()
 
     def _stay_away(self) -> None:
-        """Sets when the first server is asked again: later each time, since it may answer and still fail each block."""
+        """Sets when the first server is asked again: later each time, because it may answer and still fail each
+        block."""
         self._away_seconds = min(2 * self._away_seconds, _MAX_AWAY_SECONDS)
         self._return_at = time.monotonic() + self._away_seconds
 

@@ -14,7 +14,7 @@ from znni.voxel_type import input_type
 
 
 class ArraySource(Source):
-    """Reads an array. Raises InvalidError if it is no volume, with its ``name``."""
+    """Reads an array. Raises InvalidError if it is not a volume, with its ``name``."""
 
     def __init__(self, array: Any, name: str) -> None:
         if not hasattr(array, "shape") or not hasattr(array, "dtype") or not hasattr(array, "__getitem__"):

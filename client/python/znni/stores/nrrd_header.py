@@ -85,7 +85,7 @@ def space_axes(header: dict[str, Any], sizes: list[int], name: str) -> list[int]
 
 
 def layout_of(header: dict[str, Any], name: str) -> Layout:
-    """Returns how the voxels of a file lie in it. Raises InvalidError if they are no volume."""
+    """Returns how the voxels of a file lie in it. Raises InvalidError if they are not a volume."""
     sizes = [int(n) for n in np.ravel(header.get("sizes", ()))]
     if not sizes or min(sizes) < 1:
         raise _wrong(name, "sizes", sizes, "numbers from 1 on")

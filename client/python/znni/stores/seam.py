@@ -18,7 +18,7 @@ class Source(abc.ABC):
 
     ``name`` is for messages; ``shape`` is (C, Z, Y, X), ``ndim`` the number of axes of the caller's array, ``dtype``
     the type that is sent; ``depth`` planes, from a multiple of it on, are best read together. ``geometry`` is None
-    where the store has none, ``zarr_format`` None where it is no zarr.
+    where the store has none, ``zarr_format`` None where it is not zarr.
     """
 
     name: str

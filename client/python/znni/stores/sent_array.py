@@ -17,7 +17,7 @@ _EXACT = 1 << 24  # up to which float32 holds each whole number
 
 
 def _sent_type(dtype: np.dtype, is_rescaled: bool, name: str) -> np.dtype:
-    """Returns the type that voxels are sent as. Raises InvalidError, with the volume's ``name``, if they are no
+    """Returns the type that voxels are sent as. Raises InvalidError, with the volume's ``name``, if they are not
     numbers."""
     if dtype.kind not in "biuf":
         raise InvalidError(f"{name}: voxels of type {dtype} found, expected whole or real numbers")

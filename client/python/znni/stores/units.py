@@ -40,7 +40,7 @@ def factor(unit: str, wanted: str) -> float:
 
 def common_unit(units: tuple, name: str) -> str:
     """Returns the unit in which a file has all axes: millimeter for those from that on, else micrometer, "" if no axis
-    has any. Raises InvalidError for one that is no unit of length, of the output ``name``."""
+    has any. Raises InvalidError for one that is not a unit of length, of the output ``name``."""
     unknown = [unit for unit in units if unit not in NANOMETERS]
     if unknown:
         raise InvalidError(f"{name}: voxels in '{unknown[0]}' found, expected a unit of length: name an output in zarr")

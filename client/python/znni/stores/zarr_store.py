@@ -78,7 +78,7 @@ def _described(name: str) -> Iterator[None]:
 
 
 def _damaged(name: str, error: Exception) -> Error:
-    """Returns the error for what describes zarr at ``name``: that of the file that is no JSON, if there is one."""
+    """Returns the error for what describes zarr at ``name``: that of the file that is not JSON, if there is one."""
     folder = name
     while is_zarr_path(folder) or remote_scheme(folder) and folder.count("/") > 2:
         for file in DESCRIPTIONS:
