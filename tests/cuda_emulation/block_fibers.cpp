@@ -24,7 +24,7 @@ struct Fiber {
   bool waits = false;
 };
 
-// The fibers of one thread of the host. They are kept, since making one takes longer than using it.
+// The fibers of one thread of the host. They are kept, because making one takes longer than using it.
 class Fibers {
  public:
   // Runs the threads of one block.

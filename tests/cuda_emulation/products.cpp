@@ -1,5 +1,5 @@
 // cuBLAS: the batched complex products of convolutions by FFT, in a workspace that must have been lent after the stream
-// was set, since the library would take memory of its own otherwise.
+// was set, because the library would take memory of its own otherwise.
 #include <cublas_v2.h>
 
 #include <complex>

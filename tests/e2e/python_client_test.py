@@ -119,7 +119,7 @@ class PythonClientTest(unittest.TestCase):
         self.assert_same(self.predict(volume, dtype="uint8"), expected)
 
     def test_zarr_of_many_messages(self):
-        """An image with voxel size, chunks that are no multiple of anything, a region and padding."""
+        """An image with voxel size, chunks that are not a multiple of anything, a region and padding."""
         volume = self.volume((96, 160, 170))
         roi = "5:90,10:160,20:170"
         expected = {pad: self.infer(volume, "--padding", pad, "--bbox", roi)[1] for pad in ("reflect", "none")}

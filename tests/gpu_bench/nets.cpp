@@ -203,7 +203,7 @@ Result<Memory> reserve(const std::vector<Layer>& layers, Mode mode, std::int64_t
   return memory;
 }
 
-// Returns the estimate with tensors of no bytes, since the chain has its own.
+// Returns the estimate with tensors of no bytes, because the chain has its own.
 Estimate without_tensors(Estimate estimate) {
   for (Buffer& buffer : estimate.memory) {
     if (buffer.name == output_name || buffer.name == input_name(0)) buffer.bytes = 0;

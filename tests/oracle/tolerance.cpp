@@ -93,7 +93,7 @@ double bound(const ActivationProblem& problem, Largest inputs, const LayerWeight
   return through(problem.activation, 0.0, inputs[0]);
 }
 
-// Returns the bound of what is made across channels. Of a softmax each difference x - max is rounded once, and exp()
+// Returns the bound of what is made across channels. Each difference x - max of a softmax is rounded once, and exp()
 // turns that into a relative error; then come f terms and a division. A log-softmax has the logarithm of such a sum,
 // and is rounded itself. A norm is computed in float64; its largest value is the root of the number of channels.
 double bound(const AcrossChannelsProblem& problem, Largest inputs, const LayerWeights&) {

@@ -14,7 +14,7 @@ def files(root, folders=SOURCE_FOLDERS, endings=(".hpp", ".cpp", ".cu")):
 
 
 def tracked(root, folders):
-    """Names as git lists them; nothing where there is no git or no repository."""
+    """Names as git lists them; nothing if there is no git or no repository."""
     command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", *folders]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")

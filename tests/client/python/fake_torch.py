@@ -23,7 +23,7 @@ class Device(str):
 
 
 class Tensor:
-    """An array on a device. One of `kind` "bfloat16" or `layout` "sparse" is no array of NumPy."""
+    """An array on a device. One of `kind` "bfloat16" or `layout` "sparse" is not an array of NumPy."""
 
     def __init__(self, array, device="cpu", requires_grad=False, kind=None, layout="strided"):
         self.array, self.requires_grad, self.layout = array, requires_grad, layout

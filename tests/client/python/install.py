@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def install(target):
-    """Replaces what is in `target`. pip works on a copy, since it writes beside the sources."""
+    """Replaces what is in `target`. pip works on a copy, because it writes beside the sources."""
     shutil.rmtree(target, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)

@@ -156,7 +156,7 @@ TEST_F(PlannerMeasured, InAChildJustTheSame) {
   for (const TimingRecord& record : timings_.records()) EXPECT_GE(record.samples.size(), 1U);
   ASSERT_EQ(measurer.failures().size(), 1U);
   EXPECT_NE(measurer.failures().front().find("refuses to run"), std::string::npos);
-  // What did not run is no way to plan with, however fast its formula is.
+  // A way that did not run cannot be planned with, however fast its formula is.
   const std::unique_ptr<CostSource> costs = measurer.costs();
   const auto cost = [&](std::int64_t setting, Seconds modelled) {
     return costs->cost(softmax, plain::mean, plain::mean_estimate(softmax, setting, modelled)).seconds;

@@ -1,4 +1,4 @@
-// The order in which a work area is lent to cuBLAS, with a cuBLAS that only takes notes. A program of its own, since
+// The order in which a work area is lent to cuBLAS, with a cuBLAS that only takes notes. A program of its own, because
 // its functions take the place of the library's.
 #include <gtest/gtest.h>
 

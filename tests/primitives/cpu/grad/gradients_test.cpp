@@ -20,7 +20,7 @@ TEST(Gradients, AreListedOnceUnderTheirOwnNames) {
   EXPECT_TRUE(names.contains("cpu.grad.direct"));
 }
 
-// Searches loop over the registry of layers: gradients are no part of it.
+// Searches loop over the registry of layers: gradients are not a part of it.
 TEST(Gradients, AreNoLayers) {
   for (const Primitive* primitive : registry()) EXPECT_FALSE(primitive->name.starts_with("cpu.grad."));
 }

@@ -205,7 +205,7 @@ TEST_F(OpenInferenceTest, SharedMemoryIsOffUnlessAllowed) {
   EXPECT_EQ(stub_->SystemSharedMemoryUnregister(&second, {}, &gone).error_code(), StatusCode::UNIMPLEMENTED);
 }
 
-// Returns an address of this machine that is no loopback address, "" where it has none.
+// Returns an address of this machine that is not a loopback address; "" if it has none.
 std::string outward_address() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return {};
