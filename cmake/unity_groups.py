@@ -1,6 +1,6 @@
 """Tells which sources may be compiled as one file. Prints the number of the group of each FILE, with semicolons between
-them. What one file keeps to itself, in an unnamed namespace, is no word of any other in its group, and nothing that its
-headers declare: so neither changes the other.
+them. What one file keeps to itself, in an unnamed namespace, is not a word of any other in its group, and nothing
+that its headers declare: so neither changes the other.
 Usage: unity_groups.py LINES FILE...; a group has LINES lines at most, or is one file."""
 
 import functools
