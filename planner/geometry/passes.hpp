@@ -13,7 +13,7 @@ namespace znni {
                                         Geometry& geometry);
 // Returns the shift of the last pass.
 [[nodiscard]] Vec3 last_shift(const std::array<AxisFragments, 3>& whole);
-// The passes themselves; the errors are those of count_passes().
+// Returns the passes themselves. Fails as count_passes() does.
 [[nodiscard]] Result<void> lay_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
                                       Geometry& geometry);
 

@@ -19,8 +19,8 @@
 namespace znni {
 
 // One patch: reads [start, start + patch_input) of the volume and owns the dense outputs [start + own_first, start +
-// own_last) of its own patch_output. No other patch writes them; of a column in several phases those among them that the
-// passes of its own phase write.
+// own_last) of its own patch_output. No other patch writes them; of a column in several phases those among them that
+// the passes of its own phase write.
 struct GridPatch {
   Vec3 start;
   Vec3 own_first;

@@ -5,11 +5,11 @@
 
 namespace znni {
 
-// `unsupported`, with the reason, where no stem of `choice` can run in slabs.
+// Fails with `unsupported`, with the reason, if no stem of `choice` can run in slabs.
 [[nodiscard]] Result<void> check_stem(const Network& network, const GeometryChoice& choice);
 
-// The stem of a geometry whose values are known as a whole; `unsupported` where the slab is no part of the pooling's
-// output. Requires check_stem(network, whole.choice) and choice.stem_slab != 0.
+// Makes the stem of a geometry whose values are known as a whole. Fails with `unsupported` if the slab is not a part of
+// the pooling's output. Requires check_stem(network, whole.choice) and choice.stem_slab != 0.
 [[nodiscard]] Result<Stem> make_stem(const Network& network, const Geometry& whole);
 
 }  // namespace znni

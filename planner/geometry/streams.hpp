@@ -36,8 +36,8 @@ namespace znni {
 // Returns Geometry::phases of a stream; 1 for patches. Fragments alone count: poolings that keep one offset are not
 // streamed.
 [[nodiscard]] std::int64_t phases_of(const GeometryChoice& choice);
-// Returns true if the stream of these modes, of stream_modes(), has one phase, so that each step completes planes of its
-// column.
+// Returns true if the stream of these modes, of stream_modes(), has one phase, so that each step completes planes of
+// its column.
 [[nodiscard]] bool has_one_phase(const std::vector<PoolingMode>& modes);
 
 }  // namespace znni

@@ -1,7 +1,7 @@
-// The best division of a convolution that runs through a GPU from host RAM, by model: into halves, quarters and so on
-// of S, f_out and the slab and into even parts of f. There are thousands, and a library takes long to say how it
-// computes a sub-layer: divisions are looked at in the order of what they take at least, and no further than to the
-// fastest that fits.
+// The best division of a convolution that runs through a GPU from host RAM, by model. It is divided into halves,
+// quarters and so on of S, f_out and the slab, and into even parts of f. There are thousands, and a library takes long
+// to say how it computes a sub-layer. So divisions are looked at in the order of their least time, and no further than
+// to the fastest that fits.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,9 @@ struct SubLayerRules {
 
 class DivisionSearch {
  public:
-  // Tensors are planar; sub-layers are computed by one of `inner`, of the GPU, in every variant that it has for them
-  // and the rules allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole.
+  // Searches divisions of `conv`. Tensors are planar; one of `inner`, of the GPU, computes the sub-layers, in every
+  // variant that it has for them and the rules allow. It goes from planar to planar or, reordered, has another format
+  // throughout; it may refuse the whole.
   // What takes no less than `below` does not count. References must outlive it.
   DivisionSearch(const ConvProblem& conv, std::span<const Primitive* const> inner, const DeviceSpec& gpu,
                  const SubLayerRules& rules, Seconds below);
@@ -60,10 +61,11 @@ class DivisionSearch {
   // that tells the least itself.
   [[nodiscard]] Seconds min_seconds();
 
-  // The fastest that takes less than `below` and whose sub-layers fit into the pinned and device memory. Of equals the
-  // first that needs no more than any other. Their order is that of primitives, of sub-layers from large to small, and of
-  // variants. over_budget when what is fast enough does not fit: names the least device memory that it needs; fails with cancelled
-  // if that was not looked at; else `unsupported` with the last reason.
+  // Returns the fastest that takes less than `below` and whose sub-layers fit into the pinned and device memory. Of
+  // equals it returns the first that needs no more than any other. Their order is that of primitives, of sub-layers
+  // from large to small, and of variants. Fails with over_budget if what is fast enough does not fit, and names the
+  // least device memory that it needs; fails with cancelled if that was not looked at; else `unsupported` with the last
+  // reason.
   [[nodiscard]] Result<DividedOption> fastest(const SpaceBytes& memory, Seconds below);
 
  private:

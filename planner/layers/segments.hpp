@@ -78,18 +78,15 @@ struct PlaceSpecs {
                                                    const Segment& segment, Vec3 before, const Catalogue& catalogue,
                                                    const PlaceSpecs& specs);
 
-// The geometry of the whole, and its segments. Takes a rung apart. Fails with `unsupported` and the reason for these:
-// cuts where more than one value is alive, stems in slabs and groups of fragments whose input is held (a segment has a
-// memory of its own for each item), inputs that are reordered first, but on 'gpu'. invalid_argument: segments that do
-// not follow each other, steps of other nodes, micro-batches that do not divide.
+// The geometry of the whole, and its segments.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;
 };
-// Takes a rung apart. Fails with `unsupported` and the reason for cuts where more than one value is alive, heads in
+// Takes a rung apart. Fails with `unsupported` and the reason for cuts where more than one value is alive, stems in
 // slabs, groups of fragments whose input is held (a segment has a memory of its own for each item), and inputs that are
 // reordered first, but on 'gpu'. Fails with invalid_argument for segments that do not follow each other, steps of other
-// nodes, and groups that do not divide.
+// nodes, and micro-batches that do not divide.
 [[nodiscard]] Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                               const PlaceSpecs& specs);
 

@@ -158,7 +158,7 @@ struct GpuOffer {
 // Returns the coarsest precision in which a step computes and reorders.
 [[nodiscard]] Precision precision_of(const Step& step);
 
-// The step as the tensors around it see it: what reorders a divided step's sub-layers is left out.
+// Returns the step as the tensors around it see it, without the reorders of a divided step's sub-layers.
 [[nodiscard]] Step around_sublayers(Step step);
 
 [[nodiscard]] std::string_view to_string(Place place);

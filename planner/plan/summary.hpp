@@ -21,8 +21,8 @@ namespace znni {
 // Returns "120 voxels/s in an endless volume"; for a plan made for a volume "90 voxels/s in a volume of 40x50x60, 120
 // voxels/s in an endless one", or "in one endless along z" if the patch has the whole volume along y and x.
 [[nodiscard]] std::string predicted_rate_text(const Plan& plan);
-// "2.00 s a patch"; of a stream in phases "2.00 s a patch, in 4 phases of 500.00 ms": voxels per second are those of
-// all phases over all of their time.
+// Returns "2.00 s a patch"; of a stream in phases "2.00 s a patch, in 4 phases of 500.00 ms": voxels per second are
+// those of all phases over all of their time.
 [[nodiscard]] std::string patch_seconds_text(const Plan& plan);
 // Returns the line that says what was pinned; "" if nothing was.
 [[nodiscard]] std::string pins_text(const Plan& plan);

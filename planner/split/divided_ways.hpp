@@ -25,8 +25,8 @@ class DividedWays {
  public:
   // Keeps references to its arguments, which must outlive it. `cpu`: the ways of the layers that are not divided.
   // Divisions that take no less than `below` do not count, nor what is coarser than `precision`. `stop`: true ends the
-  // search of divisions (SubLayerRules::stop). `known`: least times of one catalogue, device and precision, to which new
-  // ones are added.
+  // search of divisions (SubLayerRules::stop). `known`: least times of one catalogue, device and precision, to which
+  // new ones are added.
   DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
               LeastDividedTimes& known, Seconds below = std::numeric_limits<Seconds>::infinity(),
               Precision precision = Precision::fp32, const std::function<bool()>& stop = {});
@@ -36,8 +36,8 @@ class DividedWays {
   // Returns a lower bound, never less than copy_seconds(), by what is known of its divisions without asking a library.
   [[nodiscard]] Seconds min_seconds(int node);
 
-  // The fastest that takes less than `below` and whose sub-layers fit into `budget`'s pinned and device memory; after a
-  // stop of those that were described until then. The error says why there is none.
+  // Returns the fastest step that takes less than `below` and whose sub-layers fit into `budget`'s pinned and device
+  // memory; after a stop, the fastest of those described until then. The error says why there is none.
   [[nodiscard]] Result<Step> fastest(int node, const SpaceBytes& budget,
                                      Seconds below = std::numeric_limits<Seconds>::infinity());
 

@@ -1,5 +1,5 @@
-// The nodes behind a cut, on the GPU: in what micro-batches, which primitive computes each of them, or two at once, and
-// in which formats their tensors lie.
+// The nodes behind a cut, on the GPU: their micro-batches, the primitive that computes each of them, or two at once,
+// and the formats of their tensors.
 #pragma once
 
 #include <array>

@@ -32,7 +32,7 @@ struct ElementwiseArg {
   float alpha = 0.0F;
 };
 
-// Element `element` of row `row`.
+// Computes element `element` of row `row`.
 template <class Math, class T, int width>
 constexpr void elementwise_element(const ElementwiseArg& arg, const Row& row, int element) {
   const int slow = element / arg.rows.fast;

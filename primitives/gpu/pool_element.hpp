@@ -73,7 +73,7 @@ constexpr Lanes<T, width> pool_window(const PoolArg& pool, const Lanes<T, width>
   return result;
 }
 
-// Element `element` of a row: reads its window, writes one vector.
+// Computes element `element` of a row: reads its window, writes one vector.
 template <class T, int width>
 constexpr void pool_element(const PoolArg& pool, const PoolRow& row, int element, const Lanes<T, width>* in,
                             Lanes<T, width>* out) {

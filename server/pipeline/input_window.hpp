@@ -12,9 +12,9 @@ namespace znni {
 
 class InputWindow {
  public:
-  // `source` must outlive it; the patches of `grid` count the source's planes. `all`: holds whatever a patch depends
-  // on, as someone else needs it who goes on with this patch; else what is read for it, of a step the new planes alone.
-  // `frame`: planes of zeros before the source's, which the patches count as well.
+  // Holds planes of `source`, which must outlive it; the patches of `grid` count the source's planes. `all`: holds
+  // whatever a patch depends on, because another rung that goes on with this patch needs it; else what is read for it,
+  // of a step the new planes alone. `frame`: planes of zeros before the source's, which the patches count as well.
   InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all = false,
               std::int64_t frame = 0);
 

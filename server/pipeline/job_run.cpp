@@ -109,8 +109,8 @@ class SideBySide final : public PatchStrategy {
     if (is_row) blender_->write(sockets_.front().targets.front().slab, executor);
   }
 
-  // Returns a part with a batch or column for every socket, if there is work for all. If sockets share a row, all its columns have as
-  // many steps.
+  // Returns a part with a batch or column for every socket, if there is work for all. If sockets share a row, all its
+  // columns have as many steps.
   [[nodiscard]] PatchRange range_from(std::int64_t first) const {
     const auto sockets = static_cast<std::int64_t>(work_.sockets.size());
     if (work_.blend) return {first, std::min(sockets, row_of(work_.grid, first).end - first), 1};

@@ -1,4 +1,4 @@
-// One job on one rung of an engine: its patches in the order of the grid, on one socket or, where the plan takes
+// One job on one rung of an engine: its patches in the order of the grid. They run on one socket or, if the plan takes
 // several, side by side on each.
 #pragma once
 

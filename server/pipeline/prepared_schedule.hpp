@@ -48,7 +48,7 @@ class PreparedSchedule {
   // Runs one micro-batch of a segment, the `number`-th that runs in a patch: reads `input`, a dense tensor of
   // design().micro_batch_tensor(), of a stream with its new planes alone written; writes `output`. Both are planar, in
   // the memory of its place. On 'gpu' the work is given to the compute stream, and run_micro_batch() does not wait for
-  // it. `cancelled` when `stop` asks for it between two calls.
+  // it. Fails with `cancelled` if `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_micro_batch(float* input, const TensorView& output, std::int64_t number,
                                              const std::stop_token& stop);
 

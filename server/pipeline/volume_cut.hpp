@@ -1,8 +1,9 @@
 // A wide volume is asked for in parts, one after the other, each a volume of its own. A part is as long as the whole
 // along z, and some patches, or columns of a stream, wide along y and x. A job of the whole holds planes of all the
-// cross-section. If the planes are large, its bands are thin, and most columns begin again in each. Of a part it holds
-// less, and of one column in one phase nothing waits at all. Parts are cut where the whole's own patches end, so that no
-// border is computed that was not before; their input overlaps by a field of view, and is sent more than once.
+// cross-section. If the planes are large, its bands are thin, and most columns begin again in each. A job of a part
+// holds less, and if it is one column in one phase, nothing waits at all. Parts are cut where the whole's own patches
+// end, so that no border is computed that was not before; their input overlaps by a field of view, and is sent more
+// than once.
 #pragma once
 
 #include <functional>

@@ -198,7 +198,7 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   EXPECT_EQ(batches(stream_in_phases(), {30, 7, 7}, 2), 10);
 }
 
-// Counts patches of this phase.
+// Expects that the patches of this phase own every dense voxel once.
 void expect_owned_once(const PatchGrid& grid, Vec3 dense, int phase = 0) {
   std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
   for (const GridPatch& each : grid.patches) {

@@ -34,7 +34,7 @@ Result<DividedOption> fastest(const ConvProblem& conv, const Primitives& inner, 
   return DivisionSearch(conv, inner, gpu, rules, below).fastest(memory, below);
 }
 
-// As slow to describe as a library: how often it was asked for which sub-layers.
+// Sub-layers that were asked for, as of a library that is slow to describe.
 std::vector<LayerProblem> asked_for;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
   asked_for.push_back(problem);

@@ -100,8 +100,8 @@ TEST(PlannerSearch, GoldenUnderATightLimitTheSlowerSmallerWayWins) {
   EXPECT_EQ(chosen(40000).first, "slow");
 }
 
-// What a column keeps is a quarter in four phases: where memory is short its cross-section is wider, and pays for the
-// cheap first layer that runs in each.
+// A column keeps a quarter in four phases. If memory is short, its cross-section is wider, and pays for the cheap first
+// layer that runs in each phase.
 TEST(PlannerSearch, GoldenColumnsHavePhasesWhereMemoryIsShortAndAnotherDeliversAsItGoes) {
   Network network;
   network.name = "deep";

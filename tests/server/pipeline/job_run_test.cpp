@@ -158,7 +158,7 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   EXPECT_DOUBLE_EQ(estimate.predicted_seconds, static_cast<double>(estimate.patches) / 2 * rung.seconds - less);
 }
 
-// Of one column, in four phases, one on each socket.
+// The four phases of one column run side by side, one on each socket.
 TEST(JobRun, PhasesOfAColumnAreTakenSideBySide) {
   const Network network = test::simple_network(1);
   const GeometryChoice choice{{4, 8, 8}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true};

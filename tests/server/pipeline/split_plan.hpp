@@ -23,7 +23,8 @@ int join_pairs(const Network& network, Rung& rung);
 // Returns the nodes before which the net may be cut, 0 among them: a tail alone.
 [[nodiscard]] std::vector<int> legal_cuts(const Network& network);
 
-// Returns a rung of the first `theta` nodes on the CPU, the others on the GPU in micro-batches of `micro_batch` inputs (0: all).
+// Returns a rung of the first `theta` nodes on the CPU, the others on the GPU in micro-batches of `micro_batch` inputs
+// (0: all).
 [[nodiscard]] Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta,
                                       std::int64_t micro_batch, const DeviceSpec& cpu, const DeviceSpec& gpu);
 
@@ -41,8 +42,8 @@ struct CutsOfThree {
 };
 [[nodiscard]] std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random);
 
-// Returns a plan whose first rung is split_rung() in micro-batches of one, and is the fastest; behind it, with `fallback`, one
-// of the same choice on the CPU alone.
+// Returns a plan whose first rung is split_rung() in micro-batches of one, and is the fastest; behind it, with
+// `fallback`, one of the same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                               const DeviceSpec& gpu, bool fallback = true);
 // Returns the same plan with these rungs behind it.
