@@ -41,6 +41,11 @@ install(FILES "${PROJECT_BINARY_DIR}/znniConfig.cmake" "${PROJECT_BINARY_DIR}/zn
               "${PROJECT_SOURCE_DIR}/cmake/LibraryDependencies.cmake"
         DESTINATION "${package}" COMPONENT development)
 
+# Convolutions for programs of others, in plain C.
+install(TARGETS znni_conv LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
+install(FILES "${PROJECT_SOURCE_DIR}/server/conv/znni_conv.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/znni"
+        COMPONENT development)
+
 install(TARGETS planner RUNTIME COMPONENT runtime)
 if(ZNNI_SERVER)
   install(TARGETS znnid znni znni-train RUNTIME COMPONENT runtime)

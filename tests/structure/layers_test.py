@@ -75,6 +75,7 @@ TABLE = {
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
+    "server/conv/": ((*PLANNER, "primitives/", "server/conv/"), ()),
     "server/train/": ((*PLANNER, "primitives/", "proto/convert/", "client/files/", "server/train/"), ("nlohmann/",)),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
