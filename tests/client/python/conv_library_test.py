@@ -1,0 +1,137 @@
+"""libznni_conv.so of the installed package through ctypes, on arrays of NumPy."""
+
+import gc
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+import znni
+from conv_case import distance, forward, gradients, needs_library
+from znni import conv_library
+from znni.conv_library import Convolution, ConvShape, Work
+from znni.errors import InvalidError, NotFoundError, OverBudgetError
+
+BOUND = 1e-5
+PLENTY = 1 << 32
+
+
+def aligned(size):
+    """Returns bytes that begin at a multiple of 64."""
+    block = np.zeros(size + 64, np.uint8)
+    return block[-block.ctypes.data % 64 :][:size]
+
+
+def address(array):
+    """Returns where an array begins; 0 for one of no bytes."""
+    return array.ctypes.data if array.size else 0
+
+
+@needs_library
+class ConvLibraryTest(unittest.TestCase):
+    def check(self, shape, threads, mem, seed):
+        """Compares all works with their definition."""
+        rng = np.random.default_rng(seed)
+        batch, inputs, outputs, extent, kernel = shape
+        small = tuple(n - k + 1 for n, k in zip(extent, kernel))
+        x = rng.standard_normal((batch, inputs, *extent), np.float32)
+        weight = rng.standard_normal((outputs, inputs, *kernel), np.float32)
+        bias = rng.standard_normal(outputs, np.float32)
+        gradient = rng.standard_normal((batch, outputs, *small), np.float32)
+        convolution = Convolution(shape, threads, mem)
+        output, of_x, of_weight, of_bias = map(np.empty_like, (gradient, x, weight, bias))
+        rooms = [aligned(convolution.workspace_bytes(work)) for work in Work]
+        convolution.forward(*map(address, (x, weight, bias, output, rooms[0])))
+        convolution.input_gradient(*map(address, (gradient, weight, of_x, rooms[1])))
+        convolution.weight_gradient(*map(address, (gradient, x, of_weight, of_bias, rooms[2])))
+        self.assertLess(distance(output, forward(x.astype(float), weight.astype(float), bias)), BOUND)
+        exact = gradients(x.astype(float), weight.astype(float), gradient.astype(float))
+        for found, wanted in zip((of_x, of_weight, of_bias), exact):
+            self.assertLess(distance(found, wanted), BOUND)
+
+    def test_works_are_those_of_the_definition(self):
+        """Of random shapes, some with one tap or one voxel along an axis."""
+        rng = np.random.default_rng(7)
+        for seed in range(12):
+            kernel = tuple(map(int, rng.integers(1, 6, 3)))
+            extent = tuple(k + int(more) for k, more in zip(kernel, rng.integers(0, 9, 3)))
+            batch, inputs, outputs = (int(rng.integers(1, most)) for most in (3, 20, 20))
+            shape = ConvShape(batch, inputs, outputs, extent, kernel)
+            with self.subTest(shape=shape):
+                self.check(shape, seed % 3 + 1, (0, PLENTY)[seed % 2], seed)
+
+    def test_a_limit_is_kept(self):
+        """Less memory takes another way, with the same results."""
+        shape = ConvShape(1, 32, 32, (14, 14, 14), (5, 5, 5))
+        ample = Convolution(shape, 1, PLENTY).workspace_bytes(Work.WEIGHT_GRADIENT)
+        self.assertGreater(ample, 0)
+        tight = Convolution(shape, 1, ample - 1)
+        self.assertLess(tight.workspace_bytes(Work.WEIGHT_GRADIENT), ample)
+        self.check(shape, 1, ample - 1, 1)
+
+    def test_each_work_says_how_it_is_computed(self):
+        convolution = Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 1)
+        self.assertIn("cpu.conv.", convolution.describe(Work.FORWARD))
+        self.assertIn("cpu.grad.", convolution.describe(Work.WEIGHT_GRADIENT))
+
+    def test_what_is_wrong_is_an_error_in_one_line(self):
+        with self.assertRaisesRegex(InvalidError, "threads = 0: at least 1 is needed"):
+            Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 0)
+        with self.assertRaises(InvalidError) as caught:
+            Convolution(ConvShape(1, 2, 3, (5, 5, 5), (6, 2, 2)), 1)
+        self.assertNotIn("\n", str(caught.exception))
+        convolution = Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 1)
+        with self.assertRaisesRegex(InvalidError, "input is NULL: give its elements"):
+            convolution.forward(0, 64, 64, 64, 64)
+
+    def test_what_does_not_fit_is_over_budget(self):
+        with self.assertRaisesRegex(OverBudgetError, "needs a workspace of .*, and the limit is 1 B: raise it"):
+            Convolution(ConvShape(1, 32, 32, (14, 14, 14), (5, 5, 5)), 1, 1)
+
+    def test_it_is_freed_with_its_object(self):
+        """In the child of a fork, too, which has none of its threads."""
+        made = Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 2)
+        child = os.fork()
+        if child == 0:
+            del made
+            gc.collect()
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        del made
+        gc.collect()
+
+
+class FindLibraryTest(unittest.TestCase):
+    def test_the_environment_names_another(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
+            other = pathlib.Path(folder) / "other.so"
+            os.environ["ZNNI_CONV_LIBRARY"] = str(other)
+            with self.assertRaisesRegex(NotFoundError, "ZNNI_CONV_LIBRARY: .*other.so: there is no such file"):
+                conv_library.find_library()
+            other.write_text("no library")
+            self.assertEqual(conv_library.find_library(), str(other.resolve()))
+            with self.assertRaisesRegex(InvalidError, "other.so: cannot be loaded"):
+                Convolution(ConvShape(1, 1, 1, (1, 1, 1), (1, 1, 1)), 1)
+
+    def test_a_package_without_one_says_how_to_get_it(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
+            os.environ.pop("ZNNI_CONV_LIBRARY", None)
+            with (
+                mock.patch.object(conv_library, "__file__", str(pathlib.Path(folder) / "conv_library.py")),
+                self.assertRaisesRegex(NotFoundError, "libznni_conv.so: is missing: build the target znni_conv"),
+            ):
+                conv_library.find_library()
+
+    @needs_library
+    def test_the_package_has_one(self):
+        with mock.patch.dict(os.environ):
+            os.environ.pop("ZNNI_CONV_LIBRARY", None)
+            self.assertEqual(
+                conv_library.find_library(), str(pathlib.Path(znni.__file__).resolve().with_name("libznni_conv.so"))
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
