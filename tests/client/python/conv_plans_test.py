@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import threading
 import unittest
 from unittest import mock
 
@@ -62,6 +63,26 @@ class ConvPlansTest(unittest.TestCase):
             for off in pool.map(lambda seed: run(plans, (SMALL, LARGE)[seed % 2], seed), range(24)):
                 self.assertLess(off, 1e-5)
         self.assertEqual(len(self.made), 2)
+
+    def test_no_two_works_share_the_workspace(self):
+        """Two that ran together would meet."""
+        meeting, met = threading.Barrier(2), []
+
+        class Waiting:
+            input_gradient = weight_gradient = None
+            workspace_bytes = staticmethod(lambda work: 64)
+
+            def forward(self, *_):
+                try:
+                    met.append(meeting.wait(0.2))
+                except threading.BrokenBarrierError:
+                    pass
+
+        with mock.patch.object(conv_plans, "Convolution", lambda *_: Waiting()):
+            plans = ConvPlans()
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(lambda _: plans.run(Work.FORWARD, SMALL, 1, PLENTY, 0, 0, 0, 0), range(2)))
+        self.assertEqual(met, [])
 
     def test_the_child_of_a_fork_plans_again(self):
         self.assertLess(run(conv_plans.of_process(), SMALL), 1e-5)
