@@ -1,14 +1,11 @@
 #include "tests/bench/layer_bench.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <limits>
 #include <memory>
 
 #include "planner/base/text_table.hpp"
 #include "planner/measure/layer_run.hpp"
-#include "server/pipeline/prefault.hpp"
-#include "tests/bench/energy.hpp"
 #include "tests/bench/layer_samples.hpp"
 #include "tests/bench/median.hpp"
 
@@ -18,12 +15,6 @@ namespace {
 constexpr double given_up = 3.0;      // bound of a first run over the best so far
 constexpr int samples = 200;          // outputs compared with float64
 constexpr double wrong_error = 1e-3;  // far above any rounding of float32
-
-Seconds processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 bool blocked(const Estimate& estimate) {
   return block_width(estimate.in.layout) > 1 && block_width(estimate.out.layout) > 1;
@@ -64,29 +55,9 @@ class LayerBench {
     std::unique_ptr<LayerRun> layer;
   };
 
-  void say(const std::string& line) const {
-    if (work_.progress) work_.progress(line);
-  }
-
   Result<RunTime> run_once(LayerRun& layer) const {
-    if (work_.stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped before all runs were made"};
     fill_input(layer.inputs()[0], work_.device->executor());
-    EnergyMeter energy = energy_;
-    energy.start();
-    const Seconds before = processor_seconds();
-    const Result<Seconds> wall = layer.run_filled();
-    const Seconds processor = processor_seconds() - before;
-    if (!wall) return wall.error();
-    return RunTime{*wall, processor / work_.device->executor().workers(), energy.stop()};
-  }
-
-  Result<Reservation> touched_block(std::int64_t bytes) const {
-    Result<Reservation> block = work_.device->reserve(MemorySpace::host, bytes, "transient buffers");
-    if (!block) return block.error();
-    const std::span<std::byte> all(block->data(), static_cast<std::size_t>(block->bytes()));
-    const Result<Seconds> touched = prefault(all, work_.device->executor(), work_.stop);
-    if (!touched) return touched.error();
-    return block;
+    return time_run(work_, energy_, [&layer] { return layer.run_filled(); });
   }
 
   // Returns the ways that fit the budget. Fails if there are none.
@@ -132,15 +103,15 @@ class LayerBench {
     }
     std::int64_t bytes = 0;
     for (const Estimate& way : *ways) bytes = std::max(bytes, transient_bytes(way));
-    const Result<Reservation> block = touched_block(bytes);
+    const Result<Reservation> block = touched_block(work_, bytes);
     if (!block) return block.error();
     Seconds best = std::numeric_limits<Seconds>::infinity();
     for (const Estimate& way : *ways) {
       const Result<Seconds> seconds = try_way(primitive, way, *block, best);
       if (!seconds) return seconds.error();
       ++times.tried;
-      say(times.primitive + " " + to_string(way.variant) + ": " +
-          (*seconds < 1e9 ? seconds_text(*seconds) : "given up"));
+      work_.say(times.primitive + " " + to_string(way.variant) + ": " +
+                (*seconds < 1e9 ? seconds_text(*seconds) : "given up"));
       if (*seconds >= best) continue;
       best = *seconds;
       chosen_.back() = way;
@@ -185,12 +156,12 @@ class LayerBench {
       if (!times.ran()) refusals += (refusals.empty() ? "" : "; ") + times.primitive + ": " + times.refusal;
     }
     if (bytes == 0) return Error{ErrorCode::unsupported, "no primitive ran: " + refusals};
-    const Result<Reservation> block = touched_block(bytes);
+    const Result<Reservation> block = touched_block(work_, bytes);
     if (!block) return block.error();
     const Result<std::vector<Runner>> runners = prepare(primitives, all, *block);
     if (!runners) return runners.error();
     for (int repetition = 1; repetition <= work_.repetitions; ++repetition) {
-      say("repetition " + std::to_string(repetition) + " of " + std::to_string(work_.repetitions));
+      work_.say("repetition " + std::to_string(repetition) + " of " + std::to_string(work_.repetitions));
       for (const Runner& runner : *runners) {
         const Result<RunTime> time = run_once(*runner.layer);
         if (!time) return time.error();

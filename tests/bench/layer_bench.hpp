@@ -2,23 +2,14 @@
 // of them alike.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "primitives/core/primitive.hpp"
+#include "tests/bench/layer_work.hpp"
 
 namespace znni::bench {
-
-// Times of one run: wall clock, and processor time of the process per thread.
-struct RunTime {
-  Seconds wall = 0;
-  Seconds processor = 0;
-  std::optional<double> joules = {};  // if the machine's counters can be read
-};
 
 struct PrimitiveTimes {
   std::string primitive;
@@ -36,13 +27,6 @@ struct PrimitiveTimes {
   [[nodiscard]] Seconds median_wall() const;
   [[nodiscard]] Seconds median_processor() const;
   [[nodiscard]] std::optional<double> median_joules() const;
-};
-
-struct LayerWork {
-  Device* device = nullptr;
-  int repetitions = 5;
-  std::stop_token stop;
-  std::function<void(const std::string&)> progress;  // one line at a time; may be empty
 };
 
 // Runs every primitive, in the order given. Each of its ways in blocked formats (in all formats, if it offers no

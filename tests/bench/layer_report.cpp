@@ -1,10 +1,9 @@
 #include "tests/bench/layer_report.hpp"
 
-#include <array>
-#include <cstdio>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "planner/base/text_table.hpp"
+#include "tests/bench/report_json.hpp"
 
 namespace znni::bench {
 namespace {
@@ -13,15 +12,6 @@ using Json = nlohmann::ordered_json;
 
 double effective_flops(const LayerReport& report, const PrimitiveTimes& times) {
   return direct_flops(report.problem) / times.median_wall();
-}
-
-std::string giga(double number, int digits) { return fixed_text(number / 1e9, digits); }
-std::string milliseconds(Seconds seconds) { return fixed_text(1e3 * seconds, 2); }
-
-std::string scientific(double number) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1e", number);
-  return text.data();
 }
 
 std::string speed_text(const PrimitiveTimes& times, const LayerReport& report) {
@@ -40,15 +30,6 @@ TextRow row(const LayerReport& report, const PrimitiveTimes& times) {
           scientific(times.error),
           to_string(times.variant) + (times.variant.empty() ? "" : " ") + to_string(times.in)};
 }
-
-std::string head(const LayerReport& report) {
-  return "layer      " + to_string(LayerProblem(report.problem)) + "\nmachine    " + report.device + ", load " +
-         fixed_text(report.machine.load, 2) + "\nmeasured   " + giga(report.machine.flops_per_second, 0) +
-         " GFLOP/s of multiply-adds, " + giga(report.machine.read_bytes_per_second, 1) +
-         " GB/s read from memory, all threads\n";
-}
-
-Json extents(Vec3 n) { return {n.z, n.y, n.x}; }
 
 Json primitive_json(const LayerReport& report, const PrimitiveTimes& times) {
   if (!times.ran()) return {{"primitive", times.primitive}, {"refusal", times.refusal}};
@@ -85,7 +66,7 @@ std::string layer_text(const LayerReport& report) {
       refusals += times.primitive + " did not run: " + times.refusal + "\n";
     }
   }
-  return head(report) + "\n" + text_table(rows) + refusals +
+  return head_text(report) + "\n" + text_table(rows) + refusals +
          "\nms: medians; processor ms: per thread; GFLOP/s: what the direct algorithm would need; speed: over " +
          report.primitives.back().primitive + ";\nerror: of sampled outputs, over their root mean square\n";
 }
@@ -93,19 +74,8 @@ std::string layer_text(const LayerReport& report) {
 std::string layer_json(const LayerReport& report) {
   Json primitives = Json::array();
   for (const PrimitiveTimes& times : report.primitives) primitives.push_back(primitive_json(report, times));
-  const ConvProblem& problem = report.problem;
-  const Json object = {{"problem", to_string(LayerProblem(problem))},
-                       {"f", problem.in.f},
-                       {"f_out", problem.f_out},
-                       {"k", extents(problem.k)},
-                       {"n", extents(problem.in.n)},
-                       {"S", problem.in.S},
-                       {"device", report.device},
-                       {"threads", report.threads},
-                       {"flops_per_second", report.machine.flops_per_second},
-                       {"read_bytes_per_second", report.machine.read_bytes_per_second},
-                       {"load", report.machine.load},
-                       {"primitives", std::move(primitives)}};
+  Json object = head_json(report);
+  object["primitives"] = std::move(primitives);
   return object.dump(2) + "\n";
 }
 

@@ -5,15 +5,11 @@
 #include <vector>
 
 #include "tests/bench/layer_bench.hpp"
-#include "tests/bench/machine_rates.hpp"
+#include "tests/bench/report_head.hpp"
 
 namespace znni::bench {
 
-struct LayerReport {
-  ConvProblem problem;
-  std::string device;  // DeviceSpec::name
-  int threads = 1;
-  MachineRates machine;
+struct LayerReport : ReportHead {
   std::vector<PrimitiveTimes> primitives;
 };
 

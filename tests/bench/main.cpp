@@ -9,6 +9,7 @@
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/machine.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
+#include "primitives/cpu/grad/gradients.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/text/plan_text.hpp"
 #include "server/signals.hpp"
@@ -17,6 +18,7 @@
 #include "tests/bench/onednn_channels_last.hpp"
 #include "tests/bench/options.hpp"
 #include "tests/bench/report.hpp"
+#include "tests/bench/step_report.hpp"
 
 namespace znni::bench {
 namespace {
@@ -93,6 +95,24 @@ Result<std::vector<const Primitive*>> find_primitives(const std::vector<std::str
   return found;
 }
 
+// Fails if one of the names is none of a convolution, or of a gradient.
+Result<void> check_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::string known;
+    bool found = false;
+    const auto look_at = [&](std::string_view other) {
+      found = found || other == name;
+      known += (known.empty() ? "" : ", ") + std::string(other);
+    };
+    for (const Primitive* row : cpu::registry()) {
+      if (row->name.starts_with("cpu.conv.")) look_at(row->name);
+    }
+    for (const GradientPrimitive* row : cpu::gradient_registry()) look_at(row->name);
+    if (!found) return Error{ErrorCode::invalid_argument, "--primitives: no '" + name + "'; there are " + known};
+  }
+  return {};
+}
+
 // Measures the machine's rates on a separate device, so that the bytes read do not count against --mem.
 Result<MachineRates> measure_rates(const DeviceSpec& spec) {
   const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, read_block_bytes(spec), 0, 0);
@@ -112,11 +132,30 @@ Result<LayerReport> measure(const LayerOptions& options, const std::stop_token& 
   Result<std::vector<PrimitiveTimes>> times =
       run_layer(options.problem, *primitives, {device->get(), options.repetitions, stop, say});
   if (!times) return times.error();
-  return LayerReport{options.problem, spec.name, spec.threads, *rates, std::move(*times)};
+  return LayerReport{{options.problem, spec.name, spec.threads, *rates}, std::move(*times)};
+}
+
+Result<StepReport> measure(const TrainOptions& options, const std::stop_token& stop) {
+  if (Result<void> known = check_names(options.primitives); !known) return known.error();
+  const std::array<const Backend*, 1> backends = {&cpu::backend()};
+  const Result<Catalogue> catalogue = Catalogue::make(backends);
+  if (!catalogue) return catalogue.error();
+  const DeviceSpec spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
+  const std::int64_t memory = options.memory.value_or(cpu::default_memory_budget());
+  const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, memory, 0, 0);
+  if (!device) return device.error();
+  const Result<MachineRates> rates = measure_rates(spec);
+  if (!rates) return rates.error();
+  Result<std::vector<CallTimes>> calls =
+      run_step(options.problem, {*catalogue, cpu::gradient_registry(), spec}, memory, {options.primitives, options.all},
+               {device->get(), options.repetitions, stop, say});
+  if (!calls) return calls.error();
+  return StepReport{{options.problem, spec.name, spec.threads, *rates}, memory, std::move(*calls)};
 }
 
 std::string text_of(const NetTimes& times, bool json) { return json ? net_json(times) : net_text(times); }
 std::string text_of(const LayerReport& report, bool json) { return json ? layer_json(report) : layer_text(report); }
+std::string text_of(const StepReport& report, bool json) { return json ? step_json(report) : step_text(report); }
 
 template <class Options>
 int run(const Options& options) {
@@ -145,5 +184,6 @@ int main(int argc, char** argv) {
     return end->exit_code;
   }
   if (const auto* layer = std::get_if<LayerOptions>(&parsed)) return run(*layer);
+  if (const auto* step = std::get_if<TrainOptions>(&parsed)) return run(*step);
   return run(std::get<NetOptions>(parsed));
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/base/sizes.hpp"
 #include "primitives/core/finite_number.hpp"
@@ -17,6 +18,8 @@ struct RawOptions {
   std::string memory;
   std::string k = "3";
   std::string n = "64";
+  bool train = false;
+  bool all = false;
 };
 
 template <class Options>
@@ -53,9 +56,16 @@ CLI::App* add_layer(CLI::App& app, LayerOptions& options, RawOptions& raw) {
   layer->add_option("--k", raw.k, "extent of the kernel: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--n", raw.n, "extent of the input: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--S", problem.in.S, "inputs at once")->capture_default_str()->check(counts);
-  layer->add_option("--primitives", options.primitives, "NAME,...: what is timed; speeds are told of the last one")
+  layer
+      ->add_option("--primitives", options.primitives,
+                   "NAME,...: what is timed; speeds are told of the last one. With --train: what is timed beside the "
+                   "planner's choice (default: nothing)")
       ->delimiter(',')
       ->capture_default_str();
+  CLI::Option* train = layer->add_flag("--train", raw.train,
+                                       "time a step of training: the layer, the gradients of its weights and of its "
+                                       "input, as the step planner chooses under --mem");
+  layer->add_flag("--all", raw.all, "with --train: every primitive, too, in its fastest way")->needs(train);
   add_shared(*layer, options, raw, "host RAM a primitive may take: 16G, 512M (default: 0.8 x what is free)",
              "threads that compute (default: the processors this process may use)", "timed runs of each primitive");
   return layer;
@@ -94,13 +104,13 @@ Result<std::optional<std::int64_t>> memory_of(const RawOptions& raw) {
 
 }  // namespace
 
-std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
+std::variant<NetOptions, LayerOptions, TrainOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
   NetOptions net;
   LayerOptions layer;
   RawOptions raw;
   CLI::App app("What layers and plans take on this machine, and what was predicted.", "znni-bench");
   const CLI::App* const net_command = add_net(app, net, raw);
-  add_layer(app, layer, raw);
+  const CLI::App* const layer_command = add_layer(app, layer, raw);
   app.require_subcommand(1);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 reads the vector from the back
   try {
@@ -115,7 +125,9 @@ std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::
   net.memory = layer.memory = *memory;
   if (net_command->parsed()) return net;
   if (const Result<void> sound = understand(raw, layer); !sound) return EarlyEnd{wrong_use, sound.error().message};
-  return layer;
+  if (!raw.train) return layer;
+  if (layer_command->count("--primitives") == 0) layer.primitives.clear();
+  return TrainOptions{std::move(layer), raw.all};
 }
 
 }  // namespace znni::bench

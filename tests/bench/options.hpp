@@ -32,6 +32,11 @@ struct LayerOptions {
   bool json = false;
 };
 
+// Options of znni-bench layer --train, which runs a step of training of one convolution.
+struct TrainOptions : LayerOptions {
+  bool all = false;  // every primitive; else those that `primitives` names, and what the planner chooses
+};
+
 // Tells the program to end at once. `text` goes to stdout if exit_code is 0 (help), else, as one line, to stderr.
 struct EarlyEnd {
   int exit_code = 0;
@@ -39,6 +44,7 @@ struct EarlyEnd {
 };
 
 // Parses `arguments`, which do not include the program's name.
-[[nodiscard]] std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments);
+[[nodiscard]] std::variant<NetOptions, LayerOptions, TrainOptions, EarlyEnd> parse_options(
+    std::vector<std::string> arguments);
 
 }  // namespace znni::bench

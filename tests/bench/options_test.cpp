@@ -24,6 +24,13 @@ LayerOptions layer(const std::vector<std::string>& arguments) {
   return end == nullptr ? std::get<LayerOptions>(parsed) : LayerOptions{};
 }
 
+TrainOptions train(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_options(arguments);
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  EXPECT_EQ(end, nullptr) << end->text;
+  return end == nullptr ? std::get<TrainOptions>(parsed) : TrainOptions{};
+}
+
 EarlyEnd ended(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options(arguments);
   const auto* end = std::get_if<EarlyEnd>(&parsed);
@@ -93,6 +100,28 @@ TEST(BenchOptions, ALayerHasDefaults) {
   EXPECT_EQ(options.repetitions, 5);
 }
 
+TEST(BenchOptions, AStepOfTrainingHasTheOptionsOfALayer) {
+  const TrainOptions options =
+      train({"layer",     "--train", "--f",           "28", "--f-out",      "36",   "--k",   "1,3,5",
+             "--n",       "32",      "--S",           "8",  "--primitives", "a,b",  "--mem", "2G",
+             "--threads", "3",       "--repetitions", "7",  "--json",       "--all"});
+  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, Vec3::cube(1), Vec3::cube(1), {}};
+  EXPECT_EQ(options.problem, problem);
+  EXPECT_THAT(options.primitives, testing::ElementsAre("a", "b"));
+  EXPECT_EQ(options.memory, std::int64_t{2} << 30);
+  EXPECT_EQ(options.threads, 3);
+  EXPECT_EQ(options.repetitions, 7);
+  EXPECT_TRUE(options.json);
+  EXPECT_TRUE(options.all);
+}
+
+TEST(BenchOptions, AStepOfTrainingIsThePlannersUnlessPrimitivesAreNamed) {
+  const TrainOptions options = train({"layer", "--train"});
+  EXPECT_THAT(options.primitives, testing::IsEmpty());
+  EXPECT_FALSE(options.all);
+  EXPECT_EQ(options.problem.in.f, 80);
+}
+
 TEST(BenchOptions, WrongLayersEndWithOneLine) {
   for (const auto& [arguments, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--k", "3,3"}, "--k '3,3'"},
@@ -101,6 +130,9 @@ TEST(BenchOptions, WrongLayersEndWithOneLine) {
            {{"--f", "0"}, "--f"},
            {{"--S", "-1"}, "--S"},
            {{"--n", "4", "--k", "5"}, "smaller than the window 5"},
+           {{"--train", "--n", "4", "--k", "5"}, "smaller than the window 5"},
+           {{"--train", "yes"}, "yes"},
+           {{"--all"}, "--train"},
            {{"--mem", "lots"}, "--mem"}}) {
     std::vector<std::string> all = {"layer"};
     all.insert(all.end(), arguments.begin(), arguments.end());

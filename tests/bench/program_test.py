@@ -155,6 +155,55 @@ class Bench(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.refused(done.returncode, done, "no primitive ran", "the limit is 64.00 KiB")
 
+    def test_layer_train_prints_a_step(self):
+        done = self.layer("--train", "--repetitions", 2, "--mem", "200M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in (
+            "conv 1x17x12x12x12 -> 20, k 3x3x3",
+            "2 threads",
+            "within 200.00 MiB",
+            "forward",
+            "gradient of the weights",
+            "gradient of the input",
+            "step",
+            "predicted",
+        ):
+            self.assertIn(word, done.stdout)
+        self.assertIn("repetition 2 of 2", done.stderr)
+
+    def test_layer_train_json(self):
+        done = self.layer("--train", "--repetitions", 3, "--json", "--primitives", "cpu.conv.direct,cpu.grad.direct")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["k"], found["n"], found["S"], found["threads"]), ([3] * 3, [12] * 3, 1, 2))
+        parts = {"forward", "gradient of the weights", "gradient of the input"}
+        self.assertEqual({call["part"] for call in found["calls"]}, parts)
+        for run in range(3):
+            for runs in ("runs", "processor_runs"):
+                self.assertAlmostEqual(found[runs][run], sum(call[runs][run] for call in found["calls"]))
+        self.assertAlmostEqual(found["predicted_seconds"], sum(call["predicted_seconds"] for call in found["calls"]))
+        for one in (found, *found["calls"], *found["others"]):
+            self.assertEqual(sorted(one["runs"])[1], one["seconds"])
+            self.assertEqual(min(one["runs"]), one["best_seconds"])
+        self.assertEqual(
+            [(other["part"], other["primitive"]) for other in found["others"]],
+            [
+                ("forward", "cpu.conv.direct"),
+                ("gradient of the weights", "cpu.grad.direct"),
+                ("gradient of the input", "cpu.grad.direct"),
+            ],
+        )
+        for call in found["calls"] + found["others"]:
+            self.assertLess(call["error"], 1e-5)
+
+    def test_layer_train_refuses_in_one_line(self):
+        self.refused(2, self.layer("--train", "--primitives", "cpu.grad.none"), "'cpu.grad.none'", "cpu.grad.fft_tiled")
+        self.refused(2, self.layer("--train", "--fast"), "--fast")
+        self.refused(2, self.layer("--all"), "--train")
+        done = self.layer("--train", "--mem", "64K")
+        self.assertNotEqual(done.returncode, 0)
+        self.refused(done.returncode, done, "needs at least", "--mem is 64.00 KiB")
+
     def test_an_interrupt_ends_it(self):
         layers = "node { conv { f_out: 32 k: 3 activation: relu } }\n" * 12
         network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')
