@@ -102,6 +102,20 @@ def net_part(found, machine):
     return parts
 
 
+def train_part(lines):
+    """Returns the section of steps of training, or nothing if there are none."""
+    results = [result for _, result in tables.of_kind(lines, "train")]
+    if not results:
+        return []
+    threads = ", ".join(sorted({str(result["threads"]) for result in results}))
+    return [
+        "## Training\n",
+        tables.table(tables.train_rows(results)),
+        f"Best of steps run in turn, threads: {threads}; the ratio is of processor time per thread. Load: before and "
+        "after.\n",
+    ]
+
+
 def left_out_text(names):
     """Returns a text about the steps left out; names those of the first round and counts later ones."""
     first = [name for name in names if not re.search(r" r[2-9]$", name)]
@@ -123,6 +137,7 @@ def markdown(lines, left_out=()):
         "moved once, as a share of the machine's rate of reads.\n",
         *layer_part(lines, machine),
         *net_part(tables.figures(lines), machine),
+        *train_part(lines),
     ]
     if left_out:
         parts.append("Left out: " + left_out_text(left_out) + ".\n")

@@ -1,7 +1,7 @@
 """Makes the tables of deploy/bench, as rows of text, from the lines of its results. Needs only the standard library.
 
-Steps are named "machine ...", "layer ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME MEM tTHREADS rROUND";
-several rounds of one step give one figure, the median of their warm runs.
+Steps are named "machine ...", "layer ...", "train ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME MEM tTHREADS
+rROUND"; several rounds of one step give one figure, the median of their warm runs.
 """
 
 import math
@@ -322,4 +322,50 @@ def scaling_rows(found):
             rows.append(
                 [f"{net} {mem}", str(threads), f"{rates[threads]:,.0f}", f"{speed:.2f}", f"{speed / threads:.2f}"]
             )
+    return rows
+
+
+def train_name(result):
+    """Returns what was trained, for how many voxels of its input."""
+    if "layer" in result:
+        return layer_name(result["layer"])
+    channels = f", {result['channels']} channels" if result["channels"] else ""
+    return f"{result['net']}{channels}, patch {extent(result['patch'])}"
+
+
+def train_rows(results):
+    """Returns a row for each step of training."""
+    rows = [
+        [
+            "step of",
+            "PyTorch's form",
+            "PyTorch, processor ms",
+            "ours, processor ms",
+            "predicted ms",
+            "ratio",
+            "PyTorch, ms",
+            "ours, ms",
+            "load",
+        ]
+    ]
+    for result in results:
+        ours, peer = result["ours"], result.get("peer", {})
+        ran = "ratio" in result
+
+        def ms(one, key):
+            return f"{1e3 * one[key]:.0f}"
+
+        rows.append(
+            [
+                train_name(result),
+                f"{peer['version']}, {peer['form']}" if ran else "did not run" if peer else "",
+                ms(peer, "best_processor_seconds") if ran else "",
+                ms(ours, "best_processor_seconds"),
+                ms(ours, "predicted_seconds"),
+                f"{result['ratio']:.1f}" if ran else "",
+                ms(peer, "best_seconds") if ran else "",
+                ms(ours, "best_seconds"),
+                span(result["load"], 1, 1),
+            ]
+        )
     return rows

@@ -35,10 +35,11 @@ def split(value, stride, layout):
 
 
 class DenseNet:
-    """A chain of layers in one of the forms, with seeded He-normal weights."""
+    """A chain of layers in one of the forms, with seeded He-normal weights. pool(value, layer, dilation) is a max
+    pooling of stride 1."""
 
-    def __init__(self, layers, form, seed=1):
-        self.layers = layers
+    def __init__(self, layers, form, seed=1, pool=slide_maximum):
+        self.layers, self.pool = layers, pool
         self.fragments = form.startswith("fragments")
         self.layout = LAYOUTS[form.removeprefix("fragments").removeprefix("dilated")]
         random = torch.Generator().manual_seed(seed)
@@ -58,7 +59,7 @@ class DenseNet:
                 value = torch.nn.functional.conv3d(value, *weights, dilation=own)
                 value = value.relu_() if layer.relu else value
                 continue
-            value = slide_maximum(value, layer, dilation)
+            value = self.pool(value, layer, dilation)
             if self.fragments:
                 value = split(value, layer.stride, self.layout)
             else:

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2154,SC2034 # root: setup.sh; torch_environment: deploy/bench
+# shellcheck shell=bash disable=SC2154,SC2034 # root: setup.sh; torch_environment, torch_malloc: deploy/bench
 # Sourced by deploy/bench, after setup.sh: installs PyTorch for the CPU only. PyPI's wheel for Linux is linked to
 # gigabytes of CUDA libraries that no run on a CPU calls. All but the small runtime are left out. One library whose
 # functions all return 1 ("failed") replaces them, with an empty library under each of their names.
@@ -20,7 +20,8 @@ make_stubs() {
 
 # Command that runs a program with the stubs, and with a malloc that keeps its memory. Fresh pages for each tensor take
 # PyTorch more time than poolings do.
-torch_environment=(env MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=67108864
+torch_malloc=(MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=67108864)
+torch_environment=(env "${torch_malloc[@]}"
   "LD_PRELOAD=$stubs/none.so" "LD_LIBRARY_PATH=$stubs")
 
 # install_torch: installs the pinned packages of deploy/packages/bench.txt in build/venv, beside the others.

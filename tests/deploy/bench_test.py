@@ -27,6 +27,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 TORCH = """
 install_torch() { :; }
 torch_environment=(env A=1)
+torch_malloc=(B=2)
 """
 LAYER = {
     "f": 80,
@@ -63,11 +64,20 @@ PEER = {
     "runs": [10.0],
     "carried": {"output": [5] * 3, "flops_per_voxel": 1e9, "voxels_per_second": 10},
 }
+TIMES = {"best_seconds": 2.0, "best_processor_seconds": 1.0}
+TRAIN = {
+    "layer": {"f": 80, "f_out": 80, "k": [3, 3, 3], "n": [48, 48, 48], "S": 1},
+    "threads": 1,
+    "load": [0.5, 0.75],
+    "ours": {**TIMES, "predicted_seconds": 0.5},
+    "peer": {**TIMES, "version": "1.2", "form": "channels last"},
+    "ratio": 1.0,
+}
 # Logs its arguments; the file `do` may make it fail or wait.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"{root}/calls"
 . "{root}/do"
-case "$*" in *bench_net.py*) echo '{net}' ;; *) echo '{other}' ;; esac
+case "$*" in *bench_net.py*) echo '{net}' ;; *bench_train.py*) echo '{train}' ;; *) echo '{other}' ;; esac
 """
 
 
@@ -86,7 +96,9 @@ class BenchTest(unittest.TestCase):
         for path, other in (("release/bin/znni-bench", LAYER), ("venv/bin/python", PEER)):
             program = self.root / "build" / path
             program.parent.mkdir(parents=True, exist_ok=True)
-            program.write_text(STAND_IN.format(root=self.root, net=json.dumps(NET), other=json.dumps(other)))
+            program.write_text(
+                STAND_IN.format(root=self.root, net=json.dumps(NET), train=json.dumps(TRAIN), other=json.dumps(other))
+            )
             program.chmod(0o755)
         self.act("")
         for command in (
@@ -210,6 +222,32 @@ class BenchTest(unittest.TestCase):
         self.assertIn("net n537 all 2G t1 r1", self.steps())
         self.assertTrue(all("--patience model" in call for call in self.calls("python")))
 
+    def test_training_runs_alone_and_its_steps_once(self):
+        done = self.bench("--train", "--mem", "1M")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            self.steps(),
+            [
+                "machine",
+                "train layer 80-80 k3 n48",
+                "train net fib25-boundary 80",
+                *(f"train layer 80-80 k{k} n48" for k in (5, 7, 9)),
+                "train layer 80-80 k7 n96",
+                "train net n726 16 channels 132",
+            ],
+        )
+        call = self.calls("python -B " + str(self.root / "deploy" / "lib" / "bench_train.py"))[0]
+        self.assertIn("layer --k 3 --n 48", call)
+        self.assertTrue(call.endswith(f"--mem 1M --threads 1 -- env A=1 {self.root}/build/venv/bin/python"), call)
+        self.assertIn("## Training", (self.output / "report.md").read_text())
+        self.assertEqual(self.bench("--train", "--mem", "1M").returncode, 0)
+        self.assertEqual(self.calls("python"), [])
+
+    def test_another_python_may_have_torch(self):
+        done = self.bench("--train", "--only", "k3", "--torch", "/bin/true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.calls("python")[0].endswith("-- env B=2 /bin/true"))
+
     def test_an_interrupt_keeps_what_is_done(self):
         self.act('[ "$1 $7" != "layer 5" ] || sleep 600\n')
         with subprocess.Popen(
@@ -231,6 +269,8 @@ class BenchTest(unittest.TestCase):
             (["--patience", "none"], "none"),
             (["--mem", "much"], "--mem 'much'"),
             (["--minutes", "few"], "--minutes 'few'"),
+            (["--train", "--torch", "/no/python"], "--torch '/no/python': no such program"),
+            (["--torch", "/bin/true"], "--torch is for --train"),
         ):
             done = self.bench(*arguments)
             self.assertEqual(done.returncode, 1)

@@ -88,6 +88,13 @@ class ReportTest(unittest.TestCase):
         self.assertNotIn("## ", text)
         self.assertNotIn("Left out", text)
 
+    def test_steps_of_training_are_a_section(self):
+        bench_report.add(self.results, "train layer 80-80 k3 n48", "abc", samples.train())
+        text = bench_report.markdown(bench_report.load(self.results))
+        self.assertIn("## Training", text)
+        self.assertIn("| 80 → 80, k 3, n 48, S 1 | 2.1, channels last | 500 | 125 |", text)
+        self.assertIn("threads: 1", text)
+
     def test_ratios_of_layers_and_nets(self):
         found = dict(bench_report.ratios(samples.some()))
         self.assertEqual(found["10 → 20, k 3, n 100, S 1: tiled / oneDNN"], 2.5)

@@ -118,3 +118,17 @@ def some():
             "net n337 all 1G t2 r1": net([20.0]),
         }
     )
+
+
+def train(ratio=4.0, **changes):
+    """What bench_train.py says of a layer."""
+    times = {"best_seconds": 0.25, "best_processor_seconds": 0.125}
+    return {
+        "layer": {"f": 80, "f_out": 80, "k": [3, 3, 3], "n": [48, 48, 48], "S": 1},
+        "threads": 1,
+        "load": [0.5, 1.25],
+        "ours": {**times, "predicted_seconds": 0.0625},
+        "peer": {"version": "2.1", "form": "channels last", "best_seconds": 1.5, "best_processor_seconds": 0.5},
+        "ratio": ratio,
+        **changes,
+    }

@@ -103,6 +103,22 @@ class TablesTest(unittest.TestCase):
         )
         self.assertEqual(tables.gigabytes("512M"), 0.5)
 
+    def test_a_step_of_training_stands_beside_its_peer(self):
+        alone = samples.train()
+        del alone["peer"], alone["ratio"]
+        failed = samples.train(peer={"version": "2.1", "form": None, "tried": {}})
+        del failed["ratio"]
+        net = samples.train(net="n726", channels=16, patch=[132] * 3)
+        del net["layer"]
+        rows = tables.train_rows([samples.train(), alone, failed, net])
+        self.assertEqual(
+            rows[1],
+            ["80 → 80, k 3, n 48, S 1", "2.1, channels last", "500", "125", "62", "4.0", "1500", "250", "0.5 to 1.2"],
+        )
+        self.assertEqual(rows[2][1:6], ["", "", "125", "62", ""])
+        self.assertEqual(rows[3][1:6], ["did not run", "", "125", "62", ""])
+        self.assertEqual(rows[4][0], "n726, 16 channels, patch 132")
+
     def test_rows_of_a_table_are_equally_long(self):
         refused = tables.figures(
             samples.lines(**{"net n1 all 1G t2 r1": {"refusal": "a"}, "net n1 all 2G t2 r1": {"refusal": "a"}})
@@ -114,6 +130,7 @@ class TablesTest(unittest.TestCase):
             tables.memory_rows(tables.by_memory(refused)),
             tables.memory_rows(tables.by_memory(self.found)),
             tables.scaling_rows(self.found),
+            tables.train_rows([samples.train()]),
         ):
             self.assertEqual({len(row) for row in rows}, {len(rows[0])})
 
