@@ -179,9 +179,9 @@ herr_t transfer(const OpenDataset& open, std::int64_t z, const Box& box, void* m
 }
 
 // Opens a dataset whose planes are read one by one. Its cache holds every chunk that a plane touches, so that no chunk
-// is unpacked twice.
+// is unpacked twice. A dataset that is open already keeps its cache, so it is closed before.
 Handle open_cached(hid_t file, const std::string& dataset) {
-  const Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(plain.get()), H5Pclose);
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   const std::vector<hsize_t> extents = extents_of(plain.get());
@@ -196,6 +196,7 @@ Handle open_cached(hid_t file, const std::string& dataset) {
     H5Pset_chunk_cache(access.get(), 12421, std::min(bytes, chunk_cache_limit),
                        1.0);  // 12421: a prime above the number of chunks of a plane
   }
+  plain.end();
   return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
 }
 
