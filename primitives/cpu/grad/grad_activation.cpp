@@ -7,6 +7,7 @@
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
+#include "primitives/cpu/vectors/simd8.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -44,13 +45,27 @@ void scale(std::span<const float> output, std::span<const float> saved, std::spa
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = output[i] * slope(saved[i]);
 }
 
+// Computes to[i] = chosen(output[i], saved[i]), vector by vector: slopes of two values whose signs follow no pattern
+// would cost a branch that is foretold wrongly every other time. chosen() takes floats and vectors alike.
+template <class Chosen>
+void choose(std::span<const float> output, std::span<const float> saved, std::span<float> to, const Chosen& chosen) {
+  constexpr std::size_t lanes = Simd8::lanes;
+  std::size_t i = 0;
+  for (; i + lanes <= to.size(); i += lanes) {
+    Simd8::store(to.data() + i, chosen(Simd8::load(output.data() + i), Simd8::load(saved.data() + i)));
+  }
+  for (; i < to.size(); ++i) to[i] = chosen(output[i], saved[i]);
+}
+
 void scale_by_slope(Activation activation, std::span<const float> output, std::span<const float> saved,
                     std::span<float> to) {
   const float alpha = activation.alpha;
   switch (activation.kind) {
     case ActivationKind::none: std::copy(output.begin(), output.end(), to.begin()); return;
-    case ActivationKind::relu: return scale(output, saved, to, [](float y) { return y > 0.0F ? 1.0F : 0.0F; });
-    case ActivationKind::leaky_relu: return scale(output, saved, to, [=](float y) { return y > 0.0F ? 1.0F : alpha; });
+    case ActivationKind::relu:
+      return choose(output, saved, to, [](auto g, auto y) { return y > decltype(y){} ? g : decltype(g){}; });
+    case ActivationKind::leaky_relu:
+      return choose(output, saved, to, [=](auto g, auto y) { return y > decltype(y){} ? g : alpha * g; });
     case ActivationKind::elu:
       if (alpha < 0.0F) {
         return scale(output, saved, to, [=](float x) { return x > 0.0F ? 1.0F : alpha * std::exp(x); });
@@ -59,7 +74,10 @@ void scale_by_slope(Activation activation, std::span<const float> output, std::s
     case ActivationKind::sigmoid: return scale(output, saved, to, [](float y) { return y * (1.0F - y); });
     case ActivationKind::tanh: return scale(output, saved, to, [](float y) { return 1.0F - y * y; });
     case ActivationKind::capped_relu:
-      return scale(output, saved, to, [=](float y) { return y > 0.0F && y < alpha ? 1.0F : 0.0F; });
+      return choose(output, saved, to, [=](auto g, auto y) {
+        const auto top = decltype(y){} + alpha;
+        return (y > decltype(y){}) & (y < top) ? g : decltype(g){};
+      });
     case ActivationKind::hard_swish:
       return scale(output, saved, to, [](float x) { return x <= -3.0F ? 0.0F : x >= 3.0F ? 1.0F : x / 3.0F + 0.5F; });
     default:
@@ -106,7 +124,7 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_activation{"cpu.grad.activation", 1, DeviceKind::cpu, &describe,
+extern constinit const GradientPrimitive grad_activation{"cpu.grad.activation", 2, DeviceKind::cpu, &describe,
                                                          &prepare};
 
 }  // namespace znni::cpu
