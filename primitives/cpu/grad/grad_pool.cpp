@@ -3,7 +3,9 @@
 // finds the position of each window's first maximum, a byte per output voxel, and stage 1 gathers. The input of the
 // layer is read in stage 0 alone, the gradient is written in stage 1.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/device/estimates.hpp"
@@ -71,8 +73,14 @@ typedef Position Eighth __attribute__((vector_size(8)));     // NOLINT
 typedef std::int8_t Signs __attribute__((vector_size(8)));   // NOLINT
 typedef std::int32_t Mask __attribute__((vector_size(32)));  // NOLINT
 
-// Finds the first largest of the values at `places`, in floats from `from`, for a vector of windows.
-void find_largest(const float* from, std::span<const std::int64_t> places, Position* positions) {
+// Offsets of a window's voxels from its first, in floats. The most frequent counts are known to the compiler, which
+// then unrolls the loops over them; 0 stands for any.
+template <std::size_t count>
+using Places = std::conditional_t<count == 0, std::span<const std::int64_t>, std::array<std::int64_t, count>>;
+
+// Finds the first largest of the values at `places`, from `from` on, for a vector of windows.
+template <std::size_t count>
+void find_largest(const float* from, const Places<count>& places, Position* positions) {
   Simd8::V most = Simd8::load(from + places.front());
   Mask first = {};
   for (std::size_t i = 1; i < places.size(); ++i) {
@@ -90,6 +98,25 @@ Position largest(const float* from, std::span<const std::int64_t> places) {
   std::size_t most = 0;
   for (std::size_t i = 1; i < places.size(); ++i) most = from[places[i]] > from[places[most]] ? i : most;
   return static_cast<Position>(most);
+}
+
+// Finds the maxima of a row of `windows` windows, whose voxels have `width` lanes and lie `step` floats apart.
+template <std::int64_t width, std::size_t count>
+void find_row(std::span<const std::int64_t> all, const float* from, std::int64_t windows, std::int64_t step,
+              Position* positions) {
+  Places<count> places;
+  if constexpr (count == 0) {
+    places = all;
+  } else {
+    std::copy(all.begin(), all.end(), places.begin());
+  }
+  for (std::int64_t x = 0; x < windows; ++x, from += step, positions += width) {
+    if constexpr (width == 1) {
+      *positions = largest(from, places);
+    } else {
+      for (std::int64_t i = 0; i < width; i += Simd8::lanes) find_largest<count>(from + i, places, positions + i);
+    }
+  }
 }
 
 // Along one axis: the window, of the fragment at `offset`, whose voxel d is a voxel of the input.
@@ -139,8 +166,13 @@ class PoolGradient final : public PreparedGradient {
       : pool_(pool),
         out_(output_shape(pool)),
         executor_(executor),
+        offsets_(pooled_offsets(pool)),
         holds_z_(holds_of(pool, 0)),
-        holds_y_(holds_of(pool, 1)) {}
+        holds_y_(holds_of(pool, 1)) {
+    for (std::int64_t i = 0; i < pool.in.S * voxels(offsets_); ++i) {
+      made_.push_back(pooled_input(pool, i / voxels(offsets_), fragment_at(i % voxels(offsets_), offsets_)));
+    }
+  }
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
     maxima_ = nullptr;
@@ -161,42 +193,40 @@ class PoolGradient final : public PreparedGradient {
   }
 
  private:
+  // Returns the output that the pooling at `offset` of input s writes: pooled_input().
+  std::int64_t made(std::int64_t s, Vec3 offset) const {
+    return made_[static_cast<std::size_t>(s * voxels(offsets_) + fragment_index(offset, offsets_))];
+  }
+
   // Returns the positions of a row of maxima.
   Position* maxima_row(std::int64_t s, std::int64_t block, std::int64_t z, std::int64_t y) const {
     const std::int64_t blocks = div_up(out_.f, width);
     return maxima_ + (((s * blocks + block) * out_.n.z + z) * out_.n.y + y) * out_.n.x * width;
   }
 
-  // Finds the first maxima of all windows, plane by plane of each input, block and offset.
+  // Finds the first maxima of all windows. A task has all windows that begin in one plane of the input, of all offsets
+  // along y and x, so that each plane is read from memory once per plane of a window.
   void find_maxima(const TensorView& in) const {
     const std::int64_t blocks = blocks_of(in);
-    const Vec3 offsets = pooled_offsets(pool_);
-    std::vector<std::int64_t> places;  // of a window's voxels, from its first
+    std::vector<std::int64_t> places;
     for_each_position(pool_.window, [&](Vec3 d, Position) {
       places.push_back(d.z * in.strides.z + d.y * in.strides.y + d.x * width);
     });
-    executor_.parallel_for(pool_.in.S * voxels(offsets) * blocks * out_.n.z, [&](std::int64_t index, int) {
-      const std::int64_t z = index % out_.n.z;
-      const std::int64_t block = index / out_.n.z % blocks;
-      const std::int64_t made = index / out_.n.z / blocks;
-      const Vec3 offset = fragment_at(made % voxels(offsets), offsets);
-      const std::int64_t s = made / voxels(offsets);
-      for (std::int64_t y = 0; y < out_.n.y; ++y) {
-        const float* const from = &in.at(s, block * width, Vec3{z, y, 0} * pool_.stride + offset);
-        find_row(places, from, maxima_row(pooled_input(pool_, s, offset), block, z, y));
+    const auto find = places.size() == 8   ? &find_row<width, 8>
+                      : places.size() == 4 ? &find_row<width, 4>
+                                           : &find_row<width, 0>;
+    const std::int64_t planes = offsets_.z * out_.n.z;
+    executor_.parallel_for(pool_.in.S * blocks * planes, [&](std::int64_t index, int) {
+      const std::int64_t plane = index % planes;
+      const std::int64_t block = index / planes % blocks;
+      const std::int64_t s = index / planes / blocks;
+      for (std::int64_t row = 0; row < offsets_.y * offsets_.x * out_.n.y; ++row) {
+        const Vec3 offset{plane % offsets_.z, row / offsets_.x % offsets_.y, row % offsets_.x};
+        const Vec3 window{plane / offsets_.z, row / offsets_.x / offsets_.y, 0};
+        find(places, &in.at(s, block * width, window * pool_.stride + offset), out_.n.x, pool_.stride.x * width,
+             maxima_row(made(s, offset), block, window.z, window.y));
       }
     });
-  }
-
-  // Finds the maxima of a row of windows, the first of which begins at `from`.
-  void find_row(std::span<const std::int64_t> places, const float* from, Position* positions) const {
-    for (std::int64_t x = 0; x < out_.n.x; ++x, from += pool_.stride.x * width, positions += width) {
-      if constexpr (width == 1) {
-        *positions = largest(from, places);
-      } else {
-        for (std::int64_t i = 0; i < width; i += Simd8::lanes) find_largest(from + i, places, positions + i);
-      }
-    }
   }
 
   // Gathers a row of the input's gradient from all windows that hold its voxels.
@@ -220,8 +250,8 @@ class PoolGradient final : public PreparedGradient {
   void add_sources(const TensorView& output, const Run& run, const Hold& z, const Hold& y, std::int64_t begin,
                    std::vector<Source>& sources) const {
     const Vec3 row{z.window, y.window, 0};
-    for (std::int64_t offset = 0; offset < pooled_offsets(pool_).x; ++offset) {
-      const std::int64_t s = pooled_input(pool_, run.s, {z.offset, y.offset, offset});
+    for (std::int64_t offset = 0; offset < offsets_.x; ++offset) {
+      const std::int64_t s = made(run.s, {z.offset, y.offset, offset});
       for (std::int64_t d = 0; d < pool_.window.x; ++d) {
         if ((offset + d) % pool_.stride.x != begin) continue;
         const Position* const maxima = maxima_ == nullptr ? nullptr : maxima_row(s, run.block, row.z, row.y);
@@ -264,6 +294,8 @@ class PoolGradient final : public PreparedGradient {
   PoolProblem pool_;
   Shape5 out_;
   Executor& executor_;
+  Vec3 offsets_;
+  std::vector<std::int64_t> made_;  // [input][offset]
   std::vector<std::vector<Hold>> holds_z_;
   std::vector<std::vector<Hold>> holds_y_;
   Position* maxima_ = nullptr;
@@ -282,6 +314,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pool{name, 2, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_pool{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu
