@@ -21,9 +21,15 @@ Activation take_off(LayerProblem& layer) {
   return taken;
 }
 
+// Returns the activation of a problem that can apply one while it writes; nullptr if it can not.
+Activation* own_activation(LayerProblem& problem) {
+  if (auto* conv = std::get_if<ConvProblem>(&problem)) return &conv->activation;
+  auto* sum = std::get_if<AddProblem>(&problem);
+  return sum == nullptr ? nullptr : &sum->activation;
+}
+
 LayerProblem without_activation(LayerProblem layer) {
-  if (auto* conv = std::get_if<ConvProblem>(&layer)) conv->activation = {};
-  if (auto* sum = std::get_if<AddProblem>(&layer)) sum->activation = {};
+  if (Activation* const activation = own_activation(layer)) *activation = {};
   return layer;
 }
 
@@ -45,12 +51,37 @@ std::vector<bool> trained_values(const Network& network) {
   return trained;
 }
 
+// Returns whether a node applies the activation of the next one while it writes: problem `next` reads nothing else, and
+// its gradient needs nothing of what it reads.
+bool takes_in(const LayerProblem& problem, const LayerProblem& next) {
+  LayerProblem own = problem;
+  const Activation* activation = own_activation(own);
+  return activation != nullptr && activation->kind == ActivationKind::none &&
+         std::holds_alternative<ActivationProblem>(next) && saved_value({next}) == SavedValue::output;
+}
+
+// Returns per node the activation that it applies for its only reader, which then has nothing to do; -1: none.
+std::vector<int> activations_taken_in(const Network& network, const Geometry& geometry) {
+  std::vector<int> readers(network.nodes.size() + 1, 0);
+  for (const Node& node : network.nodes) {
+    for (const int value : node.inputs) ++readers[index(value)];
+  }
+  std::vector<int> taken(network.nodes.size(), -1);
+  for (int node = 0; index(node) < network.nodes.size(); ++node) {
+    const int value = network.nodes[index(node)].inputs.front();
+    if (value == 0 || readers[index(value)] != 1) continue;
+    if (takes_in(geometry.problems[index(value) - 1], geometry.problems[index(node)])) taken[index(value) - 1] = node;
+  }
+  return taken;
+}
+
 class Builder {
  public:
   Builder(const Network& network, const Geometry& geometry)
       : network_(network),
         geometry_(geometry),
         trained_(trained_values(network)),
+        taken_in_(activations_taken_in(network, geometry)),
         before_(network.nodes.size(), -1),
         gradients_(network.nodes.size() + 1, -1) {}
 
@@ -79,11 +110,29 @@ class Builder {
 
   [[nodiscard]] const std::string& name_of(int node) const { return network_.nodes[index(node)].name; }
 
-  // An activation whose slope follows from its input is computed by itself, so that its input can be kept.
-  void run_forward(int node) {
-    const LayerProblem& problem = geometry_.problems[index(node)];
+  [[nodiscard]] std::vector<int> tensors_read(int node) const {
     std::vector<int> reads;
     for (const int value : network_.nodes[index(node)].inputs) reads.push_back(values_[index(value)]);
+    return reads;
+  }
+
+  [[nodiscard]] bool is_taken_in(int node) const {
+    const int value = network_.nodes[index(node)].inputs.front();
+    return value > 0 && taken_in_[index(value) - 1] == node;
+  }
+
+  // An activation whose slope follows from its input is computed by itself, so that its input can be kept. Any other
+  // is applied by the node before it, if that can.
+  void run_forward(int node) {
+    if (is_taken_in(node)) return values_.push_back(values_[index(network_.nodes[index(node)].inputs.front())]);
+    LayerProblem problem = geometry_.problems[index(node)];
+    const int next = taken_in_[index(node)];
+    if (next >= 0) {
+      *own_activation(problem) = std::get<ActivationProblem>(geometry_.problems[index(next)]).activation;
+      values_.push_back(add_layer(node, problem, tensors_read(node), name_of(next) + "/output"));
+      return;
+    }
+    const std::vector<int> reads = tensors_read(node);
     LayerProblem own = problem;
     const ActivationProblem fused{output_shape(problem), take_off(own)};
     if (saved_value({fused}) == SavedValue::input) {
@@ -157,6 +206,7 @@ class Builder {
   const Network& network_;
   const Geometry& geometry_;
   std::vector<bool> trained_;   // per value
+  std::vector<int> taken_in_;   // per node: the activation node whose value it writes; -1: it writes its own
   std::vector<int> values_;     // per value: tensor
   std::vector<int> before_;     // per node: tensor that its own activation reads; -1: none is kept
   std::vector<int> gradients_;  // per value: tensor; -1: none yet

@@ -65,6 +65,36 @@ TEST(StepGraph, KeepsWhatAnActivationReadsIfItsSlopeDoesNotFollowFromItsOutput) 
   EXPECT_EQ(graph.works[3].reads[1], graph.works[0].writes);
 }
 
+Node activation_node(ActivationKind kind, int value) {
+  return {"f" + std::to_string(value), Activate{{kind, 0.0F}}, {value}};
+}
+
+TEST(StepGraph, TheNodeBeforeAnActivationAppliesIt) {
+  Network net;
+  net.nodes = {{"a", conv(2, 2), {0}}, activation_node(ActivationKind::relu, 1), {"c", conv(3, 2), {2}}};
+  const StepGraph graph = graph_of(net, Vec3::cube(3));
+  EXPECT_THAT(texts(graph),
+              ElementsAre("0", "2", "loss", "2 weights", "2 input 0", "1 input 0 of activation", "0 weights"));
+  const auto& first = std::get<ConvProblem>(std::get<LayerProblem>(graph.works[0].problem));
+  EXPECT_EQ(first.activation.kind, ActivationKind::relu);
+  EXPECT_EQ(graph.works[1].reads.front(), graph.works[0].writes);
+  EXPECT_EQ(graph.works[5].reads[1], graph.works[0].writes);
+  EXPECT_EQ(std::get<ConvProblem>(std::get<GradientProblem>(graph.works[6].problem).layer).activation, Activation{});
+}
+
+TEST(StepGraph, AnActivationIsComputedByItselfIfWhatItReadsIsNeeded) {
+  Network net;
+  net.nodes = {{"a", conv(2, 2), {0}}, activation_node(ActivationKind::silu, 1), {"c", conv(3, 2), {2}}};
+  EXPECT_THAT(texts(graph_of(net, Vec3::cube(3))),
+              ElementsAre("0", "1", "2", "loss", "2 weights", "2 input 0", "1 input 0 of activation", "0 weights"));
+  net.nodes = {{"a", conv(2, 2), {0}}, activation_node(ActivationKind::relu, 1), {"d", Add{}, {1, 2}}};
+  EXPECT_THAT(texts(graph_of(net, Vec3::cube(3))),
+              ElementsAre("0", "1", "2 add", "loss", "1 input 0 of activation", "1 add", "0 weights"));
+  net.nodes = {{"a", conv(2, 2, {ActivationKind::relu, 0.0F}), {0}}, activation_node(ActivationKind::tanh, 1)};
+  EXPECT_THAT(texts(graph_of(net, Vec3::cube(3))),
+              ElementsAre("0", "1", "loss", "1 input 0 of activation", "0 input 0 of activation", "0 weights"));
+}
+
 TEST(StepGraph, AddsTheGradientsOfAValueThatSeveralNodesRead) {
   Network net;
   net.nodes = {{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"c", conv(2, 1), {1}}, {"d", Add{}, {1, 2, 3}}};
