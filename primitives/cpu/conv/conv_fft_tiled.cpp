@@ -62,6 +62,12 @@ class TiledLayer final : public PreparedLayer {
     return scratch.data() + index * (static_cast<std::int64_t>(scratch.size()) / parts);
   }
 
+  // Returns the zeros around an input that is smaller than the layer's: it stands in the middle (the gradient of an
+  // output, which is the input of a layer in a training).
+  [[nodiscard]] Vec3 border_around(const TensorView& in) const {
+    return (plan_.tiling.problem.in.n - in.shape.n) / Vec3::cube(2);
+  }
+
   void transform_kernels(std::span<float> scratch, std::int64_t parts) {
     const Tiling& t = plan_.tiling;
     const std::int64_t count = t.problem.in.f * t.out_blocks();
@@ -91,7 +97,9 @@ class TiledLayer final : public PreparedLayer {
     const std::int64_t first = task.batch * t.stacks_per_batch + place;
     const std::int64_t count = std::min(at_once, stacks - place);
     float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
-    if (forward) return kernels_.forward({&t, &inputs[0], first, count, z, plane, scratch});
+    if (forward) {
+      return kernels_.forward({&t, &inputs[0], first, count, z, plane, scratch, border_around(inputs[0])});
+    }
     const TensorView* const residual = t.problem.residual ? &inputs[1] : nullptr;
     kernels_.inverse({&t, &out, residual, bias_.data(), first, count, z, plane, scratch});
   }

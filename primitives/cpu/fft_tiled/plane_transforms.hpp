@@ -10,7 +10,8 @@
 
 namespace znni::cpu::fft_tiled {
 
-// The source of the lines of one plane of one stack.
+// The source of the lines of one plane of one stack. Rows and voxels outside the input are zero, also before its first:
+// y and x of the stack may be negative.
 struct PlaneSource {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;
@@ -42,23 +43,25 @@ inline __attribute__((always_inline)) PlaneBlock plane_block(const Tiling& t, st
   return {stack_at(t, first_stack + stack), index % blocks, stack * t.stack_step() + index % blocks * t.block_step()};
 }
 
-// Gathers the voxels of one line of a tile; voxels beyond the input's end are zero. Planar channels are gathered lane
+// Gathers the voxels of one line of a tile; voxels around the input are zero. Planar channels are gathered lane
 // by lane. Short rows of many channels lie far apart, so rows of the next line are prefetched.
 template <class Isa>
 void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, float* line) {
   const TensorView& in = *source.in;
   const std::int64_t left = in.shape.n.x - source.stack.x;
   const std::int64_t inside = left < source.tiling->T.x ? left : source.tiling->T.x;
+  const std::int64_t first = source.stack.x < 0 ? -source.stack.x : 0;
   const bool planar = in.format.layout == Layout::planar;
   const float* from = in.data + source.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
                       source.z * in.strides.z + y * in.strides.y + source.stack.x * in.strides.x;
   for (std::int64_t x = 0; x < source.tiling->T.x; ++x) {
-    Isa::store(line + x * Isa::lanes, !planar && x < inside ? Isa::load(from + x * in.strides.x) : typename Isa::V{});
+    const bool read = !planar && x >= first && x < inside;
+    Isa::store(line + x * Isa::lanes, read ? Isa::load(from + x * in.strides.x) : typename Isa::V{});
   }
   const std::int64_t images = planar ? in.shape.f - block * Isa::lanes : 0;
   for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i, from += in.strides.f) {
     for (std::int64_t x = 0; x < inside; x += 16) Isa::prefetch(from + in.strides.y + x);
-    for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + i] = from[x * in.strides.x];
+    for (std::int64_t x = first; x < inside; ++x) line[x * Isa::lanes + i] = from[x * in.strides.x];
   }
 }
 
@@ -69,12 +72,13 @@ void forward_lines(const PlaneSource& source, std::int64_t block, float* plane, 
   const TensorView& in = *source.in;
   const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
   const std::int64_t pair = t.block_step();
-  const bool direct = in.format.layout != Layout::planar && source.stack.x + t.T.x <= in.shape.n.x;
+  const bool whole = source.stack.x >= 0 && source.stack.x + t.T.x <= in.shape.n.x;
+  const bool direct = in.format.layout != Layout::planar && whole;
   const float* from = in.data + source.stack.s * in.strides.S + block * in.strides.f + source.z * in.strides.z +
                       source.stack.y * in.strides.y + source.stack.x * in.strides.x;
   for (std::int64_t y = 0; y < t.T.y; ++y, from += in.strides.y) {
     float* to = plane + y * pair;
-    if (source.stack.y + y >= in.shape.n.y) {
+    if (source.stack.y + y < 0 || source.stack.y + y >= in.shape.n.y) {
       for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
         Isa::store(to + kx * t.T.y * pair, typename Isa::V{});
         Isa::store(to + kx * t.T.y * pair + Isa::lanes, typename Isa::V{});
@@ -104,7 +108,8 @@ void clear_plane(const ForwardTask& task) {
 template <class Isa>
 void forward_plane(const ForwardTask& task) {
   const Tiling& t = *task.tiling;
-  if (task.z >= task.in->shape.n.z) return clear_plane<Isa>(task);
+  const std::int64_t z = task.z - task.border.z;
+  if (z < 0 || z >= task.in->shape.n.z) return clear_plane<Isa>(task);
   const std::int64_t pair = t.block_step();
   const std::int64_t half = t.T.x / 2;
   const std::int64_t count = task.stacks * t.in_blocks();
@@ -116,8 +121,9 @@ void forward_plane(const ForwardTask& task) {
     PlaneBlock places[blocks_at_once];
     for (std::int64_t b = 0; b < blocks; ++b) {
       places[b] = plane_block(t, task.first_stack, t.in_blocks(), first + b);
-      forward_lines<Isa>({&t, task.in, places[b].stack, task.z}, places[b].block, task.scratch + b * plane_floats(t),
-                         line);
+      const Stack& stack = places[b].stack;
+      forward_lines<Isa>({&t, task.in, {stack.s, stack.y - task.border.y, stack.x - task.border.x}, z}, places[b].block,
+                         task.scratch + b * plane_floats(t), line);
     }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
       float* column = task.spectra + t.first_column(kx) * t.column_step();

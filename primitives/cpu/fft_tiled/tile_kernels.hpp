@@ -19,6 +19,7 @@ struct ForwardTask {
   std::int64_t z = 0;        // plane; at or beyond the input's end it is zero
   float* spectra = nullptr;  // column 0, block 0 of this plane and the first stack
   float* scratch = nullptr;  // forward_scratch() floats
+  Vec3 border = {};          // zeros before the first voxel of `in`, which are part of the tiling's input
 };
 
 // Number of real products per complex product: Gauss's three, which need sums of the parts, or the definition's four.

@@ -1,14 +1,13 @@
 // cpu.grad.fft_tiled: gradients of convolutions by spectra of overlap-save tiles. That of the kernels:
 // weights_tiles.hpp. That of the input is a convolution itself, of the output's gradient with k - 1 zeros around it and
-// the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it. Kernels are transformed in every
-// run, since they change in every step of a training.
+// the kernels turned and their channels swapped; cpu.conv.fft_tiled computes it, and puts the zeros around. Kernels are
+// transformed in every run, since they change in every step of a training.
 #include <algorithm>
 #include <utility>
 
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
-#include "primitives/cpu/grad/borders.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "primitives/cpu/grad/row_products.hpp"
 #include "primitives/cpu/grad/weights_plans.hpp"
@@ -22,7 +21,6 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.grad.fft_tiled";
-constexpr std::string_view bordered_name = "bordered gradient";
 constexpr std::string_view turned_name = "turned kernels";
 // Maximum number of channels; beyond it, the products of extents may not fit.
 constexpr std::int64_t max_images = 65536;
@@ -74,13 +72,11 @@ std::vector<Estimate> describe_input(const GradientProblem& problem, const TileK
   std::vector<Estimate> estimates;
   for (Estimate& inner : inner_estimates(turned, kernels, spec)) {
     Estimate estimate{inner.variant, inner.in, inner.out, 0, gradient_buffers(problem, inner.in, inner.out)};
-    const std::int64_t bytes = tensor_bytes(turned.in, inner.in);
-    estimate.time = inner.time + modelled_time(spec, 0.0, 1.0, 2.0 * static_cast<double>(bytes));
+    estimate.time = inner.time;
     estimate.spread = inner.spread;
     for (Buffer& buffer : inner.memory) {
       if (buffer.name != input_name(0) && buffer.name != output_name) estimate.memory.push_back(std::move(buffer));
     }
-    estimate.memory.push_back({std::string(bordered_name), MemorySpace::host, bytes, Lifetime::stages(0, 0)});
     const std::int64_t weights = float_bytes(mul(mul(conv.f_out, conv.in.f), voxels(conv.k)));
     estimate.memory.push_back({std::string(turned_name), MemorySpace::host, weights, Lifetime::plan()});
     estimates.push_back(std::move(estimate));
@@ -110,10 +106,7 @@ class InputGradient final : public PreparedGradient {
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
     executor_.parallel_for(conv_.in.f, [&](std::int64_t i, int) { turn_kernels(i); });
-    const TensorView bordered =
-        dense_view(arena.grant_as<float>(bordered_name).data(), turned_problem(conv_).in, views.output.format);
-    copy_bordered(views.output, 0, conv_.k - Vec3::cube(1), bordered, executor_);
-    return inner_->run({&bordered, 1}, views.gradient, arena);
+    return inner_->run({&views.output, 1}, views.gradient, arena);
   }
 
  private:
@@ -246,6 +239,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 }  // namespace
 
 extern const GradientPrimitive grad_fft_tiled;
-constinit const GradientPrimitive grad_fft_tiled{name, 2, DeviceKind::cpu, &describe, &prepare};
+constinit const GradientPrimitive grad_fft_tiled{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

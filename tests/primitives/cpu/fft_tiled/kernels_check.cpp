@@ -82,14 +82,14 @@ struct Tensor {
   TensorView view;
 };
 
+// The plane's voxel v is the input's v - border; around the input there are zeros.
 std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& stack, std::int64_t z,
-                           std::int64_t image) {
+                           std::int64_t image, Vec3 border) {
   std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
-  if (image >= in.shape.f || z >= in.shape.n.z) return plane;
-  for (std::int64_t y = 0; y < std::min(t.T.y, in.shape.n.y - stack.y); ++y) {
-    for (std::int64_t x = 0; x < std::min(t.T.x, in.shape.n.x - stack.x); ++x) {
-      plane[static_cast<std::size_t>(y * t.T.x + x)] = in.at(stack.s, image, {z, stack.y + y, stack.x + x});
-    }
+  for (std::int64_t i = 0; i < t.T.y * t.T.x && image < in.shape.f; ++i) {
+    const Vec3 voxel = Vec3{z, stack.y + i / t.T.x, stack.x + i % t.T.x} - border;
+    const bool is_inside = covers(voxel, {}) && covers(in.shape.n - Vec3::cube(1), voxel);
+    if (is_inside) plane[static_cast<std::size_t>(i)] = in.at(stack.s, image, voxel);
   }
   plain_transform(plane, {1, t.T.y, t.T.x}, 1, -1);
   plain_transform(plane, {1, t.T.y, t.T.x}, 2, -1);
@@ -103,18 +103,18 @@ std::int64_t stacks_from(const Tiling& t, std::int64_t index, std::int64_t block
 }
 
 void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView& in, std::int64_t index,
-                   std::int64_t z) {
+                   std::int64_t z, Vec3 border) {
   const std::int64_t stacks = stacks_from(t, index, t.in_blocks());
   Floats spectra = floats(t.columns() * t.column_step(), untouched);
   Floats scratch = floats(forward_scratch(t), nan);
   float* const here = spectra.data() + z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
-  kernels.forward({&t, &in, index, stacks, z, here, scratch.data()});
+  kernels.forward({&t, &in, index, stacks, z, here, scratch.data(), border});
   std::vector<double> actual;
   std::vector<double> expected;
   for (std::int64_t i = 0; i < stacks * t.in_blocks() * t.lanes; ++i) {
     const std::int64_t stack = i / (t.in_blocks() * t.lanes);
     const std::int64_t image = i % (t.in_blocks() * t.lanes);
-    const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, image);
+    const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, image, border);
     const std::int64_t place = stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
     each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
       float* at = here + column * t.column_step() + place;
@@ -330,18 +330,25 @@ void KernelsCheck::SetUp() {
   ASSERT_NE(kernels_, nullptr);
 }
 
+// Every other input stands in the middle of zeros that the tiling counts as its own.
 TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
   each_extent([this](Vec3 T, test::Random& random) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
     t.problem.in.f = random_images(random, t, T.y * T.x * 2);
     const Format format = random_format(random, t, t.problem.in.f);
-    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));
-    Tensor in(t.problem.in, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
-    test::store(random.normals(elements(t.problem.in)), in.view);
+    const Vec3 most = min(t.problem.k - Vec3::cube(1), (t.problem.in.n - Vec3::cube(1)) / Vec3::cube(2));
+    const Vec3 border = random.chance(0.5) ? most : Vec3{};
+    Shape5 inside = t.problem.in;
+    inside.n = inside.n - border - border;
+    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format) + ", border " + to_string(border));
+    Tensor in(inside, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
+    test::store(random.normals(elements(inside)), in.view);
     const std::int64_t last = t.stacks() - 1;
-    check_forward(*kernels_, t, in.view, 0, 0);
-    check_forward(*kernels_, t, in.view, last, t.problem.in.n.z - 1);  // ends beyond the input
-    if (t.planes() > t.problem.in.n.z) check_forward(*kernels_, t, in.view, random.integer(0, last), t.planes() - 1);
+    check_forward(*kernels_, t, in.view, 0, 0, border);
+    check_forward(*kernels_, t, in.view, 0, border.z, border);
+    check_forward(*kernels_, t, in.view, last, t.problem.in.n.z - 1, border);  // ends beyond the input
+    if (t.planes() == t.problem.in.n.z) return;
+    check_forward(*kernels_, t, in.view, random.integer(0, last), t.planes() - 1, border);
   });
 }
 
