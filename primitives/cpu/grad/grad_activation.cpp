@@ -2,6 +2,7 @@
 // from the saved value, which is the activation's output where that suffices (saved_value()).
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "primitives/cpu/device/estimates.hpp"
@@ -39,50 +40,70 @@ double lengthy_slope(ActivationKind kind, double value) {
   }
 }
 
-// Computes to[i] = output[i] * slope(saved[i]).
-template <class Slope>
-void scale(std::span<const float> output, std::span<const float> saved, std::span<float> to, const Slope& slope) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = output[i] * slope(saved[i]);
+// A part of a tensor.
+struct Slopes {
+  std::span<const float> output;
+  std::span<const float> saved;
+  std::span<float> to;
+  bool past_caches = false;  // `to` is written without reading its lines first
+};
+
+// Computes whole vectors, and returns how many elements they have.
+template <bool past_caches, class Chosen>
+std::size_t choose_vectors(const Slopes& part, const Chosen& chosen) {
+  constexpr std::size_t lanes = Simd8::lanes;
+  std::size_t i = 0;
+  for (; i + lanes <= part.to.size(); i += lanes) {
+    const Simd8::V value = chosen(Simd8::load(part.output.data() + i), Simd8::load(part.saved.data() + i));
+    if constexpr (past_caches) {
+      Simd8::stream(part.to.data() + i, value);
+    } else {
+      Simd8::store(part.to.data() + i, value);
+    }
+  }
+  if constexpr (past_caches) Simd8::fence();
+  return i;
 }
 
 // Computes to[i] = chosen(output[i], saved[i]), vector by vector: slopes of two values whose signs follow no pattern
 // would cost a branch that is foretold wrongly every other time. chosen() takes floats and vectors alike.
 template <class Chosen>
-void choose(std::span<const float> output, std::span<const float> saved, std::span<float> to, const Chosen& chosen) {
-  constexpr std::size_t lanes = Simd8::lanes;
-  std::size_t i = 0;
-  for (; i + lanes <= to.size(); i += lanes) {
-    Simd8::store(to.data() + i, chosen(Simd8::load(output.data() + i), Simd8::load(saved.data() + i)));
-  }
-  for (; i < to.size(); ++i) to[i] = chosen(output[i], saved[i]);
+void choose(const Slopes& part, const Chosen& chosen) {
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(part.to.data()) % sizeof(Simd8::V) == 0;
+  std::size_t i =
+      part.past_caches && is_aligned ? choose_vectors<true>(part, chosen) : choose_vectors<false>(part, chosen);
+  for (; i < part.to.size(); ++i) part.to[i] = chosen(part.output[i], part.saved[i]);
 }
 
-void scale_by_slope(Activation activation, std::span<const float> output, std::span<const float> saved,
-                    std::span<float> to) {
+// Computes to[i] = output[i] * slope(saved[i]).
+template <class Slope>
+void scale(const Slopes& part, const Slope& slope) {
+  for (std::size_t i = 0; i < part.to.size(); ++i) part.to[i] = part.output[i] * slope(part.saved[i]);
+}
+
+void scale_by_slope(Activation activation, const Slopes& part) {
   const float alpha = activation.alpha;
   switch (activation.kind) {
-    case ActivationKind::none: std::copy(output.begin(), output.end(), to.begin()); return;
+    case ActivationKind::none: std::copy(part.output.begin(), part.output.end(), part.to.begin()); return;
     case ActivationKind::relu:
-      return choose(output, saved, to, [](auto g, auto y) { return y > decltype(y){} ? g : decltype(g){}; });
+      return choose(part, [](auto g, auto y) { return y > decltype(y){} ? g : decltype(g){}; });
     case ActivationKind::leaky_relu:
-      return choose(output, saved, to, [=](auto g, auto y) { return y > decltype(y){} ? g : alpha * g; });
+      return choose(part, [=](auto g, auto y) { return y > decltype(y){} ? g : alpha * g; });
     case ActivationKind::elu:
       if (alpha < 0.0F) {
-        return scale(output, saved, to, [=](float x) { return x > 0.0F ? 1.0F : alpha * std::exp(x); });
+        return scale(part, [=](float x) { return x > 0.0F ? 1.0F : alpha * std::exp(x); });
       }
-      return scale(output, saved, to, [=](float y) { return y > 0.0F ? 1.0F : y + alpha; });
-    case ActivationKind::sigmoid: return scale(output, saved, to, [](float y) { return y * (1.0F - y); });
-    case ActivationKind::tanh: return scale(output, saved, to, [](float y) { return 1.0F - y * y; });
+      return scale(part, [=](float y) { return y > 0.0F ? 1.0F : y + alpha; });
+    case ActivationKind::sigmoid: return scale(part, [](float y) { return y * (1.0F - y); });
+    case ActivationKind::tanh: return scale(part, [](float y) { return 1.0F - y * y; });
     case ActivationKind::capped_relu:
-      return choose(output, saved, to, [=](auto g, auto y) {
+      return choose(part, [=](auto g, auto y) {
         const auto top = decltype(y){} + alpha;
         return (y > decltype(y){}) & (y < top) ? g : decltype(g){};
       });
     case ActivationKind::hard_swish:
-      return scale(output, saved, to, [](float x) { return x <= -3.0F ? 0.0F : x >= 3.0F ? 1.0F : x / 3.0F + 0.5F; });
-    default:
-      return scale(output, saved, to,
-                   [&](float value) { return static_cast<float>(lengthy_slope(activation.kind, value)); });
+      return scale(part, [](float x) { return x <= -3.0F ? 0.0F : x >= 3.0F ? 1.0F : x / 3.0F + 0.5F; });
+    default: return scale(part, [&](float value) { return static_cast<float>(lengthy_slope(activation.kind, value)); });
   }
 }
 
@@ -100,26 +121,33 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
 
 class ActivationGradient final : public PreparedGradient {
  public:
-  ActivationGradient(Activation activation, Executor& executor) : activation_(activation), executor_(executor) {}
+  ActivationGradient(Activation activation, bool past_caches, Executor& executor)
+      : activation_(activation), past_caches_(past_caches), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
     const TensorView& saved = activation_.kind == ActivationKind::none ? views.output : views.saved;
     const TensorView read[] = {views.output, saved};
     for_each_run(executor_, views.gradient, read, blocks_of(views.gradient), [&](const Run& run, int) {
-      scale_by_slope(activation_, run_of(views.output, run), run_of(saved, run), run_of(views.gradient, run));
+      scale_by_slope(activation_,
+                     {run_of(views.output, run), run_of(saved, run), run_of(views.gradient, run), past_caches_});
     });
     return {};
   }
 
  private:
   Activation activation_;
+  bool past_caches_;
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&, const LayerWeights&,
-                                                  Arena&, Device& device) {
+// What the workers' caches do not hold is written past them.
+Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
+                                                  const LayerWeights&, Arena&, Device& device) {
   const Activation activation = std::get<ActivationProblem>(problem.layer).activation;
-  return std::unique_ptr<PreparedGradient>(std::make_unique<ActivationGradient>(activation, device.executor()));
+  const std::int64_t bytes = tensor_bytes(gradient_shape(problem), chosen.out);
+  const bool past_caches = bytes > device.spec().l2_bytes * device.spec().threads;
+  return std::unique_ptr<PreparedGradient>(
+      std::make_unique<ActivationGradient>(activation, past_caches, device.executor()));
 }
 
 }  // namespace
