@@ -150,13 +150,33 @@ struct Source {
 };
 
 // Returns the gradient of a vector of voxels, of windows from float `at` of the source on.
+template <bool of_maxima>
 Simd8::V taken(const Source& source, std::int64_t at) {
   const Simd8::V value = Simd8::load(source.from + at);
-  if (source.maxima == nullptr) return value;
+  if constexpr (!of_maxima) return value;
   Eighth positions;
   std::memcpy(&positions, source.maxima + at, sizeof(positions));
   const Signs same = positions == Eighth{} + source.position;
   return __builtin_convertvector(same, Mask) ? value : Simd8::V{};
+}
+
+// Sums the sources of voxels x in [begin, end), `step` floats apart in `to`, whose windows are all there. `count`
+// sources, which the compiler knows; 0 stands for any.
+template <std::int64_t width, std::size_t count, bool of_maxima>
+void gather_inside(std::span<const Source> all, std::int64_t begin, std::int64_t end, std::int64_t step, float* to) {
+  std::conditional_t<count == 0, std::span<const Source>, std::array<Source, count>> sources;
+  if constexpr (count == 0) {
+    sources = all;
+  } else {
+    std::copy(all.begin(), all.end(), sources.begin());
+  }
+  for (std::int64_t x = begin; x < end; ++x) {
+    for (std::int64_t lane = 0; lane < width; lane += Simd8::lanes) {
+      Simd8::V sum = {};
+      for (const Source& source : sources) sum += taken<of_maxima>(source, (x - source.first) * width + lane);
+      Simd8::store(to + x * step + lane, sum);
+    }
+  }
 }
 
 template <std::int64_t width>
@@ -261,13 +281,39 @@ class PoolGradient final : public PreparedGradient {
     }
   }
 
-  // Sums the sources of `count` voxels of a row, stride.x apart.
+  // Sums the sources of `count` voxels of a row, stride.x apart. Windows of some sources end before those voxels, or
+  // begin behind them.
   void gather_every(std::span<const Source> sources, std::int64_t count, float* to) const {
-    for (std::int64_t x = 0; x < count; ++x, to += pool_.stride.x * width) {
+    std::int64_t begin = 0;
+    std::int64_t end = count;
+    for (const Source& source : sources) {
+      begin = std::max(begin, source.first);
+      end = std::min(end, source.first + out_.n.x);
+    }
+    begin = std::min(begin, count);
+    end = std::max(begin, end);
+    const std::int64_t step = pool_.stride.x * width;
+    gather_outside(sources, 0, begin, to);
+    if constexpr (width > 1) {
+      const bool is_of_maxima = maxima_ != nullptr;
+      const auto gather = !is_of_maxima         ? &gather_inside<width, 0, false>
+                          : sources.size() == 8 ? &gather_inside<width, 8, true>
+                                                : &gather_inside<width, 0, true>;
+      gather(sources, begin, end, step, to);
+    } else {
+      gather_outside(sources, begin, end, to);
+    }
+    gather_outside(sources, end, count, to);
+  }
+
+  // The same for voxels x in [begin, end), of which not every source has a window.
+  void gather_outside(std::span<const Source> sources, std::int64_t begin, std::int64_t end, float* to) const {
+    for (std::int64_t x = begin; x < end; ++x) {
+      float* const voxel = to + x * pool_.stride.x * width;
       if constexpr (width == 1) {
-        *to = gathered(sources, x);
+        *voxel = gathered(sources, x);
       } else {
-        for (std::int64_t i = 0; i < width; i += Simd8::lanes) Simd8::store(to + i, gathered(sources, x, i));
+        for (std::int64_t i = 0; i < width; i += Simd8::lanes) Simd8::store(voxel + i, gathered(sources, x, i));
       }
     }
   }
@@ -286,7 +332,9 @@ class PoolGradient final : public PreparedGradient {
     Simd8::V sum = {};
     for (const Source& source : sources) {
       const std::int64_t v = x - source.first;
-      if (v >= 0 && v < out_.n.x) sum += taken(source, v * width + lane);
+      if (v < 0 || v >= out_.n.x) continue;
+      const std::int64_t at = v * width + lane;
+      sum += source.maxima == nullptr ? taken<false>(source, at) : taken<true>(source, at);
     }
     return sum;
   }
