@@ -23,7 +23,8 @@ void transform_tiles(const ColumnTask& task, float* rows) {
   const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
   const std::int64_t blocks = to_rows ? t.in_blocks() : t.out_blocks();
   const std::int64_t frequency_step = column_rows(t) * t.stack_step();
-  for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
+  const std::int64_t tiles = t.tiles().z;
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
     float* planes = task.column + tile * t.m().z * t.plane_step();
     for (std::int64_t i = 0; i < task.stacks * t.stack_step(); i += t.stack_step()) {
       for (std::int64_t b = 0; b < blocks * t.block_step(); b += t.block_step()) {

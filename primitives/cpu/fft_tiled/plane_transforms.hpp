@@ -95,9 +95,11 @@ void forward_lines(const PlaneSource& source, std::int64_t block, float* plane, 
 template <class Isa>
 void clear_plane(const ForwardTask& task) {
   const Tiling& t = *task.tiling;
-  for (std::int64_t column = 0; column < t.columns(); ++column) {
+  const std::int64_t columns = t.columns();
+  const std::int64_t column_step = t.column_step();
+  for (std::int64_t column = 0; column < columns; ++column) {
     for (std::int64_t stack = 0; stack < task.stacks; ++stack) {
-      float* to = task.spectra + column * t.column_step() + stack * t.stack_step();
+      float* to = task.spectra + column * column_step + stack * t.stack_step();
       for (std::int64_t i = 0; i < t.in_blocks() * t.block_step(); i += Isa::lanes) {
         Isa::store(to + i, typename Isa::V{});
       }
@@ -112,6 +114,7 @@ void forward_plane(const ForwardTask& task) {
   if (z < 0 || z >= task.in->shape.n.z) return clear_plane<Isa>(task);
   const std::int64_t pair = t.block_step();
   const std::int64_t half = t.T.x / 2;
+  const std::int64_t column_step = t.column_step();
   const std::int64_t count = task.stacks * t.in_blocks();
   const Codelet real = r2c_codelet<Isa, true>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, true>(t.T.y);
@@ -126,12 +129,12 @@ void forward_plane(const ForwardTask& task) {
                          task.scratch + b * plane_floats(t), line);
     }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
-      float* column = task.spectra + t.first_column(kx) * t.column_step();
+      float* column = task.spectra + t.first_column(kx) * column_step;
       const Codelet along_y = kx == 0 || kx == half ? real : complex;
       for (std::int64_t b = 0; b < blocks; ++b) {
         const float* from = task.scratch + b * plane_floats(t) + kx * t.T.y * pair;
         float* to = column + places[b].offset;
-        along_y(from, from + Isa::lanes, pair, to, to + Isa::lanes, t.column_step());
+        along_y(from, from + Isa::lanes, pair, to, to + Isa::lanes, column_step);
       }
     }
   }
@@ -260,8 +263,9 @@ template <class Isa>
 void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, const PlaneBlock* places,
                    std::int64_t blocks) {
   const std::int64_t count = kx == t.T.x / 2 ? t.T.y / 2 + 1 : t.T.y;
-  const float* from = spectra + t.first_column(kx) * t.column_step();
-  for (std::int64_t ky = 0; ky < count; ++ky, from += t.column_step()) {
+  const std::int64_t column_step = t.column_step();
+  const float* from = spectra + t.first_column(kx) * column_step;
+  for (std::int64_t ky = 0; ky < count; ++ky, from += column_step) {
     for (std::int64_t b = 0; b < blocks; ++b) {
       for (std::int64_t i = 0; i < t.block_step(); i += 16) Isa::prefetch(from + places[b].offset + i);
     }
@@ -272,6 +276,7 @@ template <class Isa>
 void inverse_plane(const InverseTask& task) {
   const Tiling& t = *task.tiling;
   const std::int64_t half = t.T.x / 2;
+  const std::int64_t column_step = t.column_step();
   const std::int64_t count = task.stacks * t.out_blocks();
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
@@ -283,15 +288,15 @@ void inverse_plane(const InverseTask& task) {
       places[b] = plane_block(t, task.first_stack, t.out_blocks(), first + b);
     }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
-      const float* column = task.spectra + t.first_column(kx) * t.column_step();
+      const float* column = task.spectra + t.first_column(kx) * column_step;
       if (kx < half) fetch_columns<Isa>(t, kx + 1, task.spectra, places, blocks);
       for (std::int64_t b = 0; b < blocks; ++b) {
         const float* from = column + places[b].offset;
         float* to = task.scratch + b * plane_floats(t) + kx * t.block_step();
         if (kx == 0 || kx == half) {
-          real(from, from + Isa::lanes, t.column_step(), to, nullptr, row_floats(t));
+          real(from, from + Isa::lanes, column_step, to, nullptr, row_floats(t));
         } else {
-          complex(from + Isa::lanes, from, t.column_step(), to + Isa::lanes, to, row_floats(t));
+          complex(from + Isa::lanes, from, column_step, to + Isa::lanes, to, row_floats(t));
         }
       }
     }

@@ -4,12 +4,11 @@
 // transformed in every run, since they change in every step of a training.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "primitives/cpu/device/estimates.hpp"
-#include "primitives/cpu/elementwise/runs.hpp"
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
-#include "primitives/cpu/grad/row_products.hpp"
 #include "primitives/cpu/grad/weights_plans.hpp"
 
 namespace znni::cpu {
@@ -136,37 +135,39 @@ class WeightsGradient final : public PreparedGradient {
     output_ = arena.grant_as<float>(gradient_spectra_name).data();
     sums_ = arena.grant_as<float>(weights_sums_name).data();
     scratch_ = arena.grant_as<float>(gradient_scratch_name).data();
+    bias_.assign(static_cast<std::size_t>(of_output_.in_blocks() * tiling_.lanes), 0.0);
     for (std::int64_t batch = 0; batch < tiling_.batches(); ++batch) {
       transform_input(views.saved, batch);
       transform_output(views.output, batch);
+      add_bias(batch);
       executor_.parallel_for(tiling_.columns(), [&](std::int64_t index, int worker) {
         const std::int64_t at = index * tiling_.column_step();
         kernels_.column({&tiling_, tiling_.stacks_of(batch), index, batch > 0, input_ + at, output_ + at,
                          sums_ + index * weights_column_floats(tiling_), scratch_of(worker)});
       });
     }
-    const std::int64_t f = tiling_.problem.in.f;
-    executor_.parallel_for(f + blocks_of(views.output), [&](std::int64_t index, int worker) {
-      if (index >= f) return sum_bias(views, index - f);
+    executor_.parallel_for(tiling_.problem.in.f, [&](std::int64_t index, int worker) {
       kernels_.inverse({&tiling_, sums_, index, &views.gradient, scratch_of(worker)});
     });
+    for (std::size_t j = 0; j < views.bias.size(); ++j) views.bias[j] = static_cast<float>(bias_[j]);
     return {};
   }
 
  private:
   float* scratch_of(int worker) const { return scratch_ + worker * weights_worker_floats(tiling_); }
 
-  // Computes the bias's gradient of one block of channels; in planar views a block is one channel.
-  static void sum_bias(const GradientViews& views, std::int64_t block) {
-    const std::int64_t width = block_width(views.output.format.layout);
-    const auto bias = views.bias.subspan(static_cast<std::size_t>(block * width));
-    float sums[16];
-    if (width > 1) {
-      sum_block(views.output, block, sums);
-    } else {
-      sums[0] = static_cast<float>(sum_of_channel(views.output, block));
+  // Adds the bias's gradient of a batch: the sum of all voxels of a plane of a tile is the first value of its spectrum.
+  void add_bias(std::int64_t batch) {
+    const std::int64_t planes = tiling_.tiles().z * tiling_.m().z;
+    for (std::int64_t z = 0; z < planes; ++z) {
+      for (std::int64_t stack = 0; stack < tiling_.stacks_of(batch); ++stack) {
+        const float* const first = output_ + z * tiling_.plane_step() + stack * tiling_.stack_step();
+        for (std::size_t j = 0; j < bias_.size(); ++j) {
+          const auto channel = static_cast<std::int64_t>(j);
+          bias_[j] += first[channel / tiling_.lanes * tiling_.block_step() + channel % tiling_.lanes];
+        }
+      }
     }
-    std::copy_n(sums, std::min(static_cast<std::size_t>(width), bias.size()), bias.begin());
   }
 
   void transform_input(const TensorView& in, std::int64_t batch) const {
@@ -203,6 +204,7 @@ class WeightsGradient final : public PreparedGradient {
   const TileKernels& tiles_;
   const WeightsKernels& kernels_;
   Executor& executor_;
+  std::vector<double> bias_;  // per output channel, padding included
   float* input_ = nullptr;
   float* output_ = nullptr;
   float* sums_ = nullptr;

@@ -1,7 +1,5 @@
 #include "primitives/cpu/grad/row_products.hpp"
 
-#include <algorithm>
-
 namespace znni::cpu {
 namespace {
 
@@ -15,16 +13,6 @@ float dense_product(const float* a, const float* b, std::int64_t count) {
   double sum = sum_of_lanes(sums[0] + sums[1]);
   for (; i < count; ++i) sum += a[i] * b[i];
   return static_cast<float>(sum);
-}
-
-// Adds the voxels of a row to the sums of their lanes.
-template <int width>
-void add_lanes(const float* from, std::int64_t count, double* sums) {
-  float lanes[width] = {};
-  for (std::int64_t x = 0; x < count; ++x, from += width) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += from[lane];
-  }
-  for (int lane = 0; lane < width; ++lane) sums[lane] += lanes[lane];
 }
 
 }  // namespace
@@ -42,17 +30,6 @@ void add_scaled_row(const float* from, std::int64_t count, float weight, float* 
     return;
   }
   for (std::int64_t i = 0; i < count; ++i) to[i * stride] += weight * from[i];
-}
-
-void sum_block(const TensorView& view, std::int64_t block, float* sums) {
-  const Vec3 n = view.shape.n;
-  const std::int64_t width = block_width(view.format.layout);
-  double wide[16] = {};
-  for (std::int64_t row = 0; row < view.shape.S * n.z * n.y; ++row) {
-    const float* const from = &view.at(row / n.y / n.z, block * width, {row / n.y % n.z, row % n.y, 0});
-    width == 16 ? add_lanes<16>(from, n.x, wide) : add_lanes<8>(from, n.x, wide);
-  }
-  std::copy_n(wide, width, sums);
 }
 
 double sum_of_channel(const TensorView& view, std::int64_t j) {

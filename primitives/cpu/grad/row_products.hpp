@@ -14,9 +14,6 @@ namespace znni::cpu {
 // Computes to[stride * i] += weight * from[i].
 void add_scaled_row(const float* from, std::int64_t count, float weight, float* to, std::int64_t stride);
 
-// Writes the sums of the channels of a block over all inputs of a blocked view: as many as a block has.
-void sum_block(const TensorView& view, std::int64_t block, float* sums);
-
 // Returns the sum of channel j of all inputs of a planar view.
 [[nodiscard]] double sum_of_channel(const TensorView& view, std::int64_t j);
 

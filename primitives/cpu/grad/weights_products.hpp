@@ -15,17 +15,24 @@ template <class Isa>
 void transform_gradient(const WeightsColumnTask& task, float* rows, float* line) {
   const Tiling& t = *task.tiling;
   const std::int64_t pair = t.block_step();
+  const std::int64_t plane_step = t.plane_step();
+  const std::int64_t stack_step = t.stack_step();
+  const std::int64_t frequency_step = column_rows(t) * stack_step;
+  const std::int64_t tiles = t.tiles().z;
+  const std::int64_t m = t.m().z;
   const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
-  for (std::int64_t i = t.m().z * pair; i < t.T.z * pair; i += Isa::lanes) Isa::store(line + i, typename Isa::V{});
-  for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
-    for (std::int64_t stack = 0; stack < task.stacks; ++stack, rows += t.stack_step()) {
-      const float* planes = task.output + tile * t.m().z * t.plane_step() + stack * t.stack_step();
+  for (std::int64_t i = m * pair; i < t.T.z * pair; i += Isa::lanes) Isa::store(line + i, typename Isa::V{});
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    for (std::int64_t stack = 0; stack < task.stacks; ++stack, rows += stack_step) {
+      const float* planes = task.output + tile * m * plane_step + stack * stack_step;
       for (std::int64_t b = 0; b < t.out_blocks() * pair; b += pair) {
-        for (std::int64_t z = 0; z < t.m().z; ++z) {
-          Isa::store(line + z * pair, Isa::load(planes + z * t.plane_step() + b));
-          Isa::store(line + z * pair + Isa::lanes, Isa::load(planes + z * t.plane_step() + b + Isa::lanes));
+        for (std::int64_t z = 0; z < m; ++z) {
+          const float* const from = planes + z * plane_step + b;
+          for (std::int64_t i = 0; i < pair; i += 16) Isa::prefetch(from + stack_step + i);
+          Isa::store(line + z * pair, Isa::load(from));
+          Isa::store(line + z * pair + Isa::lanes, Isa::load(from + Isa::lanes));
         }
-        along_z(line, line + Isa::lanes, pair, rows + b, rows + b + Isa::lanes, column_rows(t) * t.stack_step());
+        along_z(line, line + Isa::lanes, pair, rows + b, rows + b + Isa::lanes, frequency_step);
       }
     }
   }
@@ -118,6 +125,7 @@ template <class Isa>
 void weights_column(const WeightsColumnTask& task) {
   const Tiling& t = *task.tiling;
   const std::int64_t tile_step = column_rows(t) * t.stack_step();
+  const std::int64_t tiles = task.stacks * t.tiles().z;
   const std::int64_t frequency_step = weights_frequency_step(t);
   float* const x = task.scratch;
   float* const g = x + t.T.z * tile_step;
@@ -129,8 +137,8 @@ void weights_column(const WeightsColumnTask& task) {
     const std::int64_t left = t.problem.in.f - first;
     const std::int64_t images = left < Isa::lanes ? left : Isa::lanes;
     for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
-      multiply_weights_frequency<Isa>(t, images, x + kz * tile_step + first * 2, g + kz * tile_step,
-                                      task.stacks * t.tiles().z, frequencies + kz * frequency_step);
+      multiply_weights_frequency<Isa>(t, images, x + kz * tile_step + first * 2, g + kz * tile_step, tiles,
+                                      frequencies + kz * frequency_step);
     }
     add_planes<Isa>(task, images * t.out_blocks(), frequencies, frequency_step, line,
                     task.sums + first * t.out_blocks() * t.problem.k.z * t.block_step());

@@ -41,24 +41,6 @@ TEST(RowProducts, SumAChannelOfAllInputs) {
   EXPECT_EQ(sum_of_channel(view, 1), 4 + 6 + 16 + 18);
 }
 
-TEST(RowProducts, SumABlockOfAllInputs) {
-  for (const Layout layout : {Layout::blocked8, Layout::blocked16}) {
-    const std::int64_t width = block_width(layout);
-    std::vector<float> values(static_cast<std::size_t>(2 * 2 * 3 * width));
-    std::iota(values.begin(), values.end(), 0.0F);
-    const TensorView view = dense_view(values.data(), {2, 2 * width, {1, 1, 3}}, {ElementType::f32, layout});
-    float sums[16];
-    sum_block(view, 1, sums);
-    for (std::int64_t lane = 0; lane < width; ++lane) {
-      float sum = 0.0F;
-      for (std::int64_t s = 0; s < 2; ++s) {
-        for (std::int64_t x = 0; x < 3; ++x) sum += view.at(s, width + lane, {0, 0, x});
-      }
-      EXPECT_EQ(sums[lane], sum);
-    }
-  }
-}
-
 TEST(RowProducts, SumLanes) {
   const float lanes[] = {1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(sum_of_lanes(Simd8::load(lanes)), 36.0);
