@@ -51,4 +51,16 @@ void SecondSignal::watch(int passed) {
   }
 }
 
+StopAtSignal::StopAtSignal(const TerminationSignals& signals, std::optional<int>& signal) {
+  const auto wait = [this, &signals, &signal](const std::stop_token& ended) {
+    while (!signal && !ended.stop_requested()) signal = signals.wait_for(std::chrono::milliseconds(20));
+    if (signal) stop_.request_stop();
+  };
+  try {
+    thread_ = std::jthread(wait);
+  } catch (const std::system_error&) {
+    // The signal is seen when this is over.
+  }
+}
+
 }  // namespace znni

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 namespace znni {
@@ -42,6 +43,20 @@ class SecondSignal {
  private:
   const TerminationSignals& signals_;
   std::jthread thread_;
+};
+
+// Asks for a stop when a signal comes, as long as it lives.
+class StopAtSignal {
+ public:
+  // `signals` must outlive it, and so must `signal`, the first one: if none came before, it is written when one comes,
+  // and may be read again once this is destroyed. If the system grants no thread, no signal is seen meanwhile.
+  StopAtSignal(const TerminationSignals& signals, std::optional<int>& signal);
+
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  std::stop_source stop_;
+  std::jthread thread_;  // ends before the source
 };
 
 }  // namespace znni

@@ -83,5 +83,37 @@ TEST(Signals, WithoutASecondOneTheWatchEnds) {
   second.watch();
 }
 
+TEST(Signals, AStopIsAskedForWhenOneComes) {
+  const TerminationSignals signals;
+  std::optional<int> signal;
+  {
+    const StopAtSignal stop(signals, signal);
+    const std::stop_token token = stop.token();
+    kill(getpid(), SIGTERM);
+    while (!token.stop_requested()) std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(signal, SIGTERM);
+}
+
+TEST(Signals, OneThatCameBeforeStopsAtOnce) {
+  const TerminationSignals signals;
+  std::optional<int> signal = SIGINT;
+  const StopAtSignal stop(signals, signal);
+  while (!stop.token().stop_requested()) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(signal, SIGINT);
+}
+
+TEST(Signals, WithoutOneNoStopIsAskedFor) {
+  const TerminationSignals signals;
+  std::optional<int> signal;
+  std::stop_token token;
+  {
+    const StopAtSignal stop(signals, signal);
+    token = stop.token();
+  }
+  EXPECT_FALSE(signal);
+  EXPECT_FALSE(token.stop_requested());
+}
+
 }  // namespace
 }  // namespace znni
