@@ -41,14 +41,13 @@ void place_box(const std::vector<std::uint64_t>& labels, const std::vector<std::
 
 }  // namespace
 
-Result<LabelledVolume> LabelledVolume::open(const std::string& input, const std::string& labels,
-                                            const std::string& mask, VolumeMemory& memory) {
-  Result<PatchReader> voxels = PatchReader::open(input, memory);
+Result<LabelledVolume> LabelledVolume::open(const VolumeNames& names, VolumeMemory& memory) {
+  Result<PatchReader> voxels = PatchReader::open(names.input, memory);
   if (!voxels) return voxels.error();
-  Result<PatchReader> classes = open_labels(labels, *voxels, memory);
+  Result<PatchReader> classes = open_labels(names.labels, *voxels, memory);
   if (!classes) return classes.error();
-  if (mask.empty()) return LabelledVolume(*std::move(voxels), *std::move(classes), std::nullopt);
-  Result<PatchReader> known = open_labels(mask, *voxels, memory);
+  if (names.mask.empty()) return LabelledVolume(*std::move(voxels), *std::move(classes), std::nullopt);
+  Result<PatchReader> known = open_labels(names.mask, *voxels, memory);
   if (!known) return known.error();
   return LabelledVolume(*std::move(voxels), *std::move(classes), *std::move(known));
 }
@@ -73,6 +72,22 @@ Result<LabelPatch> LabelledVolume::labels_for(TargetKind kind, const Box& box) c
   if (!patch) return patch;
   const Result<void> sound = check_labels(kind, *patch);
   return sound ? std::move(patch) : sound.error().within(labels_.name() + ": voxels " + client::to_string(box));
+}
+
+Result<std::vector<LabelledVolume>> open_volumes(const std::vector<VolumeNames>& volumes, std::int64_t channels,
+                                                 VolumeMemory& memory) {
+  std::vector<LabelledVolume> opened;
+  for (const VolumeNames& names : volumes) {
+    Result<LabelledVolume> volume = LabelledVolume::open(names, memory);
+    if (!volume) return volume.error();
+    const std::int64_t found = volume->input().facts().channels;
+    if (found != channels) {
+      return Error{ErrorCode::invalid_argument, names.input + ": has " + std::to_string(found) +
+                                                    " channels; the network reads " + std::to_string(channels)};
+    }
+    opened.push_back(*std::move(volume));
+  }
+  return opened;
 }
 
 }  // namespace znni

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/files/bbox.hpp"
 #include "server/train/patch_reader.hpp"
@@ -10,11 +11,17 @@
 
 namespace znni {
 
+// Files of one volume, as `znni infer` names them.
+struct VolumeNames {
+  std::string input;
+  std::string labels;
+  std::string mask;  // 0 where a voxel is unlabelled; "": all voxels are labelled
+};
+
 class LabelledVolume {
  public:
-  // Opens the files; `mask` may be "". Fails if they do not belong together; every error begins with a file's name.
-  [[nodiscard]] static Result<LabelledVolume> open(const std::string& input, const std::string& labels,
-                                                   const std::string& mask, VolumeMemory& memory);
+  // Opens the files. Fails if they do not belong together; every error begins with a file's name.
+  [[nodiscard]] static Result<LabelledVolume> open(const VolumeNames& names, VolumeMemory& memory);
 
   [[nodiscard]] const PatchReader& input() const { return input_; }
   [[nodiscard]] const PatchReader& labels() const { return labels_; }
@@ -33,5 +40,9 @@ class LabelledVolume {
   PatchReader labels_;
   std::optional<PatchReader> mask_;
 };
+
+// Opens volumes of so many channels. Fails as LabelledVolume::open() does, or with invalid_argument for other channels.
+[[nodiscard]] Result<std::vector<LabelledVolume>> open_volumes(const std::vector<VolumeNames>& volumes,
+                                                               std::int64_t channels, VolumeMemory& memory);
 
 }  // namespace znni

@@ -8,15 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "server/train/logit_math.hpp"
+
 namespace znni {
 namespace {
-
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-
-double sigmoid(double x) {
-  const double small = std::exp(-std::abs(x));
-  return (x < 0 ? small : 1.0) / (1.0 + small);
-}
 
 double sum_of(std::span<const float> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -60,17 +55,6 @@ double square(const Field& field) {
   return scale * sum;
 }
 
-// Writes the softmax of the channels of a voxel. Returns the logarithm of the sum of all exponentials.
-double softmax_of(const Field& field, std::size_t voxel, std::vector<double>& probabilities) {
-  const auto logit = [&](std::size_t c) { return static_cast<double>(field.logits[c * field.voxels() + voxel]); };
-  double highest = logit(0);
-  for (std::size_t c = 1; c < field.channels; ++c) highest = std::max(highest, logit(c));
-  double sum = 0;
-  for (std::size_t c = 0; c < field.channels; ++c) sum += probabilities[c] = std::exp(logit(c) - highest);
-  for (double& each : probabilities) each /= sum;
-  return highest + std::log(sum);
-}
-
 double softmax_cross_entropy(const Field& field, const std::vector<double>& class_weights) {
   const auto weight = [&](std::size_t voxel) {
     if (field.weight(voxel) == 0 || class_weights.empty()) return field.weight(voxel);
@@ -84,7 +68,7 @@ double softmax_cross_entropy(const Field& field, const std::vector<double>& clas
   for (std::size_t v = 0; v < field.voxels(); ++v) {
     if (weight(v) == 0) continue;
     const std::size_t truth = field.class_of(v);
-    sum += weight(v) * (softmax_of(field, v, p) - field.logits[truth * field.voxels() + v]);
+    sum += weight(v) * (softmax_of(field.logits, v, p) - field.logits[truth * field.voxels() + v]);
     for (std::size_t c = 0; c < field.channels; ++c) {
       const double slope = p[c] - (c == truth ? 1.0 : 0.0);
       field.gradient[c * field.voxels() + v] = static_cast<float>(weight(v) / total * slope);
@@ -124,7 +108,7 @@ class Dice {
  private:
   void look_at(std::size_t voxel) {
     if (is_softmax_) {
-      softmax_of(field_, voxel, p_);
+      softmax_of(field_.logits, voxel, p_);
     } else {
       for (std::size_t c = 0; c < p_.size(); ++c) p_[c] = sigmoid(field_.logits[c * field_.voxels() + voxel]);
     }

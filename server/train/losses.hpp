@@ -34,6 +34,9 @@ class Loss {
   // cross-entropy and Dice, none for the square. Fails if a softmax has another number of class weights than channels.
   [[nodiscard]] static Result<Loss> make(LossSettings settings, Probability probability, std::int64_t channels);
 
+  [[nodiscard]] const LossSettings& settings() const { return settings_; }
+  [[nodiscard]] Probability probability() const { return probability_; }
+  [[nodiscard]] std::int64_t channels() const { return channels_; }
   // Returns the channels that targets must have.
   [[nodiscard]] std::int64_t target_channels() const;
 

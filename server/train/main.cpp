@@ -5,11 +5,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,9 @@
 #include "server/train/options.hpp"
 #include "server/train/output_folder.hpp"
 #include "server/train/setup.hpp"
+#include "server/train/step_runner.hpp"
 #include "server/train/trainer.hpp"
-#include "server/train/training_step.hpp"
+#include "server/train/validator.hpp"
 #include "server/version.hpp"
 
 namespace znni::train {
@@ -116,11 +115,12 @@ Result<Inputs> read_inputs(const Options& options) {
   return inputs;
 }
 
-// Samples of training and of validation, and the step with what is left of the memory.
+// Samples, the step, and validation, with what is left of the memory.
 struct Prepared {
   std::unique_ptr<VolumeSamples> samples;
-  std::unique_ptr<VolumeSamples> validation;  // nullptr if there are no volumes for it
   StepPlan plan;
+  std::int64_t validation_volumes = 0;   // bytes
+  std::unique_ptr<Validator> validator;  // nullptr if there are no volumes for it
 };
 
 Result<StepPlan> plan_within(const Inputs& inputs, std::int64_t bytes) {
@@ -132,10 +132,24 @@ Result<StepPlan> plan_within(const Inputs& inputs, std::int64_t bytes) {
   return plan ? std::move(plan) : plan.error().within(inputs.options.model);
 }
 
+// A validation has the memory of the step, which is given back for it.
+Result<void> prepare_validation(const Inputs& inputs, OpenVolumes opened, std::int64_t bytes, Prepared& prepared) {
+  const TrainConfig& config = inputs.config;
+  const InputScale scale = scale_of(config);
+  const ValidationParts parts = {
+      inputs.trained.loaded.network,     inputs.trained.loaded.weights, *inputs.loss, cpu::backend(),
+      cpu::describe_cpu(inputs.threads), target_kind(config.targets),   scale.scale,  scale.offset};
+  Result<std::unique_ptr<Validator>> made = Validator::make(parts, std::move(opened.volumes), bytes);
+  if (!made) return made.error();
+  prepared.validation_volumes = opened.bytes;
+  prepared.validator = *std::move(made);
+  return {};
+}
+
 Result<Prepared> prepare(const Inputs& inputs) {
   const TrainConfig& config = inputs.config;
-  const TrainingMemory own =
-      training_memory(config.optimizer, weight_bytes(inputs.trained.loaded.network), inputs.input, inputs.output);
+  const std::int64_t weights = weight_bytes(inputs.trained.loaded.network);
+  const TrainingMemory own = training_memory(config.optimizer, weights, inputs.input, inputs.output);
   std::int64_t left = inputs.memory - own.total();
   if (left <= 0) {
     return Error{ErrorCode::over_budget, "--mem is " + bytes_text(inputs.memory) + ", and a training takes " +
@@ -147,17 +161,15 @@ Result<Prepared> prepare(const Inputs& inputs) {
   if (!samples) return samples.error();
   prepared.samples = *std::move(samples);
   left -= prepared.samples->memory_bytes();
-  if (!config.validation.empty()) {
-    Result<std::unique_ptr<VolumeSamples>> validation =
-        open_within(config.validation, validation_options(options), left / 4);
-    if (!validation) return validation.error();
-    prepared.validation = *std::move(validation);
-    left -= prepared.validation->memory_bytes();
-    left -= weight_bytes(inputs.trained.loaded.network);  // gradients that validation computes and drops
-  }
+  Result<OpenVolumes> validation = open_validation_within(config.validation, inputs.input.f, left / 4);
+  if (!validation) return validation.error();
+  left -= validation->bytes;
   Result<StepPlan> plan = plan_within(inputs, left);
   if (!plan) return plan.error();
   prepared.plan = *std::move(plan);
+  if (config.validation.empty()) return prepared;
+  const Result<void> made = prepare_validation(inputs, *std::move(validation), left - 2 * weights, prepared);
+  if (!made) return made.error();
   return prepared;
 }
 
@@ -165,48 +177,15 @@ void explain(const Inputs& inputs, const Prepared& prepared) {
   for (const std::string& line : describe(prepared.plan)) std::printf("%s\n", line.c_str());
   const TrainingMemory own = training_memory(inputs.config.optimizer, weight_bytes(inputs.trained.loaded.network),
                                              inputs.input, inputs.output);
-  const std::int64_t volumes =
-      prepared.samples->memory_bytes() + (prepared.validation ? prepared.validation->memory_bytes() : 0);
+  const std::int64_t volumes = prepared.samples->memory_bytes() + prepared.validation_volumes;
   std::printf("memory: step %s, volumes %s, optimizer %s, copies while written %s, sample %s, process %s, of %s\n",
               bytes_text(prepared.plan.bytes.total()).c_str(), bytes_text(volumes).c_str(),
               bytes_text(own.optimizer).c_str(), bytes_text(own.copies).c_str(), bytes_text(own.sample).c_str(),
               bytes_text(own.process).c_str(), bytes_text(inputs.memory).c_str());
+  if (prepared.validator == nullptr) return;
+  std::printf("validation: patches of %s, and %s in place of the step's memory\n",
+              to_string(prepared.validator->patch()).c_str(), bytes_text(prepared.validator->memory().total()).c_str());
 }
-
-// Computes steps: draws a sample, runs the network, and compares with the targets.
-class StepRunner {
- public:
-  StepRunner(TrainingStep& step, const Loss& loss) : step_(step), loss_(loss) {}
-
-  Result<double> run(SampleSource& source, std::int64_t number, NetworkWeights& gradients) {
-    const Result<Sample> sample = source.sample(static_cast<std::uint64_t>(number));
-    if (!sample) return sample.error();
-    const LossTargets targets = {sample->target, sample->weight};
-    if (const Result<void> sound = loss_.check(targets); !sound) return sound.error().within(sample->labels);
-    const auto compare = [&](std::span<const float> output, std::span<float> gradient) {
-      return loss_(output, targets, gradient);
-    };
-    return step_.run(sample->input, compare, gradients);
-  }
-
-  // Returns the mean loss of the first patches that the source draws; nothing if it is stopped before that.
-  Result<std::optional<double>> mean(SampleSource& source, std::int64_t patches,
-                                     const std::function<bool()>& is_stopped) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < patches; ++i) {
-      if (is_stopped()) return std::optional<double>();
-      const Result<double> loss = run(source, i, dropped_);
-      if (!loss) return loss.error();
-      sum += *loss;
-    }
-    return std::optional(sum / static_cast<double>(patches));
-  }
-
- private:
-  TrainingStep& step_;
-  const Loss& loss_;
-  NetworkWeights dropped_;
-};
 
 TrainedWith trained_with(const Inputs& inputs, const StepPlan& plan) {
   return {inputs.volumes, plan_fingerprint(plan),
@@ -269,16 +248,11 @@ int stopped(const Options& options, std::int64_t steps, int signal) {
 
 int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoint, const TerminationSignals& signals) {
   NetworkWeights& weights = inputs.trained.loaded.weights;
-  const Result<std::unique_ptr<Device>> device =
-      cpu::backend().open(prepared.plan.device, prepared.plan.bytes.step, 0, 0);
-  if (!device) return fail(device.error());
-  const Result<std::unique_ptr<TrainingStep>> step =
-      TrainingStep::prepare(inputs.trained.loaded.network, prepared.plan, weights, **device);
-  if (!step) return fail(step.error());
+  StepRunner runner({inputs.trained.loaded.network, prepared.plan, weights, *inputs.loss, cpu::backend()});
+  if (const Result<void> ready = runner.prepare(); !ready) return fail(ready.error());
   Result<TrainLog> log = TrainLog::open(log_file(inputs.options.output), checkpoint ? checkpoint->steps : 0);
   if (!log) return fail(log.error());
 
-  StepRunner runner(**step, *inputs.loss);
   Progress progress(std::cerr, ::isatty(STDERR_FILENO) == 1);
   std::optional<int> signal;
   TrainerCalls calls;
@@ -289,9 +263,11 @@ int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoi
     if (!signal) signal = signals.wait_for(std::chrono::milliseconds(0));
     return signal.has_value();
   };
-  if (prepared.validation) {
-    calls.validate = [&, is_stopped = calls.is_stopped] {
-      return runner.mean(*prepared.validation, inputs.config.validation_patches, is_stopped);
+  if (prepared.validator) {
+    calls.validate = [&] {
+      runner.release();
+      const StopAtSignal stop(signals, signal);
+      return prepared.validator->run(stop.token());
     };
   }
   calls.tell = [&progress](const std::string& text) {

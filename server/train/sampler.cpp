@@ -133,14 +133,9 @@ Result<void> check_options(const SampleOptions& options) {
 }
 
 Result<void> check_volume(const LabelledVolume& volume, const SampleOptions& options) {
-  const PatchReader& input = volume.input();
-  if (input.facts().channels != options.f_in) {
-    return invalid(input.name() + ": has " + std::to_string(input.facts().channels) + " channels; the network reads " +
-                   std::to_string(options.f_in));
-  }
   if (covers(volume.extent(), options.patch)) return {};
-  return invalid(input.name() + ": has an extent of " + to_string(volume.extent()) + ", smaller than a patch of " +
-                 to_string(options.patch) + "; take a smaller patch");
+  return invalid(volume.input().name() + ": has an extent of " + to_string(volume.extent()) +
+                 ", smaller than a patch of " + to_string(options.patch) + "; take a smaller patch");
 }
 
 // Counts the classes of all voxels that may stand in the middle of an output, within so many bytes.
@@ -165,22 +160,20 @@ Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeName
   if (Result<void> sound = check_options(options); !sound) return sound.error();
   if (volumes.empty()) return invalid("there is no volume to train from; name one");
   VolumeMemory memory{options.keeps_volumes, options.max_bytes, 0};
-  std::vector<LabelledVolume> opened;
-  for (const VolumeNames& names : volumes) {
-    Result<LabelledVolume> volume = LabelledVolume::open(names.input, names.labels, names.mask, memory);
-    if (!volume) return volume.error();
-    if (Result<void> sound = check_volume(*volume, options); !sound) return sound.error();
-    opened.push_back(*std::move(volume));
+  Result<std::vector<LabelledVolume>> opened = open_volumes(volumes, options.f_in, memory);
+  if (!opened) return opened.error();
+  for (const LabelledVolume& volume : *opened) {
+    if (Result<void> sound = check_volume(volume, options); !sound) return sound.error();
   }
   std::optional<ClassRows> rows;
   if (options.sampling == Sampling::balanced) {
-    Result<ClassRows> counted = count_classes(opened, options, options.max_bytes - memory.bytes);
+    Result<ClassRows> counted = count_classes(*opened, options, options.max_bytes - memory.bytes);
     if (!counted) return counted.error();
     rows = *std::move(counted);
     memory.bytes += rows->memory_bytes();
   }
   return std::unique_ptr<VolumeSamples>(
-      std::make_unique<Sampler>(options, std::move(opened), std::move(rows), memory.bytes));
+      std::make_unique<Sampler>(options, *std::move(opened), std::move(rows), memory.bytes));
 }
 
 }  // namespace znni

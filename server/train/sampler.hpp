@@ -12,17 +12,11 @@
 
 #include "primitives/core/shape.hpp"
 #include "server/train/augmentation.hpp"
+#include "server/train/labelled_volume.hpp"
 #include "server/train/samples.hpp"
 #include "server/train/targets.hpp"
 
 namespace znni {
-
-// Files of one volume, as `znni infer` names them.
-struct VolumeNames {
-  std::string input;
-  std::string labels;
-  std::string mask;  // 0 where a voxel is unlabelled; "": all voxels are labelled
-};
 
 // uniform: every patch of every volume that has a labelled voxel in its output is as likely. balanced: the voxel in the
 // middle of the output is of each class equally often, and within a class every labelled voxel is as likely. Classes

@@ -21,15 +21,6 @@ constexpr std::int64_t bytes_per_input = 3 * sizeof(float);
 constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + sizeof(float));
 constexpr std::int64_t bytes_per_target = 2 * sizeof(float);
 
-TargetKind kind_of(TrainTargets targets) {
-  switch (targets) {
-    case TrainTargets::labels: return TargetKind::classes;
-    case TrainTargets::boundaries: return TargetKind::boundaries;
-    case TrainTargets::affinities: return TargetKind::affinities;
-  }
-  return TargetKind::classes;
-}
-
 }  // namespace
 
 TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t weight_bytes, const Shape5& input,
@@ -61,7 +52,7 @@ SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 
   options.output = output;
   options.input_scale = static_cast<float>(config.input_scale);
   options.input_offset = static_cast<float>(config.input_offset);
-  options.targets = kind_of(config.targets);
+  options.targets = target_kind(config.targets);
   options.sampling = config.sampling == TrainSampling::balanced ? Sampling::balanced : Sampling::uniform;
   const AugmentationSettings& given = config.augmentation;
   options.augmentation = {given.symmetries, given.contrast, given.brightness, given.missing_planes,
@@ -69,12 +60,13 @@ SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 
   return options;
 }
 
-SampleOptions validation_options(const SampleOptions& training) {
-  SampleOptions options = training;
-  options.seed = ~training.seed;
-  options.sampling = Sampling::uniform;
-  options.augmentation = {};
-  return options;
+TargetKind target_kind(TrainTargets targets) {
+  switch (targets) {
+    case TrainTargets::labels: return TargetKind::classes;
+    case TrainTargets::boundaries: return TargetKind::boundaries;
+    case TrainTargets::affinities: return TargetKind::affinities;
+  }
+  return TargetKind::classes;
 }
 
 std::vector<VolumeNames> names_of(const std::vector<TrainVolume>& volumes) {
@@ -93,8 +85,20 @@ Result<std::unique_ptr<VolumeSamples>> open_within(const std::vector<TrainVolume
   return open_samples(names_of(volumes), options);
 }
 
+Result<OpenVolumes> open_validation_within(const std::vector<TrainVolume>& volumes, std::int64_t channels,
+                                           std::int64_t max_bytes) {
+  VolumeMemory memory{true, max_bytes, 0};
+  Result<std::vector<LabelledVolume>> opened = open_volumes(names_of(volumes), channels, memory);
+  if (!opened && opened.error().code == ErrorCode::over_budget) {
+    memory = {false, max_bytes, 0};
+    opened = open_volumes(names_of(volumes), channels, memory);
+  }
+  if (!opened) return opened.error();
+  return OpenVolumes{*std::move(opened), memory.bytes};
+}
+
 Result<void> check_target_channels(TrainTargets targets, const Loss& loss, std::int64_t network_channels) {
-  const std::int64_t found = target_channels(kind_of(targets));
+  const std::int64_t found = target_channels(target_kind(targets));
   if (found == loss.target_channels()) return {};
   const std::string right = targets == TrainTargets::affinities
                                 ? "one with 3 output channels is right for affinities"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "proto/convert/text/train_config.hpp"
+#include "server/train/labelled_volume.hpp"
 #include "server/train/logits.hpp"
 #include "server/train/sampler.hpp"
 
@@ -31,15 +32,23 @@ struct TrainingMemory {
 [[nodiscard]] Result<Vec3> output_of_patch(const Network& network, Vec3 patch);
 
 [[nodiscard]] SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 output);
-// Returns the options of validation: no augmentation, every patch as likely, and other patches than training draws.
-[[nodiscard]] SampleOptions validation_options(const SampleOptions& training);
-
+[[nodiscard]] TargetKind target_kind(TrainTargets targets);
 [[nodiscard]] std::vector<VolumeNames> names_of(const std::vector<TrainVolume>& volumes);
 
 // Opens the volumes, in memory if they take no more than `max_bytes`, else to be read patch by patch; what balanced
 // sampling keeps must fit into that in both cases.
 [[nodiscard]] Result<std::unique_ptr<VolumeSamples>> open_within(const std::vector<TrainVolume>& volumes,
                                                                  SampleOptions options, std::int64_t max_bytes);
+
+// Labelled volumes, and the bytes that are kept of them.
+struct OpenVolumes {
+  std::vector<LabelledVolume> volumes;
+  std::int64_t bytes = 0;
+};
+
+// Opens the volumes of a validation, for a network that reads so many channels, as open_within() does.
+[[nodiscard]] Result<OpenVolumes> open_validation_within(const std::vector<TrainVolume>& volumes, std::int64_t channels,
+                                                         std::int64_t max_bytes);
 
 // Fails if the targets have another number of channels than the loss wants; the error says what would be right.
 [[nodiscard]] Result<void> check_target_channels(TrainTargets targets, const Loss& loss, std::int64_t network_channels);

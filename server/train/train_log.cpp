@@ -68,9 +68,20 @@ Result<void> TrainLog::add(const StepRecord& record) {
                    .dump());
 }
 
-Result<void> TrainLog::add_validation(std::int64_t step, double loss) {
+Result<void> TrainLog::add_validation(std::int64_t step, const ValidationScore& score) {
   validated_ = step;
-  return write(Json{{"step", step}, {"validation_loss", loss}}.dump());
+  Json line = {{"step", step}, {"validation_loss", score.loss}};
+  if (score.precision_recall) {
+    line["average_precision"] = score.precision_recall->average_precision;
+    line["best_f1"] = score.precision_recall->best_f1;
+    line["best_f1_threshold"] = score.precision_recall->best_threshold;
+  }
+  if (score.accuracy && score.mean_dice) {
+    line["accuracy"] = *score.accuracy;
+    line["mean_dice"] = *score.mean_dice;
+    for (const std::optional<double>& each : score.dice) line["dice"].push_back(each ? Json(*each) : Json());
+  }
+  return write(line.dump());
 }
 
 Result<void> TrainLog::write(const std::string& line) {

@@ -7,6 +7,7 @@
 
 #include "primitives/core/file_handle.hpp"
 #include "primitives/core/result.hpp"
+#include "server/train/validation_scores.hpp"
 
 namespace znni {
 
@@ -30,7 +31,9 @@ class TrainLog {
 
   // Each writes one line, whole, before it returns.
   [[nodiscard]] Result<void> add(const StepRecord& record);
-  [[nodiscard]] Result<void> add_validation(std::int64_t step, double loss);  // {"step":500,"validation_loss":0.4}
+  // {"step":500,"validation_loss":0.4,"average_precision":0.7,"best_f1":0.6,"best_f1_threshold":0.5}; of classes with
+  // "accuracy", "mean_dice" and "dice", a list with null for a class that does not occur.
+  [[nodiscard]] Result<void> add_validation(std::int64_t step, const ValidationScore& score);
   // Makes all lines survive a power cut.
   [[nodiscard]] Result<void> sync();
 

@@ -58,6 +58,15 @@ void copy_weights(const NetworkWeights& from, NetworkWeights& to) {
   }
 }
 
+// Returns ", validation loss 0.41, average precision 0.78"; "" without a validation.
+std::string validation_text(const std::optional<ValidationScore>& score) {
+  if (!score) return "";
+  std::array<char, 40> loss{};
+  std::snprintf(loss.data(), loss.size(), ", validation loss %.4g", score->loss);
+  const std::string rest = to_string(*score);
+  return loss.data() + (rest.empty() ? "" : ", " + rest);
+}
+
 std::string name_of_step(std::int64_t step) { return "step " + std::to_string(step); }
 
 }  // namespace
@@ -114,10 +123,11 @@ Result<bool> Trainer::finish_step(const StepRecord& record) {
 
 Result<bool> Trainer::validate() {
   if (!calls_.validate || done_ == 0 || !is_due(settings_.validation_steps) || log_.is_validated(done_)) return true;
-  const Result<std::optional<double>> loss = calls_.validate();
-  if (!loss) return loss.error().within("validation");
-  if (!*loss) return false;
-  if (Result<void> added = log_.add_validation(done_, **loss); !added) return added.error();
+  const Result<std::optional<ValidationScore>> score = calls_.validate();
+  if (!score) return score.error().within("validation");
+  if (!*score) return false;
+  last_score_ = *score;
+  if (Result<void> added = log_.add_validation(done_, **score); !added) return added.error();
   return true;
 }
 
@@ -152,7 +162,7 @@ std::string Trainer::progress() const {
                 static_cast<long long>(settings_.steps), mean_of(last_losses_),
                 rate * static_cast<double>(settings_.voxels));
   const auto left = static_cast<double>(settings_.steps - done_);
-  return text.data() + (rate > 0 ? ", " + duration_text(left / rate) + " left" : "");
+  return text.data() + validation_text(last_score_) + (rate > 0 ? ", " + duration_text(left / rate) + " left" : "");
 }
 
 }  // namespace znni

@@ -30,8 +30,8 @@ struct TrainerCalls {
   // Writes the gradients of all weights for step 0, 1, ..., and returns the loss. It depends on the step and the
   // weights alone: a training that continues from a checkpoint calls it with the steps that are left.
   std::function<Result<double>(std::int64_t step, NetworkWeights& gradients)> compute;
-  // Returns the loss of the validation volumes; nothing if it was stopped. May be empty.
-  std::function<Result<std::optional<double>>()> validate;
+  // Returns the score of the validation volumes; nothing if it was stopped. May be empty.
+  std::function<Result<std::optional<ValidationScore>>()> validate;
   std::function<bool()> is_stopped;                   // asked after every step but the last
   std::function<void(const std::string& text)> tell;  // after every step: what is done, how fast, what is left
   std::function<double()> seconds;                    // of a clock that never goes back
@@ -77,9 +77,10 @@ class Trainer {
   Optimizer optimizer_;
   NetworkWeights gradients_;
   std::int64_t done_ = 0;
-  std::int64_t done_before_ = 0;     // at the start of run()
-  double begin_ = 0;                 // likewise, seconds
-  std::vector<double> last_losses_;  // the newest of them at done_ % size
+  std::int64_t done_before_ = 0;               // at the start of run()
+  double begin_ = 0;                           // likewise, seconds
+  std::vector<double> last_losses_;            // the newest of them at done_ % size
+  std::optional<ValidationScore> last_score_;  // of this run
 };
 
 }  // namespace znni

@@ -42,7 +42,6 @@ optimizer { kind: adam learning_rate: 0.02 warm_up_steps: 3 cosine: true clip_no
 augmentation { symmetries: true contrast: 0.1 brightness: 0.1 missing_planes: 0.02 blurred_planes: 0.02 }
 checkpoint_steps: 4
 validation_steps: 15
-validation_patches: 2
 """
 
 
@@ -154,15 +153,30 @@ class TrainTest(unittest.TestCase):
         self.assertGreaterEqual(output.min(), 0)
         self.assertLessEqual(output.max(), 1)
         begin, end = (FOV - 1) // 2, FOV // 2
-        inner = self.labels[begin:-end, begin:-end, begin:-end]
-        border = np.zeros(inner.shape, bool)
+        border = np.zeros(self.labels.shape, bool)
         for axis in range(3):
-            differs = np.diff(inner, axis=axis) != 0
+            differs = np.diff(self.labels, axis=axis) != 0
             near, far = [slice(None)] * 3, [slice(None)] * 3
             near[axis], far[axis] = slice(None, -1), slice(1, None)
             border[tuple(near)] |= differs
             border[tuple(far)] |= differs
+        border = border[begin:-end, begin:-end, begin:-end]
         self.assertGreater(output[border].mean(), output[~border].mean() + 0.2)
+        self.check_validation(output.ravel().astype(np.float64), border.ravel())
+
+    def check_validation(self, probability, truth):
+        """The last validation says of the volume what its output by znnid says."""
+        found = [line for line in lines_of(self.root / "whole/net") if "validation_loss" in line][-1]
+        losses = -np.where(truth, 2 * np.log(probability), np.log1p(-probability))
+        self.assertAlmostEqual(found["validation_loss"], losses.mean(), delta=1e-4)
+        hits = np.cumsum(truth[np.argsort(-probability, kind="stable")])
+        precision, recall = hits / np.arange(1, hits.size + 1), hits / hits[-1]
+        self.assertAlmostEqual(found["average_precision"], (precision * np.diff(recall, prepend=0)).sum(), delta=1e-3)
+        f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-12)
+        self.assertAlmostEqual(found["best_f1"], f1.max(), delta=1e-3)
+        taken = probability >= found["best_f1_threshold"]
+        own = 2 * (taken & truth).sum() / (taken.sum() + truth.sum())
+        self.assertAlmostEqual(own, found["best_f1"], delta=1e-3)
 
     def test_a_model_is_trained_further(self):
         """The loss begins where that of the model ended, and the model gets its next version."""

@@ -76,7 +76,7 @@ TABLE = {
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
     "server/conv/": ((*PLANNER, "primitives/", "server/conv/"), ()),
-    "server/train/": ((*PLANNER, "primitives/", "proto/convert/", "client/files/", "server/train/"), ("nlohmann/",)),
+    "server/train/": ((*ENGINE, "primitives/", "proto/convert/", "client/files/", "server/train/"), ("nlohmann/",)),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
     **{

@@ -166,11 +166,9 @@ Result<void> read_counts(const text::TrainConfig& message, TrainConfig& config) 
   config.steps = message.steps();
   config.checkpoint_steps = message.checkpoint_steps();
   config.validation_steps = message.validation_steps();
-  config.validation_patches = message.validation_patches();
   for (const auto& [field, value] : {std::pair("steps", config.steps),
                                      {"checkpoint_steps", config.checkpoint_steps},
-                                     {"validation_steps", config.validation_steps},
-                                     {"validation_patches", config.validation_patches}}) {
+                                     {"validation_steps", config.validation_steps}}) {
     if (const Result<void> sound = check_count(field, value); !sound) return sound;
   }
   return {};

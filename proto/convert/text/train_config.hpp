@@ -67,7 +67,6 @@ struct TrainConfig {
   AugmentationSettings augmentation;
   std::int64_t checkpoint_steps = 100;
   std::int64_t validation_steps = 500;
-  std::int64_t validation_patches = 16;
   std::string text;  // of all fields that the file sets, in order, without comments: equal for equal trainings
 };
 

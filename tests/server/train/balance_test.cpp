@@ -46,7 +46,7 @@ class TwoVolumes {
     test::write_volume(scratch_.file(name + ".npy"), n, labels);
     VolumeMemory memory;
     Result<LabelledVolume> volume =
-        LabelledVolume::open(scratch_.file(name + ".npy"), scratch_.file(name + ".npy"), "", memory);
+        LabelledVolume::open({scratch_.file(name + ".npy"), scratch_.file(name + ".npy"), ""}, memory);
     ASSERT_TRUE(volume) << volume.error().message;
     volumes.push_back(*std::move(volume));
   }
@@ -87,7 +87,7 @@ TEST(TrainBalance, APlaneIsReadInBands) {
   test::write_volume(labels, n, all);
   VolumeMemory memory;
   std::vector<LabelledVolume> volumes;
-  volumes.push_back(LabelledVolume::open(labels, labels, "", memory).value());
+  volumes.push_back(LabelledVolume::open({labels, labels, ""}, memory).value());
   const ClassRows rows = count(volumes, {{{}, n}});
   for (const auto& [number, counted] : rows.counts()) EXPECT_EQ(counted, std::count(all.begin(), all.end(), number));
   EXPECT_EQ(rows.counts().size(), 4U);
@@ -110,10 +110,10 @@ TEST(TrainBalance, LabelsThatNoFloatHasAreRefused) {
   const std::vector<Box> boxes = {{{}, {1, 1, 3}}};
   VolumeMemory memory;
   std::vector<LabelledVolume> volumes;
-  volumes.push_back(LabelledVolume::open(mask, labels, mask, memory).value());
+  volumes.push_back(LabelledVolume::open({mask, labels, mask}, memory).value());
   EXPECT_THAT(count(volumes, boxes).counts(), ElementsAre(std::pair(1, 1), std::pair(2, 1)));
   volumes.clear();
-  volumes.push_back(LabelledVolume::open(mask, labels, "", memory).value());
+  volumes.push_back(LabelledVolume::open({mask, labels, ""}, memory).value());
   const Result<ClassRows> refused = ClassRows::count(TargetKind::classes, volumes, boxes, saturated);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
@@ -155,7 +155,7 @@ TEST(TrainBalance, UnlabelledVoxelsAreNotDrawn) {
   test::write_volume(mask, {1, 2, 3}, std::vector<std::uint8_t>{1, 1, 0, 0, 1, 0});
   VolumeMemory memory;
   std::vector<LabelledVolume> volumes;
-  volumes.push_back(LabelledVolume::open(labels, labels, mask, memory).value());
+  volumes.push_back(LabelledVolume::open({labels, labels, mask}, memory).value());
   EXPECT_THAT(count(volumes, {{{}, {1, 2, 3}}}).counts(), ElementsAre(std::pair(1, 1), std::pair(2, 2)));
 }
 
@@ -167,7 +167,7 @@ TEST(TrainBalance, TooManyClassesAreRefused) {
   test::write_volume(labels, {1, 1, 1025}, all);
   VolumeMemory memory;
   std::vector<LabelledVolume> volumes;
-  volumes.push_back(LabelledVolume::open(labels, labels, "", memory).value());
+  volumes.push_back(LabelledVolume::open({labels, labels, ""}, memory).value());
   EXPECT_EQ(count(volumes, {{{}, {1, 1, 1024}}}).counts().size(), 1024U);
   const Result<ClassRows> refused = ClassRows::count(TargetKind::classes, volumes, {{{}, {1, 1, 1025}}}, saturated);
   ASSERT_FALSE(refused);

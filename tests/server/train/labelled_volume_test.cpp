@@ -31,7 +31,7 @@ TEST(TrainLabelledVolume, LabelsHaveTheMarginAroundThem) {
   const std::vector<std::uint16_t> labels = test::some_voxels<std::uint16_t>(120, 9000);
   const std::vector<std::uint8_t> mask = test::some_voxels<std::uint8_t>(120, 2);
   VolumeMemory memory;
-  const Result<LabelledVolume> volume = LabelledVolume::open(files.raw, files.labels, files.mask, memory);
+  const Result<LabelledVolume> volume = LabelledVolume::open({files.raw, files.labels, files.mask}, memory);
   ASSERT_TRUE(volume) << volume.error().message;
   for (const client::Box& box : {client::Box{{1, 1, 1}, {3, 4, 5}}, client::Box{{0, 2, 3}, {4, 5, 6}}}) {
     const Result<LabelPatch> patch = volume->labels_around(box);
@@ -54,7 +54,7 @@ TEST(TrainLabelledVolume, LabelsHaveTheMarginAroundThem) {
 TEST(TrainLabelledVolume, WithoutAMaskAllVoxelsAreLabelled) {
   const Files files;
   VolumeMemory memory;
-  const Result<LabelledVolume> volume = LabelledVolume::open(files.raw, files.labels, "", memory);
+  const Result<LabelledVolume> volume = LabelledVolume::open({files.raw, files.labels, ""}, memory);
   ASSERT_TRUE(volume);
   EXPECT_THAT(volume->labels_around({Vec3::cube(1), Vec3::cube(3)})->known, testing::Each(1));
 }
@@ -65,7 +65,7 @@ TEST(TrainLabelledVolume, FilesOfOtherExtentsAreRefused) {
   test::write_volume(other, {4, 5, 5}, test::some_voxels<std::uint8_t>(100, 2));
   VolumeMemory memory;
   const auto refusal = [&](const std::string& labels, const std::string& mask) {
-    return LabelledVolume::open(files.raw, labels, mask, memory).error().message;
+    return LabelledVolume::open({files.raw, labels, mask}, memory).error().message;
   };
   EXPECT_EQ(refusal(other, ""),
             other + ": has an extent of 4x5x5; " + files.raw + " has 4x5x6, and each of its voxels needs one here");

@@ -63,12 +63,6 @@ TEST(TrainSetup, SamplesFollowTheConfiguration) {
   EXPECT_EQ(options.sampling, Sampling::balanced);
   EXPECT_TRUE(options.augmentation.symmetries);
   EXPECT_EQ(options.augmentation.blurred_planes, 0.4);
-  const SampleOptions validation = validation_options(options);
-  EXPECT_NE(validation.seed, options.seed);
-  EXPECT_EQ(validation.sampling, Sampling::uniform);
-  EXPECT_FALSE(validation.augmentation.symmetries);
-  EXPECT_EQ(validation.augmentation.contrast, 0);
-  EXPECT_EQ(validation.targets, TargetKind::boundaries);
 }
 
 // 1000 voxels of 2 bytes, twice.

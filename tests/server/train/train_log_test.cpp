@@ -32,16 +32,31 @@ TEST_F(TrainLogTest, WritesALineForEachStep) {
   TrainLog log = open(0);
   ASSERT_TRUE(log.add({1, 0.1, 0.5, 2, 0.25}));
   EXPECT_EQ(text(), first);
-  ASSERT_TRUE(log.add_validation(2, 0.75));
+  ASSERT_TRUE(log.add_validation(2, {.loss = 0.75}));
   EXPECT_EQ(text(), first + second);
   EXPECT_TRUE(log.sync());
+}
+
+TEST_F(TrainLogTest, WritesTheScoresOfAValidation) {
+  TrainLog log = open(0);
+  ValidationScore binary = {.loss = 0.5};
+  binary.precision_recall = PrecisionRecall{0.75, 0.5, 0.25};
+  ASSERT_TRUE(log.add_validation(1, binary));
+  EXPECT_EQ(text(), R"({"step":1,"validation_loss":0.5,"average_precision":0.75,"best_f1":0.5,)"
+                    R"("best_f1_threshold":0.25})"
+                    "\n");
+  TrainLog classes = open(0);
+  ASSERT_TRUE(
+      classes.add_validation(1, {.loss = 0.5, .accuracy = 0.75, .mean_dice = 0.5, .dice = {0.5, std::nullopt}}));
+  EXPECT_EQ(text(), R"({"step":1,"validation_loss":0.5,"accuracy":0.75,"mean_dice":0.5,"dice":[0.5,null]})"
+                    "\n");
 }
 
 TEST_F(TrainLogTest, TakesStepsAwayThatWillBeDoneAgain) {
   folder_.write("train.jsonl", first + second + "{\"step\":3}\n");
   TrainLog log = open(2);
   EXPECT_EQ(text(), first + second);
-  ASSERT_TRUE(log.add_validation(2, 0.75));
+  ASSERT_TRUE(log.add_validation(2, {.loss = 0.75}));
   EXPECT_EQ(text(), first + second + second);
   open(1);
   EXPECT_EQ(text(), first);
@@ -58,7 +73,7 @@ TEST_F(TrainLogTest, KnowsWhetherTheLastLineIsAValidation) {
   EXPECT_FALSE(log.is_validated(1));
   ASSERT_TRUE(log.add({3, 0.1, 0.5, 2, 0.25}));
   EXPECT_FALSE(log.is_validated(2));
-  ASSERT_TRUE(log.add_validation(3, 0.75));
+  ASSERT_TRUE(log.add_validation(3, {.loss = 0.75}));
   EXPECT_TRUE(log.is_validated(3));
 }
 

@@ -14,6 +14,7 @@
 namespace znni {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -59,9 +60,10 @@ class TrainerTest : public testing::Test {
       if (run.slope != 0) gradients[0].kernels.assign(2, run.slope);
       return loss;
     };
-    calls.validate = [&run]() -> Result<std::optional<double>> {
-      if (run.validations + 1 == run.stop_in_validation) return std::optional<double>();
-      return std::optional<double>(++run.validations);
+    calls.validate = [&run]() -> Result<std::optional<ValidationScore>> {
+      if (run.validations + 1 == run.stop_in_validation) return std::optional<ValidationScore>();
+      return std::optional(
+          ValidationScore{.loss = static_cast<double>(++run.validations), .accuracy = 0.5, .mean_dice = 0.25});
     };
     calls.is_stopped = [&run] { return static_cast<std::int64_t>(run.computed.size()) >= run.stop_at; };
     calls.tell = [&run](const std::string& text) { run.told.push_back(text); };
@@ -267,7 +269,9 @@ TEST_F(TrainerTest, TellsProgress) {
   settings_.steps = 2;
   Run run;
   ASSERT_TRUE(train(run));
-  EXPECT_THAT(run.told, ElementsAre("step 1 of 2, loss 58, 667 voxels/s, 2 s left", HasSubstr("step 2 of 2, loss 57")));
+  EXPECT_THAT(run.told, ElementsAre("step 1 of 2, loss 58, 667 voxels/s, 2 s left",
+                                    AllOf(HasSubstr("step 2 of 2, loss 57"),
+                                          HasSubstr(", validation loss 1, accuracy 0.5, mean Dice 0.25, 0 s left"))));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(TrainConfig, AllFields) {
     optimizer { kind: adamw learning_rate: 0.002 beta1: 0.8 beta2: 0.99 epsilon: 1e-6 weight_decay: 0.01
                 warm_up_steps: 9 cosine: true clip_norm: 2 }
     augmentation { symmetries: true contrast: 0.1 brightness: 0.2 missing_planes: 0.3 blurred_planes: 1 }
-    checkpoint_steps: 7 validation_steps: 8 validation_patches: 3)");
+    checkpoint_steps: 7 validation_steps: 8)");
   EXPECT_EQ(config.patch, (Vec3{20, 30, 40}));
   EXPECT_EQ(config.seed, 18446744073709551615U);
   EXPECT_THAT(config.volumes, SizeIs(2));
@@ -81,7 +81,6 @@ TEST(TrainConfig, AllFields) {
   EXPECT_EQ(config.rate.warm_up_steps, 9);
   EXPECT_TRUE(config.rate.cosine);
   EXPECT_EQ(config.augmentation.blurred_planes, 1);
-  EXPECT_EQ(config.validation_patches, 3);
 }
 
 TEST(TrainConfig, WhatIsMissingIsNamed) {
