@@ -12,7 +12,7 @@ namespace znni {
 
 class VolumePlanes final : public PlaneSource {
  public:
-  // The file is read with `reading` locked, because another thread may read labels of it. Both outlive the planes.
+  // Reads the file with `reading` locked, because another thread may read labels of it. Both must outlive the planes.
   VolumePlanes(const PatchReader& reader, std::mutex& reading);
 
   [[nodiscard]] const VolumeShape& shape() const override { return shape_; }

@@ -131,6 +131,21 @@ def two_inputs():
     return model_of(nodes, tensors, {"raw": shape, "mask": shape}, ["out"], 17), sizes
 
 
+def transposed():
+    """Transposed convolutions: of 2 and 2, and of 3 and 2 with pads and one voxel more."""
+    rng = np.random.default_rng(6)
+    wide = kernels(rng, 8, 4, 3)
+    tensors = {"a": kernels(rng, 8, 1, 4), "b": wide, "bias": rng.standard_normal(4).astype(np.float32)}
+    tensors["c"] = kernels(rng, 4, 3, 2)
+    more = {"strides": [2] * 3, "pads": [1] * 6, "output_padding": [1] * 3}
+    nodes = [
+        make("Conv", ["in", "a"], ["coarse"], strides=[4] * 3),
+        make("ConvTranspose", ["coarse", "b", "bias"], ["half"], name="up", **more),
+        make("ConvTranspose", ["half", "c"], ["out"], name="last", strides=[2] * 3),
+    ]
+    return model_of(nodes, tensors, {"in": [1, 1, "z", "y", "x"]}, ["out"], 17), {"in": (1, 1, 12, 16, 8)}
+
+
 def shipped():
     """Returns the net in the package."""
     model = onnx.load(ROOT / "deploy/models/fib25-boundary/1/model.onnx")
@@ -159,7 +174,7 @@ class Written(unittest.TestCase):
 
     def test_of_each(self):
         """Every net, as it is read and with activations fused."""
-        for made in (trained_form, u_net, normalised, two_inputs, shipped):
+        for made in (trained_form, u_net, normalised, two_inputs, transposed, shipped):
             with self.subTest(made.__name__):
                 self.check(made())
         self.check(shipped(), fused=True)
@@ -168,14 +183,15 @@ class Written(unittest.TestCase):
     def test_of_a_shuffle(self):
         """A net that is not written is refused in one line that names the node."""
         rng = np.random.default_rng(6)
-        tensors = {"a": kernels(rng, 8, 1, 2), "b": kernels(rng, 8, 4, 2)}
+        tensors = {"a": rng.standard_normal((8, 1, 2, 2)).astype(np.float32)}
+        tensors["bias"] = rng.standard_normal(8).astype(np.float32)
         nodes = [
-            make("Conv", ["in", "a"], ["coarse"], strides=[2] * 3),
-            make("ConvTranspose", ["coarse", "b"], ["out"], name="up", strides=[2] * 3),
+            make("Conv", ["in", "a", "bias"], ["coarse"], strides=[2] * 2),
+            make("DepthToSpace", ["coarse"], ["out"], name="up", blocksize=2),
         ]
-        model = model_of(nodes, tensors, {"in": [1, 1, "z", "y", "x"]}, ["out"], 17)
+        model = model_of(nodes, tensors, {"in": [1, 1, "y", "x"]}, ["out"], 17)
         with self.assertRaises(subprocess.CalledProcessError) as refused:
-            self.check((model, {"in": (1, 1, 8, 8, 8)}))
+            self.check((model, {"in": (1, 1, 8, 8)}))
         self.assertIn("node up", refused.exception.stderr)
         self.assertEqual(len(refused.exception.stderr.splitlines()), 1)
 

@@ -15,6 +15,7 @@
 #include "proto/convert/onnx/reader/onnx_reader.hpp"
 #include "proto/convert/onnx/writer/onnx_message.hpp"
 #include "proto/convert/onnx/writer/onnx_written_operations.hpp"
+#include "proto/convert/onnx/writer/onnx_written_transposed.hpp"
 
 namespace znni {
 namespace {
@@ -25,7 +26,8 @@ namespace {
 class NetworkWriter {
  public:
   explicit NetworkWriter(const LoadedNetwork& plain)
-      : network_(plain.network),
+      : plain_(plain),
+        network_(plain.network),
         weights_(plain.weights),
         images_(images(plain.network)),
         message_(plain.network.name, plain.network.spatial_rank, opset_of(plain.network)) {}
@@ -113,8 +115,11 @@ class NetworkWriter {
     return {in.begin - stride * out.begin, in.end - stride * out.end};
   }
 
-  // Returns whether a node is not of the file: a crop that padding made, or what repeats the voxels of an output.
+  // Returns whether a node is none of the file: a crop that padding made, what repeats the voxels of an output, or the
+  // shuffle of a transposed convolution.
   [[nodiscard]] bool is_added(std::size_t number) const {
+    const int input = node(number).inputs.front();
+    if (input > 0 && shuffle_behind(index(input - 1)) == static_cast<int>(number)) return true;
     const auto* crop = std::get_if<Crop>(&node(number).operation);
     if (crop != nullptr) return crop_of_file(number, *crop) == Crop{};
     return repeats_.contains(static_cast<int>(number) + 1);
@@ -186,7 +191,16 @@ class NetworkWriter {
     const auto* pool = std::get_if<Pooling>(&node(number).operation);
     if (conv != nullptr) written.pads = pads_of_file(number, conv->stride);
     if (pool != nullptr) written.pads = pads_of_file(number, pool->stride);
-    return write_operation(written, message_);
+    const int shuffle = shuffle_behind(number);
+    if (shuffle < 0) return write_operation(written, message_);
+    write_transposed(written, std::get<Upsample>(node(index(shuffle)).operation).factor, message_);
+    return {};
+  }
+
+  // Returns the shuffle that makes a transposed convolution of the node; -1 if there is none.
+  [[nodiscard]] int shuffle_behind(std::size_t number) const {
+    const auto* conv = std::get_if<Convolution>(&node(number).operation);
+    return conv == nullptr ? -1 : shuffle_of(plain_, static_cast<int>(number), pads_of_file(number, conv->stride));
   }
 
   [[nodiscard]] std::int64_t images_of_first(std::size_t number) const {
@@ -204,11 +218,12 @@ class NetworkWriter {
     for (std::size_t i = 0; i < named.size(); ++i) {
       const std::string& tensor = tensors_[index(values[i])];
       if (tensor != named[i].name) message_.node("Identity", named[i].name, {tensor}, named[i].name);
-      message_.describe_output(named[i].name, images_[index(values[i])]);
+      message_.describe_output(named[i].name, named[i].channels);
     }
     return {};
   }
 
+  const LoadedNetwork& plain_;
   const Network& network_;
   const NetworkWeights& weights_;
   std::vector<std::int64_t> images_;  // per value

@@ -130,7 +130,7 @@ class OperationWriter {
       case UpsampleKind::aligned: return resize(up, "linear", "align_corners");
       case UpsampleKind::shuffle: break;
     }
-    return unsupported("moves channels to voxels (a pixel shuffle, or a transposed convolution), which is not written");
+    return unsupported("moves channels to voxels (a pixel shuffle), which is not written");
   }
 
   Result<void> operator()(const Norm& norm) {

@@ -276,12 +276,10 @@ TEST(ConvertOnnxWriter, NamesThatAreTakenDoNotMatter) {
 
 TEST(ConvertOnnxWriter, WhatIsNotWrittenIsRefusedByName) {
   const Convolution wide = conv(8);
-  EXPECT_EQ(
-      refusal(with_weights(network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
-                                       {"wide", wide, {1}},
-                                       {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}}}))),
-      "unsupported: node up: moves channels to voxels (a pixel shuffle, or a transposed convolution), which is not "
-      "written");
+  EXPECT_EQ(refusal(with_weights(network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
+                                             {"wide", wide, {1}},
+                                             {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}}}))),
+            "unsupported: node up: moves channels to voxels (a pixel shuffle), which is not written");
   EXPECT_THAT(refusal(with_weights(network_of({{"idle", Activate{}, {0}}}))),
               HasSubstr("unsupported: node idle: does nothing"));
   EXPECT_THAT(refusal({network_of({{"conv", wide, {0}}}), {}}), HasSubstr("invalid_argument"));
