@@ -143,7 +143,7 @@ std::string places_text(const Rung& rung) {
   for (const Segment& segment : rung.segments) {
     text += (text.empty() ? "" : ", ") + std::string(to_string(segment.place)) + " " + std::to_string(segment.first) +
             "-" + std::to_string(segment.last) +
-            (segment.group.inputs > 0 ? " by " + std::to_string(segment.group.inputs) : "");
+            (segment.micro_batch.inputs > 0 ? " by " + std::to_string(segment.micro_batch.inputs) : "");
   }
   return text;
 }

@@ -116,7 +116,7 @@ TEST(PlannerReport, OperationsAreThoseOfOneRun) {
   options.max_extent = 24;
   options.ladder = false;
   options.pins.S = 8;
-  int in_groups = 0;
+  int in_micro_batches = 0;
   for (places.memory.device = 1 << 22; places.memory.device > 1 << 15; places.memory.device /= 2) {
     const Result<SplitPlan> plan = plan_split(network, catalogue, *costs, places, SplitStrategy::cpu_gpu, options);
     if (!plan) continue;
@@ -124,7 +124,7 @@ TEST(PlannerReport, OperationsAreThoseOfOneRun) {
     const RungSegments parts = take_apart(network, plan->plan.ladder.front(), catalogue, places.specs).value();
     auto node = report.nodes.begin();
     for (const SegmentDesign& segment : parts.segments) {
-      in_groups += segment.groups() > 1 ? 1 : 0;
+      in_micro_batches += segment.micro_batches() > 1 ? 1 : 0;
       for (const LayerProblem& problem : segment.geometry.problems) {
         const ConvProblem* const conv = convolution_of(problem);
         EXPECT_EQ(node->spread, conv == nullptr ? Vec3{} : spread_of_whole(*conv));
@@ -133,7 +133,7 @@ TEST(PlannerReport, OperationsAreThoseOfOneRun) {
     }
     EXPECT_EQ(node, report.nodes.end());
   }
-  EXPECT_GT(in_groups, 0);
+  EXPECT_GT(in_micro_batches, 0);
 }
 
 }  // namespace
