@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "primitives/cpu/backend.hpp"
@@ -40,21 +42,34 @@ TEST_F(StepChoiceTest, APlannedStepHasItsThreePartsInTurn) {
   EXPECT_EQ(parts, (std::set<int>{0, 1, 2}));
 }
 
-// The neighbours of a layer in a net would take and give any format.
+// Returns the seconds of the fastest step all of whose tensors have one format; infinity if there is none.
+Seconds step_in(Format format, const StepParts& parts) {
+  Seconds sum = 0;
+  for (int part = 0; part < 3; ++part) {
+    const auto ways = calls_of_part(problem, part, parts);
+    Seconds best = std::numeric_limits<Seconds>::infinity();
+    for (const StepCall& way : *ways) {
+      const bool is_alike = way.estimate.in == format && (part == 1 || way.estimate.out == format);
+      if (is_alike) best = std::min(best, way.seconds);
+    }
+    sum += best;
+  }
+  return sum;
+}
+
+// Its neighbours in a net would take and give any format.
 TEST_F(StepChoiceTest, TensorsAreInTheFormatsOfTheFastestWays) {
   const auto calls = plan_layer_step(problem, parts_, plenty);
   ASSERT_TRUE(calls) << calls.error().message;
-  ASSERT_EQ(calls->size(), 3);
-  for (const StepCall& call : *calls) {
-    EXPECT_GT(block_width(call.estimate.in.layout), 1) << primitive_of(call);
-    const auto ways = calls_of_part(problem, call.node, parts_);
-    ASSERT_TRUE(ways);
-    for (const StepCall& way : *ways) {
-      const bool is_alike = way.estimate.in == call.estimate.in && way.estimate.out == call.estimate.out;
-      EXPECT_TRUE(!is_alike || way.seconds >= call.seconds)
-          << primitive_of(way) << " " << to_string(way.estimate.variant);
-    }
+  Seconds planned = 0;
+  for (const StepCall& call : *calls) planned += call.seconds;
+  int known = 0;
+  for (const Layout layout : {Layout::planar, Layout::blocked8, Layout::blocked16}) {
+    const Seconds alike = step_in({ElementType::f32, layout}, parts_);
+    EXPECT_LE(planned, alike * (1 + 1e-12)) << to_string(Format{ElementType::f32, layout});
+    known += alike < std::numeric_limits<Seconds>::infinity() ? 1 : 0;
   }
+  EXPECT_GE(known, 2);
 }
 
 TEST_F(StepChoiceTest, LessMemoryGivesASlowerStepOrNone) {
