@@ -295,18 +295,18 @@ Result<LoadedNetwork> without_padding(LoadedNetwork loaded, std::vector<Border> 
   const bool strided = has_own_strides(loaded.network, padded);
   if (!padded && !strided) return loaded;
   if (Result<void> sound = check_pads(loaded.network, pads); !sound) return sound.error();
-  std::vector<OutsideKind> kinds = take_in_reflections(loaded, pads);
+  NodePads own = take_in_reflections(loaded, pads);
   for (Node& node : loaded.network.nodes) {
     if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;
   }
   if (Result<void> repeated = repeat_outputs(loaded, pads); !repeated) return repeated.error();
-  kinds.resize(pads.size(), OutsideKind::zero);
+  own.kinds.resize(pads.size(), OutsideKind::zero);
   const Result<ValueWindows> windows = find_windows(loaded.network, pads, declared);
   if (!windows) return windows.error();
-  const Result<Vec3> least = find_min_volume(loaded.network, pads, kinds, windows->extents, declared);
+  const Result<Vec3> least = find_min_volume(loaded.network, pads, own, windows->extents, declared);
   if (!least) return least.error();
   loaded.network.min_volume = *least;
-  return Framing(std::move(loaded), pads, kinds, *windows).run();
+  return Framing(std::move(loaded), pads, own.kinds, *windows).run();
 }
 
 }  // namespace znni

@@ -69,10 +69,11 @@ Result<Vec3> find_reflected(const Network& network, int number) {
 
 }  // namespace
 
-std::vector<OutsideKind> take_in_reflections(LoadedNetwork& loaded, std::vector<Border>& pads) {
-  std::vector<OutsideKind> kinds;
+NodePads take_in_reflections(LoadedNetwork& loaded, std::vector<Border>& pads) {
+  NodePads found;
   for (const Node& node : loaded.network.nodes) {
-    kinds.push_back(traits_of(node.operation).pads_with.value_or(OutsideKind::zero));
+    found.kinds.push_back(traits_of(node.operation).pads_with.value_or(OutsideKind::zero));
+    found.names.push_back(node.name);
   }
   for (int node = static_cast<int>(pads.size()) - 1; node >= 0; --node) {
     const Node& own = loaded.network.nodes[index(node)];
@@ -80,23 +81,25 @@ std::vector<OutsideKind> take_in_reflections(LoadedNetwork& loaded, std::vector<
     const int conv = convolution_of(loaded.network, pads, node);
     if (conv < 0) continue;
     pads[index(conv)] = reflected_by(std::get<Crop>(own.operation), pads[index(node)]);
-    kinds[index(conv)] = OutsideKind::reflect;
+    found.kinds[index(conv)] = OutsideKind::reflect;
+    found.names[index(conv)] = own.name;
     remove_node(loaded, node);
     pads.erase(pads.begin() + node);
-    kinds.erase(kinds.begin() + node);
+    found.kinds.erase(found.kinds.begin() + node);
+    found.names.erase(found.names.begin() + node);
   }
-  return kinds;
+  return found;
 }
 
 // Returns the smallest volume in which all reflections have their voxels. A volume that is smaller by strides of a
 // value has as many fewer voxels of that value.
-Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& pads,
-                             const std::vector<OutsideKind>& kinds, const std::vector<Vec3>& extents, Vec3 declared) {
+Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& pads, const NodePads& own,
+                             const std::vector<Vec3>& extents, Vec3 declared) {
   Vec3 least = Vec3::cube(1);
   const std::vector<Reach> reach = reaches(network);
   const Vec3 along = period(network);
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    if (kinds[i] != OutsideKind::reflect) continue;
+    if (own.kinds[i] != OutsideKind::reflect) continue;
     const Node& node = network.nodes[i];
     const auto* const crop = std::get_if<Crop>(&node.operation);
     const Border around = crop != nullptr ? reflected_by(*crop, pads[i]) : pads[i];
@@ -109,7 +112,7 @@ Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& 
       if (declared[axis] == 0 || declared[axis] >= least[axis]) continue;
       const std::int64_t fitting =
           extents.front()[axis] - (extents.front()[axis] - least[axis]) / along[axis] * along[axis];
-      return Error{ErrorCode::unsupported, "node " + node.name + " reflects " + voxels_text(reflected[axis]) +
+      return Error{ErrorCode::unsupported, "node " + own.names[i] + " reflects " + voxels_text(reflected[axis]) +
                                                " along " + "zyx"[axis] + ", and of the declared input of " +
                                                voxels_text(declared[axis]) + " it has too few; " +
                                                std::to_string(fitting) + " or more are right"};

@@ -23,7 +23,7 @@ const std::vector<Border> pads = {{}, {Vec3::cube(3), Vec3::cube(3)}, {}};
 TEST(Reflections, AConvolutionWhoseWindowHoldsBothVoxelsTakesThemIn) {
   LoadedNetwork loaded = reflecting(Convolution{1, Vec3::cube(3), one, {}});
   std::vector<Border> left = pads;
-  EXPECT_EQ(take_in_reflections(loaded, left), (std::vector{OutsideKind::zero, OutsideKind::reflect}));
+  EXPECT_EQ(take_in_reflections(loaded, left).kinds, (std::vector{OutsideKind::zero, OutsideKind::reflect}));
   EXPECT_EQ(left, (std::vector<Border>{{}, {one, one}}));
   EXPECT_EQ(loaded.network.nodes[1].inputs, std::vector{1});
 }
@@ -32,31 +32,32 @@ TEST(Reflections, OthersReadTheCropThatReflects) {
   const std::vector kinds = {OutsideKind::zero, OutsideKind::reflect, OutsideKind::zero};
   std::vector<Border> left = pads;
   LoadedNetwork narrow = reflecting(Convolution{1, {3, 2, 3}, one, {}});
-  EXPECT_EQ(take_in_reflections(narrow, left), kinds);
+  EXPECT_EQ(take_in_reflections(narrow, left).kinds, kinds);
   LoadedNetwork pooled = reflecting(Pooling{PoolKind::average, Vec3::cube(3), one});
-  EXPECT_EQ(take_in_reflections(pooled, left), kinds);
+  EXPECT_EQ(take_in_reflections(pooled, left).kinds, kinds);
   LoadedNetwork twice = reflecting(Convolution{1, Vec3::cube(3), one, {}});
   twice.network.nodes.push_back({"sum", Convolution{1, Vec3::cube(3), one, {}}, {2}});
   left.emplace_back();
-  EXPECT_EQ(take_in_reflections(twice, left).size(), 4U);
+  EXPECT_EQ(take_in_reflections(twice, left).kinds.size(), 4U);
   left.pop_back();
   LoadedNetwork padded = reflecting(Convolution{1, Vec3::cube(3), one, {}});
   left[2] = {one, one};
-  EXPECT_EQ(take_in_reflections(padded, left), kinds);
+  EXPECT_EQ(take_in_reflections(padded, left).kinds, kinds);
 }
 
 TEST(Reflections, VolumesAreAsLargeAsStridesMakeThem) {
   LoadedNetwork loaded = reflecting(Convolution{1, Vec3::cube(3), one, {}});
   loaded.network.nodes[0].operation = Convolution{1, Vec3::cube(2), one, {}, Vec3::cube(2)};
   std::vector<Border> left = pads;
-  const std::vector<OutsideKind> kinds = take_in_reflections(loaded, left);
+  const NodePads own = take_in_reflections(loaded, left);
+  EXPECT_EQ(own.names, (std::vector<std::string>{"first", "pad"}));
   const std::vector<Vec3> extents = {Vec3::cube(100), Vec3::cube(50), Vec3::cube(50)};
-  EXPECT_EQ(*find_min_volume(loaded.network, left, kinds, extents, {}), Vec3::cube(4));
-  EXPECT_EQ(*find_min_volume(loaded.network, left, kinds, extents, {0, 4, 5}), Vec3::cube(4));
-  const Result<Vec3> few = find_min_volume(loaded.network, left, kinds, extents, {0, 4, 2});
+  EXPECT_EQ(*find_min_volume(loaded.network, left, own, extents, {}), Vec3::cube(4));
+  EXPECT_EQ(*find_min_volume(loaded.network, left, own, extents, {0, 4, 5}), Vec3::cube(4));
+  const Result<Vec3> few = find_min_volume(loaded.network, left, own, extents, {0, 4, 2});
   ASSERT_FALSE(few);
   EXPECT_EQ(few.error().message,
-            "node reader reflects 1 voxel along x, and of the declared input of 2 voxels it has too few; 4 or more are "
+            "node pad reflects 1 voxel along x, and of the declared input of 2 voxels it has too few; 4 or more are "
             "right");
 }
 
@@ -129,11 +130,11 @@ TEST(Reflections, TheDeclaredInputIsToldWhatFitsTheStrides) {
   loaded.network.nodes[0].operation = Convolution{1, one, one, {}, Vec3::cube(4)};
   loaded.network.nodes.push_back({"coarser", Convolution{1, one, one, {}, {1, 1, 8}}, {0}});
   const std::vector<Vec3> extents = {Vec3::cube(99), Vec3::cube(25), Vec3::cube(27)};
-  const std::vector<OutsideKind> kinds = {OutsideKind::zero, OutsideKind::reflect, OutsideKind::zero,
-                                          OutsideKind::zero};
+  const NodePads own{{OutsideKind::zero, OutsideKind::reflect, OutsideKind::zero, OutsideKind::zero},
+                     {"first", "pad", "reader", "coarser"}};
   std::vector<Border> left = pads;
   left.emplace_back();
-  const Result<Vec3> few = find_min_volume(loaded.network, left, kinds, extents, {0, 0, 3});
+  const Result<Vec3> few = find_min_volume(loaded.network, left, own, extents, {0, 0, 3});
   ASSERT_FALSE(few);
   EXPECT_NE(few.error().message.find("11 or more are right"), std::string::npos) << few.error().message;
 }
