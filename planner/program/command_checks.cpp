@@ -26,6 +26,11 @@ Result<void> check_draw(const PlannerOptions& options) {
 }
 
 Result<void> check_show(const PlannerOptions& options) {
+  if (options.json || options.explain || options.k8s_resources || !options.report.empty()) {
+    return wrong(
+        "show prints a plan as text: no --json, --explain, --k8s-resources or --report; planner --model FILE "
+        "has them");
+  }
   const bool again = !options.timings.empty() || !options.output.empty();
   if (!options.timings.empty() && options.patience == Patience::model) {
     return wrong(

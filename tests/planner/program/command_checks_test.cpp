@@ -38,5 +38,15 @@ TEST(PlannerCommandChecks, EachCommandHasItsOwn) {
   EXPECT_EQ(refusal(Command::primitives, with_output), "");
 }
 
+TEST(PlannerCommandChecks, ShowPrintsText) {
+  const std::string text =
+      "show prints a plan as text: no --json, --explain, --k8s-resources or --report; planner --model FILE has them";
+  EXPECT_EQ(refusal(Command::show, [](auto&) {}), "");
+  EXPECT_EQ(refusal(Command::show, [](auto& options) { options.json = true; }), text);
+  EXPECT_EQ(refusal(Command::show, [](auto& options) { options.explain = true; }), text);
+  EXPECT_EQ(refusal(Command::show, [](auto& options) { options.k8s_resources = true; }), text);
+  EXPECT_EQ(refusal(Command::show, [](auto& options) { options.report = "x"; }), text);
+}
+
 }  // namespace
 }  // namespace znni
