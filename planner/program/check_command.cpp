@@ -2,12 +2,14 @@
 
 #include <cstdio>
 
+#include "planner/program/valid_command.hpp"
 #include "planner/report/network_check.hpp"
 #include "proto/convert/network_file.hpp"
 
 namespace znni {
 
 Result<bool> check_command(const PlannerOptions& options) {
+  if (options.valid_output) return valid_command(options);
   const std::string& file = options.files.front();
   const auto print = [&](const auto& answer) {
     std::fputs((options.json ? check_json(file, answer) : check_text(file, answer)).c_str(), stdout);

@@ -42,6 +42,7 @@ struct Raw {
   std::string max_seconds = "60s";
   std::string first_plan;
   std::string second_plan;
+  std::vector<std::string> valid_output;
 };
 
 Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
@@ -124,10 +125,15 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
       Command::show)
       ->add_option("PLAN", raw.first_plan)
       ->required();
-  add("check", "say whether FILE.onnx or FILE.pbtxt runs here; if not, list all that keeps it from running",
-      Command::check)
-      ->add_option("FILE", raw.first_plan)
-      ->required();
+  CLI::App* check =
+      add("check", "say whether FILE.onnx or FILE.pbtxt runs here; if not, list all that keeps it from running",
+          Command::check);
+  check->add_option("FILE", raw.first_plan)->required();
+  check
+      ->add_option("--make-valid", raw.valid_output,
+                   "tell what becomes of FILE.onnx without its padding; with a file, OUT.onnx, write that")
+      ->expected(0, 1)
+      ->type_name("[OUT.onnx]");
   CLI::App* diff = add("diff", "compare two plans, line by line", Command::diff);
   diff->add_option("A", raw.first_plan)->required();
   diff->add_option("B", raw.second_plan)->required();
@@ -364,6 +370,9 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
     return EarlyEnd{wrong_use, one_line(error.what()) + " (planner --help lists all flags)"};
   }
   raw.answers.names_strategy = app.count("--strategy") > 0;
+  if (app.get_subcommand("check")->count("--make-valid") > 0) {
+    options.valid_output = raw.valid_output.empty() ? "" : raw.valid_output.front();
+  }
   if (const Result<void> sound = understand(raw, app.count("--threads") > 0, options); !sound) {
     return EarlyEnd{wrong_use, sound.error().message};
   }

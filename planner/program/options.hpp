@@ -68,6 +68,9 @@ struct PlannerOptions {
   std::optional<std::int64_t> pinned_memory;
   DrawOptions draw;            // of the command draw, whose output is a directory
   std::size_t neighbours = 0;  // of the chosen plan, drawn beside
+  // Of check: the file that gets the network without its padding; "": none, it is only told what becomes of it;
+  // nothing: nor that.
+  std::optional<std::string> valid_output;
   std::string output;
   std::string report;                       // file of the page; "": none
   std::optional<MemoryRange> report_curve;  // of memory limits, drawn on the page; nothing: no curves

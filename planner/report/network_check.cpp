@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/base/text_table.hpp"
+#include "planner/network/made_valid.hpp"
 #include "planner/network/named_tensors.hpp"
 #include "planner/network/operation_traits.hpp"
 #include "planner/network/output_stride.hpp"
@@ -165,6 +166,11 @@ Json volume_json(const NetworkFacts& facts) {
   return {{"least", least}, {"period", along_axes(facts, Vec3::cube(1))}, {"remainder", along_axes(facts, Vec3{})}};
 }
 
+// Returns whether make_valid() may have another network for the file.
+bool can_be_valid(const std::string& file, const NetworkFacts& facts) {
+  return facts.pads && !facts.tile_bound && file.ends_with(".onnx");
+}
+
 std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
@@ -179,6 +185,7 @@ NetworkFacts facts_of(const Network& network) {
   facts.outputs = named_outputs(network);
   facts.inputs = named_inputs(network);
   facts.tile_bound = is_tile_bound(network);
+  facts.pads = has_padding(network);
   facts.window = network.window;
   if (!is_strided(network) && !facts.tile_bound) facts.field_of_view = reaches(network).back().fov;
   facts.lost = lost_extent(network) - Vec3::cube(1);
@@ -199,6 +206,9 @@ std::string check_text(const std::string& file, const NetworkFacts& facts) {
       {"parameters", parameters_text(facts.parameters) + " as computed here, batch normalisations folded in"},
       {"layers", layers_text(facts)}};
   if (facts.tile_bound) rows.insert(rows.begin() + 3, TextRow{"window", window_text(facts)});
+  if (can_be_valid(file, facts)) {
+    rows.push_back({"padding", "without it: planner check " + file + " --make-valid"});
+  }
   return file + " runs here\n" + text_table(rows);
 }
 
@@ -211,6 +221,7 @@ std::string check_json(const std::string& file, const NetworkFacts& facts) {
   all["inputs"] = tensors_json(facts, facts.inputs);
   all["outputs"] = tensors_json(facts, facts.outputs);
   all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
+  all["pads"] = facts.pads;
   all["tile_bound"] = facts.tile_bound;
   all["window"] = facts.window == Vec3{} ? Json(nullptr) : extents(facts.window);
   all["windows"] = facts.tile_bound ? extents_json(facts) : Json(nullptr);

@@ -26,7 +26,8 @@ struct NetworkFacts {
   Vec3 period;              // extents of a volume, or of a window, are least + any multiple of this
   Vec3 least;               // smallest volume, or window
   bool tile_bound = false;  // volumes are computed window by window, because a node reads all voxels
-  Vec3 window;              // 0 where the file leaves it open, or the net needs none
+  bool pads = false;
+  Vec3 window;  // 0 where the file leaves it open, or the net needs none
   std::int64_t parameters = 0;
   std::vector<std::pair<std::string, std::int64_t>> layers;  // kind and number, in the order of their first layers
 };

@@ -117,6 +117,7 @@ MAINS = (
     "planner/program/plan_output.cpp",
     "planner/program/session.cpp",
     "planner/program/train_command.cpp",
+    "planner/program/valid_command.cpp",
     "server/main.cpp",
     "server/train/main.cpp",
     "client/cli/main.cpp",

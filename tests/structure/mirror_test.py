@@ -16,6 +16,7 @@ COVERED_ELSEWHERE = {
     "planner/program/price_command.cpp": "tests/planner/program/curves_and_prices_test.py",
     "planner/program/session.cpp": "tests/planner/program/plans_test.py",
     "planner/program/train_command.cpp": "tests/planner/program/training_test.py",
+    "planner/program/valid_command.cpp": "tests/e2e/valid_test.py",
     "server/main.cpp": "tests/e2e",
     "server/train/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",

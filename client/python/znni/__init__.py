@@ -1,8 +1,9 @@
 """Dense outputs of 3D ConvNets over volumes of any size, computed by znnid.
 
 ``Client`` streams volumes through the models of a running daemon. ``predict`` starts one for a single network, and
-``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs, ``plan``
-how it would be computed. Axes are z, y, x everywhere, extents are in voxels.
+``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs,
+``make_valid`` what becomes of it without its padding, ``plan`` how it would be computed. Axes are z, y, x everywhere,
+extents are in voxels.
 """
 
 __version__ = "0.2.0"
@@ -21,7 +22,7 @@ from znni.errors import (
 )
 from znni.model import Model
 from znni.one_shot import predict
-from znni.planner import Check, Plan, check, plan
+from znni.planner import Check, Plan, ValidForm, check, make_valid, plan
 
 __all__ = [
     "AccessError",
@@ -37,7 +38,9 @@ __all__ = [
     "ReplacedError",
     "UnavailableError",
     "UnsupportedError",
+    "ValidForm",
     "check",
+    "make_valid",
     "plan",
     "predict",
 ]  # without "compile": "from znni import *" leaves that of Python

@@ -36,6 +36,26 @@ class Check:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class ValidForm:
+    """Tells what becomes of a network without its padding. ``text`` says it node by node; ``facts`` is the answer of
+    ``planner check --make-valid --json``."""
+
+    text: str
+    facts: Mapping[str, Any]
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """Returns the voxel of the padded network's output that voxel 0 of the valid one's equals."""
+        return tuple(self.facts["first_voxel"])
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Plan:
     """Describes how a network would be computed on this machine. ``text`` is the plan as ``planner show`` prints it; a
     notebook shows a table. ``facts`` is the answer of ``planner --json``."""
@@ -92,6 +112,19 @@ def check(network: str | os.PathLike) -> Check:
     how many nodes have each, and what helps. Raises NotFoundError or InvalidError if the file is none of ONNX."""
     answers = [_ask("check", network, *form, refused=True) for form in ((), ("--json",))]
     return Check(answers[0].rstrip(), json.loads(answers[1]))
+
+
+def make_valid(network: str | os.PathLike, output: str | os.PathLike | None = None) -> ValidForm:
+    """Returns what becomes of ``network``, a file of ONNX, without its padding, and writes that to ``output``, unless
+    it is None. Raises InvalidError if the network does not run, or has no valid form, or cannot be written, and if
+    ``output`` is the network itself."""
+    told = ("check", network, "--make-valid")
+    facts = json.loads(_ask(*told, "--json", refused=True))
+    if facts.get("runs") is False:
+        raise InvalidError(f"{os.fspath(network)} does not run here: znni.check lists why")
+    written = None if output is None else os.fspath(output)
+    text = _ask(*told) if written is None else _ask(*told, written)
+    return ValidForm(text.rstrip(), {**facts, "written": written})
 
 
 def plan(

@@ -79,10 +79,28 @@ class PlannerTest(unittest.TestCase):
         self.assertEqual((repr(found), found.facts), ("Det (3): <not> supported", REFUSED))
         self.assertEqual(found._repr_html_(), "<pre>Det (3): &lt;not&gt; supported</pre>")
 
+    def test_the_valid_form_is_told(self):
+        self.program('test "$4" = --json && echo \'{"first_voxel": [4, 5, 6], "written": null}\' || echo "pads <4>"')
+        form = znni.make_valid("net.onnx")
+        self.assertEqual((form.first, form.facts["written"]), ((4, 5, 6), None))
+        self.assertEqual((repr(form), form._repr_html_()), ("pads <4>", "<pre>pads &lt;4&gt;</pre>"))
+        self.assertEqual(self.asked(), ["check net.onnx --make-valid --json", "check net.onnx --make-valid"])
+
+    def test_the_valid_form_is_written_once(self):
+        self.program('test "$4" = --json && echo \'{"first_voxel": [4, 5, 6], "written": null}\' || echo written')
+        form = znni.make_valid("net.onnx", pathlib.Path("valid.onnx"))
+        self.assertEqual((str(form), form.facts["written"]), ("written", "valid.onnx"))
+        self.assertEqual(self.asked()[1:], ["check net.onnx --make-valid valid.onnx"])
+
+    def test_what_does_not_run_has_no_valid_form(self):
+        self.program(f"echo '{json.dumps(REFUSED)}'", "exit 2")
+        with self.assertRaisesRegex(InvalidError, "^net.onnx does not run here: znni.check lists why$"):
+            znni.make_valid("net.onnx", "valid.onnx")
+
     def test_errors_are_the_last_line(self):
         for words, kind in (("net.onnx: no such file", NotFoundError), ("net.onnx: cut short", InvalidError)):
             self.program("echo warning >&2", f"echo 'planner: {words}' >&2", "exit 2")
-            for call in (znni.check, znni.plan):
+            for call in (znni.check, znni.plan, znni.make_valid):
                 with self.assertRaisesRegex(kind, f"^{words}$"):
                     call("net.onnx")
         self.program("kill -9 $$")

@@ -217,6 +217,19 @@ TEST(PlannerCommandLine, AMachineOfAFileMayHaveAGpu) {
             std::string::npos);
 }
 
+TEST(PlannerCommandLine, AValidFormIsToldOrWritten) {
+  EXPECT_FALSE(good({"check", "a.onnx"}).valid_output);
+  EXPECT_EQ(good({"check", "a.onnx", "--make-valid"}).valid_output, "");
+  EXPECT_EQ(good({"check", "a.onnx", "--make-valid", "--json"}).valid_output, "");
+  const PlannerOptions written = good({"check", "a.onnx", "--make-valid", "b.onnx"});
+  EXPECT_EQ(written.valid_output, "b.onnx");
+  EXPECT_EQ(written.files, std::vector<std::string>{"a.onnx"});
+  EXPECT_EQ(good({"check", "--make-valid", "b.onnx", "a.onnx"}).valid_output, "b.onnx");
+  EXPECT_EQ(good({"check", "--make-valid", "a.onnx"}).valid_output, "");  // the only name is that of the network
+  EXPECT_NE(refused({"check", "--make-valid"}).find("FILE"), std::string::npos);
+  EXPECT_NE(refused({"--model", "a.onnx", "--make-valid"}).find("--make-valid"), std::string::npos);
+}
+
 TEST(PlannerCommandLine, HelpEndsWell) {
   const auto parsed = parse_options({"--help"}, "");
   const auto* end = std::get_if<EarlyEnd>(&parsed);

@@ -54,6 +54,18 @@ TEST(PlannerNetworkCheck, FactsOfAStridedNetworkAreOfTheVolumeWithoutItsFrame) {
   EXPECT_EQ(facts.least, Vec3::cube(4));
 }
 
+TEST(PlannerNetworkCheck, APaddedFileIsOfferedItsValidForm) {
+  Network network = strided();
+  network.frame = {Vec3::cube(1), Vec3::cube(1)};
+  NetworkFacts facts = facts_of(network);
+  EXPECT_TRUE(facts.pads);
+  const std::string offer = "padding        without it: planner check net.onnx --make-valid\n";
+  EXPECT_NE(check_text("net.onnx", facts).find(offer), std::string::npos);
+  EXPECT_EQ(check_text("net.pbtxt", facts).find("--make-valid"), std::string::npos);
+  facts.tile_bound = true;
+  EXPECT_EQ(check_text("net.onnx", facts).find("--make-valid"), std::string::npos);
+}
+
 TEST(PlannerNetworkCheck, SeveralOutputsAreNamed) {
   Network network = chain_of_rank(3);
   EXPECT_EQ(Json::parse(check_json("net.onnx", facts_of(network)))["outputs"],
@@ -122,7 +134,7 @@ TEST(PlannerNetworkCheck, JsonHasTheSameFacts) {
   EXPECT_EQ(json, Json::parse(R"({"file": "net.onnx", "runs": true, "model": "chain",
       "input": {"channels": 2, "spatial_axes": 2}, "output": {"channels": 3, "voxels_smaller": [5, 5], "stride": [1, 1]},
       "inputs": [{"name": "input", "channels": 2}], "outputs": [{"name": "output", "channels": 3}],
-      "field_of_view": [6, 6], "tile_bound": false, "window": null, "windows": null,
+      "field_of_view": [6, 6], "pads": false, "tile_bound": false, "window": null, "windows": null,
       "volume": {"least": [6, 6], "period": [1, 1], "remainder": [0, 0]},
       "parameters": 127, "layers": {"convolution": 2, "max pooling": 1}})"));
   Network network = strided();
