@@ -30,15 +30,15 @@ using NoisyCurve = std::vector<NoisyRow>;
 
 // Returns the likely seconds of every row of the curves of one way to compute layers. It lies between the row's own
 // time and the line through its neighbours. It is nearer to the line the more of the difference is noise, and the less
-// is real. How much is which, all curves tell together:
+// is real. All curves together tell how much is noise:
 //
 //     log likely = log seconds - w r,    w = v / (v + t + l v)
 //
 // r: above the line through the row's neighbours, whose variance is l times that of a row; v: the variance of the row's
-// noise; t: that of what is real in r. Of a row with several samples v is that of these, and of single ones what a
-// smooth law leaves less what rows of the same extents have in common in several curves, which is real. Neighbours lie
-// on the same side of every jump that noise does not explain. They lie as far away as lines still predict rows that are
-// left out. A row that noise does not explain keeps its time, and all rows do where too few tell of noise.
+// noise; t: that of what is real in r. If a row has several samples, v is their variance. For single samples it is what
+// a smooth law leaves, less what rows of the same extents have in common in several curves, which is real. Neighbours
+// lie on the same side of every jump that noise does not explain. They lie as far away as lines still predict rows that
+// are left out. A row that noise does not explain keeps its time, and all rows do where too few tell of noise.
 [[nodiscard]] std::vector<std::vector<Seconds>> likely_seconds(const std::vector<NoisyCurve>& curves);
 
 }  // namespace znni

@@ -10,9 +10,9 @@
 //   nothing is held, and the whole net runs again for each group, on a shifted window.
 //
 // A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
-// a column, each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that
-// its readers still need (planner/geometry/streams.hpp). Where it runs on several windows, all steps of a column run on
-// one of them, then on the next: what is kept is that of one window.
+// a column. Each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that its
+// readers still need (planner/geometry/streams.hpp). If it runs on several windows, all steps of a column run on one of
+// them, then on the next, so that the planes of one window alone are kept.
 #pragma once
 
 #include <array>

@@ -178,12 +178,14 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
-// Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
-// output, branches that meet with equal reach, equal images where they are added, windows of 1 and no borders
-// along the axes that the rank lacks, a stride of 1 and an output no larger than the volume where there is a frame or a
-// stride of the network's own, upsampling no finer than the input, extents that fit all strides, a `min_volume` with
-// all that pads reflect, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24,
-// parameters 2^58. The error names the node.
+// Checks a network; the error names the node.
+// - Names are unique, without control characters, and not the input's. Inputs stand before their readers, and every
+//   node has a path to the output.
+// - Branches meet with equal reach, and with equal images if they are added.
+// - Windows are 1, and there are no borders, along the axes that the rank lacks.
+// - With a frame or a stride of the network's own, the stride is 1 and the output at most as large as the volume.
+// - Upsampling is at most as fine as the input, extents fit all strides, and `min_volume` has all that pads reflect.
+// - Sizes are far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58.
 [[nodiscard]] Result<void> check(const Network& network);
 
 // Checks the inputs, windows and borders of each node by itself. The error names the node.

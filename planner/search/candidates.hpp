@@ -1,5 +1,5 @@
 // Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S, and
-// streams. What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
+// streams. The list does not depend on the memory limit, so that a larger limit can only find more.
 //
 // Modes: plain or fragments, in all combinations for up to four poolings; for more, those with all plain poolings
 //   before all fragments: of two sets with equally many passes that one repeats less work and needs less memory.
@@ -11,7 +11,7 @@
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
 //   and what cuts the volume, in up to 4 parts. A net that looks at one plane at a time has patches, and steps,
-//   of up to 8 planes, and where there are no more, the halves of the largest extents are taken in all combinations:
+//   of up to 8 planes. If there are no more, the halves of the largest extents are taken in all combinations, because
 //   they cut planes without a rest.
 // Streams along z, and along y and x if net or volume differ there: fragments, those of the first pooling also in
 //   groups, held, or computed again across the stream (which makes all offsets along itself of one window). If the
