@@ -46,7 +46,7 @@ void limit_child(std::int64_t memory, pid_t parent) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
 
-// Writes the whole message or nothing. If that fails, the parent has ended.
+// Writes a whole message. If that fails, the parent has ended.
 void write_message(int pipe, const ChildMessage& message) {
   const auto* bytes = reinterpret_cast<const char*>(&message);
   std::size_t done = 0;

@@ -68,7 +68,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   return problem_of(node.operation, {inputs, mode.mode, mode.groups, before, begins, open});
 }
 
-// Checks that a held input serves all offsets of the stride.
+// Checks that a pooling wastes no voxel. A held input serves all offsets of the stride.
 Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode) {
   const Vec3 offsets = mode.holds() ? pool.stride : pooled_offsets(pool);
   for (int axis = 0; axis < 3; ++axis) {

@@ -75,7 +75,7 @@ struct Columns {
   [[nodiscard]] std::int64_t in_a_row() const {
     return mul(phases, axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis]);
   }
-  // Returns the steps of a band of so many planes, for a stream that begins with it and for one that goes on.
+  // Return the steps of a band of so many planes, for a stream that begins with it and for one that goes on.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
   [[nodiscard]] std::int64_t further_steps(std::int64_t planes) const { return div_up(planes, all.part.z); }
   [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }

@@ -26,7 +26,7 @@ TEST(EmulatedLaunch, RunsEveryThreadOfEveryBlockOnce) {
   EXPECT_EQ(visits.values(), std::vector<int>(24 * 24, 1));
 }
 
-// Rotates the values of each block in turn, so that no two blocks have the same.
+// Rotates the values within each block, one block after the other: no block may see the values of another.
 __global__ void rotate(const int* in, int* out) {
   __shared__ int values[64];
   const unsigned begin = blockIdx.x * blockDim.x;

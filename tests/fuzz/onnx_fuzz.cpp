@@ -28,7 +28,7 @@ class Folder {
 
   // Writes a model of these bytes and returns its path.
   [[nodiscard]] std::string with(std::string_view bytes) const { return above_.write("models/model.onnx", bytes); }
-  // Returns true if the model gave these weights: four in a row are not chance.
+  // Returns true if `weights` hold the secret: four of its numbers in a row are not chance.
   [[nodiscard]] bool gave(const std::vector<float>& weights) const {
     const auto is_secret = [](float value, std::uint32_t secret) {
       return std::bit_cast<std::uint32_t>(value) == secret;

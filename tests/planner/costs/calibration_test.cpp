@@ -24,7 +24,8 @@ TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
   EXPECT_TRUE(none.residuals().empty());
 }
 
-// Returns the mean of `count` logarithms to base 2 and of what farther rows say.
+// Returns the mean of `count` logarithms to base 2, which add up to `sum`, and of what farther rows say, which counts
+// as one more.
 double weighed_in(double sum, double count, double farther) { return (sum + farther) / (count + 1); }
 
 TEST(PlannerCalibration, TheNearestRowsCountMostAndFartherOnesALittle) {

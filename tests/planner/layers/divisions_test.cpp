@@ -234,7 +234,7 @@ Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const 
 }
 constinit const Primitive small_conv{"sim.small_conv", 1, DeviceKind::gpu, describe_small, nullptr};
 
-// Describes, too, a faster variant in TF32, which is not float32.
+// Adds a faster variant in TF32, which is not float32.
 Result<std::vector<Estimate>> describe_rounded(const LayerProblem& problem, const DeviceSpec& spec) {
   Result<std::vector<Estimate>> estimates = test::sim_conv().describe(problem, spec);
   if (!estimates) return estimates;

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Return plug-ins beside the tests: the simulated GPU, and primitives without a device.
+// Return the files of plug-ins beside the tests: the simulated GPU, and primitives without a device.
 std::filesystem::path simulated() { return program_folder() / "libznni_sim.so"; }
 std::filesystem::path example() { return program_folder() / "libznni_example.so"; }
 
