@@ -64,8 +64,8 @@ class Job:
 
 
 def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box]:
-    """Returns what the model is given so that its output of ``read`` is that of ``whole``, and the box of the output of
-    what is given that is the output of ``read``. All in positions of the volume, but the last."""
+    """Returns the box that the model is given, in positions of the volume, so that its output for ``read`` equals that
+    of ``whole``. Returns as well where the output for ``read`` lies within the output of that box."""
     start = tuple(a - b for a, b in zip(read.start, whole.start))
     stop = tuple(a + n for a, n in zip(start, model.region(read.extent, name)))
     region = Box(start, stop)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
 """Finds the part of a volume from which a network computes a region of its output as it would from the whole volume.
 
-A network that pads, pads with zeros where what it is given begins. So a region is exact if what it depends on lies
-within what is given, or ends at the volume's own border; and if strides begin where they do in the volume, at multiples
-of the period. Of a network that is bound to its window, what is given has all windows that the region lies in, where
-they are in the volume. ``docs/networks.md`` has both.
+A network that pads puts zeros around the part that it is given. So a region is exact if the voxels on which it depends
+lie within that part, or end at the volume's own border. Strides must also begin where they do in the volume, at
+multiples of the period. If a network is bound to its window, the part has all windows in which the region lies, at
+their places in the volume. ``docs/networks.md`` has both.
 """
 
 from __future__ import annotations

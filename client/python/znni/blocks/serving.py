@@ -71,9 +71,9 @@ def _listed(value: Any) -> Any:
 
 
 class Serving:
-    """Is a context that serves ``network`` by a daemon of its own, or if ``servers`` are named the model ``model`` by
-    one of them, the ``turn``-th at first, and again once it is back. ``facts`` are those of the model once there is a
-    client.
+    """Is a context that serves ``network`` by a daemon of its own. If ``servers`` are named, one of them serves the
+    model ``model``: the ``turn``-th at first, and again once it is back. ``facts`` are those of the model once there is
+    a client.
 
     ``form`` is what form_of() must return for the model, if it is known.
     """
