@@ -136,7 +136,7 @@ GridPatch patch_of_step(const Columns& columns, const Phase& phase, std::int64_t
   return step;
 }
 
-// Adds the steps of a turn. If it is alone, it completes planes step by step.
+// Adds the steps of a phase. If it is alone, it completes planes step by step.
 void add_phase(const Columns& columns, const Phase& phase, PatchGrid& grid) {
   const std::int64_t planes_of_phase = phase.last - phase.first;
   const std::int64_t steps = phase.goes_on ? columns.further_steps(planes_of_phase) : columns.steps(planes_of_phase);

@@ -43,18 +43,18 @@ class SoundVoxels {
   // Returns whether it is the shuffle behind such a convolution.
   [[nodiscard]] bool shuffles_kept(int number) const;
 
-  // The values that the file has as outputs.
+  // Returns the values that the file has as outputs.
   [[nodiscard]] const std::vector<int>& outputs() const { return outputs_; }
   // Returns the voxels at the ends of each that the valid network does not write. Nodes may need more of it.
   [[nodiscard]] const Border& lost_of_output(std::size_t number) const { return of_outputs_[number]; }
-  // The node that joins several outputs.
+  // Returns the node that joins several outputs.
   [[nodiscard]] int join() const { return join_; }
-  // Returns whether the network has no strides but those of poolings, so that it is dense without padding.
+  // Returns true if the network has no strides but those of poolings, so that it is dense without padding.
   [[nodiscard]] bool is_dense() const { return is_dense_; }
   // Returns the voxels at the ends of the input that are not needed, but need not be cropped: a dense network is
   // computed at every offset of its strides.
   [[nodiscard]] Border moved() const;
-  // As MadeValid has them.
+  // Return the numbers of the same names in MadeValid.
   [[nodiscard]] Vec3 first() const;
   [[nodiscard]] Vec3 step() const { return is_dense_ ? network_.output_stride : Vec3::cube(1); }
 

@@ -6,8 +6,8 @@
 #include "planner/network/graph_passes.hpp"
 #include "planner/report/network_check.hpp"
 #include "planner/report/valid_text.hpp"
-#include "proto/convert/onnx_reader.hpp"
-#include "proto/convert/onnx_writer.hpp"
+#include "proto/convert/onnx/reader/onnx_reader.hpp"
+#include "proto/convert/onnx/writer/onnx_writer.hpp"
 
 namespace znni {
 namespace {

@@ -43,8 +43,7 @@ struct CutsOfThree {
 [[nodiscard]] std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random);
 
 // Returns a plan whose first rung is split_rung() in micro-batches of one, and is the fastest; behind it, with
-// `fallback`, one
-// of the same choice on the CPU alone.
+// `fallback`, one of the same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                               const DeviceSpec& gpu, bool fallback = true);
 // Returns the same plan with these rungs behind it.
