@@ -44,16 +44,17 @@ void add_places(CLI::App& app, Options& options) {
                  "Folder of plans, read and written (default: znni/plans in the user's state directory)")
       ->group("Models");
   const std::map<std::string, bool> modes = {{"none", false}, {"explicit", true}};
-  app.add_option("--model-control-mode", options.explicit_control,
-                 "none: all models are loaded at start; explicit: by clients, and at start those of --load-model "
-                 "(default: none)")
+  app.add_option(
+         "--model-control-mode", options.explicit_control,
+         "Loading of models: none loads all at the start; explicit loads those of --load-model at the start, and "
+         "others when clients ask (default: none)")
       ->transform(CLI::CheckedTransformer(modes))
       ->group("Models");
   app.add_option("--load-model", options.load_models,
-                 "With explicit control: loaded at start; may be given again; * for all")
+                 "Model that is loaded at the start with explicit control; may be given again; * for all")
       ->group("Models");
   app.add_option("--grpc-address", options.grpc_address,
-                 "Address to listen on, or a name: all addresses that it has; 0.0.0.0 for all")
+                 "Address to listen on, or a name for all addresses that it has; 0.0.0.0 for all of this machine")
       ->capture_default_str()
       ->group("Network");
   app.add_option("--grpc-port", options.grpc_port, "Port to listen on; 0 for any free one")
@@ -77,25 +78,28 @@ void add_security(CLI::App& app, Options& options) {
   app.add_flag("--grpc-use-ssl-mutual", options.use_ssl_mutual,
                "TLS for clients with a certificate that --grpc-root-cert signed")
       ->group("Security");
-  app.add_option("--grpc-server-cert", options.server_cert, "PEM file")->group("Security");
-  app.add_option("--grpc-server-key", options.server_key, "PEM file")->group("Security");
-  app.add_option("--grpc-root-cert", options.root_cert, "PEM file")->group("Security");
+  app.add_option("--grpc-server-cert", options.server_cert, "PEM file of the server's certificate")->group("Security");
+  app.add_option("--grpc-server-key", options.server_key, "PEM file of its key")->group("Security");
+  app.add_option("--grpc-root-cert", options.root_cert, "PEM file of the certificates that sign those of clients")
+      ->group("Security");
   app.add_option("--infer-token-file", options.infer_token_file,
                  "File with the token that calls must bear ('authorization: Bearer ...')")
       ->group("Security");
-  app.add_option("--manage-token-file", options.manage_token_file, "Likewise, of those who load and unload models")
+  app.add_option("--manage-token-file", options.manage_token_file,
+                 "File with the token that calls must bear that load and unload models")
       ->group("Security");
   const std::map<std::string, HttpModels> modes = {
       {"auto", HttpModels::automatic}, {"on", HttpModels::on}, {"off", HttpModels::off}};
   app.add_option(
          "--http-infer", options.http_models,
-         "Whether models are served over HTTP, which has no TLS: on, off, or auto: where --metrics-address is a "
-         "loopback address and gRPC has no TLS (default: auto)")
+         "Models over HTTP, which has no TLS: on, off, or auto, which serves them if --metrics-address is a loopback "
+         "address and gRPC has no TLS (default: auto)")
       ->transform(CLI::CheckedTransformer(modes))
       ->group("Security");
-  app.add_flag("--allow-client-shm", options.allow_client_shm,
-               "Clients who come by a loopback address may pass volumes in shared memory: any of it that this user "
-               "may open")
+  app.add_flag(
+         "--allow-client-shm", options.allow_client_shm,
+         "Volumes in shared memory, for clients on a loopback address: they may name any of it that this user may "
+         "open")
       ->group("Security");
 }
 
@@ -120,9 +124,10 @@ void add_connection_limits(CLI::App& app, Options& options) {
                  "--mem, at most half of the files that the process may open, from 16 to 4096)")
       ->check(CLI::Range(1, 65'536))
       ->group("Limits");
-  app.add_option("--max-connections-per-client", options.max_connections_per_client,
-                 "Of those, from one address, of IPv6 from one /64 network; behind a proxy all clients have one. An "
-                 "address also has this part of all calls, half at least (default: half of --max-connections)")
+  app.add_option(
+         "--max-connections-per-client", options.max_connections_per_client,
+         "Connections of one address, or of one /64 network of IPv6; behind a proxy all clients have one address. "
+         "An address may have the same part of all calls, at least half (default: half of --max-connections)")
       ->check(CLI::Range(1, 65'536))
       ->group("Limits");
 }
@@ -149,27 +154,29 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->group("Limits");
   app.add_option("--max-request-bytes", sizes.max_request_bytes,
                  "Most bytes of voxels in one ModelInfer request, and in its answer, 4K to 1G "
-                 "(default: 128M, or a 64th of --mem where that is less)")
+                 "(default: 128M, or a 64th of --mem if that is less)")
       ->check(CLI::Validator(check_message_size, "SIZE"))
       ->group("Limits");
   app.add_option("--max-queue", options.max_queue, "Requests that may wait, per model; the next is refused")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->group("Limits");
-  app.add_option("--lame-duck-secs", options.lame_duck_seconds,
-                 "How long new requests are still taken after SIGTERM or SIGINT, not ready, until load balancers know")
+  app.add_option(
+         "--lame-duck-secs", options.lame_duck_seconds,
+         "Seconds after SIGTERM or SIGINT in which the daemon is not ready but still takes new requests, until load "
+         "balancers know")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::Range(0.0, 86'400.0))
       ->group("Limits");
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds,
-                 "How long requests may go on after that; a second signal ends at once")
+                 "Seconds that requests have to end after that; a second signal ends them at once")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::Range(0.0, 86'400.0))
       ->group("Limits");
   app.add_option("--stuck-after-secs", options.stuck_after_seconds,
-                 "/livez fails when the job that computes finishes no layer for so long")
+                 "Seconds without a finished layer after which /livez fails while a job computes")
       ->capture_default_str()
       ->check(finite)
       ->check(CLI::Range(1.0, 1e6))

@@ -19,7 +19,8 @@ struct Raw {
 
 void add_server(CLI::App& command, Options& options) {
   command.add_option("--server", options.server, "address of znnid")->capture_default_str();
-  command.add_option("--tls-root-cert", options.credentials.authority, "PEM of who signed its certificate: use TLS");
+  command.add_option("--tls-root-cert", options.credentials.authority,
+                     "PEM of the authority that signed its certificate; turns TLS on");
   command.add_option("--tls-cert", options.credentials.certificate, "PEM of a certificate of our own, for mutual TLS");
   command.add_option("--tls-key", options.credentials.key, "PEM of its key");
   command.add_option("--token-file", options.credentials.token, "file with the token that the daemon asks for");
@@ -36,16 +37,16 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--padding", raw.padding, "none: smaller output; zero, reflect: as large as the input")
       ->capture_default_str();
   infer.add_option("--bbox", options.bbox, "z0:z1,y0:y1,x0:x1 of the input; stop exclusive");
-  infer.add_option("--dtype", raw.dtype, "of the output: float32, float16, uint8")->capture_default_str();
-  infer.add_option("--scale", raw.scale, "input voxels times this, instead of the model's own normalisation")
+  infer.add_option("--dtype", raw.dtype, "type of the output: float32, float16 or uint8")->capture_default_str();
+  infer.add_option("--scale", raw.scale, "factor of the input voxels, instead of the model's own normalisation")
       ->check(finite);
-  infer.add_option("--offset", raw.offset, "added after --scale")->check(finite);
-  infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it where there is none");
-  infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
+  infer.add_option("--offset", raw.offset, "number that is added after --scale")->check(finite);
+  infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it if there is none");
+  infer.add_flag("--overwrite", options.overwrite, "replace an output that exists");
   infer
       .add_option("--wait", options.wait_seconds,
                   "seconds to try again while the daemon has no room, between parts and for the rest of an interrupted "
-                  "output; with --resume also while it is not there, or loads the model")
+                  "output; with --resume also while it is away, or loads the model")
       ->check(finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -82,13 +83,13 @@ Parsed checked(const CLI::App& infer, Raw raw) {
 }  // namespace
 
 Parsed parse_options(int count, const char* const* arguments) {
-  CLI::App app("znni: volumes through a 3D ConvNet served by znnid", "znni");
+  CLI::App app("Streams volumes through a 3D ConvNet that znnid serves.", "znni");
   app.require_subcommand(1);
   Raw raw;
   CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
   add_infer(*infer, raw);
   CLI::App* status =
-      app.add_subcommand("status", "which models are there; exit 1 until all that are expected are ready");
+      app.add_subcommand("status", "list the models and their states; exit 1 until all that are expected are ready");
   add_server(*status, raw.options);
   status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
   try {

@@ -55,16 +55,19 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--mem", raw.memory,
                  "host RAM of the running plan: 256G, 256GiB, 1.5T (default: ZNNI_MEM, else 0.8 x what is free)");
   app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
-  app.add_option("--volume", raw.volume, "Z,Y,X of the volume the plan is for: its border waste counts");
-  app.add_option("--patience", raw.patience, "where times come from: model, recorded (default) or measure");
-  app.add_option("--time-limit", raw.time_limit, "of measuring: 90s, 10m (default), 1h; of `measure` alone 105s");
+  app.add_option(
+      "--volume", raw.volume,
+      "extent of the volume that the plan is for, Z,Y,X: what its borders waste counts (default: an endless volume)");
+  app.add_option("--patience", raw.patience, "source of times: model, recorded (default) or measure");
+  app.add_option("--time-limit", raw.time_limit,
+                 "longest time to measure: 90s, 10m (default), 1h; 105s for `measure` without a model");
   app.add_option("--timings", options.timings, "file of recorded timings (default: in the user's state directory)");
   add_answer_flags(app, raw.answers);
   app.add_option("--plugin", options.plugins, "FILE.so with further primitives")->take_all()->allow_extra_args(false);
   app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")
+  app.add_option("--disable", options.disable, "primitives that take no part, NAME or PREFIX*,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--force", raw.force, "NODE=NAME: the primitive of a node, by its name or number")
@@ -72,8 +75,9 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option(
       "--strategy", raw.strategy,
-      "cpu (default), patches: nothing streamed, layerwise: nor anything depth-first, baseline: every pooling plain, "
-      "the naive method; with a GPU, this machine's or that of --machine, also gpu, gpu-host-ram, cpu-gpu");
+      "cpu (default), patches (nothing streamed), layerwise (nothing streamed or depth-first) or baseline (every "
+      "pooling plain, the naive method); with a GPU, this machine's or that of --machine, also gpu, gpu-host-ram, "
+      "cpu-gpu");
 }
 
 void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -98,16 +102,15 @@ void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
-  app.add_option("--model-repository", options.model_repository, "plan DIR/<model>/<version>/model.onnx, all of them");
-  app.add_option("--plan-dir", options.plan_dir, "where their plans go (default: in the user's state directory)");
-  app.add_option("--output", options.output, "write the plan to this file");
+  app.add_option("--model-repository", options.model_repository,
+                 "folder of models to plan, all DIR/<model>/<version>/model.onnx");
+  app.add_option("--plan-dir", options.plan_dir, "folder of their plans (default: in the user's state directory)");
+  app.add_option("--output", options.output, "file of the plan: plan.pbtxt");
   add_report_flags(app, raw.report);
-  app.add_flag("--explain", options.explain, "say why, and what more memory would be worth");
+  app.add_flag("--explain", options.explain, "reasons of the plan, and what more memory would be worth");
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
-  app.add_flag("--k8s-resources", options.k8s_resources,
-               "what a pod that serves the plan needs: a patch for deploy/k8s");
-  app.add_option("--precision", raw.precision,
-                 "the coarsest that layers on a GPU may be computed in: fp32 (default), tf32, bf16");
+  app.add_flag("--k8s-resources", options.k8s_resources, "needs of a pod that serves the plan: a patch for deploy/k8s");
+  app.add_option("--precision", raw.precision, "coarsest precision of layers on a GPU: fp32 (default), tf32 or bf16");
   app.add_option("--gpu-mem", raw.gpu_memory, "memory of the GPU that the plan may use (default: nine tenths)");
   app.add_option("--pinned-mem", raw.pinned_memory, "pinned memory that the plan may use, part of --mem");
 }
@@ -351,7 +354,8 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
   options.command_line = command_text("planner", arguments);
   Raw raw;
   CLI::App app(
-      "Which input size and which primitive for each layer give the most voxels per second under a memory limit.",
+      "Plans the input size and the primitives of the layers that give the most voxels per second within a memory "
+      "limit.",
       "planner");
   add_search_flags(app, options, raw);
   add_pin_flags(app, options, raw);

@@ -7,12 +7,13 @@
 namespace znni {
 
 void add_report_flags(CLI::App& app, RawReport& raw) {
-  app.add_option("--report", raw.page, "write a page about the plan: FILE.html");
-  app.add_option("--report-curve", raw.curve,
-                 "also draw the best predicted rates in a range of memory limits, and by patch size, which takes more "
-                 "searches: --report-curve 1G..16G");
+  app.add_option("--report", raw.page, "page about the plan: FILE.html");
+  app.add_option(
+      "--report-curve", raw.curve,
+      "also on the page, the best predicted rates in a range of memory limits, and by patch size, which takes more "
+      "searches: --report-curve 1G..16G");
   app.add_option("--measured", raw.measured,
-                 "draw what was measured of the plan beside it: a file of 'znni-bench net --json' or 'znni infer "
+                 "measurements of the plan, drawn beside it: a file of 'znni-bench net --json' or 'znni infer "
                  "--json'; once for each")
       ->take_all()
       ->allow_extra_args(false);
