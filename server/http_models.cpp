@@ -24,7 +24,7 @@ std::string why_no_http_models(const Options& options) {
     return std::string("gRPC has TLS here, which HTTP has not") + way_out;
   }
   if (is_loopback(options.metrics_address)) return {};
-  return "--metrics-address " + options.metrics_address + " is no loopback address" + way_out;
+  return "--metrics-address " + options.metrics_address + " is not a loopback address" + way_out;
 }
 
 }  // namespace znni

@@ -42,7 +42,7 @@ Result<Box> parse_bbox(const std::string& text, Vec3 volume) {
     if (bounds.size() != 2) return wrong(text, "a range needs one ':'");
     const auto start = parse_bound(bounds[0], 0);
     const auto stop = parse_bound(bounds[1], volume[axis]);
-    if (!start || !stop) return wrong(text, "a bound is no whole number");
+    if (!start || !stop) return wrong(text, "a bound is not a whole number");
     if (*start < 0 || *stop > volume[axis] || *start >= *stop) {
       return wrong(text, std::to_string(*start) + ":" + std::to_string(*stop) +
                              " is not inside 0:" + std::to_string(volume[axis]));

@@ -57,7 +57,7 @@ Result<std::string> header_text(std::ifstream& file, const std::string& path) {
   std::array<unsigned char, 4> length{};
   file.read(start.data(), start.size());
   if (!file || std::string_view(start.data(), magic.size()) != magic)
-    return bad(path, "is no .npy file: save it with numpy.save(), or name it as what it is");
+    return bad(path, "is not a .npy file: save it with numpy.save(), or name it as what it is");
   const int length_bytes = start[6] == 1 ? 2 : 4;
   file.read(reinterpret_cast<char*>(length.data()), length_bytes);
   const std::size_t size = length[0] + (length[1] << 8U) + (length[2] << 16U);

@@ -47,7 +47,8 @@ Result<VoxelType> parse_voxel_type(const std::string& name) {
   for (const Names& names : table) {
     if (name == names.numpy && !is_label_type(names.type)) return names.type;
   }
-  return Error{ErrorCode::invalid_argument, "'" + name + "' is no voxel type: use uint8, uint16, float16 or float32"};
+  return Error{ErrorCode::invalid_argument,
+               "'" + name + "' is not a voxel type: use uint8, uint16, float16 or float32"};
 }
 
 void normalise(std::span<const std::byte> in, VoxelType type, float scale, float offset, std::span<float> out) {

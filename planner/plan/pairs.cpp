@@ -41,8 +41,9 @@ Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geo
   const auto* const pool = last ? nullptr : std::get_if<PoolProblem>(&geometry.problems[first + 1]);
   const bool follows = pool != nullptr && network.nodes[first + 1].inputs.front() == node + 1;
   if (conv == nullptr || !follows || conv->residual) {
-    return Error{ErrorCode::unsupported, "node " + network.nodes[first].name +
-                                             " is no convolution, without a residual, that a pooling follows at once"};
+    return Error{ErrorCode::unsupported,
+                 "node " + network.nodes[first].name +
+                     " is not a convolution, without a residual, that a pooling follows at once"};
   }
   if (Result<void> left_out = check_between(network, geometry, node); !left_out) return left_out.error();
   ConvPoolProblem both{*conv, *pool};

@@ -13,7 +13,7 @@ namespace znni {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const bool is_number = !text.empty() && *end == '\0';
-  return is_number && !std::isfinite(value) ? "'" + text + "' is no finite number" : "";
+  return is_number && !std::isfinite(value) ? "'" + text + "' is not a finite number" : "";
 }
 
 }  // namespace znni

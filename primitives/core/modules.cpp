@@ -23,7 +23,7 @@ Result<void> check_whole(const std::filesystem::path& file, const std::filesyste
   std::ifstream in(whole, std::ios::binary);
   in.read(reinterpret_cast<char*>(&header), sizeof header);
   if (!in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
-    return refusal(file, "is no shared library of this machine");
+    return refusal(file, "is not a shared library of this machine");
   }
   std::error_code failed;
   const std::uint64_t bytes = std::filesystem::file_size(whole, failed);
@@ -68,7 +68,7 @@ Result<const Backend*> open_module(const std::filesystem::path& file) {
   void* const symbol = dlsym(library, backend_entry_name);
   if (symbol == nullptr) {
     dlclose(library);
-    return refusal(file, "is no module of a back end: it has no function " + std::string(backend_entry_name));
+    return refusal(file, "is not a module of a back end: it has no function " + std::string(backend_entry_name));
   }
   const BackendModule* const module = reinterpret_cast<BackendEntry>(symbol)();
   if (Result<void> sound = check_module(file, module); !sound) {

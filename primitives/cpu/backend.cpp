@@ -42,7 +42,7 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_b
   if (spec.kind != DeviceKind::cpu || spec.threads < 1 || host_budget < 0) {
     return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' with " + std::to_string(spec.threads) +
                                                   " threads and a budget of " + std::to_string(host_budget) +
-                                                  " bytes is no CPU: threads must be positive"};
+                                                  " bytes is not a CPU: threads must be positive"};
   }
   const Topology cores = cores_to_pin(read_topology());
   const int count = spec.is_socket ? 1 : socket_count(cores, spec.threads);

@@ -323,7 +323,7 @@ Result<std::unique_ptr<CudaDevice>> open_cuda_device(const GpuProperties& gpu, s
 
 Result<CudaDevice*> as_cuda(Device& device) {
   if (auto* const cuda = dynamic_cast<CudaDevice*>(&device); cuda != nullptr) return cuda;
-  return Error{ErrorCode::invalid_argument, "'" + device.spec().name + "' is no device of the CUDA back end"};
+  return Error{ErrorCode::invalid_argument, "'" + device.spec().name + "' is not a device of the CUDA back end"};
 }
 
 }  // namespace znni::cuda

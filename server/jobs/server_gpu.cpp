@@ -9,7 +9,7 @@ void OpenGpu::open(const ServerGpu& gpu, const LogSink& log) {
   const GpuOffer& offer = gpu.offer;
   Result<std::unique_ptr<Device>> opened = gpu.open(offer);
   if (!opened || (*opened)->accelerator() == nullptr) {
-    lacking_ = opened ? "'" + offer.spec.name + "' is no GPU" : opened.error().message;
+    lacking_ = opened ? "'" + offer.spec.name + "' is not a GPU" : opened.error().message;
     return;
   }
   device_ = *std::move(opened);

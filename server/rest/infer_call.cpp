@@ -158,7 +158,7 @@ class InferCall final : public HttpBody {
     for (int i = 0; i < response_.raw_output_contents_size(); ++i) {
       if (are_finite(response_.raw_output_contents(i), type(i))) continue;
       return Error{ErrorCode::unsupported,
-                   "the output has values that are no finite numbers, which JSON has not: add the parameter "
+                   "the output has values that are not finite numbers, which JSON does not have: add the parameter "
                    "binary_data_output"};
     }
     return {};

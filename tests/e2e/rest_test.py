@@ -223,7 +223,7 @@ class RestRulesTest(unittest.TestCase):
         with Daemon(self.repository, "--metrics-address", "0.0.0.0") as daemon:
             status, _, body = post(daemon, b"{}")
             self.assertEqual(status, 403)
-            self.assertIn("--metrics-address 0.0.0.0 is no loopback address", json.loads(body)["error"])
+            self.assertIn("--metrics-address 0.0.0.0 is not a loopback address", json.loads(body)["error"])
             self.assertEqual(daemon.page(f"/v2/models/{MODEL}")[0], 403)
             self.assertEqual(daemon.page(f"/v2/models/{MODEL}/ready")[0], 200)
             self.assertEqual(daemon.page("/metrics")[0], 200)

@@ -20,7 +20,7 @@ TEST(HttpModels, AreServedWhereOnlyThisMachineComes) {
     EXPECT_EQ(why_no_http_models(at(address)), "");
   for (const char* address : {"0.0.0.0", "::", "10.0.0.1", "metrics.example", "127.0.0.1.example", ""}) {
     EXPECT_THAT(why_no_http_models(at(address)),
-                HasSubstr("--metrics-address " + std::string(address) + " is no loopback"));
+                HasSubstr("--metrics-address " + std::string(address) + " is not a loopback"));
     EXPECT_THAT(why_no_http_models(at(address)), HasSubstr("--http-infer on"));
   }
 }

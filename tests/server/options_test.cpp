@@ -156,7 +156,7 @@ TEST(Options, WrongUseEndsWithOneLine) {
       expect_refused(parse_with_repository({option, endless}), option);
     }
   }
-  expect_refused(parse_with_repository({"--exit-timeout-secs", "nan"}), "'nan' is no finite number");
+  expect_refused(parse_with_repository({"--exit-timeout-secs", "nan"}), "'nan' is not a finite number");
   expect_refused(parse_with_repository({"--metrics"}), "--metrics");
   expect_refused(parse_with_repository({"stray"}), "stray");
 }

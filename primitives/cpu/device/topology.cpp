@@ -98,7 +98,7 @@ Result<Topology> synthetic_topology(const std::string& description) {
   Result<OwnedTopology> topology = init();
   if (!topology) return topology.error();
   if (hwloc_topology_set_synthetic(topology->get(), description.c_str()) != 0) {
-    return Error{ErrorCode::invalid_argument, "'" + description + "' is no synthetic topology"};
+    return Error{ErrorCode::invalid_argument, "'" + description + "' is not a synthetic topology"};
   }
   if (hwloc_topology_load(topology->get()) != 0) return failure("cannot load '" + description + "'");
   return collect(topology->get());

@@ -32,7 +32,7 @@ bool is_name(std::string_view key) {
 Result<std::shared_ptr<const SharedRegion>> SharedRegion::open(const std::string& key, std::int64_t offset,
                                                                std::int64_t bytes) {
   if (!is_name(key))
-    return invalid("shared memory key " + in_quotes(key) + " is no name of shared memory like '/name'");
+    return invalid("shared memory key " + in_quotes(key) + " is not a name of shared memory like '/name'");
   if (offset < 0 || bytes < 1 || bytes > saturated - offset) {
     return invalid("shared memory " + in_quotes(key) + ": offset " + std::to_string(offset) + " and " +
                    std::to_string(bytes) + " bytes found, expected an offset of at least 0 and at least 1 byte");

@@ -117,7 +117,7 @@ Result<std::int64_t> parsed_bytes(const Descriptor& type, google::protobuf::io::
                                   std::int64_t most) {
   Walk walk(wire, most);
   if (walk.message(type, 0)) return walk.bytes();
-  return Error{ErrorCode::invalid_argument, "the message is no " + type.name()};
+  return Error{ErrorCode::invalid_argument, "the message is not a " + type.name()};
 }
 
 }  // namespace znni::rpc

@@ -12,7 +12,7 @@ namespace znni::rpc {
 namespace {
 
 Error no_message(const google::protobuf::Message& message) {
-  return {ErrorCode::invalid_argument, "the message is no " + message.GetDescriptor()->name()};
+  return {ErrorCode::invalid_argument, "the message is not a " + message.GetDescriptor()->name()};
 }
 
 Result<void> check_size(grpc::ByteBuffer& wire, std::int64_t most, const google::protobuf::Message& message) {

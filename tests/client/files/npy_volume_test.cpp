@@ -67,7 +67,8 @@ TEST(NpyVolume, WhatIsNoneSaysHowToMakeOne) {
   std::ofstream(path) << "this is no volume at all, but long enough to look at";
   const Result<VolumeSource> source = open_source({path, ""});
   ASSERT_FALSE(source);
-  EXPECT_NE(source.error().message.find("garbage.npy: is no .npy file: save it with numpy.save()"), std::string::npos);
+  EXPECT_NE(source.error().message.find("garbage.npy: is not a .npy file: save it with numpy.save()"),
+            std::string::npos);
 }
 
 TEST(NpyVolume, AFileThatEndsWithinItsHeaderOrVoxelsIsToBeSavedAgain) {

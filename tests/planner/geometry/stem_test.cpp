@@ -76,7 +76,7 @@ TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   EXPECT_THAT(failure_of(network, choice), HasSubstr("what its pooling reads is held"));
   Network branched = network;
   branched.nodes[1] = {"sum", Add{}, {1, 1}};
-  EXPECT_THAT(check_stem(branched, choice).error().message, HasSubstr("no chain"));
+  EXPECT_THAT(check_stem(branched, choice).error().message, HasSubstr("not a chain"));
   Network flat;
   flat.nodes = {{"conv", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {0}}};
   EXPECT_THAT(failure_of(flat, {Vec3::cube(9), 1, {}, 2}), HasSubstr("no pooling"));

@@ -37,8 +37,8 @@ TEST_F(PlannerPairs, AreAConvolutionAndThePoolingBehindIt) {
   ASSERT_TRUE(both) << both.error().message;
   EXPECT_TRUE(check(*both));
   EXPECT_EQ(output_shape(*both), geometry_.values[2]);
-  EXPECT_THAT(pair_problem(network_, geometry_, 1).error().message, HasSubstr("is no convolution"));
-  EXPECT_THAT(pair_problem(network_, geometry_, 4).error().message, HasSubstr("is no convolution"));
+  EXPECT_THAT(pair_problem(network_, geometry_, 1).error().message, HasSubstr("is not a convolution"));
+  EXPECT_THAT(pair_problem(network_, geometry_, 4).error().message, HasSubstr("is not a convolution"));
 }
 
 TEST_F(PlannerPairs, WhatOthersReadOrKeepIsNotLeftOut) {

@@ -134,7 +134,7 @@ class Places(program_case.ProgramCase):
         self.assertEqual([node["primitive"] for node in plan["nodes"] if node["index"] == 1], [name])
         self.assertIn(name, timings.read_text())
         self.assertIn("no such module", self.refused(2, "primitives", "--plugin", "nowhere.so"))
-        self.assertIn("is no shared library", self.refused(2, "primitives", "--plugin", net))
+        self.assertIn("is not a shared library", self.refused(2, "primitives", "--plugin", net))
         self.assertIn(
             "two primitives are named",
             self.refused(2, "primitives", "--plugin", self.example, "--plugin", self.example),

@@ -51,7 +51,7 @@ TEST(Modules, FilesThatAreNoLibraryAreRefused) {
   const Result<const Backend*> opened = open_module(text);
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(opened.error().message, HasSubstr("is no shared library"));
+  EXPECT_THAT(opened.error().message, HasSubstr("is not a shared library"));
 }
 
 TEST(Modules, AFileThatWasCutOffIsRefused) {

@@ -13,7 +13,7 @@ TEST(ElementwiseLayer, OtherDevicesAreRefused) {
   const Result<std::unique_ptr<PreparedLayer>> layer = make_elementwise_layer(other, {});
   ASSERT_FALSE(layer.has_value());
   EXPECT_EQ(layer.error().code, ErrorCode::invalid_argument);
-  EXPECT_THAT(layer.error().message, ::testing::HasSubstr("'no GPU' is no device of the CUDA back end"));
+  EXPECT_THAT(layer.error().message, ::testing::HasSubstr("'no GPU' is not a device of the CUDA back end"));
 }
 
 TEST(ElementwiseLayer, WidthsWithoutAKernelAreNotLaunched) {

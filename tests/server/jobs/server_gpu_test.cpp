@@ -51,7 +51,7 @@ TEST(OpenGpu, SaysWhatIsLackingAndIsTriedAnew) {
   EXPECT_EQ(gpu.lacking(), "it fell off the bus");
   gpu.open(opener.gives(test::host_device(1 << 20)), {});
   EXPECT_EQ(gpu.accelerator(), nullptr);
-  EXPECT_THAT(gpu.lacking(), HasSubstr("is no GPU"));
+  EXPECT_THAT(gpu.lacking(), HasSubstr("is not a GPU"));
   gpu.open(opener.gives(simulated_gpu()), {});
   EXPECT_NE(gpu.accelerator(), nullptr);
 }

@@ -196,7 +196,7 @@ TEST_F(InferCallTest, ValuesThatJsonHasNotAreRefused) {
   std::string input = voxels();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(input.data() + 4 * (20 + 4 + 1), &nan, sizeof(nan));
-  expect_error(infer_binary(binary_request(480, "FP32", "{}"), input), 501, "no finite numbers");
+  expect_error(infer_binary(binary_request(480, "FP32", "{}"), input), 501, "not finite numbers");
   EXPECT_EQ(infer_binary(binary_request(480), input)->status, 200);
   EXPECT_EQ(record_of(0).refusal, "unsupported");
 }

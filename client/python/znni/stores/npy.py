@@ -25,7 +25,7 @@ def load_npy(path: str | os.PathLike) -> np.ndarray:
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file") from None
     except ValueError as error:
-        raise InvalidError(f"{path}: is no array of NumPy: {error}") from None
+        raise InvalidError(f"{path}: is not an array of NumPy: {error}") from None
 
 
 class NpyTarget(MappedTarget):

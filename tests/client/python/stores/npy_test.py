@@ -31,7 +31,7 @@ class NpyTest(unittest.TestCase):
         with self.assertRaisesRegex(NotFoundError, "v.npy: there is no such file"):
             open_npy(self.path)
         self.path.write_bytes(b"nothing of the kind")
-        with self.assertRaisesRegex(InvalidError, "v.npy: is no array of NumPy"):
+        with self.assertRaisesRegex(InvalidError, "v.npy: is not an array of NumPy"):
             open_npy(self.path)
 
     def test_writes(self):

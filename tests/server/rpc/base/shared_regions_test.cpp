@@ -36,7 +36,7 @@ TEST(SharedRegion, KeysAreNoPaths) {
   for (const char* key : {"", "/", "/..", "../etc/passwd", "/a/b", "/etc/passwd", "/.hidden", "/a b", "a\nb"}) {
     const Result<RegionHandle> region = SharedRegion::open(key, 0, 1);
     ASSERT_FALSE(region) << key;
-    EXPECT_THAT(region.error().message, HasSubstr("is no name of shared memory")) << key;
+    EXPECT_THAT(region.error().message, HasSubstr("is not a name of shared memory")) << key;
   }
   EXPECT_FALSE(SharedRegion::open("/znni_test_no_such_memory", 0, 1));
   EXPECT_FALSE(SharedRegion::open("/" + std::string(300, 'a'), 0, 1));

@@ -54,7 +54,7 @@ TEST_F(RawServiceTest, EveryMethodOfTheProtocolsIsThere) {
 TEST_F(RawServiceTest, AMessageThatIsNoneIsTheCallersMistake) {
   const grpc::Status status = send_live("\x0a\x05net");
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "the message is no ServerLiveRequest");
+  EXPECT_EQ(status.error_message(), "the message is not a ServerLiveRequest");
 }
 
 // Unknown fields, of two bytes each, become a hundred each.

@@ -53,7 +53,7 @@ TEST_F(StreamInferTest, AMessageThatIsNoneIsAnsweredAndTheNextIsServed) {
   ASSERT_TRUE(calls->Write(wire_of(named("b"))));
   calls->WritesDone();
   ASSERT_TRUE(calls->Read(&response_));
-  EXPECT_EQ(response_.error_message(), "the message is no ModelInferRequest");
+  EXPECT_EQ(response_.error_message(), "the message is not a ModelInferRequest");
   ASSERT_TRUE(calls->Read(&response_));
   EXPECT_EQ(response_.infer_response().id(), "b");
   EXPECT_TRUE(calls->Finish().ok());

@@ -59,7 +59,7 @@ TEST(RawMessage, ThatIsNoneIsRefusedInWords) {
     const Result<void> parsed = parse(wire, plenty, received);
     ASSERT_FALSE(parsed);
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid_argument);
-    EXPECT_EQ(parsed.error().message, "the message is no ModelReadyRequest");
+    EXPECT_EQ(parsed.error().message, "the message is not a ModelReadyRequest");
   }
 }
 
