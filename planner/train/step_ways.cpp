@@ -33,7 +33,7 @@ void describe_layer(const LayerProblem& problem, const Primitive& primitive, con
   for (Estimate& estimate : *estimates) {
     if (!is_of_host(estimate.in) || !is_of_host(estimate.out)) continue;
     const Seconds run =
-        parts.costs == nullptr ? estimate.time : parts.costs->cost(problem, primitive, estimate).seconds;
+        parts.costs == nullptr ? cold_share * estimate.time : parts.costs->cost(problem, primitive, estimate).seconds;
     const Seconds seconds = run + preparing_seconds(estimate, parts.device);
     ways.push_back({&primitive, nullptr, std::move(estimate), seconds});
   }

@@ -21,6 +21,10 @@ struct StepParts {
   CostSource* costs = nullptr;  // of layers; nullptr: the formulas of describe()
 };
 
+// The formulas of layers are fitted to runs of one layer again and again. In a step its tensors come from memory,
+// because other layers ran in between: layers of steps of deploy/models/fib25-boundary took 1.25 to 1.5 times as long.
+inline constexpr double cold_share = 1.3;
+
 // One way to compute a work.
 struct StepWay {
   const Primitive* layer = nullptr;

@@ -18,15 +18,21 @@ constexpr std::string_view name = "cpu.grad.direct";
 // Shares of the device's rate: rows of the input's gradient are loaded and stored for each product.
 constexpr double input_efficiency = 0.1;
 constexpr double weights_efficiency = 0.15;
+// Measured cycles of a product of two rows, however short: its address, its call, what is left of the last vector.
+constexpr double input_cycles_per_row = 60.0;
+constexpr double weights_cycles_per_row = 35.0;
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
   if (conv == nullptr || problem.input != 0) return refusal(name, "gradients of convolutions", problem);
   Estimate estimate;
   estimate.memory = gradient_buffers(problem, planar_format, planar_format);
-  const double efficiency = problem.of == GradientOf::weights ? weights_efficiency : input_efficiency;
-  estimate.time =
-      modelled_time(spec, direct_flops(*conv), efficiency, gradient_traffic(problem, planar_format, planar_format));
+  const bool of_weights = problem.of == GradientOf::weights;
+  const double efficiency = of_weights ? weights_efficiency : input_efficiency;
+  const double rows = direct_flops(*conv) / (2.0 * static_cast<double>(output_shape(*conv).n.x));
+  const double per_row = scalar_flops(of_weights ? weights_cycles_per_row : input_cycles_per_row, spec);
+  estimate.time = modelled_time(spec, direct_flops(*conv) / efficiency + rows * per_row, 1.0,
+                                gradient_traffic(problem, planar_format, planar_format));
   return std::vector<Estimate>{std::move(estimate)};
 }
 

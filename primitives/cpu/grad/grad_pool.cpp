@@ -20,8 +20,15 @@ namespace {
 constexpr std::string_view name = "cpu.grad.pool";
 constexpr std::string_view maxima_name = "first maxima";
 constexpr std::int64_t max_positions = 256;  // of a window, so that a byte holds one
-// Instructions per window voxel of an element, of both stages: load, compare, choose, find the next row.
-constexpr double instructions = 16.0;
+// Measured instructions per window voxel of an element, of both stages: load, compare, choose. A row of windows and a
+// row of voxels cost some cycles, however short.
+constexpr double instructions = 9.0;
+constexpr double cycles_per_row = 300.0;
+
+double rows_of(const Shape5& shape, Format format) {
+  const std::int64_t blocks = div_up(shape.f, block_width(format.layout));
+  return static_cast<double>(shape.S * blocks * shape.n.z * shape.n.y);
+}
 
 using Position = std::uint8_t;
 
@@ -51,7 +58,9 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
     Estimate estimate;
     estimate.in = estimate.out = format;
     estimate.memory = pool_memory(problem, format);
-    estimate.time = modelled_time(spec, flops, 1.0, gradient_traffic(problem, format, format));
+    const double rows = rows_of(pool->in, format) + rows_of(output_shape(problem.layer), format);
+    estimate.time = modelled_time(spec, flops + rows * scalar_flops(cycles_per_row, spec), 1.0,
+                                  gradient_traffic(problem, format, format));
     estimates.push_back(std::move(estimate));
   }
   return estimates;

@@ -5,6 +5,12 @@
 #include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::cpu {
+namespace {
+
+// Measured cycles to hand a plane of one block to a worker.
+constexpr double cycles_per_plane = 500.0;
+
+}  // namespace
 
 double gradient_traffic(const GradientProblem& problem, Format in, Format out) {
   double bytes = 0;
@@ -15,8 +21,11 @@ double gradient_traffic(const GradientProblem& problem, Format in, Format out) {
 std::vector<Estimate> streaming_gradients(const GradientProblem& problem, const DeviceSpec& spec,
                                           const std::vector<Format>& formats, double flops_per_element) {
   std::vector<Estimate> estimates;
-  const double flops = flops_per_element * static_cast<double>(elements(gradient_shape(problem)));
+  const Shape5 shape = gradient_shape(problem);
   for (const Format format : formats) {
+    const std::int64_t planes = shape.S * div_up(shape.f, block_width(format.layout)) * shape.n.z;
+    const double flops = flops_per_element * static_cast<double>(elements(shape)) +
+                         scalar_flops(cycles_per_plane, spec) * static_cast<double>(planes);
     Estimate estimate;
     estimate.in = estimate.out = format;
     estimate.memory = gradient_buffers(problem, format, format);

@@ -43,7 +43,7 @@ TEST(StepWays, PreparingAgainCostsTimeWhereSomethingIsKept) {
   const Result<std::vector<StepWay>> ways = step_ways(work, parts);
   for (const StepWay& way : ways.value()) {
     const bool keeps = persistent_bytes(way.estimate.memory) > 0;
-    EXPECT_EQ(way.seconds > way.estimate.time, keeps) << way.layer->name;
+    EXPECT_EQ(way.seconds > cold_share * way.estimate.time, keeps) << way.layer->name;
     some_keep = some_keep || keeps;
   }
   EXPECT_TRUE(some_keep);
