@@ -12,7 +12,7 @@ the last.
 
 PYTHON... is the command of a Python that has PyTorch; without it ours runs alone. PyTorch runs in the fastest of its
 forms: layers in both layouts; nets dilated and in fragments, in both layouts, with both ways of pooling. Forms are
-tried first: of a layer on an output of 16^3; of a net one step each, of the dilated ones only that which is like the
+tried first: of a layer on an output of 32^3; of a net one step each, of the dilated ones only that which is like the
 best one in fragments, because they take long.
 
 Processor seconds are those of a process over its threads. Of `znni-train` they are the difference of two trainings of
@@ -32,8 +32,8 @@ import tempfile
 import bench_work as work
 
 FEW_STEPS, MORE_STEPS = 2, 10
-TRIAL_OUTPUT = 16  # voxels per axis
-SHORT = 3.0  # seconds; of shorter trials the second run counts
+TRIAL_OUTPUT = 32  # voxels per axis
+SHORT = 1.5  # seconds; of shorter trials the second run counts
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
@@ -100,7 +100,8 @@ def best_of(tried):
 
 def try_layer(peer, spec):
     """Returns {form: seconds} of a small layer."""
-    small = {**spec["layer"], "n": [k + TRIAL_OUTPUT - 1 for k in spec["layer"]["k"]]}
+    own = spec["layer"]
+    small = {**own, "n": [min(n, k + TRIAL_OUTPUT - 1) for n, k in zip(own["n"], own["k"])]}
     return {form: peer.attempt({"layer": small}, form) for form in peer.hello["layer"]}
 
 

@@ -89,8 +89,8 @@ class TrainTest(unittest.TestCase):
         return [line for line in self.calls_file.read_text().splitlines() if line.startswith(start)]
 
     def test_a_layer_runs_in_turn_with_the_best_form(self):
-        found = self.figures("layer", "--f", 8, "--k", 5, "--n", 24, "--rounds", 2, "--repetitions", 2)
-        self.assertEqual(found["layer"], {"f": 8, "f_out": 80, "k": [5] * 3, "n": [24] * 3, "S": 1})
+        found = self.figures("layer", "--f", 8, "--k", 5, "--n", 64, "--rounds", 2, "--repetitions", 2)
+        self.assertEqual(found["layer"], {"f": 8, "f_out": 80, "k": [5] * 3, "n": [64] * 3, "S": 1})
         self.assertEqual(found["peer"]["form"], "channels last")
         self.assertEqual(found["peer"]["tried"], {"channels first": 4.0, "channels last": 3.5, "none": "no such form"})
         self.assertEqual((found["peer"]["best_processor_seconds"], found["peer"]["runs"]), (3.5, [7.0, 7.0]))
@@ -101,11 +101,11 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(said[-4:], ["ours", "peer", "ours", "peer"])
         self.assertEqual(
             self.calls("ours")[0],
-            "ours layer --train --json --f 8 --f-out 80 --k 5 --n 24 --mem 1G --threads 1 --repetitions 2",
+            "ours layer --train --json --f 8 --f-out 80 --k 5 --n 64 --mem 1G --threads 1 --repetitions 2",
         )
         # The trials are small, and the last that is made is the whole layer.
         made = [json.loads(line[5:]) for line in self.calls("peer") if "form" in line]
-        self.assertEqual([one["layer"]["n"][0] for one in made], [20, 20, 20, 24])
+        self.assertEqual([one["layer"]["n"][0] for one in made], [36, 36, 36, 64])
 
     def test_a_net_is_the_difference_of_two_trainings(self):
         text = self.folder / "net.pbtxt"
