@@ -58,7 +58,7 @@ std::string to_string(const FileName& name) {
 
 namespace {
 
-Result<VolumeSource> open_any(const FileName& name) {
+Result<VolumeSource> open_any(const FileName& name, std::int64_t max_cache) {
   const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
   std::error_code failed;
@@ -66,7 +66,7 @@ Result<VolumeSource> open_any(const FileName& name) {
     return Error{ErrorCode::not_found, name.path + ": " + (failed ? failed.message() : "no such file")};
   }
   switch (*format) {
-    case FileFormat::hdf5: return open_hdf5(name);
+    case FileFormat::hdf5: return open_hdf5(name, max_cache);
     case FileFormat::tiff: return open_tiff(name.path);
     case FileFormat::npy: return open_npy(name.path);
   }
@@ -79,14 +79,14 @@ Error wrong_type(const FileName& name, VoxelType type, const std::string& right)
 
 }  // namespace
 
-Result<VolumeSource> open_source(const FileName& name) {
-  Result<VolumeSource> source = open_any(name);
+Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache) {
+  Result<VolumeSource> source = open_any(name, max_cache);
   if (!source || !is_label_type(source->facts.type)) return source;
   return wrong_type(name, source->facts.type, "uint8, uint16 or float32");
 }
 
-Result<VolumeSource> open_labels(const FileName& name) {
-  Result<VolumeSource> source = open_any(name);
+Result<VolumeSource> open_labels(const FileName& name, std::int64_t max_cache) {
+  Result<VolumeSource> source = open_any(name, max_cache);
   if (!source || source->facts.type != VoxelType::f32) return source;
   return wrong_type(name, source->facts.type, "uint8, uint16, uint32 or uint64 for labels");
 }

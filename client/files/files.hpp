@@ -34,6 +34,7 @@ struct VolumeSource {
   VolumeFacts facts;
   // Reads rows and columns of `box` in plane z into `out`, [channels][y][x]. Ignores the z range of `box`.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<std::byte> out)> read_plane;
+  std::int64_t cache_bytes = 0;  // of unpacked chunks, that it may hold from one plane to the next
 };
 
 // An open, unfinished output. Until finish() has returned, the file cannot be mistaken for a complete one.
@@ -49,10 +50,13 @@ struct VolumeTarget {
   std::function<void()> discard;
 };
 
-// Opens an input: voxels of u8, u16 or f32. The error names the file and what is wrong with it.
-[[nodiscard]] Result<VolumeSource> open_source(const FileName& name);
+inline constexpr std::int64_t max_cache_bytes = std::int64_t{512} << 20;
+
+// Opens an input: voxels of u8, u16 or f32. Chunks of a plane that take more than `max_cache` are unpacked for each
+// plane again. The error names the file and what is wrong with it.
+[[nodiscard]] Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache = max_cache_bytes);
 // Opens labels: whole numbers, of u8, u16, u32 or u64.
-[[nodiscard]] Result<VolumeSource> open_labels(const FileName& name);
+[[nodiscard]] Result<VolumeSource> open_labels(const FileName& name, std::int64_t max_cache = max_cache_bytes);
 
 // Fails if another program has the file open, or if the file's content does not match its ending.
 [[nodiscard]] Result<void> check_file_of(const FileName& name);

@@ -21,7 +21,6 @@ namespace znni::client {
 namespace {
 
 constexpr std::int64_t chunk_edge = 256;  // extent of an output chunk along y and x; it is one plane thick
-constexpr std::size_t chunk_cache_limit = 512U << 20U;
 
 // An HDF5 identifier. The destructor closes it.
 class Handle {
@@ -186,15 +185,12 @@ Handle open_cached(hid_t file, const std::string& dataset) {
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   const std::vector<hsize_t> extents = extents_of(plain.get());
   std::vector<hsize_t> chunk(extents.size(), 1);
-  if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) > 0) {
-    const Handle type(H5Dget_type(plain.get()), H5Tclose);
-    std::size_t bytes = H5Tget_size(type.get());
-    for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
-      const bool along_z = axis + 3 == chunk.size();
-      bytes *= along_z ? chunk[axis] : (extents[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
-    }
-    H5Pset_chunk_cache(access.get(), 12421, std::min(bytes, chunk_cache_limit),
-                       1.0);  // 12421: a prime above the number of chunks of a plane
+  if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) <= 0) return 0;
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  std::size_t bytes = H5Tget_size(type.get());
+  for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+    const bool along_z = axis + 3 == chunk.size();
+    bytes *= along_z ? chunk[axis] : (extents[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
   }
   plain.end();
   return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
@@ -289,23 +285,25 @@ Result<void> finish(const OpenDataset& open, const FileName& name) {
 
 }  // namespace
 
-Result<VolumeSource> open_hdf5(const FileName& name) {
+Result<VolumeSource> open_hdf5(const FileName& name, std::int64_t max_cache) {
   mute_library();
   Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (!file.valid()) return unopened(name.path, LOCK_SH);
   const Result<std::string> dataset = dataset_name(file.get(), name);
   if (!dataset) return dataset.error();
-  Handle data = open_cached(file.get(), *dataset);
+  Handle data = open_cached(file.get(), *dataset, max_cache);
   const Result<VolumeFacts> facts = facts_of(data.get(), name.path + ":" + *dataset);
   if (!facts) return facts.error();
   const bool has_channels = extents_of(data.get()).size() == 4;
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), *facts, has_channels});
   return VolumeSource{
-      *facts, [open, name](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
+      *facts,
+      [open, name](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
         mute_library();
         if (transfer(*open, z, box, out.data(), Direction::read) >= 0) return {};
         return Error{ErrorCode::corrupt_file, to_string(name) + ": cannot read plane " + std::to_string(z)};
-      }};
+      },
+      max_cache};
 }
 
 Result<void> check_hdf5_file(const std::string& path) {

@@ -6,7 +6,7 @@
 namespace znni::client {
 
 // Opens the named dataset, or the only 3D or 4D one if none is named. The error lists them if there are several.
-[[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name);
+[[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name, std::int64_t max_cache);
 // Fails with `unavailable` if another program has the file open for writing, with corrupt_file if it is not HDF5. A
 // missing file is not a failure.
 [[nodiscard]] Result<void> check_hdf5_file(const std::string& path);

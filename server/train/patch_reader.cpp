@@ -30,16 +30,23 @@ std::vector<std::uint64_t> widened(const std::vector<std::byte>& bytes) {
   return labels;
 }
 
+// Returns the bytes of unpacked chunks that one more reader may hold: a part of what is left for all volumes. While a
+// volume is read into memory, the rest of the run's memory is not used yet.
+std::int64_t cache_of(const VolumeMemory& memory) {
+  const std::int64_t left = std::max<std::int64_t>(0, memory.max_bytes - memory.bytes);
+  return std::min(client::max_cache_bytes, memory.keeps_volumes ? left : left / 4);
+}
+
 }  // namespace
 
 Result<PatchReader> PatchReader::open(const std::string& name, VolumeMemory& memory) {
-  Result<client::VolumeSource> source = client::open_source(client::parse_file_name(name));
+  Result<client::VolumeSource> source = client::open_source(client::parse_file_name(name), cache_of(memory));
   if (!source) return source.error();
   return keep(PatchReader(name, *std::move(source)), memory);
 }
 
 Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemory& memory) {
-  Result<client::VolumeSource> source = client::open_labels(client::parse_file_name(name));
+  Result<client::VolumeSource> source = client::open_labels(client::parse_file_name(name), cache_of(memory));
   if (!source) return source.error();
   if (source->facts.channels != 1) {
     return Error{ErrorCode::invalid_argument,
@@ -48,9 +55,12 @@ Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemo
   return keep(PatchReader(name, *std::move(source)), memory);
 }
 
-// Reads the whole volume, if volumes are kept.
+// Reads the whole volume, if volumes are kept. Then the file is not needed any more.
 Result<PatchReader> PatchReader::keep(PatchReader reader, VolumeMemory& memory) {
-  if (!memory.keeps_volumes) return reader;
+  if (!memory.keeps_volumes) {
+    memory.bytes += reader.source_.cache_bytes;
+    return reader;
+  }
   const Vec3 n = reader.facts().n;
   const std::int64_t bytes = bytes_of(reader.facts(), n);
   if (add(memory.bytes, bytes) > memory.max_bytes) {
@@ -62,6 +72,7 @@ Result<PatchReader> PatchReader::keep(PatchReader reader, VolumeMemory& memory) 
   Result<std::vector<std::byte>> kept = reader.read_file({{}, n});
   if (!kept) return kept.error();
   reader.kept_ = *std::move(kept);
+  reader.source_.read_plane = nullptr;
   memory.bytes += bytes;
   return reader;
 }

@@ -22,8 +22,8 @@ struct VolumeMemory {
 class PatchReader {
  public:
   // Opens a file as `znni infer` names it: FILE.h5:/dataset, FILE.npy, FILE.tif. Reads all of it, and counts its bytes
-  // in `memory`, if that keeps volumes. Fails with over_budget, before anything is read, if there is no room for it.
-  // Every error begins with the name.
+  // in `memory`, if that keeps volumes; else those of the chunks that the file's reader may hold. Fails with
+  // over_budget, before anything is read, if there is no room for it. Every error begins with the name.
   [[nodiscard]] static Result<PatchReader> open(const std::string& name, VolumeMemory& memory);
   // Does the same with labels: whole numbers of one channel.
   [[nodiscard]] static Result<PatchReader> open_labels(const std::string& name, VolumeMemory& memory);

@@ -28,7 +28,7 @@ TEST(TrainPatchReader, BoxesFromTheFileAreThoseFromMemory) {
     const Result<PatchReader> from_file = PatchReader::open(name, none);
     const Result<PatchReader> from_memory = PatchReader::open(name, all);
     ASSERT_TRUE(from_file && from_memory);
-    EXPECT_EQ(none.bytes, 0);
+    EXPECT_EQ(none.bytes, name.ends_with(".npy") ? 0 : 80) << "the chunks of a plane";
     EXPECT_EQ(all.bytes, 240);
     const client::Box box{{1, 0, 2}, {3, 3, 4}};
     const Result<std::vector<float>> read = read_input(*from_file, box, 2, 1);
