@@ -1,5 +1,6 @@
 #include "server/train/labelled_volume.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace znni {
@@ -72,6 +73,40 @@ Result<LabelPatch> LabelledVolume::labels_for(TargetKind kind, const Box& box) c
   if (!patch) return patch;
   const Result<void> sound = check_labels(kind, *patch);
   return sound ? std::move(patch) : sound.error().within(labels_.name() + ": voxels " + client::to_string(box));
+}
+
+Result<void> LabelledVolume::check_classes(std::uint64_t largest) const {
+  constexpr std::int64_t largest_band = 128 << 10;  // voxels
+  const Vec3 n = extent();
+  const std::int64_t rows = std::clamp<std::int64_t>(largest_band / n.x, 1, n.y);
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    for (std::int64_t y = 0; y < n.y; y += rows) {
+      const Result<void> sound = check_band({{z, y, 0}, {z + 1, std::min(y + rows, n.y), n.x}}, largest);
+      if (!sound) return sound;
+    }
+  }
+  return {};
+}
+
+Result<void> LabelledVolume::check_band(const Box& band, std::uint64_t largest) const {
+  const Result<std::vector<std::uint64_t>> labels = read_labels(labels_, band);
+  if (!labels) return labels.error();
+  const auto is_wrong = [&](std::uint64_t label) { return label > largest; };
+  if (std::none_of(labels->begin(), labels->end(), is_wrong)) return {};
+  const Result<std::vector<std::uint64_t>> mask =
+      mask_ ? read_labels(*mask_, band) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>());
+  if (!mask) return mask.error();
+  for (std::size_t i = 0; i < labels->size(); ++i) {
+    if (!is_wrong((*labels)[i]) || (!mask->empty() && (*mask)[i] == 0)) continue;
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t x = band.extent().x;
+    return Error{ErrorCode::invalid_argument,
+                 labels_.name() + ": the voxel at z, y, x of " + std::to_string(band.start.z) + ", " +
+                     std::to_string(band.start.y + at / x) + ", " + std::to_string(at % x) + " has label " +
+                     std::to_string((*labels)[i]) + "; as a class 0 to " + std::to_string(largest) +
+                     " is right: if it means that the voxel is unlabelled, name a mask that is 0 there"};
+  }
+  return {};
 }
 
 Result<std::vector<LabelledVolume>> open_volumes(const std::vector<VolumeNames>& volumes, std::int64_t channels,

@@ -32,7 +32,12 @@ class LabelledVolume {
   // Returns the same for targets of that kind. Fails if check_labels() does; the error has the file's name and the box.
   [[nodiscard]] Result<LabelPatch> labels_for(TargetKind kind, const client::Box& box) const;
 
+  // Fails unless every known voxel has a label up to that; the error has the file's name, the first such voxel, what it
+  // has and what is right. Reads all labels once, in bands of at most 2^17 voxels, or of a row.
+  [[nodiscard]] Result<void> check_classes(std::uint64_t largest) const;
+
  private:
+  [[nodiscard]] Result<void> check_band(const client::Box& band, std::uint64_t largest) const;
   LabelledVolume(PatchReader input, PatchReader labels, std::optional<PatchReader> mask)
       : input_(std::move(input)), labels_(std::move(labels)), mask_(std::move(mask)) {}
 

@@ -175,6 +175,15 @@ Result<Loss> Loss::make(LossSettings settings, Probability probability, std::int
 
 std::int64_t Loss::target_channels() const { return probability_ == Probability::softmax ? 1 : channels_; }
 
+std::uint64_t Loss::largest_target() const {
+  switch (probability_) {
+    case Probability::none: return max_class;
+    case Probability::sigmoid: return 1;
+    case Probability::softmax: return static_cast<std::uint64_t>(channels_ - 1);
+  }
+  return max_class;
+}
+
 Result<void> Loss::check(const LossTargets& targets) const {
   const std::size_t voxels = targets.weights.size();
   ensure(targets.targets.size() == voxels * static_cast<std::size_t>(target_channels()), "targets of another loss");

@@ -15,6 +15,7 @@
 
 #include "primitives/core/result.hpp"
 #include "proto/convert/text/train_config.hpp"
+#include "server/train/targets.hpp"
 
 namespace znni {
 
@@ -37,6 +38,8 @@ class Loss {
   [[nodiscard]] const LossSettings& settings() const { return settings_; }
   [[nodiscard]] Probability probability() const { return probability_; }
   [[nodiscard]] std::int64_t channels() const { return channels_; }
+  // Returns the largest whole number that is a target.
+  [[nodiscard]] std::uint64_t largest_target() const;
   // Returns the channels that targets must have.
   [[nodiscard]] std::int64_t target_channels() const;
 

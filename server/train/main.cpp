@@ -156,7 +156,8 @@ Result<Prepared> prepare(const Inputs& inputs) {
                                              bytes_text(own.total()) + " without volumes and step; give it more"};
   }
   Prepared prepared;
-  const SampleOptions options = sample_options(config, inputs.input.f, inputs.output.n);
+  SampleOptions options = sample_options(config, inputs.input.f, inputs.output.n);
+  options.largest_class = inputs.loss->largest_target();
   Result<std::unique_ptr<VolumeSamples>> samples = open_within(config.volumes, options, left / 4);
   if (!samples) return samples.error();
   prepared.samples = *std::move(samples);

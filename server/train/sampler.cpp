@@ -42,8 +42,7 @@ class Sampler final : public VolumeSamples {
       if (!start) return start.error();
       Sample sample;
       if (Result<void> cut = cut_target(*start, symmetry, sample); !cut) return cut.error();
-      const std::vector<float>& weight = sample.weight;
-      if (std::all_of(weight.begin(), weight.end(), [](float each) { return each == 0; })) continue;
+      if (!does_count(sample)) continue;
       if (Result<void> cut = cut_input(*start, symmetry, step, sample); !cut) return cut.error();
       return sample;
     }
@@ -53,9 +52,23 @@ class Sampler final : public VolumeSamples {
  private:
   [[nodiscard]] Error nothing_labelled() const {
     const bool is_one = volumes_.size() == 1;
+    const std::vector<double>& weights = options_.class_weights;
+    const bool has_0 = std::find(weights.begin(), weights.end(), 0.0) != weights.end();
     return invalid(volumes_.front().labels().name() + (is_one ? "" : " and the other volumes") + ": " +
-                   std::to_string(max_draws) + " patches were drawn, and the output of none has a labelled voxel; " +
-                   "label or unmask more voxels, or cut the volumes around those that are labelled");
+                   std::to_string(max_draws) + " patches were drawn, and the output of none has a labelled voxel" +
+                   (has_0 ? " of a class whose class_weight is not 0" : "") +
+                   "; label or unmask more voxels, or cut the volumes around those that are labelled");
+  }
+
+  // Returns whether a voxel of the sample is labelled, with a target whose class has a weight.
+  [[nodiscard]] bool does_count(const Sample& sample) const {
+    const std::vector<double>& of_classes = options_.class_weights;
+    for (std::size_t at = 0; at < sample.target.size(); ++at) {
+      if (sample.weight[at % sample.weight.size()] == 0) continue;
+      const auto own = static_cast<std::size_t>(sample.target[at]);
+      if (own >= of_classes.size() || of_classes[own] != 0) return true;
+    }
+    return false;
   }
 
   // Returns the first voxel of the patch.
@@ -164,6 +177,8 @@ Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeName
   if (!opened) return opened.error();
   for (const LabelledVolume& volume : *opened) {
     if (Result<void> sound = check_volume(volume, options); !sound) return sound.error();
+    if (options.targets != TargetKind::classes) continue;
+    if (Result<void> sound = volume.check_classes(options.largest_class); !sound) return sound.error();
   }
   std::optional<ClassRows> rows;
   if (options.sampling == Sampling::balanced) {

@@ -18,7 +18,8 @@
 
 namespace znni {
 
-// uniform: every patch of every volume that has a labelled voxel in its output is as likely. balanced: the voxel in the
+// uniform: every patch of every volume that has a voxel that counts in its output is as likely: a labelled one, of a
+// class whose weight is not 0. balanced: the voxel in the
 // middle of the output is of each class equally often, and within a class every labelled voxel is as likely. Classes
 // are the labels; of boundaries and affinities 1 (of affinities: along all axes) and 0. Voxels so near to the volume's
 // border that no patch has them in the middle are not drawn; of an even extent or field of view the last one may stand
@@ -33,6 +34,8 @@ struct SampleOptions {
   float input_scale = 1;  // the network sees voxel * input_scale + input_offset
   float input_offset = 0;
   TargetKind targets = TargetKind::classes;
+  std::uint64_t largest_class = max_class;  // of labels that are classes
+  std::vector<double> class_weights;        // of the loss, of targets 0, 1, ...; none: every labelled voxel counts
   Sampling sampling = Sampling::uniform;
   AugmentationOptions augmentation;
   bool keeps_volumes = true;           // in memory; else patches are read from the files
@@ -45,9 +48,10 @@ class VolumeSamples : public SampleSource {
   [[nodiscard]] virtual std::int64_t memory_bytes() const = 0;
 };
 
-// Opens the volumes. Balanced sampling reads all labels once. Fails with invalid_argument if there is no volume, one is
-// smaller than the patch, labels or mask have another extent than the input, or the channels are not f_in, with
-// over_budget if what is kept takes too much; the error names the file.
+// Opens the volumes. Labels that are classes are read once, and once more by balanced sampling. Fails with
+// invalid_argument if there is no volume, one is smaller than the patch, labels or mask have another extent than the
+// input, the channels are not f_in, or a labelled voxel has a class above the largest, with over_budget if what is kept
+// takes too much; the error names the file.
 [[nodiscard]] Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeNames>& volumes,
                                                                   const SampleOptions& options);
 

@@ -53,6 +53,7 @@ SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 
   options.input_scale = static_cast<float>(config.input_scale);
   options.input_offset = static_cast<float>(config.input_offset);
   options.targets = target_kind(config.targets);
+  options.class_weights = config.loss.class_weights;
   options.sampling = config.sampling == TrainSampling::balanced ? Sampling::balanced : Sampling::uniform;
   const AugmentationSettings& given = config.augmentation;
   options.augmentation = {given.symmetries, given.contrast, given.brightness, given.missing_planes,

@@ -6,8 +6,6 @@
 namespace znni {
 namespace {
 
-constexpr std::uint64_t largest_class = std::uint64_t{1} << 24;
-
 std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 // Writes the target of a voxel, channel by channel.
@@ -78,10 +76,9 @@ std::int64_t target_channels(TargetKind kind) { return kind == TargetKind::affin
 Result<void> check_labels(TargetKind kind, const LabelPatch& patch) {
   if (kind != TargetKind::classes) return {};
   for (std::size_t i = 0; i < patch.labels.size(); ++i) {
-    if (patch.labels[i] <= largest_class || patch.known[i] == 0) continue;
+    if (patch.labels[i] <= max_class || patch.known[i] == 0) continue;
     return Error{ErrorCode::invalid_argument,
-                 "a voxel has label " + std::to_string(patch.labels[i]) + "; as a class, " +
-                     std::to_string(largest_class) +
+                 "a voxel has label " + std::to_string(patch.labels[i]) + "; as a class, " + std::to_string(max_class) +
                      " is the largest: if it means that the voxel is unlabelled, name a mask that is 0 there"};
   }
   return {};

@@ -24,7 +24,10 @@ struct LabelPatch {
 // The voxels around a target of which it is made, at either end of each axis.
 inline constexpr std::int64_t target_margin = 1;
 
-// Fails if classes are wanted and a known voxel has a label above 2^24, up to which a float32 has every whole number.
+// The largest class: up to it a float32 has every whole number.
+inline constexpr std::uint64_t max_class = std::uint64_t{1} << 24;
+
+// Fails if classes are wanted and a known voxel has a label above max_class.
 // The error names the label, and what is right.
 [[nodiscard]] Result<void> check_labels(TargetKind kind, const LabelPatch& patch);
 

@@ -46,10 +46,13 @@ Result<std::unique_ptr<Validator>> Validator::make(const ValidationParts& parts,
 Result<void> Validator::check_volumes() const {
   const Vec3 fov = reaches(parts_.network).back().fov;
   for (const LabelledVolume& each : volumes_) {
-    if (covers(each.extent(), fov)) continue;
-    return Error{ErrorCode::invalid_argument, each.input().name() + ": has an extent of " + to_string(each.extent()) +
-                                                  ", smaller than the field of view, " + to_string(fov) +
-                                                  "; take a larger volume"};
+    if (!covers(each.extent(), fov)) {
+      return Error{ErrorCode::invalid_argument, each.input().name() + ": has an extent of " + to_string(each.extent()) +
+                                                    ", smaller than the field of view, " + to_string(fov) +
+                                                    "; take a larger volume"};
+    }
+    if (parts_.targets != TargetKind::classes) continue;
+    if (Result<void> sound = each.check_classes(parts_.loss.largest_target()); !sound) return sound;
   }
   return {};
 }

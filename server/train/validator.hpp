@@ -40,8 +40,8 @@ struct ValidationMemory {
 class Validator {
  public:
   // Plans within `bytes`, in all, by the search that plans served models. Takes the memory for a moment, to see that
-  // every volume can be computed. Fails with invalid_argument if a volume is smaller than the field of view, with
-  // over_budget if `bytes` are too few.
+  // every volume can be computed. Fails with invalid_argument if a volume is smaller than the field of view or has a
+  // label that is none of the loss, with over_budget if `bytes` are too few.
   [[nodiscard]] static Result<std::unique_ptr<Validator>> make(const ValidationParts& parts,
                                                                std::vector<LabelledVolume> volumes, std::int64_t bytes);
 

@@ -302,8 +302,8 @@ class TrainTest(unittest.TestCase):
         for name, text, words in (
             ("a.pbtxt", "steps: 0", "a.pbtxt: steps is 0; a whole number of at least 1 is right"),
             ("b.pbtxt", CONFIG % {"data": self.root / "none.h5"}, "none.h5"),
-            ("l.pbtxt", labels, f"step 1: {self.root / 'cells.h5'}:/labels: voxels "),
-            ("l.pbtxt", labels, "; 0 to 1 is right"),
+            ("l.pbtxt", labels, f"znni-train: {self.root / 'cells.h5'}:/labels: the voxel at z, y, x of 0, 0, 0 has "),
+            ("l.pbtxt", labels, "; as a class 0 to 1 is right"),
             ("c.pbtxt", CONFIG.replace("patch: 33", "patch: 7") % {"data": "d.h5"}, "patch is 7x7x7, smaller than"),
         ):
             (self.root / name).write_text(text)

@@ -235,15 +235,63 @@ TEST(TrainSampler, LabelsThatNoFloatHasAreRefused) {
   const std::string labels = scratch.file("labels.npy");
   test::write_volume(raw, {1, 1, 2}, std::vector<std::uint8_t>{1, 2});
   test::write_volume(labels, {1, 1, 2}, std::vector<std::uint32_t>{1U << 24, (1U << 24) + 1});
-  const Result<std::unique_ptr<VolumeSamples>> samples =
-      open_samples({{raw, labels, ""}}, options_of({1, 1, 2}, {1, 1, 2}));
-  ASSERT_TRUE(samples);
-  const Result<Sample> refused = (*samples)->sample(0);
+  SampleOptions options = options_of({1, 1, 2}, {1, 1, 2});
+  const Result<std::unique_ptr<VolumeSamples>> refused = open_samples({{raw, labels, ""}}, options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,
             labels +
-                ": voxels 0:1,0:1,0:2: a voxel has label 16777217; as a class, 16777216 is the largest: if it means "
+                ": the voxel at z, y, x of 0, 0, 1 has label 16777217; as a class 0 to 16777216 is right: if it means "
                 "that the voxel is unlabelled, name a mask that is 0 there");
+  options.targets = TargetKind::boundaries;
+  EXPECT_TRUE(open_samples({{raw, labels, ""}}, options)) << "of boundaries any number is a label";
+}
+
+// A single voxel far from the first has a class too many.
+TEST(TrainSampler, AClassTooManyIsFoundAtTheStart) {
+  const Scratch scratch;
+  const std::string raw = scratch.file("raw.npy");
+  const std::string mask = scratch.file("mask.npy");
+  const Vec3 n = {3, 600, 500};
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(voxels(n)), 2);
+  const std::size_t wrong = (2 * 600 + 571) * 500 + 14;
+  labels[wrong] = 3;
+  test::write_volume(raw, n, labels);
+  SampleOptions options = options_of({1, 9, 9}, {1, 9, 9});
+  options.largest_class = 2;
+  const Result<std::unique_ptr<VolumeSamples>> refused = open_samples({{raw, raw, ""}}, options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr(raw + ": the voxel at z, y, x of 2, 571, 14 has label 3; as a class 0 to 2 is right"));
+  std::vector<std::uint8_t> known(labels.size(), 1);
+  known[wrong] = 0;
+  test::write_volume(mask, n, known);
+  EXPECT_TRUE(open_samples({{raw, raw, mask}}, options)) << "it is unlabelled";
+}
+
+// Class 0 has no weight: only patches with the voxel of class 1 count.
+TEST(TrainSampler, PatchesOfAClassWithoutWeightAreDrawnAgain) {
+  const Scratch scratch;
+  const std::string raw = scratch.file("raw.npy");
+  std::vector<std::uint8_t> labels(1000, 0);
+  labels[555] = 1;
+  test::write_volume(raw, Vec3::cube(10), labels);
+  SampleOptions options = options_of(Vec3::cube(4), Vec3::cube(4));
+  options.class_weights = {0, 1};
+  const auto samples = open_samples({{raw, raw, ""}}, options);
+  ASSERT_TRUE(samples) << samples.error().message;
+  for (std::uint64_t step = 0; step < 30; ++step) {
+    EXPECT_THAT((*samples)->sample(step)->target, testing::Contains(1));
+  }
+  options.class_weights = {1, 0};
+  const auto weighted = open_samples({{raw, raw, ""}}, options);
+  options.class_weights = {};
+  const auto plain = open_samples({{raw, raw, ""}}, options);
+  EXPECT_EQ((*weighted)->sample(1)->input, (*plain)->sample(1)->input) << "a patch that counts is not drawn again";
+  options.class_weights = {0, 1};
+  test::write_volume(raw, Vec3::cube(10), std::vector<std::uint8_t>(1000, 0));
+  const Result<Sample> refused = open_samples({{raw, raw, ""}}, options).value()->sample(0);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("has a labelled voxel of a class whose class_weight is not 0; label"));
 }
 
 TEST(TrainSampler, ASampleSaysWhereItsLabelsWereRead) {

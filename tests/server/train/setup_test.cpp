@@ -51,6 +51,7 @@ TEST(TrainSetup, SamplesFollowTheConfiguration) {
   config.input_offset = -2;
   config.targets = TrainTargets::boundaries;
   config.sampling = TrainSampling::balanced;
+  config.loss.class_weights = {1, 2};
   config.augmentation = {true, 0.1, 0.2, 0.3, 0.4};
   const SampleOptions options = sample_options(config, 2, {3, 4, 5});
   EXPECT_EQ(options.seed, 5);
@@ -60,6 +61,7 @@ TEST(TrainSetup, SamplesFollowTheConfiguration) {
   EXPECT_EQ(options.input_scale, 0.5F);
   EXPECT_EQ(options.input_offset, -2);
   EXPECT_EQ(options.targets, TargetKind::boundaries);
+  EXPECT_EQ(options.class_weights, config.loss.class_weights);
   EXPECT_EQ(options.sampling, Sampling::balanced);
   EXPECT_TRUE(options.augmentation.symmetries);
   EXPECT_EQ(options.augmentation.blurred_planes, 0.4);
