@@ -203,7 +203,8 @@ TrainerSettings trainer_settings(const Inputs& inputs, const StepPlan& plan) {
           voxels(inputs.output.n),
           inputs.training,
           trained_with(inputs, plan),
-          checkpoint_file(inputs.options.output)};
+          checkpoint_file(inputs.options.output),
+          curve_file(inputs.options.output)};
 }
 
 double monotonic_seconds() {

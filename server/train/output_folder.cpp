@@ -49,6 +49,8 @@ std::string checkpoint_file(const fs::path& folder) { return (folder / "checkpoi
 
 std::string log_file(const fs::path& folder) { return (folder / "train.jsonl").string(); }
 
+std::string curve_file(const fs::path& folder) { return (folder / "curve.svg").string(); }
+
 Result<FileHandle> lock_output(const fs::path& folder) {
   constexpr mode_t for_its_user = 0600;
   const std::string path = (folder / ".lock").string();
@@ -60,6 +62,7 @@ Result<FileHandle> lock_output(const fs::path& folder) {
   }
   remove_unfinished(checkpoint_file(folder));
   remove_unfinished(log_file(folder));
+  remove_unfinished(curve_file(folder));
   return file;
 }
 

@@ -13,12 +13,13 @@
 namespace znni {
 
 // Makes the folder if it is not there, and keeps it from other trainings as long as the handle is open. Removes what
-// trainings that were killed have left of unfinished checkpoints and logs. Fails with unavailable if another one trains
-// there.
+// trainings that were killed have left of unfinished checkpoints, logs and curves. Fails with unavailable if another
+// one trains there.
 [[nodiscard]] Result<FileHandle> lock_output(const std::filesystem::path& folder);
 
 [[nodiscard]] std::string checkpoint_file(const std::filesystem::path& folder);
 [[nodiscard]] std::string log_file(const std::filesystem::path& folder);
+[[nodiscard]] std::string curve_file(const std::filesystem::path& folder);
 
 // Returns the checkpoint to go on from; nothing if there is none. Fails as read_checkpoint() does, and if it is of
 // another training than that of the fingerprint. Changes no file.

@@ -36,6 +36,37 @@ std::string kept_lines(std::string_view text, std::int64_t steps) {
   return kept;
 }
 
+// Returns a number of a line; 0 if it has none of that name.
+double number_in(const Json& line, const char* name) {
+  return line.contains(name) && line[name].is_number() ? line[name].get<double>() : 0;
+}
+
+ValidationScore score_in(const Json& line) {
+  ValidationScore score = {.loss = number_in(line, "validation_loss")};
+  if (line.contains("average_precision")) {
+    score.precision_recall = PrecisionRecall{number_in(line, "average_precision"), number_in(line, "best_f1"),
+                                             number_in(line, "best_f1_threshold")};
+  }
+  if (line.contains("mean_dice")) score.mean_dice = number_in(line, "mean_dice");
+  return score;
+}
+
+// Returns the curve of lines that are kept.
+TrainCurve curve_of(std::string_view kept) {
+  TrainCurve curve;
+  for (std::size_t end = kept.find('\n'); end != std::string_view::npos; end = kept.find('\n')) {
+    const Json line = Json::parse(kept.substr(0, end));
+    const auto step = line["step"].get<std::int64_t>();
+    if (line.contains("validation_loss")) {
+      curve.add_validation(step, score_in(line));
+    } else {
+      curve.add_step(step, number_in(line, "loss"), number_in(line, "learning_rate"));
+    }
+    kept.remove_prefix(end + 1);
+  }
+  return curve;
+}
+
 // Returns the step of the validation that the last line is; -1 if it is none.
 std::int64_t last_validation(std::string_view kept) {
   if (kept.empty()) return -1;
@@ -55,11 +86,12 @@ Result<TrainLog> TrainLog::open(const std::string& path, std::int64_t steps) {
   if (!file.is_open()) {
     return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};
   }
-  return TrainLog(path, std::move(file), last_validation(kept));
+  return TrainLog(path, std::move(file), last_validation(kept), curve_of(kept));
 }
 
 Result<void> TrainLog::add(const StepRecord& record) {
   validated_ = -1;
+  curve_.add_step(record.step, record.loss, record.learning_rate);
   return write(Json{{"step", record.step},
                     {"loss", record.loss},
                     {"learning_rate", record.learning_rate},
@@ -70,6 +102,7 @@ Result<void> TrainLog::add(const StepRecord& record) {
 
 Result<void> TrainLog::add_validation(std::int64_t step, const ValidationScore& score) {
   validated_ = step;
+  curve_.add_validation(step, score);
   Json line = {{"step", step}, {"validation_loss", score.loss}};
   if (score.precision_recall) {
     line["average_precision"] = score.precision_recall->average_precision;

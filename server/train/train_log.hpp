@@ -7,6 +7,7 @@
 
 #include "primitives/core/file_handle.hpp"
 #include "primitives/core/result.hpp"
+#include "server/train/curve.hpp"
 #include "server/train/validation_scores.hpp"
 
 namespace znni {
@@ -34,17 +35,20 @@ class TrainLog {
   // {"step":500,"validation_loss":0.4,"average_precision":0.7,"best_f1":0.6,"best_f1_threshold":0.5}; of classes with
   // "accuracy", "mean_dice" and "dice", a list with null for a class that does not occur.
   [[nodiscard]] Result<void> add_validation(std::int64_t step, const ValidationScore& score);
+  // Returns the curve of all lines.
+  [[nodiscard]] const TrainCurve& curve() const { return curve_; }
   // Makes all lines survive a power cut.
   [[nodiscard]] Result<void> sync();
 
  private:
-  TrainLog(std::string path, FileHandle file, std::int64_t validated)
-      : path_(std::move(path)), file_(std::move(file)), validated_(validated) {}
+  TrainLog(std::string path, FileHandle file, std::int64_t validated, TrainCurve curve)
+      : path_(std::move(path)), file_(std::move(file)), validated_(validated), curve_(std::move(curve)) {}
   Result<void> write(const std::string& line);
 
   std::string path_;
   FileHandle file_;
   std::int64_t validated_;  // step of the validation in the last line; -1 if that is none
+  TrainCurve curve_;
 };
 
 }  // namespace znni

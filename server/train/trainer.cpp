@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "primitives/core/write_atomically.hpp"
 #include "server/train/learning_rate.hpp"
 #include "server/train/weight_parts.hpp"
 
@@ -149,6 +150,7 @@ Result<TrainingEnd> Trainer::run() {
 Result<void> Trainer::write_checkpoint(const std::string& written_as) {
   if (!are_finite(weights_)) return not_finite("a weight is not finite");
   if (Result<void> synced = log_.sync(); !synced) return synced;
+  if (Result<void> drawn = write_atomically(settings_.curve_file, log_.curve().svg()); !drawn) return drawn;
   return znni::write_checkpoint(settings_.checkpoint_file,
                                 {settings_.training, done_, written_as, weights_, optimizer_.state(), settings_.with});
 }

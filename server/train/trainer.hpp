@@ -24,6 +24,7 @@ struct TrainerSettings {
   std::string training;     // Checkpoint::training
   TrainedWith with;         // Checkpoint::with
   std::string checkpoint_file;
+  std::string curve_file;  // a picture of the log (curve.hpp), written with each checkpoint
 };
 
 struct TrainerCalls {

@@ -44,6 +44,7 @@ class TrainerTest : public testing::Test {
     settings_.voxels = 1000;
     settings_.training = "0123";
     settings_.checkpoint_file = (folder_.path() / "checkpoint").string();
+    settings_.curve_file = (folder_.path() / "curve.svg").string();
   }
 
   TrainerCalls calls_of(Run& run) {
@@ -204,12 +205,17 @@ TEST_F(TrainerTest, WeightsThatAreNotFiniteAreNotKept) {
 TEST_F(TrainerTest, ContinuesBitByBitFromAnEarlierCheckpoint) {
   Run whole;
   ASSERT_TRUE(train(whole));
+  const std::string whole_curve = test::read_text(settings_.curve_file);
+  EXPECT_THAT(whole_curve, HasSubstr("<svg "));
   Run killed;
   killed.fail_at = 9;
   ASSERT_FALSE(train(killed));
   EXPECT_EQ(log_lines(), 10);
   Run second;
+  const std::string curve = test::read_text(settings_.curve_file);
   ASSERT_TRUE(train(second, true));
+  EXPECT_NE(test::read_text(settings_.curve_file), curve);
+  EXPECT_EQ(test::read_text(settings_.curve_file), whole_curve);
   EXPECT_EQ(second.computed.front(), 6);
   EXPECT_EQ(second.weights[0].kernels, whole.weights[0].kernels);
   EXPECT_EQ(log_lines(), 23);
