@@ -4,11 +4,13 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 import h5py
 import numpy as np
@@ -83,7 +85,9 @@ class TrainTest(unittest.TestCase):
             file["raw"], file["labels"] = cls.raw, cls.labels
         (cls.root / "net.pbtxt").write_text(NET)
         (cls.root / "train.pbtxt").write_text(CONFIG % {"data": cls.root / "cells.h5"})
+        begin = time.monotonic()
         ended = cls.train("whole/net")
+        cls.seconds = time.monotonic() - begin
         if ended.returncode != 0:
             raise RuntimeError(ended.stderr)
 
@@ -104,9 +108,10 @@ class TrainTest(unittest.TestCase):
             cls.command(output, *arguments, **settings), capture_output=True, text=True, timeout=LONGEST, check=False
         )
 
-    def interrupt(self, output, step, number, *arguments):
+    def interrupt(self, output, step, number, *arguments, **settings):
         """Sends the signal once the log has this step. Returns (exit code, standard error)."""
-        with subprocess.Popen(self.command(output, *arguments), stderr=subprocess.PIPE, text=True) as process:
+        command = self.command(output, *arguments, **settings)
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             deadline = time.monotonic() + LONGEST
             while not any(line["step"] >= step for line in lines_of(self.root / output)):
                 self.assertIsNone(process.poll(), "it ended before it was interrupted")
@@ -140,6 +145,112 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(steps_of(self.root / output), steps_of(self.root / "whole/net"))
         ours, theirs = ((self.root / each / "1/model.onnx").read_bytes() for each in (output, "whole/net"))
         self.assertEqual(ours, theirs)
+
+    def test_twenty_kills_change_nothing(self):
+        """Killed at random moments, from its start to the writing of the model: the same bits as without."""
+        random = np.random.default_rng(7)
+        output = self.root / "often/net"
+        for _ in range(20):
+            with subprocess.Popen(self.command("often/net"), stderr=subprocess.PIPE, text=True) as process:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(random.uniform(0, self.seconds))
+                process.kill()
+                text = process.stderr.read()
+                self.assertIn(process.wait(LONGEST), (0, -signal.SIGKILL), text)
+            if "all 30 steps are done" in text:
+                self.check_same(output)
+                shutil.rmtree(output)
+        ended = self.train("often/net")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.check_same(output)
+
+    def check_same(self, output):
+        """The model, the log and the curve are those of the training that was not interrupted."""
+        self.assertEqual(steps_of(output), steps_of(self.root / "whole/net"))
+        for name in ("1/model.onnx", "curve.svg"):
+            self.assertEqual((output / name).read_bytes(), (self.root / "whole/net" / name).read_bytes(), name)
+        self.assertEqual(
+            sorted(path.name for path in output.iterdir()),
+            [".lock", "1", "checkpoint", "config.pbtxt", "curve.svg", "train.jsonl"],
+        )
+
+    def test_the_curve_is_a_picture(self):
+        """It is XML that a browser shows: lines of loss, score and learning rate."""
+        root = xml.etree.ElementTree.parse(self.root / "whole/net/curve.svg").getroot()
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        titles = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+        for title in ("loss, and validation loss (orange)", "validation: average precision", "learning rate"):
+            self.assertIn(title, titles)
+        lines = [each.get("points").split() for each in root.iter("{http://www.w3.org/2000/svg}polyline")]
+        self.assertEqual([len(line) for line in lines], [STEPS, STEPS, 2, 2, STEPS])
+        for place in (place for line in lines for place in line):
+            x, y = (float(number) for number in place.split(","))
+            self.assertTrue(0 <= x <= float(root.get("width")) and 0 <= y <= float(root.get("height")), place)
+
+    def test_a_signal_behind_the_last_step_changes_nothing(self):
+        """The model is written, and the exit code says so."""
+        with subprocess.Popen(self.command("late/net"), stderr=subprocess.PIPE, text=True) as process:
+            while {"step", "validation_loss"} - set((lines_of(self.root / "late/net") or [{}])[-1]) or (
+                lines_of(self.root / "late/net")[-1]["step"] < STEPS
+            ):
+                time.sleep(0.0005)
+            process.send_signal(signal.SIGTERM)
+            text = process.stderr.read()
+            self.assertEqual(process.wait(LONGEST), 0, text)
+        self.assertIn("30 steps are done", text)
+        self.assertTrue((self.root / "late/net/1/model.onnx").exists())
+
+    def test_refusals_come_before_anything_is_removed(self):
+        """With --restart, too: whatever is wrong, the checkpoint, the log and the model are as they were."""
+        output = self.root / "kept/net"
+        shutil.copytree(self.root / "whole/net", output)
+        before = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
+        good = (self.root / "train.pbtxt").read_text()
+        (self.root / "wide.pbtxt").write_text(NET.replace("f_out: 1", "f_out: 2"))
+        for number, (text, settings, words) in enumerate(
+            (
+                (good.replace("steps: 30", "steps: x"), {}, "k0.pbtxt"),
+                (good.replace("input_offset: -1", "input_offset: -2"), {}, "input_offset"),
+                (good, {"model": "none.pbtxt"}, "none.pbtxt"),
+                (good, {"model": "wide.pbtxt"}, "2 channels"),
+                (good, {"mem": 1 << 20}, "--mem is "),
+                (good.replace("/raw", "/none"), {}, "none"),
+                (good.replace("patch: 33", "patch: 49"), {}, "smaller than a patch"),
+                (good, {"mem": 66 << 20}, "left of --mem"),
+            )
+        ):
+            (self.root / f"k{number}.pbtxt").write_text(text)
+            ended = self.train("kept/net", "--restart", config=f"k{number}.pbtxt", **settings)
+            self.assertEqual(ended.returncode, 1, words)
+            self.assertIn(words, ended.stderr.splitlines()[-1])
+            after = {path: path.read_bytes() for path in output.rglob("*") if path.is_file()}
+            self.assertEqual(after, before, words)
+
+    def test_another_plan_is_warned_of(self):
+        """Less memory, and so another plan of a step."""
+        inner = "node { conv { f_out: 16 k: 3 activation: relu } }\n"
+        (self.root / "wide.pbtxt").write_text(
+            NET.replace("f_out: 8", "f_out: 16").replace("2 } }\n", "2 } }\n" + inner)
+        )
+        lines = (self.root / "train.pbtxt").read_text().splitlines(keepends=True)
+        (self.root / "alone.pbtxt").write_text("".join(line for line in lines if not line.startswith("validation")))
+        files = {"model": "wide.pbtxt", "config": "alone.pbtxt"}
+
+        def calls_with(mem):
+            lines = self.train("none", "--explain", mem=mem, **files).stdout.splitlines()[1:-2]
+            return [line.split()[:-2] for line in lines]  # without milliseconds and MiB
+
+        wanted = calls_with(MEM)
+        little = next(mem for mem in range(80 << 20, 64 << 20, -1 << 20) if calls_with(mem) != wanted)
+        code, text = self.interrupt("plans/net", 6, signal.SIGTERM, **files)
+        self.assertEqual(code, 128 + signal.SIGTERM, text)
+        ended = self.train("plans/net", mem=little, **files)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertIn(
+            "warning: the steps that are left have another plan, which rounds differently; for the same bits, on the "
+            f"same machine, give --mem {MEM} --threads 2 as before",
+            ended.stderr,
+        )
 
     def test_the_model_is_served(self):
         """znnid serves what was written, with the scale of the training and the sigmoid: borders stand out."""
