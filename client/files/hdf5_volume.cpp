@@ -177,13 +177,10 @@ herr_t transfer(const OpenDataset& open, std::int64_t z, const Box& box, void* m
   return H5Dwrite(open.dataset.get(), type.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, memory);
 }
 
-// Opens a dataset whose planes are read one by one. Its cache holds every chunk that a plane touches, so that no chunk
-// is unpacked twice. A dataset that is open already keeps its cache, so it is closed before.
-Handle open_cached(hid_t file, const std::string& dataset) {
-  Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
-  const Handle creation(H5Dget_create_plist(plain.get()), H5Pclose);
-  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-  const std::vector<hsize_t> extents = extents_of(plain.get());
+// Returns the bytes of all chunks that a plane touches; 0 if the dataset is not in chunks.
+std::size_t bytes_of_chunks(hid_t dataset) {
+  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  const std::vector<hsize_t> extents = extents_of(dataset);
   std::vector<hsize_t> chunk(extents.size(), 1);
   if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) <= 0) return 0;
   const Handle type(H5Dget_type(dataset), H5Tclose);
@@ -192,7 +189,21 @@ Handle open_cached(hid_t file, const std::string& dataset) {
     const bool along_z = axis + 3 == chunk.size();
     bytes *= along_z ? chunk[axis] : (extents[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
   }
+  return bytes;
+}
+
+// Opens a dataset whose planes are read one by one. Its cache holds every chunk that a plane touches, up to
+// `cache_bytes`, which becomes what it holds, so that no chunk is unpacked twice. A dataset that is open already would
+// keep the cache that it has.
+Handle open_cached(hid_t file, const std::string& dataset, std::int64_t& cache_bytes) {
+  Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  const std::size_t bytes =
+      std::min(bytes_of_chunks(plain.get()), static_cast<std::size_t>(std::max<std::int64_t>(0, cache_bytes)));
   plain.end();
+  cache_bytes = static_cast<std::int64_t>(bytes);
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  constexpr std::size_t slots = 12421;  // a prime above the number of chunks of a plane
+  H5Pset_chunk_cache(access.get(), slots, bytes, 1.0);
   return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
 }
 

@@ -2,7 +2,6 @@
 
 #include <hdf5.h>
 
-#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -21,47 +20,6 @@ TEST(Hdf5Volume, RoundTrip) {
       expect_volume(name, facts);
     }
   }
-}
-
-// Writes planes of packed chunks. The packing changes nothing, but counts each time that a chunk is unpacked.
-int unpacked_chunks = 0;
-std::size_t count_unpacked(unsigned flags, std::size_t, const unsigned*, std::size_t bytes, std::size_t*, void**) {
-  unpacked_chunks += (flags & H5Z_FLAG_REVERSE) != 0 ? 1 : 0;
-  return bytes;
-}
-void write_packed(const FileName& name, std::array<hsize_t, 3> n, std::array<hsize_t, 3> chunk) {
-  constexpr H5Z_filter_t number = 300;  // of those for tests
-  const H5Z_class2_t counting{H5Z_CLASS_T_VERS, number, 1, 1, "counting", nullptr, nullptr, &count_unpacked};
-  ASSERT_GE(H5Zregister(&counting), 0);
-  const hid_t file = H5Fcreate(name.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t space = H5Screate_simple(3, n.data(), nullptr);
-  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_chunk(creation, 3, chunk.data());
-  H5Pset_filter(creation, number, H5Z_FLAG_MANDATORY, 0, nullptr);
-  const hid_t data =
-      H5Dcreate2(file, name.dataset.c_str(), H5T_NATIVE_UINT8, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  const std::vector<std::uint8_t> voxels(n[0] * n[1] * n[2], 7);
-  ASSERT_GE(H5Dwrite(data, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, voxels.data()), 0);
-  H5Dclose(data);
-  H5Pclose(creation);
-  H5Sclose(space);
-  H5Fclose(file);
-}
-
-// The chunks of a plane are 2 MiB, more than the library's cache has room for unless it is told to.
-TEST(Hdf5Volume, AChunkIsUnpackedOnceForAllItsPlanes) {
-  const Scratch scratch;
-  const FileName name{scratch.file("volume.h5"), "/raw"};
-  write_packed(name, {8, 512, 512}, {8, 256, 256});
-  const Result<VolumeSource> source = open_hdf5(name);
-  ASSERT_TRUE(source) << source.error().message;
-  unpacked_chunks = 0;
-  std::vector<std::byte> plane(512 * 512);
-  for (std::int64_t z = 0; z < 8; ++z) {
-    ASSERT_TRUE(source->read_plane(z, {{0, 0, 0}, {8, 512, 512}}, plane));
-    EXPECT_EQ(plane.back(), std::byte{7});
-  }
-  EXPECT_EQ(unpacked_chunks, 4);
 }
 
 TEST(Hdf5Volume, UnfinishedIsNotThereAndGoesOn) {
