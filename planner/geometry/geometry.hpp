@@ -99,7 +99,7 @@ struct Geometry {
   std::int64_t lead = 0;                   // planes of zeros that a stream begins with, so that steps end in period
   Vec3 read_begin;                         // where in the patch a pass reads its input, before its shift is added:
                                            // behind what is not read of a closed axis
-  Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
+  Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest shift; of a
                                            // step also the fov - 1 planes before the new ones
   Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several phases each
                                            // writes a part of the voxels, all of them once

@@ -1,6 +1,6 @@
 // A rung whose segments stand on several places, taken apart: each segment as a network of its own with its geometry,
 // its calls and its memory. A segment may run its input in micro-batches of S, fragments of earlier poolings among
-// them: the tail's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read
+// them: the paper's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read
 // again, in the memory of its place; the new planes alone cross a cut.
 #pragma once
 

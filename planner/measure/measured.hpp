@@ -35,7 +35,7 @@ struct MeasureOptions {
 
 // Opens the device that measures, with a hard budget of host bytes.
 using OpenDevice = std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)>;
-// PlanWithNotes of each record at once; its error ends the measuring.
+// Is told of each record at once; its error ends the measuring.
 using OnRecord = std::function<Result<void>(const TimingRecord&)>;
 
 // A way to compute a problem.

@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// PlanWithNotes before each problem is measured, one line.
+// Is told before each problem is measured, one line.
 using OnProgress = std::function<void(const std::string&)>;
 
 // Measures the ways that the plan chose first, then, when all its times are known, their rivals. If time is up or

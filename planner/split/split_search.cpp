@@ -15,7 +15,7 @@
 namespace znni {
 namespace {
 
-// Most halvings of the memory in which parts of layers through host RAM are tried.
+// Most halvings of the memory in which sub-layers of layers through host RAM are tried.
 constexpr int max_halvings = 8;
 
 bool has_room(const SpaceBytes& budget, const SpaceBytes& use) {
@@ -190,14 +190,14 @@ class SplitSearch::Look {
     return true;
   }
 
-  // Adds a cut with its layers through host RAM in ever smaller parts, as long as that makes a difference.
+  // Adds a cut with its layers through host RAM in ever smaller sub-layers, as long as that makes a difference.
   void add_divided(const Cut& cut, Seconds head, Seconds tail) {
     const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
     const Seconds most = (below_ - others) / passes_;
     if (takes_more(cut, most)) return slower();
     const Seconds spare = most - min_sum(cut);
     if (std::isfinite(below_) && !(spare > 0)) return slower();
-    reason_.blame_memory();  // parts are larger, and faster, in more
+    reason_.blame_memory();  // sub-layers are larger, and faster, in more
     std::vector<Step> before;
     for (int halvings = 0; halvings < max_halvings && !(halvings > 0 && stopped()); ++halvings) {
       Result<std::vector<Step>> steps = host_ram_steps(cut, halvings, spare);
@@ -209,7 +209,7 @@ class SplitSearch::Look {
       before = *std::move(steps);
       Seconds sum = others;
       for (const Step& step : before) sum += passes_ * step.seconds;
-      if (sum >= below_) return slower();  // smaller parts are not faster
+      if (sum >= below_) return slower();  // smaller sub-layers are not faster
       found_.push_back({cut, before, {head, sum}});
     }
   }

@@ -62,11 +62,11 @@ class SplitSearch {
   // Returns the fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and
   // 'gpu', the tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed
   // or only stricter ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the
-  // primitive and the formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided
-  // layers fit into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together.
-  // over_budget or unsupported when there is none: the last reason. When stopped: the fastest that fits of the cuts
-  // that were looked at until then, divided layers as the best division found so far has them; fails with `cancelled`
-  // if there is none.
+  // primitive and the formats that are fastest for all of it, elsewhere its fastest planar primitive; sub-layers of
+  // divided layers fit into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes
+  // together. over_budget or unsupported when there is none: the last reason. When stopped: the fastest that fits of
+  // the cuts that were looked at until then, divided layers as the best division found so far has them; fails with
+  // `cancelled` if there is none.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
   [[nodiscard]] SplitAnswer look(const Geometry& geometry, const SpaceBytes& budget, Seconds below);

@@ -16,7 +16,7 @@
 
 namespace znni {
 
-// Places that a job takes of a batch that it shares with others; 0: it must have a batch for itself.
+// Entries that a job takes of a batch that it shares with others; 0: it must have a batch for itself.
 struct GuestEntries {
   std::int64_t taken = 0;     // on its rung
   std::int64_t possible = 0;  // on the rung where sharing would suit it best

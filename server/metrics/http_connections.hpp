@@ -56,7 +56,7 @@ class HttpPlace {
 // Thread safe.
 class HttpConnections {
  public:
-  // PlanWithNotes of connections that were closed for others, in one line, every ten seconds at most.
+  // Is told of connections that were closed for others, in one line, every ten seconds at most.
   using Warn = std::function<void(const std::string& line)>;
 
   explicit HttpConnections(const HttpLimits& limits, Warn warn = {});

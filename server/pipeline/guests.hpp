@@ -15,7 +15,7 @@
 
 namespace znni {
 
-// Returns places [first, first + count) of a batch.
+// Returns entries [first, first + count) of a batch.
 [[nodiscard]] TensorView entries_of(TensorView in, std::int64_t first, std::int64_t count);
 
 // For one batch. Each guest is told how it ended, once: by deliver(), or when this is destroyed without it, that it did

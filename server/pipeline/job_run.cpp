@@ -109,7 +109,7 @@ class SideBySide final : public PatchStrategy {
     if (is_row) blender_->write(sockets_.front().targets.front().slab, executor);
   }
 
-  // Returns a part with a batch or column for every socket, if there is work for all. If sockets share a row, all its
+  // Returns a range with a batch or column for every socket, if there is work for all. If sockets share a row, all its
   // columns have as many steps.
   [[nodiscard]] PatchRange range_from(std::int64_t first) const {
     const auto sockets = static_cast<std::int64_t>(work_.sockets.size());
@@ -219,7 +219,7 @@ class SideBySide final : public PatchStrategy {
                  geometry_.choice.pass_input, 0.0F, executor);
   }
 
-  // Lets guests into the entries behind the lane's own.
+  // Lets guests into the entries behind the socket's own.
   void let_guests_in(std::int64_t free, SocketWork& socket) {
     if (!work_.has_guests || !work_.job.schedule.guests) return;
     std::vector<Guest> guests = work_.job.schedule.guests(free);

@@ -79,11 +79,11 @@ struct JobSchedule {
 struct JobAccount {
   // Optional. Called after each patch and each layer, by one thread at a time.
   std::function<void(const JobProgress&)> progress;
-  // Optional. PlanWithNotes what is new after each batch, before its output is delivered, and at the end, also if the
+  // Optional. Is told what is new after each batch, before its output is delivered, and at the end, also if the
   // job fails. No voxel is told twice, even if another rung goes on. Called by one thread at a time.
   std::function<void(const JobGain&)> gained;
   std::int64_t held_bytes = 0;  // memory of its request, held while it waits and runs: for statistics
-  // Optional. PlanWithNotes false while the job waits, at first and again if the batch it was to join as a guest fails.
+  // Optional. Is told false while the job waits, at first and again if the batch it was to join as a guest fails.
   // Told true when the job has its turn or runs as a guest.
   std::function<void(bool)> in_turn;
 };

@@ -35,7 +35,7 @@ struct ConnectionTakers {
 
 class ConnectionListener {
  public:
-  // PlanWithNotes of refused connections, in one line, every ten seconds at most.
+  // Is told of refused connections, in one line, every ten seconds at most.
   using Warn = std::function<void(const std::string& line)>;
 
   // Accepts from now on. Connections over `limits` are closed at once; so are those for which there is no descriptor.

@@ -76,7 +76,7 @@ TEST(PlannerGeometry, MixedModesShiftByWhatThePlainPoolingKept) {
               ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 2}));
 }
 
-TEST(PlannerGeometry, GroupsThatRunAnewShiftTheWindow) {
+TEST(PlannerGeometry, GroupsThatRecomputeShiftTheWindow) {
   const PoolingMode recompute = {{1, 1, 2}, false};
   const Geometry geometry = geometry_of(chain_along_x(), {1, 1, 20}, {recompute, mpf});
   EXPECT_THAT(windows(geometry), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}));

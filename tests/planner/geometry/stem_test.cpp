@@ -38,7 +38,7 @@ std::string failure_of(const Network& network, const GeometryChoice& choice) {
   return geometry ? "no failure" : geometry.error().message;
 }
 
-TEST(PlannerHead, SlabsCoverTheOutputAndTheLastOverlaps) {
+TEST(PlannerStem, SlabsCoverTheOutputAndTheLastOverlaps) {
   GeometryChoice choice = choice_of(chain(), {PoolMode::fragments, PoolMode::fragments}, 1);
   const Geometry whole = *make_geometry(chain(), choice);
   const std::int64_t planes = whole.values[3].n.z;
@@ -57,7 +57,7 @@ TEST(PlannerHead, SlabsCoverTheOutputAndTheLastOverlaps) {
   EXPECT_EQ(geometry.problems[3], whole.problems[3]);
 }
 
-TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
+TEST(PlannerStem, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   const Network network = chain();
   GeometryChoice choice = choice_of(network, {PoolMode::fragments, PoolMode::fragments}, 1);
   choice.stem_slab = 10;
@@ -83,7 +83,7 @@ TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
 }
 
 // The same numbers, whatever the slab and whatever comes after it.
-TEST(PlannerHead, SlabsTogetherEqualTheSlidingWindow) {
+TEST(PlannerStem, SlabsTogetherEqualTheSlidingWindow) {
   const Network network = chain();
   const NetworkWeights weights = random_weights(network, 1);
   test::Random random(test::base_seed());

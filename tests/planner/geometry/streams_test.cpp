@@ -54,7 +54,7 @@ TEST(PlannerStreams, EveryNodeKeepsWhatItReadsAgain) {
   EXPECT_EQ(geometry.read_begin, (Vec3{19, 0, 0}));
 }
 
-TEST(PlannerStreams, AHeadInSlabsKeepsOnlyItsInput) {
+TEST(PlannerStreams, AStemInSlabsKeepsOnlyItsInput) {
   const Geometry geometry = *make_geometry(chain(), stream_of(12, 2));
   EXPECT_THAT(geometry.histories.read, ElementsAre(3, 0, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(3, 0, 6, 2, 0));

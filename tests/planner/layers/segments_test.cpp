@@ -49,7 +49,7 @@ TEST_F(SegmentsTest, ShapesMeetAtTheCut) {
   }
 }
 
-TEST_F(SegmentsTest, GroupsNeedLessMemory) {
+TEST_F(SegmentsTest, MicroBatchesNeedLessMemory) {
   const Result<RungSegments> all = apart(network_, split(network_, 2));
   const Result<RungSegments> one = apart(network_, split(network_, 2, 1));
   ASSERT_TRUE(all && one);

@@ -133,7 +133,7 @@ TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {
   EXPECT_DOUBLE_EQ(copy_seconds(network, plain, spec), expected(plain));
 }
 
-TEST(PlannerThroughput, BorderCostCountsWhatSlabsOfAHeadComputeTwice) {
+TEST(PlannerThroughput, BorderCostCountsWhatSlabsOfAStemComputeTwice) {
   const Network network = drawn::chain();
   GeometryChoice choice{{12, 12, 12}, 1, {PoolMode::fragments}, 0};
   const Geometry whole = make_geometry(network, choice).value();

@@ -102,7 +102,7 @@ TEST(PlannerReport, OfPlacesAddsUpInEveryMemory) {
   }
 }
 
-// Time and operations of a node are those of one run, be it of a group.
+// Time and operations of a node are those of one run, be it of a micro-batch.
 TEST(PlannerReport, OperationsAreThoseOfOneRun) {
   const Network network = drawn::chain(3);
   const RecordedPrimitives recorded =
