@@ -83,7 +83,8 @@ class Convolution:
         made = ctypes.c_void_p()
         self._call(self._library.znni_conv_create, ctypes.byref(found), threads, mem, ctypes.byref(made))
         self._made = made
-        weakref.finalize(self, self._library.znni_conv_destroy, made)
+        # Not at the end of the process, where a daemon thread may still compute.
+        weakref.finalize(self, self._library.znni_conv_destroy, made).atexit = False
 
     def workspace_bytes(self, work: Work) -> int:
         """Returns the bytes that the work needs beside its tensors."""

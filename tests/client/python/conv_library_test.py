@@ -3,7 +3,10 @@
 import gc
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -27,6 +30,36 @@ def aligned(size):
 def address(array):
     """Returns where an array begins; 0 for one of no bytes."""
     return array.ctypes.data if array.size else 0
+
+
+def library_threads():
+    """Returns how many threads of the library this process has. Threads give themselves their names when they start."""
+    names = []
+    for file in pathlib.Path("/proc/self/task").glob("*/comm"):
+        try:
+            names.append(file.read_text())
+        except OSError:
+            pass  # ended since
+    return sum(name.startswith("znni-cpu-") for name in names)
+
+
+# Works of some milliseconds, one after the other, until the process ends amid one.
+ENDS_EARLY = """
+import threading
+import numpy as np
+from znni.conv_library import ConvShape, Work
+from znni.conv_plans import of_process
+begun = threading.Event()
+x, weight = np.zeros((1, 32, 64, 64, 64), np.float32), np.zeros((32, 32, 5, 5, 5), np.float32)
+output = np.empty((1, 32, 60, 60, 60), np.float32)
+def compute():
+    while True:
+        shape = ConvShape(1, 32, 32, (64, 64, 64), (5, 5, 5))
+        of_process().run(Work.FORWARD, shape, 2, 0, x.ctypes.data, weight.ctypes.data, 0, output.ctypes.data)
+        begun.set()
+threading.Thread(target=compute, daemon=True).start()
+begun.wait()
+"""
 
 
 @needs_library
@@ -91,8 +124,10 @@ class ConvLibraryTest(unittest.TestCase):
             Convolution(ConvShape(1, 32, 32, (14, 14, 14), (5, 5, 5)), 1, 1)
 
     def test_it_is_freed_with_its_object(self):
-        """In the child of a fork, too, which has none of its threads."""
-        made = Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 2)
+        """And its threads with it, which no other test has as many of. So in the child of a fork, which has none."""
+        before = library_threads()
+        made = Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 7)
+        self.wait_until(lambda: library_threads() > before)
         child = os.fork()
         if child == 0:
             del made
@@ -101,6 +136,18 @@ class ConvLibraryTest(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         del made
         gc.collect()
+        self.wait_until(lambda: library_threads() == before)
+
+    def wait_until(self, holds):
+        """Fails if it does not hold within a minute."""
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_a_process_ends_while_a_daemon_thread_computes(self):
+        done = subprocess.run([sys.executable, "-c", ENDS_EARLY], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class FindLibraryTest(unittest.TestCase):
