@@ -8,6 +8,7 @@ import enum
 import functools
 import os
 import pathlib
+import platform
 import weakref
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from znni.errors import Error, InvalidError, NotFoundError, OverBudgetError
 _INTERFACE = 1
 _MESSAGE_BYTES = 500
 _VARIABLE = "ZNNI_CONV_LIBRARY"
+_CPUINFO = "/proc/cpuinfo"
+_EXTENSIONS = frozenset(("avx2", "bmi1", "bmi2", "fma"))  # of x86-64-v3, for which the library is compiled
 
 
 class Work(enum.IntEnum):
@@ -76,6 +79,8 @@ class Convolution:
     """
 
     def __init__(self, shape: ConvShape, threads: int, mem: int = 0) -> None:
+        _check_number("threads", threads, 1, 2**31 - 1)
+        _check_number("mem", mem, 0, 2**63 - 1)
         self._library = _load(find_library())
         batch, in_channels, out_channels, extent, kernel = shape
         triple = ctypes.c_int64 * 3
@@ -117,13 +122,32 @@ class Convolution:
             raise {1: InvalidError, 2: OverBudgetError}.get(code, Error)(text.value.decode(errors="replace"))
 
 
+def _check_number(name: str, found: int, least: int, most: int) -> None:
+    """Raises InvalidError for a number that the library would not get whole."""
+    if not least <= found <= most:
+        raise InvalidError(f"{name}: {found} found, expected {least} to {most}")
+
+
+def _check_processor() -> None:
+    """Raises InvalidError on an x86-64 processor that would end the process at an instruction that it does not have."""
+    if platform.machine() != "x86_64" or not os.path.exists(_CPUINFO):
+        return
+    for line in pathlib.Path(_CPUINFO).read_text(errors="replace").splitlines():
+        name, _, flags = line.partition(":")
+        lacks = sorted(_EXTENSIONS.difference(flags.split()))
+        if name.strip() == "flags" and lacks:
+            raise InvalidError(f"{_CPUINFO}: no {', '.join(lacks)}: libznni_conv.so needs a processor of x86-64-v3")
+
+
 def _room(text: ctypes.Array) -> _Message:
     return _Message(ctypes.addressof(text), len(text))
 
 
 @functools.cache
 def _load(path: str) -> ctypes.CDLL:
-    """Returns the library. Raises InvalidError if it cannot be loaded, or has another interface than this package."""
+    """Returns the library. Raises InvalidError if the processor is too old for it, if it cannot be loaded, or if it has
+    another interface than this package."""
+    _check_processor()
     try:
         library = ctypes.CDLL(path)
         found = library.znni_conv_interface()

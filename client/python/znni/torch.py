@@ -86,19 +86,23 @@ def _check_one(name: str, found: Any) -> None:
 
 
 def _check_tensors(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
-    for name, tensor, axes in (("x", x, "NCDHW"), ("weight", weight, "OIDHW"), ("bias", bias, "O")):
-        if tensor is None:
-            continue
-        if tensor.device.type != "cpu":
-            raise InvalidError(f"{name}: a tensor on {tensor.device} found, expected one on the CPU")
-        if tensor.dtype != torch.float32 or tensor.layout != torch.strided:
-            raise InvalidError(f"{name}: {tensor.dtype}, {tensor.layout} found, expected a dense torch.float32")
-        if tensor.dim() != len(axes):
-            raise InvalidError(f"{name}: shape {tuple(tensor.shape)} found, expected {len(axes)} axes, {axes}")
+    _check_tensor("x", x, "NCDHW")
+    _check_tensor("weight", weight, "OIDHW")
+    if bias is not None:
+        _check_tensor("bias", bias, "O")
     if weight.shape[1] != x.shape[1]:
         raise InvalidError(f"weight: {weight.shape[1]} input channels found, expected the {x.shape[1]} of x")
     if bias is not None and bias.shape[0] != weight.shape[0]:
         raise InvalidError(f"bias: {bias.shape[0]} elements found, expected the {weight.shape[0]} outputs of weight")
+
+
+def _check_tensor(name: str, tensor: torch.Tensor, axes: str) -> None:
+    if tensor.device.type != "cpu":
+        raise InvalidError(f"{name}: a tensor on {tensor.device} found, expected one on the CPU")
+    if tensor.dtype != torch.float32 or tensor.layout != torch.strided:
+        raise InvalidError(f"{name}: {tensor.dtype}, {tensor.layout} found, expected a dense torch.float32")
+    if tensor.dim() != len(axes):
+        raise InvalidError(f"{name}: shape {tuple(tensor.shape)} found, expected {len(axes)} axes, {axes}")
 
 
 def _check_extents(x: torch.Tensor, weight: torch.Tensor) -> None:
@@ -149,6 +153,8 @@ def _contiguous(tensor: torch.Tensor | None) -> torch.Tensor | None:
     schema=f"(Tensor x, Tensor weight, Tensor? bias, {_LIMITS}) -> Tensor",
 )
 def _forward(x, weight, bias, threads, mem):
+    _check_tensors(x, weight, bias)
+    _check_extents(x, weight)
     output = x.new_empty(_output_shape(x, weight))
     own = _contiguous(x), _contiguous(weight), _contiguous(bias)
     _run(Work.FORWARD, (x.shape, weight.shape), threads, mem, *own, output)
@@ -162,7 +168,12 @@ def _forward(x, weight, bias, threads, mem):
     schema=f"(Tensor gradient, Tensor weight, {_LIMITS}) -> Tensor",
 )
 def _input_gradient(gradient, weight, threads, mem):
+    _check_tensor("gradient", gradient, "NCDHW")
+    _check_tensor("weight", weight, "OIDHW")
+    if gradient.shape[1] != weight.shape[0]:
+        raise InvalidError(f"gradient: {gradient.shape[1]} channels found, expected the {weight.shape[0]} of weight")
     made = gradient.new_empty(_input_shape(gradient, weight))
+    _check_extents(made, weight)
     own = _contiguous(gradient), _contiguous(weight)
     _run(Work.INPUT_GRADIENT, (made.shape, weight.shape), threads, mem, *own, made)
     return made
@@ -175,6 +186,12 @@ def _input_gradient(gradient, weight, threads, mem):
     schema=f"(Tensor gradient, Tensor x, {_LIMITS}) -> (Tensor, Tensor)",
 )
 def _weight_gradient(gradient, x, threads, mem):
+    _check_tensor("gradient", gradient, "NCDHW")
+    _check_tensor("x", x, "NCDHW")
+    if gradient.shape[0] != x.shape[0]:
+        raise InvalidError(f"gradient: a batch of {gradient.shape[0]} found, expected the {x.shape[0]} of x")
+    if min(gradient.shape) < 1 or any(voxels > most for voxels, most in zip(gradient.shape[2:], x.shape[2:])):
+        raise InvalidError(f"gradient: shape {tuple(gradient.shape)} found, expected a part of x, {tuple(x.shape)}")
     made, of_bias = gradient.new_empty(_weight_shape(gradient, x)), gradient.new_empty(gradient.shape[1])
     own = _contiguous(gradient), _contiguous(x)
     _run(Work.WEIGHT_GRADIENT, (x.shape, made.shape), threads, mem, *own, made, of_bias)

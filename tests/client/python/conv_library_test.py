@@ -110,8 +110,12 @@ class ConvLibraryTest(unittest.TestCase):
         self.assertIn("cpu.grad.", convolution.describe(Work.WEIGHT_GRADIENT))
 
     def test_what_is_wrong_is_an_error_in_one_line(self):
-        with self.assertRaisesRegex(InvalidError, "threads = 0: at least 1 is needed"):
-            Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 0)
+        for threads in (0, -1, 1 << 31, (1 << 32) + 1):
+            with self.assertRaisesRegex(InvalidError, f"threads: {threads} found, expected 1 to 2147483647"):
+                Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), threads)
+        for mem in (-1, 1 << 63, (1 << 64) + 1):
+            with self.assertRaisesRegex(InvalidError, f"mem: {mem} found, expected 0 to 9223372036854775807"):
+                Convolution(ConvShape(1, 2, 3, (5, 5, 5), (2, 2, 2)), 1, mem)
         with self.assertRaises(InvalidError) as caught:
             Convolution(ConvShape(1, 2, 3, (5, 5, 5), (6, 2, 2)), 1)
         self.assertNotIn("\n", str(caught.exception))
@@ -170,6 +174,26 @@ class FindLibraryTest(unittest.TestCase):
                 self.assertRaisesRegex(NotFoundError, "libznni_conv.so: is missing: build the target znni_conv"),
             ):
                 conv_library.find_library()
+
+    def test_a_processor_that_is_too_old_is_refused(self):
+        """Before anything of the library runs."""
+        with tempfile.TemporaryDirectory() as folder:
+            cpuinfo = pathlib.Path(folder) / "cpuinfo"
+            self.enterContext(mock.patch.object(conv_library, "_CPUINFO", str(cpuinfo)))
+            for machine, flags, message in (
+                ("x86_64", "fpu bmi1 avx fma avx512f", "cpuinfo: no avx2, bmi2: libznni_conv.so needs a processor of"),
+                ("x86_64", "fpu avx2 fma bmi2 bmi1", "nowhere.so: cannot be loaded"),
+                ("aarch64", "fpu", "nowhere.so: cannot be loaded"),
+            ):
+                cpuinfo.write_text(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t: spectre_v1\n")
+                with (
+                    mock.patch("platform.machine", return_value=machine),
+                    self.assertRaisesRegex(InvalidError, message),
+                ):
+                    conv_library._load("nowhere.so")
+            cpuinfo.unlink()
+            with self.assertRaisesRegex(InvalidError, "nowhere.so: cannot be loaded"):
+                conv_library._load("nowhere.so")
 
     @needs_library
     def test_the_package_has_one(self):

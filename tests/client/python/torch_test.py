@@ -227,6 +227,29 @@ class TorchTest(unittest.TestCase):
             with self.assertRaisesRegex(InvalidError, f"^{name}: .* found, expected 1"):
                 znni.torch.Conv3d(2, 2, 3, **{name: 2})
 
+    def test_the_operations_refuse_what_they_cannot_do(self):
+        """They can be called without conv3d."""
+        x, weight, bias = tensors(1)
+        gradient, operations = torch.randn(2, 7, 7, 7, 7), torch.ops.znni
+        for message, operation, given in (
+            ("weight: torch.float64, torch.strided found", operations.conv3d, (x, weight.double(), bias)),
+            ("bias: 6 elements found, expected the 7 outputs", operations.conv3d, (x, weight, bias[:6])),
+            (r"x: extent \(2, 8, 10\) found", operations.conv3d, (x[:, :, :2], weight, None)),
+            ("gradient: torch.float64", operations.conv3d_input_gradient, (gradient.double(), weight)),
+            ("weight: shape .* expected 5 axes", operations.conv3d_input_gradient, (gradient, weight[0])),
+            ("gradient: 6 channels found, expected the 7", operations.conv3d_input_gradient, (gradient[:, :6], weight)),
+            ("x, weight: shapes .* no axis of 0", operations.conv3d_input_gradient, (gradient[:0], weight)),
+            ("x: torch.float16", operations.conv3d_weight_gradient, (gradient, x.half())),
+            ("gradient: a batch of 1 found, expected the 2", operations.conv3d_weight_gradient, (gradient[:1], x)),
+            ("gradient: shape .* a part of x", operations.conv3d_weight_gradient, (gradient, x[:, :, :6])),
+            ("gradient: shape .* a part of x", operations.conv3d_weight_gradient, (gradient[:, :0], x)),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(InvalidError, "^" + message):
+                operation(*given, 0, 0)
+        for limits, message in (((-1, 0), "threads: -1 found"), ((1, -1), "mem: -1 found")):
+            with self.assertRaisesRegex(InvalidError, message):
+                operations.conv3d(x, weight, bias, *limits)
+
     def test_a_limit_that_is_too_small_is_refused(self):
         given = tensors(1, inputs=32, outputs=32, extent=(14, 14, 14), kernel=(5, 5, 5))
         with self.assertRaisesRegex(OverBudgetError, "and the limit is 1 B: raise it"):
