@@ -46,6 +46,6 @@ Result<void> Convolution3d::run(ConvWork work, const LayerWeights& weights, cons
   return run_work(plan(work), weights, tensors, *shared_->device);
 }
 
-std::int64_t default_workspace_limit() { return cpu::default_memory_budget() / 2; }
+std::int64_t default_workspace_limit(const std::filesystem::path& root) { return cpu::memory_free(root) / 5 * 2; }
 
 }  // namespace znni

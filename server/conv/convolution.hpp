@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,7 +41,8 @@ class Convolution3d {
   std::vector<WorkPlan> plans_;  // by ConvWork
 };
 
-// Returns the limit of a workspace where none is given: 0.4 of the memory that is free now; bytes.
-[[nodiscard]] std::int64_t default_workspace_limit();
+// Returns the limit of a workspace where none is given: 0.4 of the memory that is free now (memory_free()
+// of primitives/cpu/device/machine.hpp); bytes.
+[[nodiscard]] std::int64_t default_workspace_limit(const std::filesystem::path& root = "/");
 
 }  // namespace znni

@@ -27,14 +27,40 @@ std::vector<std::int64_t> read_numbers(const fs::path& file) {
   return numbers;
 }
 
+// Reads the number behind a word at the beginning of a line; 0 if there is none.
+std::int64_t read_value(const fs::path& file, std::string_view wanted) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::int64_t value = 0;
+    if (words >> key >> value && key == wanted) return value;
+  }
+  return 0;
+}
+
 template <class T>
 void lower(std::optional<T>& limit, T candidate) {
   limit = limit ? std::min(*limit, candidate) : candidate;
 }
 
-void add_memory_limit(const fs::path& file, CgroupLimits& limits) {
-  const std::vector<std::int64_t> numbers = read_numbers(file);
-  if (!numbers.empty() && numbers[0] > 0 && numbers[0] < no_limit) lower(limits.memory_bytes, numbers[0]);
+// Files of a group that say what memory it may use and uses, and the line of memory.stat with what it could give back.
+struct MemoryFiles {
+  const char* limit;
+  const char* use;
+  std::string_view unneeded;
+};
+constexpr MemoryFiles version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+constexpr MemoryFiles version_2{"memory.max", "memory.current", "inactive_file"};
+
+void add_memory_limit(const fs::path& folder, const MemoryFiles& files, CgroupLimits& limits) {
+  const std::vector<std::int64_t> limit = read_numbers(folder / files.limit);
+  if (limit.empty() || limit[0] <= 0 || limit[0] >= no_limit) return;
+  lower(limits.memory_bytes, limit[0]);
+  const std::vector<std::int64_t> use = read_numbers(folder / files.use);
+  if (use.empty()) return;
+  const std::int64_t needed = std::max<std::int64_t>(0, use[0] - read_value(folder / "memory.stat", files.unneeded));
+  lower(limits.memory_left, std::max<std::int64_t>(0, limit[0] - needed));
 }
 
 void add_quota(const std::vector<std::int64_t>& quota, const std::vector<std::int64_t>& period, CgroupLimits& limits) {
@@ -44,8 +70,8 @@ void add_quota(const std::vector<std::int64_t>& quota, const std::vector<std::in
 
 // Adds the limits of one folder of either version; missing files set nothing.
 void add_folder(const fs::path& folder, CgroupLimits& limits) {
-  add_memory_limit(folder / "memory.max", limits);
-  add_memory_limit(folder / "memory.limit_in_bytes", limits);
+  add_memory_limit(folder, version_2, limits);
+  add_memory_limit(folder, version_1, limits);
   add_quota(read_numbers(folder / "cpu.cfs_quota_us"), read_numbers(folder / "cpu.cfs_period_us"), limits);
   const std::vector<std::int64_t> pair = read_numbers(folder / "cpu.max");
   if (pair.size() == 2) add_quota({pair[0]}, {pair[1]}, limits);
@@ -65,14 +91,7 @@ void add_chain(const fs::path& mount, std::string group, CgroupLimits& limits) {
 
 // Reads a line of /proc/meminfo, in bytes; 0 if it is missing.
 std::int64_t read_meminfo(const fs::path& root, std::string_view wanted) {
-  std::ifstream stream(root / "proc/meminfo");
-  for (std::string line; std::getline(stream, line);) {
-    std::istringstream words(line);
-    std::string key;
-    std::int64_t kibibytes = 0;
-    if (words >> key >> kibibytes && key == wanted) return kibibytes * 1024;
-  }
-  return 0;
+  return read_value(root / "proc/meminfo", wanted) * 1024;
 }
 
 }  // namespace
@@ -104,6 +123,13 @@ std::int64_t memory_limit(const fs::path& root) {
   const std::optional<std::int64_t> group = read_cgroup_limits(root).memory_bytes;
   if (!group) return physical;
   return physical == 0 ? *group : std::min(physical, *group);
+}
+
+std::int64_t memory_free(const fs::path& root) {
+  const std::int64_t available = memory_available(root);
+  const CgroupLimits limits = read_cgroup_limits(root);
+  const std::int64_t left = limits.memory_left.value_or(available);
+  return std::min({available, left, limits.memory_bytes.value_or(left)});
 }
 
 std::int64_t default_memory_budget(const fs::path& root) {

@@ -14,6 +14,9 @@ namespace znni::cpu {
 struct CgroupLimits {
   std::optional<std::int64_t> memory_bytes;
   std::optional<double> processors;  // quota / period
+  // Bytes up to the limit: what the group uses is taken off, but not files that it read and does not need. Empty if
+  // there is no limit, or if the use is not known.
+  std::optional<std::int64_t> memory_left{};
   bool operator==(const CgroupLimits&) const = default;
 };
 
@@ -27,6 +30,10 @@ struct CgroupLimits {
 // Returns the RAM of the machine (MemTotal of /proc/meminfo below `root`) or the limit of its control groups, if that
 // is less. The system kills a process that exceeds it. In bytes; 0 if neither can be read.
 [[nodiscard]] std::int64_t memory_limit(const std::filesystem::path& root = "/");
+
+// Returns what this process may take now: the smaller of MemAvailable and what its control groups leave of their
+// limits. In bytes; 0 if there is none, or if it cannot be read.
+[[nodiscard]] std::int64_t memory_free(const std::filesystem::path& root = "/");
 
 // Returns the default of --mem in bytes: 0.8 x the smaller of MemAvailable and the memory limit.
 [[nodiscard]] std::int64_t default_memory_budget(const std::filesystem::path& root = "/");

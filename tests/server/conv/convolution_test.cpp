@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/server/conv/conv_data.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace znni {
 namespace {
@@ -84,7 +85,16 @@ TEST(Convolution3d, IsRefusedInTheChildOfAFork) {
   EXPECT_TRUE((*own)->is_of_this_process());
 }
 
-TEST(Convolution3d, HasALimitOfTheMemoryThatIsFree) { EXPECT_GT(default_workspace_limit(), 1 << 20); }
+TEST(Convolution3d, HasALimitOfTheMemoryThatIsFree) {
+  EXPECT_GT(default_workspace_limit(), 1 << 20);
+  const test::TemporaryDirectory root;
+  root.write("proc/meminfo", "MemAvailable: 1000 kB\n");
+  EXPECT_EQ(default_workspace_limit(root.path()), 409600);
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("sys/fs/cgroup/memory.max", "900000\n");
+  root.write("sys/fs/cgroup/memory.current", "400000\n");
+  EXPECT_EQ(default_workspace_limit(root.path()), 200000);
+}
 
 }  // namespace
 }  // namespace znni

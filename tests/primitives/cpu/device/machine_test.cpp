@@ -79,6 +79,36 @@ TEST(MemoryLimit, OfVersionOneCounts) {
   EXPECT_EQ(default_memory_budget(root.path()), 240000);
 }
 
+TEST(MemoryFree, IsWhatTheGroupsDoNotUse) {
+  const test::TemporaryDirectory root;
+  EXPECT_EQ(memory_free(root.path()), 0);
+  root.write("proc/meminfo", "MemTotal: 2000 kB\nMemAvailable: 1000 kB\n");
+  EXPECT_EQ(memory_free(root.path()), 1024000);
+  root.write("proc/self/cgroup", "0::/pod/job\n");
+  root.write("sys/fs/cgroup/pod/memory.max", "900000\n");
+  EXPECT_EQ(memory_free(root.path()), 900000);
+  root.write("sys/fs/cgroup/pod/memory.current", "500000\n");
+  EXPECT_EQ(memory_free(root.path()), 400000);
+  root.write("sys/fs/cgroup/pod/memory.stat", "anon 300000\nactive_file 7\ninactive_file 100000\n");
+  EXPECT_EQ(memory_free(root.path()), 500000);
+  root.write("sys/fs/cgroup/pod/job/memory.max", "600000\n");
+  root.write("sys/fs/cgroup/pod/job/memory.current", "400000\n");
+  EXPECT_EQ(memory_free(root.path()), 200000);
+  root.write("sys/fs/cgroup/pod/job/memory.current", "700000\n");
+  EXPECT_EQ(memory_free(root.path()), 0);
+  EXPECT_EQ(read_cgroup_limits(root.path()).memory_bytes, 600000);
+}
+
+TEST(MemoryFree, OfVersionOneCounts) {
+  const test::TemporaryDirectory root;
+  root.write("proc/meminfo", "MemAvailable: 1000 kB\n");
+  root.write("proc/self/cgroup", "9:memory:/\n");
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n");
+  root.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "200000\n");
+  root.write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 50000\n");
+  EXPECT_EQ(memory_free(root.path()), 150000);
+}
+
 TEST(DefaultMemoryBudget, IsFourFifthsOfTheSmallerNumber) {
   const test::TemporaryDirectory root;
   root.write("proc/meminfo", "MemAvailable: 1000 kB\n");
