@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "primitives/core/index.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
@@ -91,6 +92,10 @@ Result<WorkPlan> plan_work(const WorkProblem& problem, std::int64_t mem, const S
     fastest = std::move(plan);
   }
   if (fastest) return *std::move(fastest);
+  if (least == saturated) {
+    return refused("no primitive here computes: " + text_of(problem) +
+                   "; it lacks a reorder, or needs more memory than can be counted");
+  }
   return Error{ErrorCode::over_budget, text_of(problem) + " needs a workspace of at least " + bytes_text(least) +
                                            ", and the limit is " + bytes_text(mem) + ": raise it"};
 }

@@ -12,6 +12,7 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const ConvProblem conv{{2, 20, {12, 13, 14}}, 24, {3, 4, 5}, Vec3::cube(1), Vec3::cube(1), {}};
 constexpr std::int64_t plenty = std::int64_t{1} << 40;
@@ -88,15 +89,31 @@ TEST(WorkPlan, NoWayIsFasterThanTheOneTaken) {
 TEST(WorkPlan, WhatDoesNotFitIsRefusedWithBothNumbers) {
   const StepParts parts = test::cpu_parts(1);
   // Transforms hold spectra; the gradient by its definition would hold nothing.
-  const Catalogue none = Catalogue::make({}).value();
   for (const GradientPrimitive* gradient : parts.gradients) {
     if (gradient->name != "cpu.grad.fft_tiled") continue;
-    const StepParts transforms{none, {&gradient, 1}, parts.device};
+    const StepParts transforms{parts.layers, {&gradient, 1}, parts.device};
     const Result<WorkPlan> plan = plan_work(works()[2], 1000, transforms);
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().code, ErrorCode::over_budget);
     EXPECT_THAT(plan.error().message, HasSubstr("gradient of the weights: conv 2x20x12x13x14 -> 24, k 3x4x5 needs"));
     EXPECT_THAT(plan.error().message, HasSubstr("and the limit is 1000 B: raise it"));
+    EXPECT_THAT(plan.error().message, Not(HasSubstr("EiB")));
+    return;
+  }
+  FAIL() << "cpu.grad.fft_tiled is gone";
+}
+
+// It takes tensors in blocks of channels alone, and the caller's are planar.
+TEST(WorkPlan, AWayThatLacksItsReordersIsNoneAndNeedsNoMemory) {
+  const StepParts parts = test::cpu_parts(1);
+  const Catalogue none = Catalogue::make({}).value();
+  for (const GradientPrimitive* gradient : parts.gradients) {
+    if (gradient->name != "cpu.grad.fft_tiled") continue;
+    const Result<WorkPlan> plan = plan_work(works()[2], plenty, {none, {&gradient, 1}, parts.device});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+    EXPECT_THAT(plan.error().message, HasSubstr("no primitive here computes: gradient of the weights: conv"));
+    EXPECT_THAT(plan.error().message, HasSubstr("it lacks a reorder"));
     return;
   }
   FAIL() << "cpu.grad.fft_tiled is gone";
