@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "primitives/cpu/backend.hpp"
 #include "tests/support/gradient_check.hpp"
 
 namespace znni::cpu {
@@ -21,6 +22,32 @@ TEST(GradActivation, NegativeAlphaReadsTheInput) {
   const std::unique_ptr<Device> device = test::open_cpu(2);
   for (const ActivationKind kind : {ActivationKind::leaky_relu, ActivationKind::elu}) {
     test::check_gradient(grad_activation, {ActivationProblem{{1, 3, {2, 3, 40}}, {kind, -0.5F}}}, *device, 1);
+  }
+}
+
+// What is larger than the caches is written past them, in whole vectors, where it begins at a multiple of a vector.
+TEST(GradActivation, GivesTheSameBitsPastTheCaches) {
+  for (const ActivationKind kind :
+       {ActivationKind::relu, ActivationKind::leaky_relu, ActivationKind::capped_relu, ActivationKind::none}) {
+    for (const Vec3 n : {Vec3{3, 5, 7}, Vec3{4, 6, 8}, Vec3{1, 1, 5}}) {
+      const GradientProblem problem{ActivationProblem{{2, 19, n}, {kind, 0.75F}}};
+      const test::GradientData data = test::gradient_data(problem, 3);
+      for (const int threads : {1, 2, 3}) {
+        DeviceSpec spec = describe_cpu(threads);
+        std::vector<std::vector<float>> gradients;
+        for (const std::int64_t l2_bytes : {std::int64_t{1} << 22, std::int64_t{1}}) {
+          spec.l2_bytes = l2_bytes;
+          const std::unique_ptr<Device> device = std::move(backend().open(spec, 1 << 28, 0, 0).value());
+          test::check_gradient(grad_activation, problem, *device, 1);
+          const std::vector<Estimate> estimates = grad_activation.describe(problem, spec).value();
+          for (const Estimate& estimate : estimates) {
+            gradients.push_back(
+                test::run_gradient(grad_activation, problem, estimate, data, *device, test::Placing::packed).gradient);
+          }
+        }
+        for (const std::vector<float>& each : gradients) EXPECT_EQ(each, gradients[0]) << to_string(problem);
+      }
+    }
   }
 }
 
