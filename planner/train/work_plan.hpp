@@ -1,5 +1,5 @@
 // The plan of one layer or gradient alone, whose tensors are its caller's: all planar, wherever they lie. What else it
-// holds while it runs, scratch and tensors in other formats, is one block of memory, the workspace.
+// declares, scratch and tensors in other formats, is one block of memory, the workspace.
 #pragma once
 
 #include <cstdint>

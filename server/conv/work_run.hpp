@@ -19,9 +19,9 @@ struct WorkTensors {
   std::span<std::byte> workspace;   // of plan.packing.bytes or more, aligned to buffer_alignment
 };
 
-// Prepares the calls and runs them; what they hold lies in the workspace alone. `weights` are read as they are now. The
-// device must be of the kind that the plan was made for. `poison`: see Arena. Appends to `high_water`, if there is one,
-// the most transient bytes that each call's arena has seen.
+// Prepares the calls and runs them; what they declare lies in the workspace alone. `weights` are read as they are now.
+// The device must be of the kind that the plan was made for. `poison`: see Arena. Appends to `high_water`, if there is
+// one, the most transient bytes that each call's arena has seen.
 [[nodiscard]] Result<void> run_work(const WorkPlan& plan, const LayerWeights& weights, const WorkTensors& tensors,
                                     Device& device, bool poison = false,
                                     std::vector<std::int64_t>* high_water = nullptr);

@@ -5,7 +5,11 @@
  * ONNX and PyTorch. All pointers are borrowed for the call alone. In C++, include this file within extern "C".
  *
  * How each work is computed is planned for one shape, when a convolution is made, by predicted time under a limit of
- * memory. All that a work holds beside the caller's tensors is its workspace, whose size is known from then on.
+ * memory. What a work holds beside the caller's tensors lies in its workspace, whose size is known from then on. The
+ * library holds little else: the plans, some numbers for each channel and, in some ways of computing, some megabytes
+ * while a run transforms the kernels.
+ *
+ * No call may run in another thread while the process forks: the child would find locks that stay locked.
  */
 #pragma once
 
@@ -51,9 +55,9 @@ struct znni_conv;
 /* Returns ZNNI_CONV_INTERFACE of the library. */
 int znni_conv_interface(void);
 
-/* Plans all works for a number of threads, each within `mem` bytes of workspace; 0: 0.4 of the memory that is free now.
- * Writes the convolution to `made`, or NULL if it fails. Convolutions with equal numbers of threads share the threads,
- * which are not pinned. */
+/* Plans all works for a number of threads, each within `mem` bytes of workspace; 0: 0.4 of the memory that is free now,
+ * in its control groups, too. Writes the convolution to `made`, or NULL if it fails. Convolutions with equal numbers of
+ * threads share the threads, which are not pinned. */
 int znni_conv_create(const struct znni_conv_shape *shape, int threads, int64_t mem, struct znni_conv **made,
                      struct znni_conv_message message);
 

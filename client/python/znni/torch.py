@@ -43,7 +43,7 @@ def conv3d(
     ``threads``
         Those that compute; None: as many as PyTorch has when it runs (``torch.get_num_threads()``).
     ``mem``
-        The most that one work, forward or a gradient, may hold beside its tensors: bytes, or "2G". None is 0.4 of the
+        The most that the workspace of one work, forward or a gradient, may take: bytes, or "2G". None is 0.4 of the
         memory that is free when a shape is planned. The fastest way within it is taken. It is an OverBudgetError if
         there is none.
     """
