@@ -34,7 +34,7 @@ import bench_work as work
 FEW_STEPS, MORE_STEPS = 2, 10
 TRIAL_OUTPUT = 32  # voxels per axis
 SHORT = 1.5  # seconds; of shorter trials the second run counts
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}  # that planner/base/text_table.cpp writes
 
 
 def say(text):
@@ -120,7 +120,8 @@ def checked(command, **options):
     """Runs a command and returns what it prints; ends with its error if it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
     if done.returncode != 0:
-        sys.exit(f"bench_train: {pathlib.Path(command[0]).name}: {done.stderr.strip().splitlines()[-1]}")
+        said = done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"]
+        sys.exit(f"bench_train: {pathlib.Path(command[0]).name}: {said[-1]}")
     return done.stdout
 
 

@@ -141,6 +141,9 @@ class TrainTest(unittest.TestCase):
         (self.folder / "znni-bench").write_text("#!/bin/sh\necho 'znni-bench: broken' >&2\nexit 2\n")
         done = self.call("layer", peer=False)
         self.assertEqual(done.stderr, "bench_train: znni-bench: znni-bench: broken\n")
+        (self.folder / "znni-bench").write_text("#!/bin/sh\nkill -9 $$\n")
+        done = self.call("layer", peer=False)
+        self.assertEqual(done.stderr, "bench_train: znni-bench: ended with code -9\n")
         done = self.call("layer", "--kernel", 3, peer=False)
         self.assertEqual(done.returncode, 2)
 
