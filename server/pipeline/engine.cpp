@@ -31,6 +31,10 @@ Result<JobEstimate> Engine::estimate(const VolumeShape& input, ElementType outpu
   return state_->estimate_of({state_->network().framed(input), output, max_held});
 }
 
+std::int64_t Engine::held_bytes(const JobEstimate& estimate, const VolumeShape& input, ElementType output) const {
+  return state_->estimates->held_bytes(estimate, {state_->network().framed(input), output, estimate.max_held});
+}
+
 namespace {
 
 // Returns the patches of which parts of `output` may consist: columns of a stream are as long as the output.

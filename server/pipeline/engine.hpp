@@ -53,9 +53,14 @@ class Engine {
   // channels differ. `output`: the type of the job's slabs. `max_held`: bytes that a job may hold of its input, its
   // output and its list of patches at a time. If a rung is streamed in several columns or phases, output planes are
   // buffered until the last one is done. `max_held` bounds these planes, at least one; for the next planes all columns
-  // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
+  // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided; where all do, the job
+  // holds more, as held_bytes() says.
   [[nodiscard]] Result<JobEstimate> estimate(const VolumeShape& input, ElementType output = ElementType::f32,
                                              std::int64_t max_held = saturated) const;
+  // Returns the bytes that a job holds at a time, of what `max_held` counts. `estimate`: by estimate(), of the same
+  // input and output.
+  [[nodiscard]] std::int64_t held_bytes(const JobEstimate& estimate, const VolumeShape& input,
+                                        ElementType output = ElementType::f32) const;
 
   // Returns the parts in which a volume that estimate() takes is computed soonest. Each part has the estimate that
   // estimate() gives for the same max_held. Fails with over_budget, with numbers, if a job would hold more for every

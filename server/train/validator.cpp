@@ -30,6 +30,12 @@ Vec3 largest(const std::vector<LabelledVolume>& volumes) {
   return extent;
 }
 
+// Returns the shape that the engine sees of a volume.
+VolumeShape shape_of(const LabelledVolume& volume) {
+  std::mutex reading;
+  return VolumePlanes(volume.input(), reading).shape();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Validator>> Validator::make(const ValidationParts& parts, std::vector<LabelledVolume> volumes,
@@ -84,12 +90,24 @@ Result<void> Validator::plan(std::int64_t bytes) {
   if (!running) return running.error();
   patch_ = running->engine->patch();
   for (const LabelledVolume& each : volumes_) {
-    const VolumeShape input = {each.input().facts().channels, each.extent(), ElementType::f32,
-                               VolumeOrder::plane_major};
-    const Result<JobEstimate> fits = running->engine->estimate(input, ElementType::f32, memory_.held);
+    const Result<void> fits = check_held(*running->engine, shape_of(each));
     if (!fits) return fits.error().within(each.input().name());
   }
   return {};
+}
+
+std::int64_t Validator::max_held(const VolumeShape& input) const {
+  return std::max<std::int64_t>(0, memory_.held - VolumePlanes::bytes_beside(input));
+}
+
+Result<void> Validator::check_held(const Engine& engine, const VolumeShape& input) const {
+  const Result<JobEstimate> estimate = engine.estimate(input, ElementType::f32, max_held(input));
+  if (!estimate) return estimate.error();
+  const std::int64_t bytes = add(engine.held_bytes(*estimate, input), VolumePlanes::bytes_beside(input));
+  if (bytes <= memory_.held) return {};
+  return Error{ErrorCode::over_budget,
+               "a validation holds " + bytes_text(bytes) + " of this volume and its output at a time, and has " +
+                   bytes_text(memory_.held) + " of --mem for them; give it more, or a volume of smaller planes"};
 }
 
 Result<Validator::Running> Validator::open() const {
@@ -140,7 +158,7 @@ Result<void> Validator::run_volume(Engine& engine, const LabelledVolume& volume,
   };
   job.sink.deliver = [&](const OutputSlab& slab) { return slabs.compare(slab); };
   job.sink.abandon = [&](const OutputSlab& slab) { slabs.abandon(slab); };
-  job.schedule.max_held = memory_.held;
+  job.schedule.max_held = max_held(planes.shape());
   const Result<JobStatistics> ran = engine.run(job, stop);
   return ran ? Result<void>() : ran.error().within(volume.input().name());
 }

@@ -41,7 +41,7 @@ class Validator {
  public:
   // Plans within `bytes`, in all, by the search that plans served models. Takes the memory for a moment, to see that
   // every volume can be computed. Fails with invalid_argument if a volume is smaller than the field of view or has a
-  // label that is none of the loss, with over_budget if `bytes` are too few.
+  // label that is none of the loss, with over_budget if `bytes` are too few for the network or a volume's planes.
   [[nodiscard]] static Result<std::unique_ptr<Validator>> make(const ValidationParts& parts,
                                                                std::vector<LabelledVolume> volumes, std::int64_t bytes);
 
@@ -62,6 +62,10 @@ class Validator {
       : parts_(parts), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {}
   [[nodiscard]] Result<void> check_volumes() const;
   [[nodiscard]] Result<void> plan(std::int64_t bytes);
+  // Returns what a job may hold of such a volume and its output.
+  [[nodiscard]] std::int64_t max_held(const VolumeShape& input) const;
+  // Fails with over_budget if the job of such a volume holds more than memory_.held.
+  [[nodiscard]] Result<void> check_held(const Engine& engine, const VolumeShape& input) const;
   [[nodiscard]] Result<Running> open() const;
   [[nodiscard]] Result<void> run_volume(Engine& engine, const LabelledVolume& volume, ValidationScores& scores,
                                         const std::stop_token& stop) const;

@@ -12,6 +12,7 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 
@@ -138,6 +139,19 @@ TEST_F(ValidatorTest, StaysWithinItsBytes) {
   ASSERT_FALSE(little);
   EXPECT_EQ(little.error().code, ErrorCode::over_budget);
   EXPECT_THAT(little.error().message, HasSubstr("validation: "));
+}
+
+// One plane of the output takes 5.5 MiB, more than the quarter of 16 MiB that volumes and outputs have.
+TEST_F(ValidatorTest, PlanesThatDoNotFitAreRefused) {
+  const VolumeNames names = write<std::uint8_t>("wide", {3, 1200, 1200}, {1, 3});
+  const auto refused = make({names}, 16 * mebibyte);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(refused.error().message, StartsWith("validation: " + names.input + ": a validation holds "));
+  EXPECT_THAT(refused.error().message, HasSubstr(" of --mem for them; give it more, or a volume of smaller planes"));
+  const auto made = make({names}, 64 * mebibyte);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE((*made)->run({}));
 }
 
 TEST_F(ValidatorTest, ErrorsNameTheFile) {
