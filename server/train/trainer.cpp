@@ -112,23 +112,32 @@ Result<bool> Trainer::finish_step(const StepRecord& record) {
     last_losses_[static_cast<std::size_t>(done_) % max_losses] = record.loss;
   }
   if (Result<void> added = log_.add(record); !added) return added.error();
+  const bool is_kept = is_due(settings_.checkpoint_steps) || is_validation_due();
+  if (is_kept) {
+    if (Result<void> written = write_checkpoint(""); !written) return written.error();
+  }
   const Result<bool> validated = validate();
   if (!validated) return validated.error();
   calls_.tell(progress());
   const bool stops = !*validated || (done_ < settings_.steps && calls_.is_stopped());
-  if (stops || is_due(settings_.checkpoint_steps)) {
+  if (stops && !is_kept) {
     if (Result<void> written = write_checkpoint(""); !written) return written.error();
   }
   return !stops;
 }
 
+bool Trainer::is_validation_due() const {
+  return calls_.validate && done_ > 0 && is_due(settings_.validation_steps) && !log_.is_validated(done_);
+}
+
 Result<bool> Trainer::validate() {
-  if (!calls_.validate || done_ == 0 || !is_due(settings_.validation_steps) || log_.is_validated(done_)) return true;
+  if (!is_validation_due()) return true;
   const Result<std::optional<ValidationScore>> score = calls_.validate();
   if (!score) return score.error().within("validation");
   if (!*score) return false;
   last_score_ = *score;
   if (Result<void> added = log_.add_validation(done_, **score); !added) return added.error();
+  if (Result<void> drawn = draw_log(); !drawn) return drawn.error();
   return true;
 }
 
@@ -147,10 +156,14 @@ Result<TrainingEnd> Trainer::run() {
   return end;
 }
 
+Result<void> Trainer::draw_log() {
+  if (Result<void> synced = log_.sync(); !synced) return synced;
+  return write_atomically(settings_.curve_file, log_.curve().svg());
+}
+
 Result<void> Trainer::write_checkpoint(const std::string& written_as) {
   if (!are_finite(weights_)) return not_finite("a weight is not finite");
-  if (Result<void> synced = log_.sync(); !synced) return synced;
-  if (Result<void> drawn = write_atomically(settings_.curve_file, log_.curve().svg()); !drawn) return drawn;
+  if (Result<void> drawn = draw_log(); !drawn) return drawn;
   return znni::write_checkpoint(settings_.checkpoint_file,
                                 {settings_.training, done_, written_as, weights_, optimizer_.state(), settings_.with});
 }

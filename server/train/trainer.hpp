@@ -24,7 +24,7 @@ struct TrainerSettings {
   std::string training;     // Checkpoint::training
   TrainedWith with;         // Checkpoint::with
   std::string checkpoint_file;
-  std::string curve_file;  // a picture of the log (curve.hpp), written with each checkpoint
+  std::string curve_file;  // a picture of the log (curve.hpp), written with each checkpoint and validation
 };
 
 struct TrainerCalls {
@@ -54,10 +54,10 @@ class Trainer {
   // sizes.
   [[nodiscard]] Result<void> resume(Checkpoint checkpoint);
 
-  // Trains until all steps are done or is_stopped() says so; a checkpoint of the last step is written in both cases. A
-  // validation that was stopped is done first by the run that goes on. Fails if a call does, if a file cannot be
-  // written, or if loss, gradient or, when a checkpoint is due, a weight is not finite; the last checkpoint remains,
-  // then. The error names the step, from 1.
+  // Trains until all steps are done or is_stopped() says so. A checkpoint of the last step is written in both cases,
+  // and one before each validation, so that no step is lost if that fails. A validation that was stopped is done first
+  // by the run that goes on. Fails if a call does, if a file cannot be written, or if loss, gradient or, when a
+  // checkpoint is due, a weight is not finite; the last checkpoint remains, then. The error names the step, from 1.
   [[nodiscard]] Result<TrainingEnd> run();
 
   // Writes a checkpoint that says as which version of the model these weights were written. Fails if one is not finite.
@@ -68,6 +68,9 @@ class Trainer {
   // Each returns whether to go on, instead of to stop.
   Result<bool> finish_step(const StepRecord& record);
   Result<bool> validate();
+  // Writes the log to the disk, and its picture.
+  Result<void> draw_log();
+  [[nodiscard]] bool is_validation_due() const;
   [[nodiscard]] std::string progress() const;
   [[nodiscard]] bool is_due(std::int64_t period) const { return done_ % period == 0 || done_ == settings_.steps; }
 

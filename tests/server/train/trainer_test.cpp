@@ -31,6 +31,7 @@ class TrainerTest : public testing::Test {
     std::vector<std::string> told = {};
     int validations = 0;
     int stop_in_validation = 1000;
+    int fail_in_validation = 1000;
     float slope = 0;  // of all weights, if it is not 0
     NetworkWeights weights = {{{0, 10}, {}, {}, {}}};
   };
@@ -63,6 +64,7 @@ class TrainerTest : public testing::Test {
     };
     calls.validate = [&run]() -> Result<std::optional<ValidationScore>> {
       if (run.validations + 1 == run.stop_in_validation) return std::optional<ValidationScore>();
+      if (run.validations + 1 == run.fail_in_validation) return Error{ErrorCode::device_failure, "broken"};
       return std::optional(
           ValidationScore{.loss = static_cast<double>(++run.validations), .accuracy = 0.5, .mean_dice = 0.25});
     };
@@ -170,6 +172,28 @@ TEST_F(TrainerTest, AStopInAValidationContinuesBitByBit) {
   EXPECT_EQ(without_seconds(test::read_text(log_path())), log);
 }
 
+// The run that goes on begins with the validation, and ends with the same curve.
+TEST_F(TrainerTest, AFailureInAValidationLosesNoStep) {
+  Run whole;
+  ASSERT_TRUE(train(whole));
+  const std::string curve = test::read_text(settings_.curve_file);
+  Run first;
+  first.fail_in_validation = 3;
+  const Result<TrainingEnd> failed = train(first);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message, "step 20: validation: broken");
+  EXPECT_EQ(read_checkpoint(settings_.checkpoint_file)->steps, 20);
+  EXPECT_NE(test::read_text(settings_.curve_file), curve);
+  Run second;
+  second.fail_in_validation = 1;
+  ASSERT_FALSE(train(second));
+  EXPECT_EQ(read_checkpoint(settings_.checkpoint_file)->steps, 8);
+  Run third;
+  ASSERT_TRUE(train(third, true));
+  EXPECT_EQ(third.computed.front(), 8);
+  EXPECT_EQ(test::read_text(settings_.curve_file), curve);
+}
+
 // All steps are done, then, and the training is not.
 TEST_F(TrainerTest, AStopInTheLastValidationIsAStop) {
   Run first;
@@ -201,16 +225,16 @@ TEST_F(TrainerTest, WeightsThatAreNotFiniteAreNotKept) {
   EXPECT_FALSE(std::filesystem::exists(settings_.checkpoint_file));
 }
 
-// A kill leaves the checkpoint of step 6 and the log of step 9.
+// A kill leaves the checkpoint of step 6 and the log of step 7.
 TEST_F(TrainerTest, ContinuesBitByBitFromAnEarlierCheckpoint) {
   Run whole;
   ASSERT_TRUE(train(whole));
   const std::string whole_curve = test::read_text(settings_.curve_file);
   EXPECT_THAT(whole_curve, HasSubstr("<svg "));
   Run killed;
-  killed.fail_at = 9;
+  killed.fail_at = 7;
   ASSERT_FALSE(train(killed));
-  EXPECT_EQ(log_lines(), 10);
+  EXPECT_EQ(log_lines(), 7);
   Run second;
   const std::string curve = test::read_text(settings_.curve_file);
   ASSERT_TRUE(train(second, true));
