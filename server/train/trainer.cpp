@@ -163,9 +163,10 @@ Result<void> Trainer::draw_log() {
 
 Result<void> Trainer::write_checkpoint(const std::string& written_as) {
   if (!are_finite(weights_)) return not_finite("a weight is not finite");
-  if (Result<void> drawn = draw_log(); !drawn) return drawn;
-  return znni::write_checkpoint(settings_.checkpoint_file,
-                                {settings_.training, done_, written_as, weights_, optimizer_.state(), settings_.with});
+  if (Result<void> synced = log_.sync(); !synced) return synced;
+  const Checkpoint checkpoint{settings_.training, done_, written_as, weights_, optimizer_.state(), settings_.with};
+  if (Result<void> kept = znni::write_checkpoint(settings_.checkpoint_file, checkpoint); !kept) return kept;
+  return draw_log();
 }
 
 std::string Trainer::progress() const {

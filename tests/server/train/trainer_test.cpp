@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 // A training without network or volumes: the loss is (w - 3)^2, and a little noise that depends on the step.
 class TrainerTest : public testing::Test {
@@ -192,6 +193,15 @@ TEST_F(TrainerTest, AFailureInAValidationLosesNoStep) {
   ASSERT_TRUE(train(third, true));
   EXPECT_EQ(third.computed.front(), 8);
   EXPECT_EQ(test::read_text(settings_.curve_file), curve);
+}
+
+TEST_F(TrainerTest, ACurveThatCannotBeWrittenLosesNoStep) {
+  settings_.curve_file = (folder_.path() / "none" / "curve.svg").string();
+  Run run;
+  const Result<TrainingEnd> end = train(run);
+  ASSERT_FALSE(end);
+  EXPECT_THAT(end.error().message, AllOf(StartsWith("step 6: "), HasSubstr(settings_.curve_file)));
+  EXPECT_EQ(read_checkpoint(settings_.checkpoint_file)->steps, 6);
 }
 
 // All steps are done, then, and the training is not.
