@@ -132,7 +132,9 @@ bool Trainer::is_validation_due() const {
 
 Result<bool> Trainer::validate() {
   if (!is_validation_due()) return true;
+  const double begin = calls_.seconds();
   const Result<std::optional<ValidationScore>> score = calls_.validate();
+  validation_seconds_ += calls_.seconds() - begin;
   if (!score) return score.error().within("validation");
   if (!*score) return false;
   last_score_ = *score;
@@ -170,7 +172,7 @@ Result<void> Trainer::write_checkpoint(const std::string& written_as) {
 }
 
 std::string Trainer::progress() const {
-  const double seconds = calls_.seconds() - begin_;
+  const double seconds = calls_.seconds() - begin_ - validation_seconds_;
   const auto own = static_cast<double>(done_ - done_before_);
   std::array<char, 160> text{};
   const double rate = seconds > 0 ? own / seconds : 0;

@@ -83,6 +83,7 @@ class Trainer {
   std::int64_t done_ = 0;
   std::int64_t done_before_ = 0;               // at the start of run()
   double begin_ = 0;                           // likewise, seconds
+  double validation_seconds_ = 0;              // of this run
   std::vector<double> last_losses_;            // the newest of them at done_ % size
   std::optional<ValidationScore> last_score_;  // of this run
 };

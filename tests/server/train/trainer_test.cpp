@@ -33,6 +33,7 @@ class TrainerTest : public testing::Test {
     int validations = 0;
     int stop_in_validation = 1000;
     int fail_in_validation = 1000;
+    double validation_seconds = 0;
     float slope = 0;  // of all weights, if it is not 0
     NetworkWeights weights = {{{0, 10}, {}, {}, {}}};
   };
@@ -63,9 +64,10 @@ class TrainerTest : public testing::Test {
       if (run.slope != 0) gradients[0].kernels.assign(2, run.slope);
       return loss;
     };
-    calls.validate = [&run]() -> Result<std::optional<ValidationScore>> {
+    calls.validate = [&run, this]() -> Result<std::optional<ValidationScore>> {
       if (run.validations + 1 == run.stop_in_validation) return std::optional<ValidationScore>();
       if (run.validations + 1 == run.fail_in_validation) return Error{ErrorCode::device_failure, "broken"};
+      seconds_ += run.validation_seconds;
       return std::optional(
           ValidationScore{.loss = static_cast<double>(++run.validations), .accuracy = 0.5, .mean_dice = 0.25});
     };
@@ -312,6 +314,17 @@ TEST_F(TrainerTest, TellsProgress) {
   EXPECT_THAT(run.told, ElementsAre("step 1 of 2, loss 58, 667 voxels/s, 2 s left",
                                     AllOf(HasSubstr("step 2 of 2, loss 57"),
                                           HasSubstr(", validation loss 1, accuracy 0.5, mean Dice 0.25, 0 s left"))));
+}
+
+// The clock gives a step two seconds; a validation takes 1000 more, and is not counted.
+TEST_F(TrainerTest, ProgressIsThatOfTheStepsAlone) {
+  settings_.steps = 4;
+  settings_.validation_steps = 1;
+  Run run;
+  run.validation_seconds = 1000;
+  ASSERT_TRUE(train(run));
+  EXPECT_THAT(run.told[0], HasSubstr(", 500 voxels/s, "));
+  EXPECT_THAT(run.told[3], AllOf(HasSubstr(", 500 voxels/s, "), HasSubstr(", 0 s left")));
 }
 
 }  // namespace
