@@ -54,7 +54,9 @@ int plan_places(const Network& network, const Session& session) {
 
 int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
-  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
+  const NetworkReading reading = {saturated, options.outputs};
+  const Result<LoadedNetwork> loaded =
+      options.train ? read_network_to_train(options.model, reading) : read_network_file(options.model, reading);
   if (!loaded) return fail(loaded.error());
   if (options.train) return ended(train_command(loaded->network, session));
   if (options.curve) return ended(curve_command(loaded->network, session));

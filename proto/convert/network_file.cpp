@@ -30,4 +30,10 @@ Result<LoadedNetwork> read_network_file(const std::string& path, const NetworkRe
   return fold_and_fuse(*std::move(loaded));
 }
 
+Result<LoadedNetwork> read_network_to_train(const std::string& path, const NetworkReading& reading) {
+  Result<LoadedNetwork> loaded = read_unfolded(path, reading, nullptr);
+  if (!loaded) return loaded;
+  return fold_scales(*std::move(loaded));
+}
+
 }  // namespace znni

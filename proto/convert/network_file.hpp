@@ -16,5 +16,7 @@ namespace znni {
 // given, gets all that a sound network is refused for; none if it is read.
 [[nodiscard]] Result<LoadedNetwork> read_network_file(const std::string& path, const NetworkReading& reading = {},
                                                       Blockers* blockers = nullptr);
+// Does the same for training, with the layers that `znni-train` has: scales are folded, and nothing is fused.
+[[nodiscard]] Result<LoadedNetwork> read_network_to_train(const std::string& path, const NetworkReading& reading = {});
 
 }  // namespace znni

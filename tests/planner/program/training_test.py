@@ -5,6 +5,16 @@ import re
 import program_case
 from small_net import SMALL
 
+# For a run the last three layers are one convolution.
+SIBLINGS = """
+name: "siblings"
+f_in: 1
+node { name: "first" conv { f_out: 4 k: 3 activation: relu } }
+node { name: "left" conv { f_out: 4 k: 3 } inputs: "first" }
+node { name: "right" conv { f_out: 4 k: 3 } inputs: "first" }
+node { concat {} inputs: "left" inputs: "right" }
+"""
+
 
 class Training(program_case.ProgramCase):
     def step(self, *arguments):
@@ -27,6 +37,12 @@ class Training(program_case.ProgramCase):
         self.assertEqual(set(passes[loss + 1 :]), {"backward"})
         self.assertEqual(sum("gradient of the weights" in line for line in lines), 2)
         self.assertEqual(sum("cpu.grad.pool" in line for line in lines), 1)
+
+    def test_layers_are_those_that_are_trained(self):
+        self.small.write_text(SIBLINGS)
+        text = self.step("--patch", "21", "--mem", "1G", "--explain")
+        trained = re.findall(r"^backward +(\w+) +gradient of the weights", text, re.MULTILINE)
+        self.assertEqual(trained, ["right", "left", "first"])
 
     def test_what_does_not_fit_is_one_line(self):
         line = self.refused(3, "--train", "--model", self.small, "--patch", "41", "--mem", "1M")

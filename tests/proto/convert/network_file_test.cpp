@@ -42,6 +42,18 @@ TEST(NetworkFile, OnnxIsFused) {
   EXPECT_TRUE(check_weights(loaded->network, loaded->weights));
 }
 
+TEST(NetworkFile, TrainingFusesNothing) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("model.onnx", test::rich_model().bytes());
+  const Result<LoadedNetwork> loaded = read_network_to_train(path);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const LoadedNetwork trained = fold_scales(test::rich_model().read());
+  EXPECT_EQ(loaded->network, trained.network);
+  EXPECT_EQ(loaded->weights[0].kernels, trained.weights[0].kernels);
+  EXPECT_NE(loaded->network, read_network_file(path)->network);
+  EXPECT_THAT(read_network_to_train("net.pb").error().message, StartsWith("net.pb: .onnx or .pbtxt is right"));
+}
+
 TEST(NetworkFile, WeightsBesideTheModel) {
   const test::TemporaryDirectory folder;
   test::OnnxModel model = test::rich_model();
