@@ -83,7 +83,7 @@ class MaskTest(unittest.TestCase):
         (self.folder / "m.npy").write_bytes(b"text")
         np.save(self.folder / "empty.npy", np.zeros((0, 3, 3)))
         for name, kind, words in (
-            ("m.npy", InvalidError, "is no array"),
+            ("m.npy", InvalidError, "is not an array"),
             ("none.npy", NotFoundError, "no such file"),
             ("m.png", InvalidError, "this kind of file"),
             ("empty.npy", InvalidError, "a mask of"),

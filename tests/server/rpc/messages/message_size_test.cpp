@@ -157,7 +157,7 @@ TEST(MessageSize, WhatIsNoMessageIsRefused) {
     const Result<std::int64_t> said = size_of(bytes);
     ASSERT_FALSE(said);
     EXPECT_EQ(said.error().code, ErrorCode::invalid_argument);
-    EXPECT_THAT(said.error().message, testing::HasSubstr("no ModelInferRequest"));
+    EXPECT_THAT(said.error().message, testing::HasSubstr("is not a ModelInferRequest"));
   }
 }
 
