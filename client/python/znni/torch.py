@@ -10,6 +10,7 @@ from typing import Any
 
 try:
     import torch
+    from torch import library
 except ImportError:
     raise ImportError("znni.torch needs PyTorch: pip install 'znni[torch]'") from None
 
@@ -17,8 +18,6 @@ from znni.conv_library import ConvShape, Work
 from znni.conv_plans import of_process
 from znni.errors import InvalidError
 from znni.sizes import bytes_of
-
-_LIMITS = "int threads, int mem"
 
 
 def conv3d(
@@ -146,12 +145,13 @@ def _contiguous(tensor: torch.Tensor | None) -> torch.Tensor | None:
     return None if tensor is None else tensor.contiguous()
 
 
-@torch.library.custom_op(
-    "znni::conv3d",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor x, Tensor weight, Tensor? bias, {_LIMITS}) -> Tensor",
-)
+def _operation(name: str, tensors: str, result: str):
+    """Returns a decorator that makes a function the operation ``name`` of PyTorch, for tensors on the CPU."""
+    schema = f"({tensors}, int threads, int mem) -> {result}"
+    return library.custom_op(f"znni::{name}", mutates_args=(), device_types="cpu", schema=schema)
+
+
+@_operation("conv3d", "Tensor x, Tensor weight, Tensor? bias", "Tensor")
 def _forward(x, weight, bias, threads, mem):
     _check_tensors(x, weight, bias)
     _check_extents(x, weight)
@@ -161,12 +161,7 @@ def _forward(x, weight, bias, threads, mem):
     return output
 
 
-@torch.library.custom_op(
-    "znni::conv3d_input_gradient",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor gradient, Tensor weight, {_LIMITS}) -> Tensor",
-)
+@_operation("conv3d_input_gradient", "Tensor gradient, Tensor weight", "Tensor")
 def _input_gradient(gradient, weight, threads, mem):
     _check_tensor("gradient", gradient, "NCDHW")
     _check_tensor("weight", weight, "OIDHW")
@@ -179,12 +174,7 @@ def _input_gradient(gradient, weight, threads, mem):
     return made
 
 
-@torch.library.custom_op(
-    "znni::conv3d_weight_gradient",
-    mutates_args=(),
-    device_types="cpu",
-    schema=f"(Tensor gradient, Tensor x, {_LIMITS}) -> (Tensor, Tensor)",
-)
+@_operation("conv3d_weight_gradient", "Tensor gradient, Tensor x", "(Tensor, Tensor)")
 def _weight_gradient(gradient, x, threads, mem):
     _check_tensor("gradient", gradient, "NCDHW")
     _check_tensor("x", x, "NCDHW")
