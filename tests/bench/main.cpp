@@ -95,7 +95,7 @@ Result<std::vector<const Primitive*>> find_primitives(const std::vector<std::str
   return found;
 }
 
-// Fails if one of the names is none of a convolution, or of a gradient.
+// Fails if a name is not that of a primitive of a convolution, or of a gradient.
 Result<void> check_names(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     std::string known;
