@@ -1,15 +1,15 @@
-"""deploy/image with stand-ins for the build tools, and the scripts of deploy/docker that run inside images: what they
-take of NVIDIA's, and the bill of materials.
+"""deploy/image with stand-ins for the build tools, and what deploy/docker/toolkit takes of NVIDIA's image.
 Usage: image_test.py SOURCE-FOLDER."""
 
-import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 STAND_IN = """#!/bin/sh
@@ -26,6 +26,9 @@ class ImageTest(unittest.TestCase):
         (self.clone / "deploy/docker").mkdir(parents=True)
         (self.clone / "deploy/docker/Dockerfile").write_text("FROM scratch\n")
         shutil.copy(ROOT / "deploy/image", self.clone / "deploy")
+        (self.clone / "deploy/packages").mkdir()
+        (self.clone / "deploy/packages/bill.txt").write_text("debsbom==0\n")
+        (self.clone / ".gitignore").write_text("build\n")
         shutil.copy(ROOT / "CMakeLists.txt", self.clone)
         for arguments in (
             ["init", "-q"],
@@ -36,13 +39,14 @@ class ImageTest(unittest.TestCase):
         self.bin = self.folder / "bin"
         self.bin.mkdir()
 
-    def image(self, *arguments, tools=("buildah",)):
+    def image(self, *arguments, tools=("buildah",), bill=False):
         """Returns the finished process, and the calls of the tools."""
+        arguments = arguments if bill else ("--no-bill", *arguments)
         for tool in tools:
             (self.bin / tool).write_text(STAND_IN.format(log=self.folder / "calls"))
             (self.bin / tool).chmod(0o755)
         # Only what the script itself needs, so that no tool of this machine is found.
-        for need in ("bash", "git", "sed", "dirname", "basename", "mktemp", "mkdir", "cp", "rm"):
+        for need in ("bash", "cat", "cmp", "git", "sed", "dirname", "basename", "mktemp", "mkdir", "cp", "rm"):
             if not (self.bin / need).exists():
                 (self.bin / need).symlink_to(shutil.which(need))
         done = subprocess.run(
@@ -95,6 +99,32 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(len(calls), 1)
         self.assertIn("--target packaged", calls[0])
         self.assertIn(f"-cpu-{self.commit()}", done.stdout)
+
+    def test_the_bill_of_materials_is_the_last_layer(self):
+        environment = self.clone / "build/venv-bill"
+        (environment / "bin").mkdir(parents=True)
+        shutil.copy(self.clone / "deploy/packages/bill.txt", environment / "installed.txt")
+        (environment / "bin/python").write_text('#!/bin/sh\necho "bill: $*"\n')
+        (environment / "bin/python").chmod(0o755)
+        stand_in = (
+            STAND_IN + 'for last; do :; done\n[ ! -e "$last/sbom.cdx.json" ] || cat "$last/sbom.cdx.json" >>"{log}"\n'
+        )
+        with unittest.mock.patch(f"{__name__}.STAND_IN", stand_in):
+            done, calls = self.image(bill=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tag = done.stdout.strip()
+        made, listed, layer = [call for call in calls if call.startswith("buildah")]
+        self.assertIn(f"-t {tag} ", made)
+        system = re.search(r"--output type=tar,dest=(\S+) ", listed)[1]
+        self.assertIn(f"-t {tag} ", layer)
+        (bill,) = [call for call in calls if call.startswith("bill: ")]
+        self.assertRegex(bill, rf"deploy/lib/bill\.py {system} znni \d+\.\d+\.\d+ \d+$")
+        self.assertGreater(calls.index(bill), calls.index(layer))
+
+    def test_without_what_makes_a_bill_it_says_so_before_it_builds(self):
+        done, calls = self.image(bill=True)
+        self.assertEqual((done.returncode, calls), (2, []))
+        self.assertIn("install python3-venv, or give --no-bill", done.stderr)
 
     def test_wrong_use_ends_with_one_line(self):
         for arguments in (
@@ -211,31 +241,6 @@ class ToolkitTest(unittest.TestCase):
         self.assertRegex(
             done.stderr, r"^toolkit: no libcudnn\.so\.\* in [^\n]* an image of CUDA 13 with cuDNN 9 is needed\n$"
         )
-
-
-@unittest.skipIf(shutil.which("dpkg-query") is None, "no dpkg-query")
-class BillOfMaterialsTest(unittest.TestCase):
-    def test_names_every_package_once(self):
-        done = subprocess.run(["sh", ROOT / "deploy/docker/sbom", "libc6"], capture_output=True, text=True, check=True)
-        bill = json.loads(done.stdout)
-        self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["name"]), ("CycloneDX", "libc6"))
-        urls = [component["purl"] for component in bill["components"]]
-        self.assertEqual(len(urls), len(set(urls)))
-        self.assertTrue([url for url in urls if url.startswith("pkg:deb/debian/libstdc%2B%2B6@")])
-        for component in bill["components"]:
-            self.assertNotIn("+", component["purl"])
-            self.assertTrue(component["version"])
-
-    def test_names_libraries_that_no_package_brought(self):
-        with tempfile.TemporaryDirectory() as folder:
-            pathlib.Path(folder, "libcufft.so.12.0.0.61").write_text("")
-            pathlib.Path(folder, "libcufft.so.12").symlink_to("libcufft.so.12.0.0.61")
-            done = subprocess.run(
-                ["sh", ROOT / "deploy/docker/sbom", "libc6", folder], capture_output=True, text=True, check=True
-            )
-        last = json.loads(done.stdout)["components"][-1]
-        self.assertEqual((last["name"], last["version"]), ("libcufft", "12.0.0.61"))
-        self.assertNotIn("pkg:generic", json.dumps(json.loads(done.stdout)["components"][:-1]))
 
 
 if __name__ == "__main__":
