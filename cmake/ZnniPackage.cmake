@@ -2,10 +2,11 @@
 # themselves (dpkg-shlibdeps), so that a package is for the release it was built on.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME znni)
-set(CPACK_PACKAGE_CONTACT "ZNNi developers <root@localhost>" CACHE STRING "Who makes the package: NAME <ADDRESS>")
+set(CPACK_PACKAGE_CONTACT "ZNNi developers <znni@users.noreply.github.com>" CACHE STRING "Who makes the package: NAME <ADDRESS>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "maximum-throughput inference of 3D ConvNets over volumes")
-set(CPACK_PACKAGE_DESCRIPTION "planner searches the fastest way to run a network under a memory limit, znnid serves it over
-gRPC, znni streams volumes through it.")
+set(CPACK_PACKAGE_DESCRIPTION "planner searches the fastest way to run a network under a
+memory limit, znnid serves it over gRPC, znni streams volumes
+through it.")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime service)
@@ -15,5 +16,6 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_names.cmake")
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_names.cmake"
+                            "${PROJECT_SOURCE_DIR}/cmake/package_changelog.cmake")
 include(CPack)

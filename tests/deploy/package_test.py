@@ -1,6 +1,7 @@
 """The Debian package: what is in it, what it depends on, and that it works in a folder of its own.
 Usage: package_test.py CPACK BUILD-FOLDER."""
 
+import gzip
 import pathlib
 import re
 import shutil
@@ -67,6 +68,13 @@ class PackageTest(unittest.TestCase):
             "License: Apache-2.0\n Licensed",
         ):
             self.assertIn(part, text)
+
+    def test_the_changelog_is_that_of_the_project(self):
+        run("dpkg-deb", "--extract", self.package, self.folder / "changed")
+        path = self.folder / "changelog"
+        path.write_bytes(gzip.decompress((self.folder / "changed/usr/share/doc/znni/changelog.gz").read_bytes()))
+        for name in ("Version", "Maintainer"):
+            self.assertEqual(run("dpkg-parsechangelog", "-l", path, "-S", name).strip(), self.field(name))
 
     def test_programs_run_from_the_unpacked_package(self):
         run("dpkg-deb", "--extract", self.package, self.folder / "root")
