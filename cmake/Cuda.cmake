@@ -41,7 +41,7 @@ macro(znni_find_cuda reason)
     elseif(NOT ZNNI_CUDNN_INCLUDE OR NOT ZNNI_CUDNN_LIBRARY)
       set(${reason} "cuDNN 9 was not found (set CUDNN_HOME)")
     else()
-      # As min_cudnn_version of primitives/cuda/cudnn_device.hpp, which an older one would only meet when it is opened.
+      # As min_cudnn_version of primitives/cuda/conv/cudnn_device.hpp, which an older one would only meet when it is opened.
       file(STRINGS "${ZNNI_CUDNN_INCLUDE}/cudnn_version.h" cudnn_version REGEX "define CUDNN_(MAJOR|MINOR) ")
       string(REGEX REPLACE "[^0-9;]" "" cudnn_version "${cudnn_version}")
       list(JOIN cudnn_version "." cudnn_version)

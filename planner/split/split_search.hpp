@@ -13,9 +13,9 @@
 
 namespace znni {
 
-// Predicted seconds of one patch in a row of many: head, tail and stitching overlap (server/pipeline/stage_line.hpp).
-// The CPU reads windows, computes heads and stitches, in threads that share its cores and memory. So their sum counts,
-// or the tail if that is longer.
+// Predicted seconds of one patch in a row of many: head, tail and stitching overlap
+// (server/pipeline/split/stage_line.hpp). The CPU reads windows, computes heads and stitches, in threads that share its
+// cores and memory. So their sum counts, or the tail if that is longer.
 struct SplitSeconds {
   Seconds cpu = 0;  // copying windows and results included
   Seconds gpu = 0;  // host RAM included

@@ -1,8 +1,8 @@
 #include "primitives/cuda/backend.hpp"
 
-#include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/gpu_properties.hpp"
-#include "primitives/cuda/library_memory.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
+#include "primitives/cuda/device/gpu_properties.hpp"
+#include "primitives/cuda/device/library_memory.hpp"
 #include "primitives/gpu/notes.hpp"
 
 namespace znni::cuda {

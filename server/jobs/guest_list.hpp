@@ -1,5 +1,5 @@
 // Jobs of one model that wait for their turn and would run in the free entries of another's batch just as well
-// (server/pipeline/guests.hpp). If the planned patch is best computed several at a time, small jobs share a batch.
+// (server/pipeline/job/guests.hpp). If the planned patch is best computed several at a time, small jobs share a batch.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "server/jobs/job_turns.hpp"
-#include "server/pipeline/volume_job.hpp"
+#include "server/pipeline/job/volume_job.hpp"
 
 namespace znni {
 

@@ -11,7 +11,7 @@
 #include "planner/network/network.hpp"
 #include "primitives/core/precision.hpp"
 #include "server/pipeline/engine.hpp"
-#include "server/pipeline/window_blend.hpp"
+#include "server/pipeline/job/window_blend.hpp"
 
 namespace znni {
 

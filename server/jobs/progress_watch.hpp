@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "primitives/core/primitive.hpp"
-#include "server/pipeline/volume_job.hpp"
+#include "server/pipeline/job/volume_job.hpp"
 
 namespace znni {
 

@@ -4,7 +4,7 @@
 #include "planner/network/network.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
-#include "server/pipeline/window_blend.hpp"
+#include "server/pipeline/job/window_blend.hpp"
 #include "server/volume/volume_view.hpp"
 
 namespace znni {

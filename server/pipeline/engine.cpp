@@ -12,10 +12,10 @@
 #include "primitives/core/clock_time.hpp"
 #include "primitives/core/refusals.hpp"
 #include "server/pipeline/engine_state.hpp"
+#include "server/pipeline/job/resumable_job.hpp"
+#include "server/pipeline/job/slab_queue.hpp"
 #include "server/pipeline/job_run.hpp"
-#include "server/pipeline/prefault.hpp"
-#include "server/pipeline/resumable_job.hpp"
-#include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/schedule/prefault.hpp"
 
 namespace znni {
 namespace {

@@ -4,7 +4,8 @@
 // Nothing is tuned then.
 //
 // If the network is bound to its window (planner/network/tile_bound.hpp), overlapping windows are laid over a volume of
-// another extent. Each is computed by itself, and their weighted mean is the output (server/pipeline/window_blend.hpp).
+// another extent. Each is computed by itself, and their weighted mean is the output
+// (server/pipeline/job/window_blend.hpp).
 //
 // If a GPU fails or has too little memory, rungs on the CPU take over, provided that the plan's ladder has any. They go
 // on in the middle of a job, with the first plane that was not delivered; the job's statistics say why. Some time later
@@ -20,12 +21,12 @@
 
 #include "planner/costs/catalogue.hpp"
 #include "planner/plan/plan.hpp"
-#include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/job/volume_cut.hpp"
+#include "server/pipeline/job/volume_job.hpp"
+#include "server/pipeline/job/window_blend.hpp"
 #include "server/pipeline/job_estimate.hpp"
-#include "server/pipeline/place_devices.hpp"
-#include "server/pipeline/volume_cut.hpp"
-#include "server/pipeline/volume_job.hpp"
-#include "server/pipeline/window_blend.hpp"
+#include "server/pipeline/schedule/call_observer.hpp"
+#include "server/pipeline/schedule/place_devices.hpp"
 
 namespace znni {
 

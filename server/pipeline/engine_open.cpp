@@ -6,7 +6,7 @@
 
 #include "planner/layers/ladder.hpp"
 #include "server/pipeline/engine_state.hpp"
-#include "server/pipeline/gpu_failure.hpp"
+#include "server/pipeline/split/gpu_failure.hpp"
 
 namespace znni {
 namespace {

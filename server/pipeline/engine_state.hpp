@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "server/pipeline/engine.hpp"
-#include "server/pipeline/gpu_health.hpp"
 #include "server/pipeline/job_estimates.hpp"
-#include "server/pipeline/pipeline.hpp"
-#include "server/pipeline/prepared_schedule.hpp"
 #include "server/pipeline/rung_places.hpp"
+#include "server/pipeline/schedule/prepared_schedule.hpp"
+#include "server/pipeline/split/gpu_health.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 
 namespace znni {
 

@@ -8,7 +8,7 @@
 #include "planner/network/tile_bound.hpp"
 #include "planner/plan/throughput.hpp"
 #include "primitives/core/refusals.hpp"
-#include "server/pipeline/blender.hpp"
+#include "server/pipeline/job/blender.hpp"
 
 namespace znni {
 namespace {

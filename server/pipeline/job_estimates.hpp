@@ -11,8 +11,8 @@
 
 #include "planner/geometry/patch_grid.hpp"
 #include "planner/plan/plan.hpp"
+#include "server/pipeline/job/window_blend.hpp"
 #include "server/pipeline/job_estimate.hpp"
-#include "server/pipeline/window_blend.hpp"
 #include "server/volume/volume_view.hpp"
 
 namespace znni {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "planner/network/swap_axes.hpp"
-#include "server/pipeline/blender.hpp"
-#include "server/pipeline/guests.hpp"
-#include "server/pipeline/job_cancelled.hpp"
-#include "server/pipeline/job_patches.hpp"
-#include "server/pipeline/outside.hpp"
+#include "server/pipeline/job/blender.hpp"
+#include "server/pipeline/job/guests.hpp"
+#include "server/pipeline/job/job_cancelled.hpp"
+#include "server/pipeline/job/job_patches.hpp"
+#include "server/pipeline/schedule/outside.hpp"
 
 namespace znni {
 namespace {

@@ -7,10 +7,10 @@
 #include <stop_token>
 
 #include "planner/geometry/patch_grid.hpp"
-#include "server/pipeline/call_observer.hpp"
-#include "server/pipeline/prepared_schedule.hpp"
-#include "server/pipeline/volume_job.hpp"
-#include "server/pipeline/window_blend.hpp"
+#include "server/pipeline/job/volume_job.hpp"
+#include "server/pipeline/job/window_blend.hpp"
+#include "server/pipeline/schedule/call_observer.hpp"
+#include "server/pipeline/schedule/prepared_schedule.hpp"
 
 namespace znni {
 

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-#include "server/pipeline/prefault.hpp"
+#include "server/pipeline/schedule/prefault.hpp"
 
 namespace znni::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "server/pipeline/prefault.hpp"
+#include "server/pipeline/schedule/prefault.hpp"
 #include "tests/bench/fma_chains.hpp"
 
 namespace znni::bench {

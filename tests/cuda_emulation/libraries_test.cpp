@@ -8,8 +8,8 @@
 #include <csignal>
 
 #include "primitives/cuda/backend.hpp"
-#include "primitives/cuda/fft_products.hpp"
-#include "primitives/cuda/gpu_properties.hpp"
+#include "primitives/cuda/device/gpu_properties.hpp"
+#include "primitives/cuda/fft/fft_products.hpp"
 #include "tests/cuda_emulation/device_array.hpp"
 
 namespace znni::cuda_emulation {

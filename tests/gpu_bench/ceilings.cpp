@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "primitives/cuda/status.hpp"
+#include "primitives/cuda/device/status.hpp"
 #include "tests/gpu_bench/lines.hpp"
 #include "tests/gpu_bench/timing.hpp"
 

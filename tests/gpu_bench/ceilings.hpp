@@ -1,7 +1,7 @@
 // The ceilings of the GPU, its memory and its link.
 #pragma once
 
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 
 namespace znni::gpu_bench {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "primitives/cuda/backend.hpp"
-#include "primitives/cuda/status.hpp"
+#include "primitives/cuda/device/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
 #include "tests/gpu_bench/layer_run.hpp"

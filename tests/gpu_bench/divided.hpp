@@ -1,7 +1,7 @@
 // How well a convolution in sub-layers hides its copies behind its products.
 #pragma once
 
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 
 namespace znni::gpu_bench {
 

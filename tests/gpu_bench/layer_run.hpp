@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 
 namespace znni::gpu_bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "primitives/cpu/device/machine.hpp"
-#include "primitives/cuda/cudnn_device.hpp"
+#include "primitives/cuda/conv/cudnn_device.hpp"
 #include "tests/gpu_bench/ceilings.hpp"
 #include "tests/gpu_bench/divided.hpp"
 #include "tests/gpu_bench/lines.hpp"

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 
 namespace znni::gpu_bench {
 

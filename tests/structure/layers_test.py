@@ -25,7 +25,12 @@ ROOMS = (
     "program",
 )
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
+# The rooms of what runs plans, likewise; what stands beside them may include all.
+PIPELINE_ROOMS = ("job", "schedule", "split")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
+CUDA_LIBRARIES = ("cuda_runtime", "cublas", "cufft", "cudnn")
+# The folders of the GPU's back end, the lowest first: each may include those before it.
+CUDA_ROOMS = ("kernels", "device", "elementwise", "pool", "fft", "conv")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
 # The folders of the CPU's back end, likewise.
 CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv", "grad")
@@ -48,8 +53,14 @@ RPC_LIBRARIES = ("grpcpp/", "grpc/", "google/protobuf/")
 TABLE = {
     "primitives/core/": (CORE, ()),
     "primitives/gpu/": ((*CORE, "primitives/gpu/"), ()),
-    "primitives/cuda/kernels/": ((*CORE, "primitives/gpu/", "primitives/cuda/kernels/"), ("cuda_runtime",)),
-    "primitives/cuda/": ((*CORE, "primitives/gpu/", "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
+    "primitives/cuda/": ((*CORE, "primitives/gpu/", "primitives/cuda/"), CUDA_LIBRARIES),
+    **{
+        f"primitives/cuda/{room}/": (
+            (*CORE, "primitives/gpu/", *(f"primitives/cuda/{lower}/" for lower in CUDA_ROOMS[: number + 1])),
+            CUDA_LIBRARIES if room != "kernels" else ("cuda_runtime",),
+        )
+        for number, room in enumerate(CUDA_ROOMS)
+    },
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), CPU_LIBRARIES),
     **{
         f"primitives/cpu/{room}/": (
@@ -73,6 +84,13 @@ TABLE = {
     },
     "proto/tls/": ((*CORE, "proto/tls/"), ("openssl/",)),
     "server/pipeline/": (ENGINE, ()),
+    **{
+        f"server/pipeline/{room}/": (
+            (*PLANNER, "server/volume/", *(f"server/pipeline/{lower}/" for lower in PIPELINE_ROOMS[: number + 1])),
+            (),
+        )
+        for number, room in enumerate(PIPELINE_ROOMS)
+    },
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
     "server/conv/": ((*PLANNER, "primitives/", "server/conv/"), ()),

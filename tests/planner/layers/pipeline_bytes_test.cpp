@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/plan/pairs.hpp"
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "primitives/cuda/fft_products.hpp"
+#include "primitives/cuda/fft/fft_products.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/random.hpp"
 

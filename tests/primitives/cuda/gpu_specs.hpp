@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/core/primitive.hpp"
-#include "primitives/cuda/gpu_properties.hpp"
+#include "primitives/cuda/device/gpu_properties.hpp"
 
 namespace znni::cuda {
 

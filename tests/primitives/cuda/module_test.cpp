@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/core/modules.hpp"
-#include "primitives/cuda/gpu_properties.hpp"
+#include "primitives/cuda/device/gpu_properties.hpp"
 
 namespace znni {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/device/cuda_device.hpp"
 
 namespace znni::cuda {
 

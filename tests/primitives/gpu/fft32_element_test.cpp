@@ -134,7 +134,7 @@ void back(const TileArg& arg, const TileEnd& end, Index tiles, Spectra& spectra,
   }
 }
 
-// Multiplies as cuBLAS does on the device (primitives/cuda/fft_products.hpp).
+// Multiplies as cuBLAS does on the device (primitives/cuda/fft/fft_products.hpp).
 Spectra multiply(const ConvProblem& conv, Index tiles, const Spectra& kernels, const Spectra& inputs) {
   const Index f = conv.in.f;
   const Index f_out = conv.f_out;

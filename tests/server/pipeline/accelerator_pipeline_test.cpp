@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/layers/pipeline_bytes.hpp"
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"

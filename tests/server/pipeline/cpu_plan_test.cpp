@@ -10,7 +10,7 @@
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/cpu_device.hpp"
 #include "server/pipeline/engine.hpp"
-#include "server/pipeline/prepared_schedule.hpp"
+#include "server/pipeline/schedule/prepared_schedule.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"

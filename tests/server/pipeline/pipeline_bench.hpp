@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"

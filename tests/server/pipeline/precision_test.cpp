@@ -8,7 +8,7 @@
 
 #include "planner/split/divided_ways.hpp"
 #include "planner/split/gpu_tails.hpp"
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"

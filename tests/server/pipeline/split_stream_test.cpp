@@ -9,7 +9,7 @@
 #include "planner/geometry/patch_grid.hpp"
 #include "planner/layers/ladder.hpp"
 #include "planner/layers/pipeline_bytes.hpp"
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/split/pipeline.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"

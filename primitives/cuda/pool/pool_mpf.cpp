@@ -1,0 +1,20 @@
+// cuda.pool.mpf: max-pooling fragments (ZNNi section V), all in one kernel; average poolings are taken alike.
+#include "primitives/cuda/pool/pool_layer.hpp"
+#include "primitives/gpu/estimates.hpp"
+
+namespace znni::cuda {
+namespace {
+
+constexpr std::string_view name = "cuda.pool.mpf";
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* pool = std::get_if<PoolProblem>(&problem);
+  if (pool == nullptr || pool->mode != PoolMode::fragments) return refusal(name, "poolings into fragments", problem);
+  return describe_pool(name, *pool, spec);
+}
+
+}  // namespace
+
+extern constinit const Primitive pool_mpf{name, 1, DeviceKind::gpu, &describe, &prepare_pool};
+
+}  // namespace znni::cuda
