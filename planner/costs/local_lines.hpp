@@ -51,8 +51,8 @@ struct LineValue {
 };
 
 // Returns what the least-squares line through the others of a stretch says of a point. The others are those at most
-// `reach` away in x, but at least one on either side and two in all, as far as the stretch has them. Returns nothing
-// where there are fewer than two, or all have the same x.
+// `reach` away in x. There is at least one on either side, and two in all, as far as the stretch has them. Returns
+// nothing where there are fewer than two, or all have the same x.
 [[nodiscard]] std::optional<LineValue> line_of_others(const CurvePlaces& points, Stretch stretch, std::size_t point,
                                                       double reach);
 

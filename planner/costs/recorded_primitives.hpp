@@ -42,8 +42,8 @@ class RecordedPrimitives {
   std::unique_ptr<Backend> backend_;
 };
 
-// Records of primitives that this build has, of their versions here, get the time that its formula now tells for their
-// device, whatever it told when they were written. So they correct the present formulas, and so do records that a
+// Records of primitives of this build, in its versions, get the time that its formula now tells for their device. What
+// it told when they were written does not count. So they correct the present formulas, and so do records that a
 // stranger wrote. Leaves those as they are whose way or device is not known.
 [[nodiscard]] Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
                                     std::span<const Primitive* const> known);

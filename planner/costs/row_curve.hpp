@@ -23,10 +23,10 @@ struct CurvePoint {
   bool smoothed = false;  // by a row whose seconds are likely ones
 };
 
-// Time: a straight line between the neighbours in the logarithms of work and time, and on beyond the smallest and the
-// largest two rows (never falling, nor steeper than 2); one row alone: in proportion to the work. Transient bytes: the
-// larger of the neighbours' shares of the tensors' bytes. Persistent bytes: the larger of the neighbours'; beyond the
-// largest row in proportion to the tensors' bytes, but where all rows keep the same. On a row: that row.
+// Time: a straight line between the neighbours in the logarithms of work and time. It goes on beyond the smallest and
+// the largest two rows, never falling, nor steeper than 2; one row alone: in proportion to the work. Transient bytes:
+// the larger of the neighbours' shares of the tensors' bytes. Persistent bytes: the larger of the neighbours'; beyond
+// the largest row in proportion to the tensors' bytes, but where all rows keep the same. On a row: that row.
 class RowCurve {
  public:
   // Requires at least one row, and works, bytes and seconds above zero.

@@ -37,7 +37,8 @@ class ShapeCurves {
   [[nodiscard]] CurvePoint at(const Shape5& input, double work, double bytes) const;
 
   // Returns by how much predictions from the other rows are off, as RowCurve does. Counts rows between two others of
-  // their S and proportions, and all rows at an end of these or by curves of other S and proportions alone.
+  // their S and proportions. It also counts all rows at an end of these, and those that have only curves of other S and
+  // proportions.
   [[nodiscard]] std::vector<double> errors_inside() const;
   [[nodiscard]] std::vector<double> errors_outside() const;
 

@@ -12,7 +12,7 @@
 // A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
 // a column. Each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that its
 // readers still need (planner/geometry/streams.hpp). If it runs on several windows, all steps of a column run on one of
-// them, then on the next, so that the planes of one window alone are kept.
+// them, then on the next. So the planes of one window alone are kept.
 #pragma once
 
 #include <array>
@@ -105,12 +105,12 @@ struct Geometry {
                                            // writes a part of the voxels, all of them once
 };
 
-// Requires check(network). A plain pooling must divide (n - window) by its stride as well, and so must one in groups
-// that holds nothing, up to its last offset. No voxel is read in vain, and for every combination of modes
-// patch_output = stride * n, stride and n those of the output. A pooling may hold its input where nothing else is
-// alive. A stem needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
-// Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp.
-// The error says which node's extent does not divide or is too small.
+// Requires check(network). A plain pooling must divide (n - window) by its stride as well. So must one in groups that
+// holds nothing, up to its last offset. No voxel is read in vain, and for every combination of modes patch_output =
+// stride * n, stride and n those of the output. A pooling may hold its input where nothing else is alive. A stem needs
+// a chain of nodes, one input and one image, so that a slab of the input lies in one piece. Branches that meet need
+// equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp. The error says which
+// node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
 // Makes the geometry of a part of a net, whose S inputs may be fragments of one patch: they may be streamed together.
 [[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
@@ -121,8 +121,9 @@ struct Geometry {
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
-// Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included, and the
-// network computes voxels beyond it otherwise; none if its stem runs in slabs, or check_closed() fails.
+// Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included. Of these,
+// those along which the network would otherwise compute voxels beyond it; none if its stem runs in slabs, or
+// check_closed() fails.
 [[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
 
 // Passes of a patch, or of a step: of phase t those from t * pass_count() on.
@@ -144,8 +145,8 @@ struct Geometry {
 // Returns the bytes of all of them in `format`.
 [[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
 
-// Returns the position, in the dense output of the patch (axes swapped as in the geometry), of voxel `v` of fragment
-// `fragment` (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
+// Returns where voxel `v` of a pass's fragment (row-major index) lies in the dense output of the patch, axes swapped as
+// in the geometry: stride * v + fragment offset + pass offset.
 [[nodiscard]] Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v);
 
 }  // namespace znni

@@ -3,13 +3,13 @@
 // than the patch is read as if it continued with zeros, and what depends on those is not written.
 //
 // Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
-// planes, and Geometry::lead, before its output, with steps that own nothing, and ends with one that reads zeros beyond
-// the volume. If several columns lie side by side, or one runs in several phases, a window each, an output plane is
-// complete only when all of them have passed it. Until then their output waits. So it is cut into bands of at most as
-// many planes as may wait, and the columns begin again for each band. One of them need not: bands run to and fro, and
-// the stream that was the last of one band, and still has what it keeps, goes on as the first of the next (on one
-// socket; of several, each has others). Columns along y or x, whose places have the axes swapped as their geometry has,
-// run row by row: a row completes the planes of z that its cross-section has.
+// planes, and Geometry::lead, before its output, with steps that own nothing. It ends with one that reads zeros beyond
+// the volume. Several columns may lie side by side, or one may run in several phases, a window each. Then an output
+// plane is complete only when all of them have passed it. Until then their output waits. So it is cut into bands of at
+// most as many planes as may wait, and the columns begin again for each band. One of them need not: bands run to and
+// fro. The last stream of one band still has what it keeps, and goes on as the first of the next (on one socket; of
+// several, each has others). Columns along y or x, whose places have the axes swapped as their geometry has, run row by
+// row: a row completes the planes of z that its cross-section has.
 #pragma once
 
 #include <vector>

@@ -9,8 +9,8 @@
 //
 // Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a stem in slabs
 // nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows share
-// nothing but the volume. Each has the column for itself, as many columns one after the other (Geometry::phases), so
-// that no more is kept than one of them reads again.
+// nothing but the volume. Each has the column for itself, as many columns one after the other (Geometry::phases). So no
+// more is kept than one of them reads again.
 #pragma once
 
 #include "planner/geometry/geometry.hpp"

@@ -1,5 +1,5 @@
-// The fastest ways of one device to compute each layer problem, described and costed once, for every two formats that
-// edges of a plan may have, and within every precision.
+// The fastest ways of one device to compute each layer problem, described and costed once. There is one for every two
+// formats that edges of a plan may have, and within every precision.
 #pragma once
 
 #include <array>

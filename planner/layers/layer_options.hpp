@@ -14,8 +14,8 @@
 
 namespace znni {
 
-// A call's use of one of its inputs: `same_as` is the first input that is the same tensor (its own index if there is
-// none), `dies` is true if no later call reads the tensor. `unread`: voxels of the tensor along each axis that the call
+// A call's use of one of its inputs: `same_as` is the first input that is the same tensor, its own index if there is
+// none; `dies` is true if no later call reads the tensor. `unread`: voxels of the tensor along each axis that the call
 // does not read.
 struct InputUse {
   int same_as = 0;

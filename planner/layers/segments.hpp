@@ -83,10 +83,10 @@ struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;
 };
-// Takes a rung apart. Fails with `unsupported` and the reason for cuts where more than one value is alive, stems in
-// slabs, groups of fragments whose input is held (a segment has a memory of its own for each item), and inputs that are
-// reordered first, but on 'gpu'. Fails with invalid_argument for segments that do not follow each other, steps of other
-// nodes, and micro-batches that do not divide.
+// Takes a rung apart. Fails with `unsupported` and the reason for cuts where more than one value is alive, and for
+// stems in slabs. It also fails for groups of fragments whose input is held, because a segment has a memory of its own
+// for each item. Inputs that are reordered first are refused but on 'gpu'. Fails with invalid_argument for segments
+// that do not follow each other, steps of other nodes, and micro-batches that do not divide.
 [[nodiscard]] Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
                                               const PlaceSpecs& specs);
 

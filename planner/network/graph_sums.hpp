@@ -1,4 +1,4 @@
-// Sums of maps of one tensor. A convolution without an activation is linear, so those of one tensor that meet in an Add
+// Sums of maps of one tensor. A convolution without an activation is linear. So those of one tensor that meet in an Add
 // are one convolution whose taps are the sums of theirs. Such are blocks that are trained with a small kernel, a
 // normalisation or the bare tensor beside the kernel that they need. One pass over the tensor is then left, with one
 // inverse transform.

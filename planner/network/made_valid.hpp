@@ -1,7 +1,7 @@
 // Networks that pad, without their padding: another network, valid in the file, too, whose output is the padded one's
 // where that depends on no padding (planner/network/padding.hpp computes the padded one).
 //
-// Pads become 0. A voxel that the padded network computes from padding is computed no more, so branches that meet have
+// Pads become 0. A voxel that the padded network computes from padding is computed no more. So branches that meet have
 // lost different voxels at their ends, and the larger one is cropped to the smaller one. A stride reads from the same
 // voxels of its input as with padding, for which the input may be cropped. An upsampling that interpolates has pads in
 // every file, and so has a transposed convolution whose kernel is longer than its stride: what these make of their
@@ -49,7 +49,7 @@ struct MadeValid {
 
 // Returns the network without padding; as it is if nothing pads. Requires a network as read_onnx() returns it, with
 // weights or without. Fails with unsupported if the network is bound to its window, since every voxel then depends on
-// padding, or if no network remains that check() passes; the error names the node.
+// padding. It also fails if no network remains that check() passes; the error names the node.
 [[nodiscard]] Result<MadeValid> make_valid(const LoadedNetwork& padded);
 
 }  // namespace znni

@@ -215,8 +215,8 @@ struct Reach {
 // Returns true if each voxel that the operation writes depends on all of its input. Such are Norm, GlobalPool, and an
 // Upsample that aligns corners, because the input's extent says where voxels lie.
 [[nodiscard]] bool reads_all_voxels(const Operation& operation);
-// Returns true if a node does so. What the network computes of a window then depends on all of it, so that no part of a
-// larger volume's output follows from a part of that volume.
+// Returns true if a node does so. What the network computes of a window then depends on all of it. No part of a larger
+// volume's output follows from a part of that volume.
 [[nodiscard]] bool is_tile_bound(const Network& network);
 // Returns true if the network is valid and dense, without padding and without strides of its own, and not bound to its
 // window. Others run on the CPU alone, a whole volume at a time.

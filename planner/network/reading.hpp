@@ -1,6 +1,6 @@
-// How operations read. The voxels that a network loses at its borders, its strides, and what a part of a value or a
-// step of a stream needs of the value before it all follow from the reading of each node. Operations over all voxels
-// (reads_all_voxels()) read more than this.
+// How operations read. From the reading of each node follow the voxels that a network loses at its borders, and its
+// strides. So does what a part of a value, or a step of a stream, needs of the value before it. Operations over all
+// voxels (reads_all_voxels()) read more than this.
 #pragma once
 
 #include "planner/network/network.hpp"

@@ -25,8 +25,9 @@ struct NodePads {
 [[nodiscard]] Result<Vec3> find_min_volume(const Network& network, const std::vector<Border>& pads, const NodePads& own,
                                            const std::vector<Vec3>& extents, Vec3 declared);
 
-// Checks that the smallest volume that check_volume() lets pass has the voxels that nodes reflect, and that readers'
-// windows hold both such a voxel and its copy. The error names the node. Requires an extent that fits all strides.
+// Checks that the smallest volume that check_volume() lets pass has the voxels that nodes reflect. It also checks that
+// readers' windows hold both such a voxel and its copy. The error names the node. Requires an extent that fits all
+// strides.
 [[nodiscard]] Result<void> check_reflections(const Network& network);
 
 }  // namespace znni

@@ -1,6 +1,6 @@
 // Networks that are bound to their window: they normalise over all voxels of a value (Norm), pool them (GlobalPool) or
 // upsample them with aligned corners. So what they compute of a window depends on all of it. They are planned for
-// volumes of one extent, a window, each as one patch in which no voxel beyond the border is computed
+// volumes of one extent, a window, each as one patch. In it no voxel beyond the border is computed
 // (planner/geometry/closed_axes.hpp), because a mean must not count it. Volumes of other extents are for those who run
 // the plan to cut into windows.
 #pragma once
@@ -25,8 +25,8 @@ namespace znni {
 // window is, or if they differ.
 [[nodiscard]] Result<std::optional<Vec3>> volume_of_window(const Network& network, std::optional<Vec3> volume);
 
-// Fails if a node would read other voxels as all of its input than those that a whole volume has of it, where `closed`,
-// 1 along those, else 0, are closed. The error names the node.
+// Fails if a node would read other voxels as all of its input than those that a whole volume has of it. `closed` is 1
+// along axes that are closed, else 0. The error names the node.
 [[nodiscard]] Result<void> check_normalised(const Network& network, Vec3 closed);
 
 }  // namespace znni

@@ -19,7 +19,7 @@ namespace znni {
 // Returns ", within 12 %", what 9 of 10 predictions like this one keep; "" if the error is unknown.
 [[nodiscard]] std::string error_text(double error);
 // Returns "120 voxels/s in an endless volume"; for a plan made for a volume "90 voxels/s in a volume of 40x50x60, 120
-// voxels/s in an endless one", or "in one endless along z" if the patch has the whole volume along y and x.
+// voxels/s in an endless one". It says "in one endless along z" if the patch has the whole volume along y and x.
 [[nodiscard]] std::string predicted_rate_text(const Plan& plan);
 // Returns "2.00 s a patch"; of a stream in phases "2.00 s a patch, in 4 phases of 500.00 ms": voxels per second are
 // those of all phases over all of their time.

@@ -50,7 +50,7 @@ struct CurveSetting {
 [[nodiscard]] std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to,
                                                        const std::optional<std::int64_t>& also = std::nullopt);
 
-// Returns the best way for each of up to `count` cubic patches within the limit, from small to large, and one more that
+// Returns the best way for each of up to `count` cubic patches within the limit, from small to large; and one more that
 // does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
 

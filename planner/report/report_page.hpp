@@ -1,6 +1,6 @@
-// `planner --report`: one page that needs no other file. It shows the answer, what was measured beside it, the patches
-// that were looked at, what memory and patch size are worth (figures 4, 5 and 7 of ZNNi), time and memory of every
-// layer, the course of a pass, and what was refused.
+// `planner --report`: one page that needs no other file. It shows the answer, what was measured beside it, and the
+// patches that were looked at. It shows what memory and patch size are worth (figures 4, 5 and 7 of ZNNi). Time and
+// memory of every layer, the course of a pass and what was refused follow.
 #pragma once
 
 #include <string>

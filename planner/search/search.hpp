@@ -1,5 +1,5 @@
 // The exhaustive search: pooling mode per pooling layer x legal input extents (anisotropic too) x S, or streams of some
-// thickness and cross-section, x primitive, variant and format per node, under a memory limit (ZNNi section VI.A). A
+// thickness and cross-section; x primitive, variant and format per node, under a memory limit (ZNNi section VI.A). A
 // pure function: the same arguments give the same plan.
 #pragma once
 
@@ -99,8 +99,8 @@ struct SearchLog {
 
 // over_budget, naming the smallest budget that would do, when nothing fits. With options.lifts_extent the search is
 // repeated with max_extent doubled, up to max_lifted_extent, while the next plan is faster. It goes on as long as the
-// best patch ends there (bound_note()), or is longer than half of it with a tenth of the memory left; `log` is of the
-// search whose plan is returned.
+// best patch ends there (bound_note()); also if that is longer than half of it with a tenth of the memory left; `log`
+// is of the search whose plan is returned.
 inline constexpr std::int64_t max_lifted_extent = 65536;
 inline constexpr double worth_lifting = 1.01;  // less gain than that ends it
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,

@@ -11,8 +11,8 @@
 namespace znni {
 
 // Returns a line that says so if the first rung's patch would pass `max_extent` voxels with one more stride along an
-// axis, and could have it. So the volume, if there is one, must go on there, and the patch is not a stream's along that
-// axis. Otherwise "".
+// axis. It is empty if the patch could not have that stride. So the volume, if there is one, must go on there, and the
+// patch is not a stream's along that axis. Otherwise "".
 [[nodiscard]] std::string bound_note(const Network& network, const Plan& plan, std::int64_t max_extent,
                                      const std::optional<Vec3>& volume);
 

@@ -60,7 +60,7 @@ class SplitSearch {
               const CutLimits& limits = {}, Precision precision = Precision::fp32, std::function<bool()> stop = {});
 
   // Returns the fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and
-  // 'gpu', the tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed
+  // 'gpu'; the tail in micro-batches of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed
   // or only stricter ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the
   // primitive and the formats that are fastest for all of it, elsewhere its fastest planar primitive; sub-layers of
   // divided layers fit into all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes

@@ -1,7 +1,7 @@
 // The works of one step of training, in the order in which they run: forward, the loss, backward. How each is computed
 // is not chosen yet. A value is kept for the backward works that read it. Where several nodes read a value, the
-// gradients that they make are added in the order in which they are made. An activation node whose slope follows from
-// its output is computed by the convolution or addition before it, if it is the only reader of that.
+// gradients that they make are added in the order in which they are made. A convolution or addition computes the
+// activation behind it, if that is its only reader and has a slope that follows from its output.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The plan of one step of training: every call of forward and backward, and where each buffer lies, within a limit of
-// host RAM. It trains densely: poolings make all fragments of one patch, so that the loss has a voxel of the output for
-// each voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling.
+// host RAM. It trains densely: poolings make all fragments of one patch. So the loss has a voxel of the output for each
+// voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling.
 //
 // All of the forward run that a gradient reads is kept for it; nothing is computed a second time.
 #pragma once

@@ -1,8 +1,8 @@
-// Chooses a format for each tensor of a step and a way for each work, for the least sum of seconds within a limit of
-// bytes alive at once. For given formats this is exact: a work's tensors and those alive beside it are fixed, so that
-// each work takes the fastest way that fits. Of formats a list is tried: all combinations if there are few, else those
-// of the least sum of seconds and bytes at several prices of a byte. The list does not depend on the limit, so that a
-// larger limit never gives a slower step.
+// Chooses a format for each tensor of a step and a way for each work. It looks for the least sum of seconds within a
+// limit of bytes alive at once. For given formats this is exact: a work's tensors and those alive beside it are fixed,
+// so that each work takes the fastest way that fits. Of formats a list is tried: all combinations if there are few,
+// else those of the least sum of seconds and bytes at several prices of a byte. The list does not depend on the limit,
+// so that a larger limit never gives a slower step.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Convolution of few images and the max pooling behind it (all fragments of an MPF at once). A block of threads
 // computes a tile of 16 x 32 voxels of the convolution's output by sixteen images, plane after plane along z. A plane's
-// voxels go to shared memory, from which a thread takes the maxima over y and x of the windows that begin at its two
+// voxels go to shared memory. From there a thread takes the maxima over y and x of the windows that begin at its two
 // voxels; those of the planes before stay in registers. So the tensor between the two layers never exists, and its
 // voxels are computed once, but for those that tiles share.
 #pragma once

@@ -7,7 +7,7 @@
 namespace znni::cuda {
 
 // Rows of voxels (s, z, y) with all their images. Squares of voxels by images are read along the axis that is
-// contiguous in the source, and written along the one that is contiguous in the destination.
+// contiguous in the source. They are written along the one that is contiguous in the destination.
 struct ReorderArg {
   Index S = 1;
   Index images = 1;

@@ -42,7 +42,7 @@ struct SubLayerSeconds {
 };
 
 // Times of all sub-layers together, and of the layer. The total is the longest of the four, each with the work that it
-// cannot overlap, such as the first sub-layer's upload and the last sub-layer's download. (ZNNi adds up the times of
+// cannot overlap; such as the first sub-layer's upload and the last sub-layer's download. (ZNNi adds up the times of
 // the sub-layers; here the three streams overlap.)
 struct DividedSeconds {
   Seconds compute = 0;

@@ -32,10 +32,10 @@ struct MemoryShares {
 };
 
 // Divides the daemon's memory. transport is an eighth of the memory, or copies_while_computed messages if they are
-// more; receiving as many messages as stand in a quarter of that, or up to four as stand in three 32nds of the memory
-// (a caller who sends slowly has one of them to itself), at least one and at most 16. Fails with over_budget, naming
-// the numbers and both ways out, when receiving and transport would take more than three quarters of the memory, or
-// nothing is left for models.
+// more; receiving as many messages as stand in a quarter of that, or up to four as stand in three 32nds of the memory;
+// at least one and at most 16. A caller who sends slowly has one of them to itself. Fails with over_budget if receiving
+// and transport would take more than three quarters of the memory, or nothing is left for models. The error names the
+// numbers and both ways out.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
 // Returns what the next model may take if `left` bytes are left for `models_left` models.

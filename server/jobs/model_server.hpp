@@ -171,9 +171,9 @@ class ModelServer {
     return run_all(name, version, std::move(jobs), 1, std::move(stop));
   }
   // Runs jobs that come together, one after the other in their order. Those that fit run as guests of an earlier one or
-  // of another client's job, if no more than `together` (at least one) have slabs at a time. Once the first has its
-  // turn, none is refused for a full queue or a drain. The first error ends it. Returns the statistics of all: their
-  // times and patches added up, except the time of guests of an earlier one.
+  // of another client's job. Of these, no more than `together` (at least one) have slabs at a time. Once the first has
+  // its turn, none is refused for a full queue or a drain. The first error ends it. Returns the statistics of all:
+  // their times and patches added up, except the time of guests of an earlier one.
   [[nodiscard]] virtual Result<JobStatistics> run_all(const std::string& name, const std::string& version,
                                                       std::vector<VolumeJob> jobs, std::size_t together,
                                                       std::stop_token stop) = 0;

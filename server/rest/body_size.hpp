@@ -16,7 +16,7 @@ struct BodySize {
 
 // Returns the most bytes of names, shapes and parameters beside voxels of `max_voxel_bytes` at most, and of JSON
 // before binary data: a quarter of those, from 16 KiB to 1 MiB. A turn to receive has three times the voxels. In it are
-// a body (voxels and this), the voxels that its numbers become, of two bytes for four, and the texts in the rest of it.
+// a body (voxels and this), the voxels that its numbers become, of two bytes for four; and the texts in the rest of it.
 [[nodiscard]] std::int64_t max_beside_voxels(std::int64_t max_voxel_bytes);
 
 // Returns the lengths of a body whose voxels have `max_voxel_bytes` at most. Fails with invalid_argument without one

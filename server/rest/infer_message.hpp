@@ -22,9 +22,9 @@ struct InferMessage {
 
 // Moves voxels that are bytes, of several inputs copies them, and reads those that are numbers into `max_voxel_bytes`
 // at most: nothing else takes memory beside the body. Fails with over_budget if they would take more. Fails with
-// invalid_argument, naming the input, if their number is not that of its shape, if an input alone has none, if the
-// sizes of binary data are not those of `body`, or if FP16 comes or is to go as numbers;
-// else the errors of read_request_text(). The model itself is not asked: its checks follow.
+// invalid_argument, naming the input, if their number is not that of its shape, or if an input alone has none. It also
+// fails if the sizes of binary data are not those of `body`, or if FP16 comes or is to go as numbers; else the errors
+// of read_request_text(). The model itself is not asked: its checks follow.
 [[nodiscard]] Result<InferMessage> make_infer_message(InferBody body, std::int64_t max_voxel_bytes);
 
 }  // namespace znni::rest

@@ -1,8 +1,8 @@
 // Samples drawn from labelled volumes.
 //
-// A network's output is smaller than its input by the field of view less 1. Output voxel v belongs to input voxel
-// v + (fov - 1) / 2, as znni infer pads, so that of an even field of view the target lies half a voxel before the
-// middle of the window. That holds in the frame of the network: a patch that is reversed has its labels reversed first.
+// A network's output is smaller than its input by the field of view less 1. Output voxel v belongs to input voxel v +
+// (fov - 1) / 2, as znni infer pads. So the target of an even field of view lies half a voxel before the middle of the
+// window. That holds in the frame of the network: a patch that is reversed has its labels reversed first.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ class VolumeSamples : public SampleSource {
 };
 
 // Opens the volumes. Labels that are classes are read once, and once more by balanced sampling. Fails with
-// invalid_argument if there is no volume, one is smaller than the patch, labels or mask have another extent than the
-// input, the channels are not f_in, or a labelled voxel has a class above the largest, with over_budget if what is kept
-// takes too much; the error names the file.
+// invalid_argument if there is no volume, one is smaller than the patch, or labels or mask have another extent than the
+// input. So it does if the channels are not f_in, or a labelled voxel has a class above the largest. Fails with
+// over_budget if what is kept takes too much; the error names the file.
 [[nodiscard]] Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeNames>& volumes,
                                                                   const SampleOptions& options);
 

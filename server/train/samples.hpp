@@ -23,9 +23,9 @@ class SampleSource {
   SampleSource& operator=(const SampleSource&) = delete;
   virtual ~SampleSource() = default;
 
-  // Returns the sample of a step. It depends on the step and what the source was opened with alone, so that a run that
-  // goes on needs no state of the steps before. At least one voxel of it counts. Not for several threads at once.
-  // Fails if a file cannot be read, or if no patch with such a voxel is found.
+  // Returns the sample of a step. It depends on the step and what the source was opened with alone. So a run that goes
+  // on needs no state of the steps before. At least one voxel of it counts. Not for several threads at once. Fails if a
+  // file cannot be read, or if no patch with such a voxel is found.
   [[nodiscard]] virtual Result<Sample> sample(std::uint64_t step) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Precision and recall of scores against targets of 0 and 1, at every threshold, in a memory that does not depend on
-// how many scores there are.
+// Precision and recall of scores against targets of 0 and 1, at every threshold. The memory does not depend on how many
+// scores there are.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PrecisionRecall {
 
 // Counts scores in bins of 2^-11 from -32 to 32, those beyond in the outermost. Scores of one bin share a threshold, as
 // equal scores do: of logits these are probabilities that differ by 2^-13 at most. A bin with a share s of all ones
-// moves the average precision by no more than s times the change of the precision within it.
+// moves the average precision by at most s times the change of the precision within it.
 class ScoreHistogram {
  public:
   ScoreHistogram();

@@ -10,8 +10,8 @@
 namespace znni {
 
 // classes: the label itself, one channel. boundaries: one channel, 1 for label 0 and for a voxel of which a face
-// neighbour has another label, else 0. affinities: three channels, of z, y and x, 1 where a voxel and the one before it
-// along that axis have one label that is not 0, else 0.
+// neighbour has another label, else 0. affinities: three channels, of z, y and x. They are 1 where a voxel and the one
+// before it along that axis have one label that is not 0, else 0.
 enum class TargetKind { classes, boundaries, affinities };
 
 // Labels of a patch, [n.z][n.y][n.x]. A voxel is not known if it is unlabelled or lies outside of the volume.

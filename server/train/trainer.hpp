@@ -56,8 +56,9 @@ class Trainer {
 
   // Trains until all steps are done or is_stopped() says so. A checkpoint of the last step is written in both cases,
   // and one before each validation, so that no step is lost if that fails. A validation that was stopped is done first
-  // by the run that goes on. Fails if a call does, if a file cannot be written, or if loss, gradient or, when a
-  // checkpoint is due, a weight is not finite; the last checkpoint remains, then. The error names the step, from 1.
+  // by the run that goes on. Fails if a call does, or if a file cannot be written. It also fails if loss, gradient or,
+  // when a checkpoint is due, a weight is not finite; the last checkpoint remains, then. The error names the step, from
+  // 1.
   [[nodiscard]] Result<TrainingEnd> run();
 
   // Writes a checkpoint that says as which version of the model these weights were written. Fails if one is not finite.

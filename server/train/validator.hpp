@@ -41,15 +41,16 @@ class Validator {
  public:
   // Plans within `bytes`, in all, by the search that plans served models. Takes the memory for a moment, to see that
   // every volume can be computed. Fails with invalid_argument if a volume is smaller than the field of view or has a
-  // label that is none of the loss, with over_budget if `bytes` are too few for the network or a volume's planes.
+  // label that is none of the loss. Fails with over_budget if `bytes` are too few for the network or a volume's planes.
   [[nodiscard]] static Result<std::unique_ptr<Validator>> make(const ValidationParts& parts,
                                                                std::vector<LabelledVolume> volumes, std::int64_t bytes);
 
   [[nodiscard]] const ValidationMemory& memory() const { return memory_; }
   // Returns the extent of the patches of the input.
   [[nodiscard]] Vec3 patch() const;
-  // Computes all volumes. Returns nothing if it was stopped, between two layers. Fails if a file cannot be read, a
-  // voxel of the input or an output is not finite, a label is none of the loss, or if no voxel is labelled.
+  // Computes all volumes. Returns nothing if it was stopped, between two layers. Fails if a file cannot be read, or a
+  // voxel of the input or an output is not finite. It also fails if a label is none of the loss, or if no voxel is
+  // labelled.
   [[nodiscard]] Result<std::optional<ValidationScore>> run(const std::stop_token& stop) const;
 
  private:

@@ -1,5 +1,5 @@
 // The source of an input volume's planes while a job reads them. It is memory that holds them all, or planes that come
-// one after the other, so that the volume is never in memory as a whole.
+// one after the other. Then the volume is never in memory as a whole.
 //
 // The reader says which planes it wants next, waits for them and reads them. It goes along z and never back: the source
 // may forget planes before those that it wants. JobEstimate::input_planes is the number that it wants at a time.

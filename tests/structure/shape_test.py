@@ -1,5 +1,5 @@
 """No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns; one
-version; the comment of a function in a header begins with a verb."""
+version; in headers the comment of a function begins with a verb, and sentences are short."""
 
 import pathlib
 import re
@@ -10,6 +10,7 @@ import tree
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 LONGEST_LINE = 120
+LONGEST_SENTENCE = 25  # words, up to a full stop, a colon or a semicolon
 TEXTS = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
 VERSIONS = {
     "CMakeLists.txt": re.compile(r"^project\(znni VERSION ([0-9.]+) ", re.MULTILINE),
@@ -71,6 +72,28 @@ def comment_problems(path, lines):
             first = None
 
 
+def paragraphs(lines):
+    """Yields (line number, text) of every paragraph of comments, without drawings and formulas, which are indented."""
+    number, words = 0, []
+    for here, line in enumerate([*lines, ""], 1):
+        comment = re.match(r"\s*// ?(\S.*)$", line)
+        if words and (not comment or comment[1].startswith(("- ", "* "))):
+            yield number, " ".join(words)
+            words = []
+        if comment:
+            number = number if words else here
+            words.append(comment[1])
+
+
+def sentence_problems(path, lines):
+    """Yields the sentences of comments that have too many words."""
+    for number, text in paragraphs(lines):
+        for sentence in re.split(r"(?<=[.?!:;])\s+", text):
+            count = sum(1 for word in sentence.split() if re.search(r"\w", word))
+            if count > LONGEST_SENTENCE:
+                yield f"{path}:{number}: a sentence of {count} words; the limit is {LONGEST_SENTENCE}: {sentence}"
+
+
 def long_lines(path, lines):
     """Yields lines of a text that are too long, without those of tables, drawings and commands."""
     is_code = False
@@ -97,6 +120,7 @@ def problems(root):
         yield from line_problems(path, lines)
         if path.suffix == ".hpp":
             yield from comment_problems(path, lines)
+            yield from sentence_problems(path, lines)
         if len(lines) > LONGEST_FILE:
             yield f"{path}: {len(lines)} lines; the limit is {LONGEST_FILE}"
         for first, length in functions(lines):

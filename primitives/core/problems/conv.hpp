@@ -22,10 +22,9 @@ struct PlanesBefore {
 // The output has (n - dilated(k)) / stride + 1 voxels per axis. If the division leaves a rest, the last voxels of the
 // input, as many as the rest, are not read (ONNX rounds down, too).
 // With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
-// With groups, the channels of input and output form that many runs of neighbours, and i goes over the f / groups
-// channels of output j's run. groups = f is a depthwise convolution.
-// This is the one place that states the kernel's orientation: cross-correlation, as ONNX and every trained
-// net have it (the papers' formulas turn the kernel).
+// With groups, the channels of input and output form that many runs of neighbours. Then i goes over the f / groups
+// channels of output j's run. groups = f is a depthwise convolution. This is the one place that states the kernel's
+// orientation: cross-correlation, as ONNX and every trained net have it (the papers' formulas turn the kernel).
 struct ConvProblem {
   Shape5 in;
   std::int64_t f_out = 1;

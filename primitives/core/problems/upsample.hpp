@@ -12,13 +12,12 @@ enum class UpsampleKind { nearest, shuffle, linear, aligned };
 // A tensor with `factor` times as many voxels per axis, of inner voxels where it interpolates.
 // nearest: every voxel is repeated, out[s][i][v] = in[s][i][v / factor].
 // shuffle: channels become voxels, the last step of a transposed convolution whose stride is its kernel's extent. in.f
-// is f_out * voxels(factor), and out[s][j][factor * v + o] = in[s][phase(o) * f_out + j][v] for every offset o in
-// [0, factor), where phase(o) is the row-major (z, y, x) index of o.
-// linear: along each axis whose factor m is above 1, n voxels give m (n - 2), and voxel m c + r of these is
-// (1 - t) in[c + b] + t in[c + b + 1], where b + t = (r + 1/2) / m + 1/2, b is 0 or 1 and t in [0, 1). That is ONNX's
-// Resize at half_pixel coordinates of all voxels but the first and the last, which are read as neighbours.
-// aligned: along each axis whose factor m is above 1, n voxels give m n, and voxel v of these lies at
-// v (n - 1) / (m n - 1), between the two of the input beside it: the first and the last one stay where they are. If
+// is f_out * voxels(factor), and out[s][j][factor * v + o] = in[s][phase(o) * f_out + j][v] for every offset o in [0,
+// factor). phase(o) is the row-major (z, y, x) index of o. linear: along each axis whose factor m is above 1, n voxels
+// give m (n - 2). Voxel m c + r of these is (1 - t) in[c + b] + t in[c + b + 1]; b + t = (r + 1/2) / m + 1/2, b is 0 or
+// 1 and t in [0, 1). That is ONNX's Resize at half_pixel coordinates of all voxels but the first and the last, which
+// are read as neighbours. aligned: along each axis whose factor m is above 1, n voxels give m n. Voxel v of these lies
+// at v (n - 1) / (m n - 1), between the two of the input beside it: the first and the last one stay where they are. If
 // there is one voxel, all are copies of it. That is ONNX's Resize with aligned corners; where a voxel lies depends on
 // the whole extent.
 struct UpsampleProblem {

@@ -5,8 +5,8 @@
 
 namespace znni::cpu {
 
-// Returns the operations at the device's rate that take as long as all rows of the convolution, which has no groups,
-// with its activation and residual.
+// Returns the operations at the device's rate that take as long as all rows of the convolution, with its activation and
+// residual. It has no groups.
 [[nodiscard]] double direct_row_flops(const ConvProblem& conv, const DeviceSpec& spec);
 
 }  // namespace znni::cpu

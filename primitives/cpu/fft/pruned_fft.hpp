@@ -1,7 +1,7 @@
 // Pruned 3D transforms (ZNNi section III): 1D transforms along x, then y, then z. Forward transforms skip lines that
 // are all zero; backward transforms skip lines that are not needed.
 //
-// Forward: k.z k.y lines along x, k.z (n_fft.x / 2 + 1) along y, n_fft.y (n_fft.x / 2 + 1) along z, where k counts the
+// Forward: k.z k.y lines along x, k.z (n_fft.x / 2 + 1) along y, n_fft.y (n_fft.x / 2 + 1) along z; k counts the
 // non-zero samples (taps of a kernel, voxels of a channel). Backward is the same in reverse. Lines along y and z pass
 // through a small tile, out of place. The zeros are written to the tile only and never to the transform.
 //

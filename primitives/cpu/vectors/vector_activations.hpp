@@ -2,10 +2,9 @@
 //
 // Maximum errors in units in the last place, if |result| is at least 2^-126: sigmoid 3, tanh 3, exponential 1, e^x - 1
 // (elu is alpha times that) 1, softplus 3, hard_swish 3. Smaller results become 0 (sigmoid, exponential, softplus).
-// silu 4, mish 6, gelu 9 (1 + x^2 / 2) and gelu_tanh 4 (1 + |x|^3) units, and never more than 6 |x| 2^-24, to which
-// |x| 2^-126 comes where the factor of x vanishes.
-// Infinities give the limits and NaN stays NaN; the sign of a zero may be lost. A value's result does not depend on its
-// position.
+// silu 4, mish 6, gelu 9 (1 + x^2 / 2) and gelu_tanh 4 (1 + |x|^3) units. The error is never more than 6 |x| 2^-24, to
+// which |x| 2^-126 comes where the factor of x vanishes. Infinities give the limits and NaN stays NaN; the sign of a
+// zero may be lost. A value's result does not depend on its position.
 #pragma once
 
 #include <cstdint>

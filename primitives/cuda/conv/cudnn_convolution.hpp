@@ -9,8 +9,8 @@
 namespace znni::cuda {
 
 // plain: the convolution alone. fused: bias and activation (none or relu) with it, no residual. swapped: the same sums
-// as the gradient, with respect to its data, of the convolution with the kernels turned and their images swapped,
-// padded by dilation (k - 1): other engines take part in that.
+// as the gradient of another convolution with respect to its data. That has the kernels turned and their images
+// swapped, and pads of dilation (k - 1): other engines take part in that.
 enum class CudnnForm { plain, fused, swapped };
 
 // Bytes: engines gain nothing from more.

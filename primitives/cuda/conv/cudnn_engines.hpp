@@ -25,7 +25,7 @@ struct EngineChoice {
 [[nodiscard]] EngineChoice from_variant(const Variant& variant);
 
 // Returns true if an engine with these notes of the library is taken. It rounds no more than `precision` allows, does
-// not transform, gives the same results in every run and is not code that has to be generated first.
+// not transform, and gives the same results in every run. It is not code that has to be generated first.
 [[nodiscard]] bool is_acceptable(std::span<const cudnnBackendNumericalNote_t> numerical,
                                  std::span<const cudnnBackendBehaviorNote_t> behaviour, Precision precision);
 

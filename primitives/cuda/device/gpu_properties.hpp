@@ -27,8 +27,8 @@ struct GpuProperties {
 // without a driver, without a GPU, or if the driver is too old. Never fails.
 [[nodiscard]] std::vector<GpuProperties> read_gpus();
 
-// Gives the value of a small GPU to each rate that the driver does not tell, or tells as 0, as some do in virtual
-// machines. The planner would plan nothing for a GPU whose memory is infinitely slow.
+// Gives the value of a small GPU to each rate that the driver does not tell. Some drivers tell 0 in virtual machines,
+// which counts as not told. The planner would plan nothing for a GPU whose memory is infinitely slow.
 [[nodiscard]] GpuProperties with_assumed_rates(GpuProperties gpu);
 
 // Returns the spec of a GPU. The same properties always give the same spec.

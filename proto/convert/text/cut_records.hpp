@@ -13,7 +13,7 @@ struct WithoutCutRecords {
 };
 
 // Blanks out cut records. A record begins with "record {" at the start of a line. It is cut if its braces or quotes are
-// still open when the next one begins or the text ends, or if "record {" itself is incomplete.
+// still open when the next one begins or the text ends. It is cut, too, if "record {" itself is incomplete.
 [[nodiscard]] WithoutCutRecords without_cut_records(std::string_view text);
 
 }  // namespace znni

@@ -33,8 +33,8 @@ struct WindowWeights {
   }
 };
 
-// Returns weights that are all 1, or that fall with the distance d from the window's middle as exp(-d^2 / (2 sigma^2)),
-// sigma an eighth of the extent per axis, and not below 0.001.
+// Returns weights that are all 1, or that fall with the distance d from the window's middle as exp(-d^2 / (2 sigma^2)).
+// sigma is an eighth of the extent per axis, and no weight is below 0.001.
 [[nodiscard]] WindowWeights window_weights(WindowWeight weight, Vec3 window);
 
 // Returns where windows of extent `window` begin in a volume of extent `n` along one axis: every (1 - overlap) window

@@ -10,8 +10,8 @@ namespace znni {
   return code == ErrorCode::device_failure || code == ErrorCode::device_lost || code == ErrorCode::over_budget;
 }
 
-// Returns the failure of work on `gpu`, as device_lost with both messages if this process has lost the GPU, which the
-// library that failed does not know. Waits until all streams have run dry.
+// Returns the failure of work on `gpu`. It is device_lost with both messages if this process has lost the GPU, which
+// the library that failed does not know. Waits until all streams have run dry.
 [[nodiscard]] Error with_cause(const Error& failure, Accelerator& gpu);
 
 }  // namespace znni

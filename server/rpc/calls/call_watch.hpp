@@ -1,4 +1,4 @@
-// Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were cancelled, so one
+// Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were cancelled. So one
 // thread asks for all calls in flight, again and again, and turns a yes into a stop request. The queue sees it at once
 // and the engine between layers. Asking interrupts the threads that compute, so calls that have lasted for long are
 // asked less often.

@@ -46,7 +46,7 @@ class ConnectionListener {
   ~ConnectionListener();
 
   // Breaks connections of clients that begin too many calls of the library's server `number` and do not see them
-  // through, and refuses them for a while.
+  // through. It refuses them for a while.
   void watch_streams(std::int64_t number);
   // Accepts no more, and closes the sockets.
   void stop();

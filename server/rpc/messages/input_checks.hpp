@@ -31,7 +31,7 @@ struct GivenInputs {
   std::vector<GivenInput> inputs;  // in the model's order
 };
 
-// Requires each input of the model once, in any order, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw,
+// Requires each input of the model once, in any order; [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw,
 // typed or in shared memory, with bytes that match its shape; all of one batch, one extent and one type. Raw contents
 // are those of the inputs that are not in shared memory, in the request's order.
 [[nodiscard]] Result<GivenInputs> check_inputs(const inference::ModelInferRequest& request, const ModelInfo& model);

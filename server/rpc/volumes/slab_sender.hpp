@@ -1,5 +1,6 @@
-// Sends the output of one job as chunks, slab by slab as they are complete, and its progress between them, on a thread
-// of its own. A client that reads slowly does not hold up the engine, until what waits for it is too much.
+// Sends the output of one job as chunks, slab by slab as they are complete, on a thread of its own. Between them it
+// sends the job's progress. A client that reads slowly does not hold up the engine, until what waits for it is too
+// much.
 #pragma once
 
 #include <atomic>

@@ -29,7 +29,7 @@ struct VolumeHead {
 [[nodiscard]] std::string model_token(const ModelInfo& model);
 
 // Checks that a stream may begin at a later plane. It shows the token of the stream before it. Fails with corrupt_file
-// if that differs from `token`, with unsupported if the model wants the whole volume or its network pads along z,
+// if that differs from `token`; with unsupported if the model wants the whole volume or its network pads along z,
 // upsamples or normalises.
 [[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
                                         const ModelInfo& model);

@@ -189,8 +189,8 @@ class OnnxBuilder {
   [[nodiscard]] int spatial_axes(const std::string& tensor) const {
     return pooled_axes(tensor) > 0 ? pooled_axes(tensor) - 2 : rank_;
   }
-  // Returns whether such a tensor is no mean or maximum of all voxels, but has one voxel of the patch that the file
-  // declares, and one for each position of a larger volume (proto/convert/onnx/operators/onnx_flatten.hpp).
+  // Returns whether such a tensor is not a mean or maximum of all voxels, but has one voxel of the patch that the file
+  // declares. It then has one for each position of a larger volume (proto/convert/onnx/operators/onnx_flatten.hpp).
   [[nodiscard]] bool is_of_patch(const std::string& tensor) const {
     return pooled_axes(tensor) > 0 && value_of(tensor) >= 0 && !way(value_of(tensor)).reads_all;
   }
@@ -209,8 +209,8 @@ class OnnxBuilder {
     const auto found = whole_.find(tensor);
     return found == whole_.end() ? 0 : found->second;
   }
-  // Notes that the last value is a Softmax or its logarithm, that is right only if its input has one voxel, which
-  // check_flattened() checks at the end.
+  // Notes that the last value is a Softmax or its logarithm, which is right only if its input has one voxel.
+  // check_flattened() checks that at the end.
   void note_flattened(const onnx::NodeProto& node);
   struct Flattened {
     const onnx::NodeProto* node = nullptr;
@@ -218,12 +218,12 @@ class OnnxBuilder {
   };
   [[nodiscard]] const std::vector<Flattened>& flattened() const { return flattened_; }
 
-  // Takes away the nodes that `tensor` does not need, such as those that only a branch reads that is not taken, or of
+  // Takes away the nodes that `tensor` does not need. Such are those that only a branch reads that is not taken, or of
   // which only the extents are asked. Does nothing if the tensor is no value.
   void drop_unread(const std::string& tensor);
 
-  // Counts, per axis, nodes whose inputs differ in extent, but for the one that joins several outputs, and nodes that
-  // leave voxels at the end unread.
+  // Counts, per axis, nodes whose inputs differ in extent, but for the one that joins several outputs. It also counts
+  // nodes that leave voxels at the end unread.
   struct Misfits {
     Vec3 unmet;
     Vec3 unread;

@@ -6,8 +6,8 @@
 namespace znni {
 
 // Returns whether the only input of the graph has its channels last: all that read it bring them to the front, by a
-// Transpose, or a single one by a Reshape, Squeeze or Unsqueeze, or ask for its extents. Not so if axis 1, and not the
-// last one, has as many channels as the first convolution reads.
+// Transpose, or a single one by a Reshape, Squeeze or Unsqueeze; or they ask for its extents. Not so if axis 1, and not
+// the last one, has as many channels as the first convolution reads.
 [[nodiscard]] bool has_channels_last(const OnnxGraph& graph);
 
 }  // namespace znni

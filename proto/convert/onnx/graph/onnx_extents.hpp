@@ -1,8 +1,8 @@
 // Extents, and numbers computed from them, for all volumes that a net takes at once.
 //
 // A net whose strides come together after `step` voxels takes volumes of least + step * t voxels along an axis, t = 0,
-// 1, 2, ... So every extent in it, and every whole number that a file computes of extents, is least + step * t again,
-// with a t of its own for each axis. What such a number decides is decided for all volumes, or refused.
+// 1, 2, ... So every extent in it is least + step * t again, with a t of its own for each axis. So is every whole
+// number that a file computes of extents. What such a number decides is decided for all volumes, or refused.
 #pragma once
 
 #include <cstdint>

@@ -45,8 +45,8 @@ inline constexpr std::string_view split_name = "inputs";
 inline constexpr std::string_view join_name = "outputs";
 
 // Indexes the model's graph; `model` must outlive the result. Reads the outputs that `wanted` names, in that order, or
-// all if it names none. Fails for an operator set out of range, if there is no input, if no output or a wanted one is
-// missing or stands twice, for tensors that two nodes or no node write, and for cycles.
+// all if it names none. Fails for an operator set out of range, without an input or an output, or if a wanted output is
+// missing or stands twice. It also fails for tensors that two nodes or no node write, and for cycles.
 [[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model,
                                                 const std::vector<std::string>& wanted = {});
 

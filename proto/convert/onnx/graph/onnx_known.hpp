@@ -37,7 +37,7 @@ struct KnownTensor {
 [[nodiscard]] KnownTensor known_integer(std::int64_t value);
 
 // Returns the elements that the extents imply. Fails if an extent is below 0, if there are more than 8, or if those
-// that are not 0 make more than max_known_elements, so that no product of them can overflow.
+// that are not 0 make more than max_known_elements. So no product of them can overflow.
 [[nodiscard]] Result<std::int64_t> known_count(const std::vector<std::int64_t>& dims);
 
 // Returns a small tensor of type INT64, INT32, BOOL or FLOAT; nullopt for any other. The numbers must be in the

@@ -15,8 +15,9 @@ struct ChannelCopy {
   std::int64_t zeros_behind = 0;
 };
 
-// Appends a convolution of one tap that copies the channels, `pads` voxels of zeros around space included, as a part of
-// the node, and returns its value. The copies are exact. Fails if it would have more parameters than the net may have.
+// Appends a convolution of one tap that copies the channels, as a part of the node, and returns its value. It includes
+// `pads` voxels of zeros around space. The copies are exact. Fails if it would have more parameters than the net may
+// have.
 [[nodiscard]] Result<int> append_copy(const OnnxNode& node, OnnxBuilder& builder, int value, const ChannelCopy& copy,
                                       const Border& pads = {});
 

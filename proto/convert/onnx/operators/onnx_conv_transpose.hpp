@@ -5,9 +5,9 @@
 
 namespace znni {
 
-// A transposed convolution of kernel k and stride s becomes a convolution of ceil(k / s) taps, to f_out channels for
-// each of the s voxels that it makes of one, then a shuffle, of which the pads are cropped. s may be no longer than k.
-// Kernels between groups are zeros.
+// A transposed convolution of kernel k and stride s becomes a convolution of ceil(k / s) taps. It has f_out channels
+// for each of the s voxels that it makes of one. Then comes a shuffle, of which the pads are cropped. s may be no
+// longer than k. Kernels between groups are zeros.
 [[nodiscard]] Result<void> convert_conv_transpose(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

@@ -6,7 +6,7 @@
 namespace znni {
 
 // Converts a Slice of spatial axes, or of channels, with steps of 1, whose borders are the same for all volumes. A
-// start that counts from the end (below 0) or an end that counts from the begin (0 or more) needs an extent that the
+// start may count from the end (below 0), and an end from the begin (0 or more). Then it needs an extent that the
 // graph's input declares, or bounds that are computed from extents.
 [[nodiscard]] Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder);
 // Converts a Pad: zeros around space and channels, amounts below 0, which crop, or nothing, as exporters write it

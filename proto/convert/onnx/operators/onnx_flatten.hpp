@@ -16,8 +16,8 @@ namespace znni {
 [[nodiscard]] Result<void> convert_flatten_of_voxels(const OnnxNode& node, OnnxBuilder& builder);
 
 // Makes the node's output all numbers of the value in one row; of a single voxel, that voxel with two axes. Fails
-// unless the file declares the extents of its input, channels and voxels follow the inputs of the batch, and the value
-// has the same meaning at every position of a larger volume.
+// unless the file declares the extents of its input, and channels and voxels follow the inputs of the batch. The value
+// must have the same meaning at every position of a larger volume.
 [[nodiscard]] Result<void> flatten(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned);
 // Does the same for a Reshape to two axes. Fails, too, if these are not [N][f * voxels].
 [[nodiscard]] Result<void> flatten_to(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned,

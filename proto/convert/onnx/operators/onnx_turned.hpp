@@ -38,8 +38,8 @@ void keep_turned(const OnnxNode& node, OnnxBuilder& builder, TurnedValue turned)
 // Notes copies along axes that Unsqueeze has added.
 [[nodiscard]] Result<void> tile_turned(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned);
 
-// Converts a Reshape that moves, adds or takes away axes of one element, and joins axes of copies with the axis before
-// them, which is an upsampling by nearest neighbours. Returns whether it is one.
+// Converts a Reshape that moves, adds or takes away axes of one element. It may also join axes of copies with the axis
+// before them, which is an upsampling by nearest neighbours. Returns whether it is one.
 [[nodiscard]] Result<bool> reshape_turned(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned);
 
 }  // namespace znni

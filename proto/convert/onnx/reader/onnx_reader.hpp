@@ -30,7 +30,7 @@ struct OnnxSource {
 // Converts node by node, without folding or fusing. Leaves out nodes without effect (Identity, Dropout, constants) and
 // nodes that the output does not need. The rest are in topological order under the names of the file. Tensors of one or
 // two spatial axes have leading extents of 1. Several outputs become the channels of one (Network::outputs), and so do
-// several inputs (Network::inputs), of which each is a copy of channels where the file does not read all side by side;
+// several inputs (Network::inputs). Each input is a copy of channels where the file does not read all side by side;
 // those that the outputs do not depend on are left out. A network that is bound to its window has that of the file, if
 // the file declares the input's extents along all spatial axes. The result passes check() and check_weights(). Fails
 // with over_budget, before any numbers are read, if those of all nodes take too much.

@@ -26,9 +26,9 @@ struct OnnxReading {
 // Without blockers, the network as a whole is refused.
 [[nodiscard]] Result<VolumeExtents> find_volumes(const OnnxReading& reading, Blockers& all);
 
-// Fails unless the net takes the volumes that it was read for, and along axes with a step no others that are larger
-// than the smallest one. A dense net takes any declared extent from its field of view on: poolings leave what is over
-// at its end unread.
+// Fails unless the net takes the volumes that it was read for. Along axes with a step it must take no others that are
+// larger than the smallest one. A dense net takes any declared extent from its field of view on: poolings leave what is
+// over at its end unread.
 [[nodiscard]] Result<void> check_covered(const Network& network, const VolumeExtents& volumes);
 
 }  // namespace znni
