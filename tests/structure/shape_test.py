@@ -1,5 +1,5 @@
 """No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns; one
-version; in headers the comment of a function begins with a verb, and sentences are short."""
+version; in headers the comment of a function begins with a verb, and sentences are short; folders have a README."""
 
 import pathlib
 import re
@@ -110,9 +110,18 @@ def version_problems(root):
         yield "versions: " + ", ".join(f"{path} {' '.join(each) or 'none'}" for path, each in found.items())
 
 
+def readme_problems(root):
+    """Yields the folders of the second level that have sources and no README."""
+    folders = {"/".join(path.parts[:2]) for path in tree.files(root) if len(path.parts) > 2}
+    for folder in sorted(folders):
+        if not (root / folder / "README.md").exists():
+            yield f"{folder}: no README.md"
+
+
 def problems(root):
     """Yields everything that the rules forbid."""
     yield from version_problems(root)
+    yield from readme_problems(root)
     for path in tree.files(root, TEXTS, (".md",)):
         yield from long_lines(path, (root / path).read_text().split("\n"))
     for path in tree.files(root):
