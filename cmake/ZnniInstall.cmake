@@ -31,7 +31,8 @@ znni_install_library(wire)
 znni_install_library(wire_convert proto/convert proto/convert/base proto/convert/text proto/convert/onnx/graph
                      proto/convert/onnx/operators proto/convert/onnx/folding proto/convert/onnx/reader
                      proto/convert/onnx/writer)
-znni_install_library(pipeline server/pipeline server/volume)
+znni_install_library(pipeline server/pipeline server/pipeline/job server/pipeline/schedule server/pipeline/split
+                     server/volume)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/znni")
 install(EXPORT znni NAMESPACE znni:: FILE znniTargets.cmake DESTINATION "${package}" COMPONENT development)

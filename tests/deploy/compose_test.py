@@ -125,12 +125,12 @@ class WatchingTest(unittest.TestCase):
         self.assertIn(f"./grafana/dashboards:{folder}:ro", mounts)
 
     def test_the_dashboard_is_one_of_the_grafana_that_shows_it(self):
-        """This holds as far as can be known without Grafana: 39 is the schema of 11.0, and what is older is
-        migrated."""
+        """This holds as far as can be known without Grafana: 39 is the schema of 11.0, and later ones migrate what
+        is older."""
         dashboard = self.dashboard()
         self.assertTrue(dashboard["uid"] and dashboard["title"])
         self.assertLessEqual(dashboard["schemaVersion"], 39)
-        self.assertRegex(read("compose.yaml")["services"]["grafana"]["image"], r":11\.")
+        self.assertRegex(read("compose.yaml")["services"]["grafana"]["image"], r":12\.")
         panels = dashboard["panels"]
         self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
         places = [
