@@ -43,8 +43,11 @@ inline __attribute__((always_inline)) PlaneBlock plane_block(const Tiling& t, st
   return {stack_at(t, first_stack + stack), index % blocks, stack * t.stack_step() + index % blocks * t.block_step()};
 }
 
+// Rows of a blocked tensor that are prefetched ahead; without this every row waits for memory.
+inline constexpr std::int64_t rows_ahead = 2;
+
 // Gathers the voxels of one line of a tile; voxels around the input are zero. Planar channels are gathered lane
-// by lane. Short rows of many channels lie far apart, so rows of the next line are prefetched.
+// by lane. Short rows lie far apart, so rows of later lines are prefetched.
 template <class Isa>
 void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, float* line) {
   const TensorView& in = *source.in;
@@ -54,10 +57,15 @@ void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, 
   const bool planar = in.format.layout == Layout::planar;
   const float* from = in.data + source.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
                       source.z * in.strides.z + y * in.strides.y + source.stack.x * in.strides.x;
-  for (std::int64_t x = 0; x < source.tiling->T.x; ++x) {
-    const bool read = !planar && x >= first && x < inside;
-    Isa::store(line + x * Isa::lanes, read ? Isa::load(from + x * in.strides.x) : typename Isa::V{});
+  const std::int64_t begin = planar ? 0 : first;
+  const std::int64_t end = planar || inside < begin ? begin : inside;
+  for (std::int64_t x = 0; x < begin; ++x) Isa::store(line + x * Isa::lanes, typename Isa::V{});
+  for (std::int64_t x = begin; x < end; ++x) {
+    const float* const voxel = from + x * in.strides.x;
+    Isa::prefetch(voxel + rows_ahead * in.strides.y);
+    Isa::store(line + x * Isa::lanes, Isa::load(voxel));
   }
+  for (std::int64_t x = end; x < source.tiling->T.x; ++x) Isa::store(line + x * Isa::lanes, typename Isa::V{});
   const std::int64_t images = planar ? in.shape.f - block * Isa::lanes : 0;
   for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i, from += in.strides.f) {
     for (std::int64_t x = 0; x < inside; x += 16) Isa::prefetch(from + in.strides.y + x);
@@ -84,6 +92,7 @@ void forward_lines(const PlaneSource& source, std::int64_t block, float* plane, 
         Isa::store(to + kx * t.T.y * pair + Isa::lanes, typename Isa::V{});
       }
     } else if (direct) {
+      for (std::int64_t x = 0; x < t.T.x; ++x) Isa::prefetch(from + rows_ahead * in.strides.y + x * in.strides.x);
       along_x(from, nullptr, in.strides.x, to, to + Isa::lanes, t.T.y * pair);
     } else {
       gather_line<Isa>(source, block, source.stack.y + y, line);
@@ -159,9 +168,6 @@ void add_planar(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
     for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
   }
 }
-
-// Rows of the residual that are prefetched ahead; without this every row waits for memory.
-inline constexpr std::int64_t rows_ahead = 2;
 
 // Prefetches a row of a blocked residual. Each row may lie on other pages, so its two ends are touched first.
 template <class Isa>
