@@ -22,6 +22,7 @@
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "server/signals.hpp"
+#include "server/train/ahead_samples.hpp"
 #include "server/train/first_weights.hpp"
 #include "server/train/model_version.hpp"
 #include "server/train/options.hpp"
@@ -179,9 +180,9 @@ void explain(const Inputs& inputs, const Prepared& prepared) {
   const TrainingMemory own = training_memory(inputs.config.optimizer, weight_bytes(inputs.trained.loaded.network),
                                              inputs.input, inputs.output);
   const std::int64_t volumes = prepared.samples->memory_bytes() + prepared.validation_volumes;
-  std::printf("memory: step %s, volumes %s, optimizer %s, copies while written %s, sample %s, process %s, of %s\n",
+  std::printf("memory: step %s, volumes %s, optimizer %s, copies while written %s, samples %s, process %s, of %s\n",
               bytes_text(prepared.plan.bytes.total()).c_str(), bytes_text(volumes).c_str(),
-              bytes_text(own.optimizer).c_str(), bytes_text(own.copies).c_str(), bytes_text(own.sample).c_str(),
+              bytes_text(own.optimizer).c_str(), bytes_text(own.copies).c_str(), bytes_text(own.samples).c_str(),
               bytes_text(own.process).c_str(), bytes_text(inputs.memory).c_str());
   if (prepared.validator == nullptr) return;
   std::printf("validation: patches of %s, and %s in place of the step's memory\n",
@@ -257,9 +258,10 @@ int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoi
 
   Progress progress(std::cerr, ::isatty(STDERR_FILENO) == 1);
   std::optional<int> signal;
+  AheadSamples samples(*prepared.samples, static_cast<std::uint64_t>(inputs.config.steps));
   TrainerCalls calls;
   calls.compute = [&](std::int64_t number, NetworkWeights& gradients) {
-    return runner.run(*prepared.samples, number, gradients);
+    return runner.run(samples, number, gradients);
   };
   calls.is_stopped = [&] {
     if (!signal) signal = signals.wait_for(std::chrono::milliseconds(0));
@@ -268,6 +270,7 @@ int train(Inputs& inputs, Prepared& prepared, std::optional<Checkpoint> checkpoi
   if (prepared.validator) {
     calls.validate = [&] {
       runner.release();
+      samples.rest();
       const StopAtSignal stop(signals, signal);
       return prepared.validator->run(stop.token());
     };

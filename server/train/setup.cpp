@@ -21,6 +21,11 @@ constexpr std::int64_t bytes_per_input = 3 * sizeof(float);
 constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + sizeof(float));
 constexpr std::int64_t bytes_per_target = 2 * sizeof(float);
 
+// Returns the bytes of the sample of a step, while that of the next is made.
+std::int64_t sample_in_use(const Shape5& input, const Shape5& output) {
+  return mul(sizeof(float), add(elements(input), add(elements(output), voxels(output.n))));
+}
+
 }  // namespace
 
 TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t weight_bytes, const Shape5& input,
@@ -32,7 +37,8 @@ TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t 
   memory.copies = std::max(mul(2, add(weight_bytes, state)), mul(copies_while_written, weight_bytes));
   const std::int64_t labels = mul(bytes_per_label, voxels(output.n + Vec3::cube(2 * target_margin)));
   const std::int64_t targets = mul(bytes_per_target, elements(output));
-  memory.sample = add(mul(bytes_per_input, elements(input)), add(labels, targets));
+  const std::int64_t made = add(mul(bytes_per_input, elements(input)), add(labels, targets));
+  memory.samples = add(made, sample_in_use(input, output));
   return memory;
 }
 

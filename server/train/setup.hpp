@@ -17,9 +17,9 @@ struct TrainingMemory {
   std::int64_t process = 0;    // code, libraries, thread stacks
   std::int64_t optimizer = 0;  // its state
   std::int64_t copies = 0;     // of weights and state while a checkpoint is read or written, or the model is written
-  std::int64_t sample = 0;     // of one step, while it is made and used
+  std::int64_t samples = 0;    // of one step, while it is used, and of the next, while it is made
   [[nodiscard]] std::int64_t total() const {
-    return znni::add(znni::add(process, optimizer), znni::add(copies, sample));
+    return znni::add(znni::add(process, optimizer), znni::add(copies, samples));
   }
 };
 

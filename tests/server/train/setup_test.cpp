@@ -19,13 +19,13 @@ Network two_layers() {
   return network;
 }
 
-TEST(TrainSetup, MemoryIsThatOfStateCopiesAndSample) {
+TEST(TrainSetup, MemoryIsThatOfStateCopiesAndSamples) {
   const TrainingMemory adam =
       training_memory({.kind = OptimizerKind::adam}, 1000, {1, 2, {3, 4, 5}}, {1, 3, {1, 1, 1}});
   EXPECT_EQ(adam.optimizer, 2000);
   EXPECT_EQ(adam.copies, 6000);
-  EXPECT_EQ(adam.sample, 120 * 12 + 27 * 26 + 3 * 8);
-  EXPECT_EQ(adam.total(), adam.process + 2000 + 6000 + adam.sample);
+  EXPECT_EQ(adam.samples, 120 * 12 + 27 * 26 + 3 * 8 + (120 + 3 + 1) * 4) << "one is made, the other used";
+  EXPECT_EQ(adam.total(), adam.process + 2000 + 6000 + adam.samples);
   const TrainingMemory sgd = training_memory({.kind = OptimizerKind::sgd}, 1000, {1, 1, {1, 1, 1}}, {1, 1, {1, 1, 1}});
   EXPECT_EQ(sgd.optimizer, 0);
   EXPECT_EQ(sgd.copies, 4000);
