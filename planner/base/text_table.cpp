@@ -61,6 +61,13 @@ std::string seconds_text(Seconds seconds) {
   return fixed_text(seconds, 2) + " s";
 }
 
+std::string duration_text(Seconds seconds) {
+  constexpr Seconds minute = 60;
+  constexpr Seconds hour = 3600;
+  if (seconds < 2 * minute) return fixed_text(seconds, 0) + " s";
+  return seconds < 2 * hour ? fixed_text(seconds / minute, 0) + " min" : fixed_text(seconds / hour, 1) + " h";
+}
+
 std::string count_text(double count) {
   const std::string digits = fixed_text(count, count < 10 ? 2 : 0);
   const std::size_t whole = std::min(digits.find('.'), digits.size());

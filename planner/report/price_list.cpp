@@ -21,7 +21,7 @@ double cost_of(const PriceList& list, const PricedPlan& plan) {
 }
 
 // Returns three digits or more of the largest unit that there is at least one of.
-std::string duration_text(Seconds seconds) {
+std::string takes_text(Seconds seconds) {
   constexpr Seconds minute = 60;
   const auto text = [](double count, const char* unit) { return fixed_text(count, count < 10 ? 2 : 1) + unit; };
   if (seconds < 1) return seconds_text(seconds);
@@ -52,7 +52,7 @@ TextRow price_row(const PriceList& list, const PricedPlan& plan) {
   if (list.volume) row.push_back(count_text(endless_rate(plan.predicted)));
   row.push_back(count_text(voxels_per_dollar(plan)));
   if (list.volume) {
-    row.push_back(duration_text(seconds_of_volume(list, plan)));
+    row.push_back(takes_text(seconds_of_volume(list, plan)));
     row.push_back(dollars_text(dollars_of_volume(list, plan)));
   }
   row.push_back(std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error));
@@ -68,8 +68,8 @@ std::string soonest_text(const PriceList& list) {
     if (is_sooner) soonest = &plan;
   }
   if (soonest == nullptr) return "none has a plan";
-  return "none ends within " + duration_text(*list.within) + "; the soonest is " + price_name(*soonest) + ", in " +
-         duration_text(seconds_of_volume(list, *soonest));
+  return "none ends within " + takes_text(*list.within) + "; the soonest is " + price_name(*soonest) + ", in " +
+         takes_text(seconds_of_volume(list, *soonest));
 }
 
 std::string cheapest_text(const PriceList& list) {
@@ -78,7 +78,7 @@ std::string cheapest_text(const PriceList& list) {
   const PricedPlan& plan = list.plans[*found];
   if (!list.volume) return price_name(plan) + ", " + count_text(voxels_per_dollar(plan)) + " voxels a dollar";
   return price_name(plan) + ", " + dollars_text(dollars_of_volume(list, plan)) + " dollars in " +
-         duration_text(seconds_of_volume(list, plan)) + (list.within ? ", within " + duration_text(*list.within) : "");
+         takes_text(seconds_of_volume(list, plan)) + (list.within ? ", within " + takes_text(*list.within) : "");
 }
 
 std::string title_of(const PriceList& list) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/base/text_table.hpp"
 #include "primitives/core/write_atomically.hpp"
 #include "server/train/learning_rate.hpp"
 #include "server/train/weight_parts.hpp"
@@ -18,21 +19,6 @@ constexpr std::size_t max_losses = 50;
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// Returns "45 s", "12 min", "3.4 h".
-std::string duration_text(double seconds) {
-  constexpr double minute = 60;
-  constexpr double hour = 3600;
-  std::array<char, 40> text{};
-  if (seconds < 2 * minute) {
-    std::snprintf(text.data(), text.size(), "%.0f s", seconds);
-  } else if (seconds < 2 * hour) {
-    std::snprintf(text.data(), text.size(), "%.0f min", seconds / minute);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.1f h", seconds / hour);
-  }
-  return text.data();
 }
 
 Error not_finite(const std::string& found) {
@@ -137,6 +123,7 @@ Result<bool> Trainer::validate() {
   validation_seconds_ += calls_.seconds() - begin;
   if (!score) return score.error().within("validation");
   if (!*score) return false;
+  ++validations_;
   last_score_ = *score;
   if (Result<void> added = log_.add_validation(done_, **score); !added) return added.error();
   if (Result<void> drawn = draw_log(); !drawn) return drawn.error();
@@ -179,8 +166,16 @@ std::string Trainer::progress() const {
   std::snprintf(text.data(), text.size(), "step %lld of %lld, loss %.4g, %.3g voxels/s", static_cast<long long>(done_),
                 static_cast<long long>(settings_.steps), mean_of(last_losses_),
                 rate * static_cast<double>(settings_.voxels));
-  const auto left = static_cast<double>(settings_.steps - done_);
-  return text.data() + validation_text(last_score_) + (rate > 0 ? ", " + duration_text(left / rate) + " left" : "");
+  return text.data() + validation_text(last_score_) +
+         (rate > 0 ? ", " + duration_text(seconds_left(rate)) + " left" : "");
+}
+
+double Trainer::seconds_left(double steps_per_second) const {
+  const double steps = static_cast<double>(settings_.steps - done_) / steps_per_second;
+  if (validations_ == 0) return steps;
+  const std::int64_t left = div_up(settings_.steps, settings_.validation_steps) - done_ / settings_.validation_steps;
+  const bool is_done = done_ == settings_.steps;
+  return steps + (is_done ? 0 : static_cast<double>(left) * validation_seconds_ / static_cast<double>(validations_));
 }
 
 }  // namespace znni

@@ -73,6 +73,9 @@ class Trainer {
   Result<void> draw_log();
   [[nodiscard]] bool is_validation_due() const;
   [[nodiscard]] std::string progress() const;
+  // Returns the seconds of all steps and validations that are left. A validation takes as long as those of this run;
+  // before the first it takes none.
+  [[nodiscard]] double seconds_left(double steps_per_second) const;
   [[nodiscard]] bool is_due(std::int64_t period) const { return done_ % period == 0 || done_ == settings_.steps; }
 
   TrainerSettings settings_;
@@ -85,6 +88,7 @@ class Trainer {
   std::int64_t done_before_ = 0;               // at the start of run()
   double begin_ = 0;                           // likewise, seconds
   double validation_seconds_ = 0;              // of this run
+  std::int64_t validations_ = 0;               // likewise
   std::vector<double> last_losses_;            // the newest of them at done_ % size
   std::optional<ValidationScore> last_score_;  // of this run
 };

@@ -20,6 +20,14 @@ TEST(PlannerTextTable, Seconds) {
   EXPECT_EQ(seconds_text(141.9), "141.90 s");
 }
 
+TEST(PlannerTextTable, Durations) {
+  EXPECT_EQ(duration_text(0.4), "0 s");
+  EXPECT_EQ(duration_text(119), "119 s");
+  EXPECT_EQ(duration_text(120), "2 min");
+  EXPECT_EQ(duration_text(7100), "118 min");
+  EXPECT_EQ(duration_text(7200), "2.0 h");
+}
+
 TEST(PlannerTextTable, Rates) {
   EXPECT_EQ(rate_text(1.234), "1.23 voxels/s");
   EXPECT_EQ(rate_text(123.4), "123 voxels/s");

@@ -316,8 +316,22 @@ TEST_F(TrainerTest, TellsProgress) {
                                           HasSubstr(", validation loss 1, accuracy 0.5, mean Dice 0.25, 0 s left"))));
 }
 
-// The clock gives a step two seconds; a validation takes 1000 more, and is not counted.
-TEST_F(TrainerTest, ProgressIsThatOfTheStepsAlone) {
+// The clock gives a step two seconds; a validation takes 1000 more. Speed is that of the steps, and what is left counts
+// both: the validations are those behind steps 2, 4 and 5.
+TEST_F(TrainerTest, WhatIsLeftCountsValidations) {
+  settings_.steps = 5;
+  settings_.validation_steps = 2;
+  Run run;
+  run.validation_seconds = 1000;
+  ASSERT_TRUE(train(run));
+  EXPECT_THAT(run.told[0], HasSubstr(" s left"));
+  EXPECT_THAT(run.told[1], AllOf(HasSubstr(" voxels/s, "), HasSubstr(", 33 min left")));
+  EXPECT_THAT(run.told[2], HasSubstr(", 33 min left"));
+  EXPECT_THAT(run.told[3], HasSubstr(", 17 min left"));
+  EXPECT_THAT(run.told[4], HasSubstr(", 0 s left"));
+}
+
+TEST_F(TrainerTest, SpeedIsThatOfTheStepsAlone) {
   settings_.steps = 4;
   settings_.validation_steps = 1;
   Run run;
