@@ -36,8 +36,8 @@ using NoisyCurve = std::vector<NoisyRow>;
 //
 // r: above the line through the row's neighbours, whose variance is l times that of a row; v: the variance of the row's
 // noise; t: that of what is real in r. If a row has several samples, v is their variance. For single samples it is what
-// a smooth law leaves. What rows of the same extents have in common in several curves is real, and is subtracted.
-// Neighbours lie on the same side of every jump that noise does not explain. They lie as far away as lines still
+// a smooth law leaves. It is less by what rows of the same extents have in common in several curves, because that is
+// real. Neighbours lie on the same side of every jump that noise does not explain. They lie as far away as lines still
 // predict rows that are left out. A row that noise does not explain keeps its time, and all rows do where too few tell
 // of noise.
 [[nodiscard]] std::vector<std::vector<Seconds>> likely_seconds(const std::vector<NoisyCurve>& curves);

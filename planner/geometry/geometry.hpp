@@ -121,9 +121,9 @@ struct Geometry {
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
-// Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included. Of these,
-// those along which the network would otherwise compute voxels beyond it; none if its stem runs in slabs, or
-// check_closed() fails.
+// Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included. Axes
+// along which the network computes no voxels beyond it are left out; none if its stem runs in slabs, or check_closed()
+// fails.
 [[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
 
 // Passes of a patch, or of a step: of phase t those from t * pass_count() on.

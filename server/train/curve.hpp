@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/train/validation_scores.hpp"
+#include "server/train/validation/validation_scores.hpp"
 
 namespace znni {
 

@@ -22,15 +22,15 @@
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "server/signals.hpp"
-#include "server/train/ahead_samples.hpp"
 #include "server/train/first_weights.hpp"
 #include "server/train/model_version.hpp"
 #include "server/train/options.hpp"
 #include "server/train/output_folder.hpp"
+#include "server/train/samples/ahead_samples.hpp"
 #include "server/train/setup.hpp"
-#include "server/train/step_runner.hpp"
+#include "server/train/step/step_runner.hpp"
 #include "server/train/trainer.hpp"
-#include "server/train/validator.hpp"
+#include "server/train/validation/validator.hpp"
 #include "server/version.hpp"
 
 namespace znni::train {

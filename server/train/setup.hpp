@@ -5,9 +5,9 @@
 #include <string>
 
 #include "proto/convert/text/train_config.hpp"
-#include "server/train/labelled_volume.hpp"
-#include "server/train/logits.hpp"
-#include "server/train/sampler.hpp"
+#include "server/train/loss/logits.hpp"
+#include "server/train/samples/labelled_volume.hpp"
+#include "server/train/samples/sampler.hpp"
 
 namespace znni {
 

@@ -8,7 +8,7 @@
 #include "primitives/core/file_handle.hpp"
 #include "primitives/core/result.hpp"
 #include "server/train/curve.hpp"
-#include "server/train/validation_scores.hpp"
+#include "server/train/validation/validation_scores.hpp"
 
 namespace znni {
 

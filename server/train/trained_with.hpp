@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/train/step_plan.hpp"
-#include "server/train/labelled_volume.hpp"
+#include "server/train/samples/labelled_volume.hpp"
 
 namespace znni {
 

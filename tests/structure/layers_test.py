@@ -27,6 +27,9 @@ ROOMS = (
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 # The rooms of what runs plans, likewise; what stands beside them may include all.
 PIPELINE_ROOMS = ("job", "schedule", "split")
+# Those of training, likewise.
+TRAIN = (*ENGINE, "primitives/", "proto/convert/", "client/files/")
+TRAIN_ROOMS = ("samples", "loss", "step", "validation")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 CUDA_LIBRARIES = ("cuda_runtime", "cublas", "cufft", "cudnn")
 # The folders of the GPU's back end, the lowest first: each may include those before it.
@@ -94,7 +97,11 @@ TABLE = {
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
     "server/conv/": ((*PLANNER, "primitives/", "server/conv/"), ()),
-    "server/train/": ((*ENGINE, "primitives/", "proto/convert/", "client/files/", "server/train/"), ("nlohmann/",)),
+    "server/train/": ((*TRAIN, "server/train/"), ("nlohmann/",)),
+    **{
+        f"server/train/{room}/": ((*TRAIN, *(f"server/train/{lower}/" for lower in TRAIN_ROOMS[: number + 1])), ())
+        for number, room in enumerate(TRAIN_ROOMS)
+    },
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
     **{

@@ -1,0 +1,105 @@
+#include "server/train/samples/patch_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/server/train/volumes.hpp"
+
+namespace znni {
+namespace {
+
+using client::Scratch;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Vec3 n{3, 4, 5};
+
+TEST(TrainPatchReader, BoxesFromTheFileAreThoseFromMemory) {
+  const Scratch scratch;
+  for (const char* ending : {".npy", ".h5:/raw"}) {
+    const std::string name = scratch.file(std::string("raw") + ending);
+    const std::vector<std::uint16_t> voxels = test::some_voxels<std::uint16_t>(120, 60000);
+    test::write_volume(name, n, voxels);
+    VolumeMemory none;
+    VolumeMemory all{true, 1000, 0};
+    const Result<PatchReader> from_file = PatchReader::open(name, none);
+    const Result<PatchReader> from_memory = PatchReader::open(name, all);
+    ASSERT_TRUE(from_file && from_memory);
+    EXPECT_EQ(none.bytes, name.ends_with(".npy") ? 0 : 80) << "the chunks of a plane";
+    EXPECT_EQ(all.bytes, 240);
+    const client::Box box{{1, 0, 2}, {3, 3, 4}};
+    const Result<std::vector<float>> read = read_input(*from_file, box, 2, 1);
+    ASSERT_TRUE(read);
+    ASSERT_EQ(read->size(), 24U);
+    std::size_t at = 0;
+    for (std::size_t channel = 0; channel < 2; ++channel) {
+      for (std::size_t z = 1; z < 3; ++z) {
+        for (std::size_t y = 0; y < 3; ++y) {
+          for (std::size_t x = 2; x < 4; ++x) {
+            EXPECT_EQ((*read)[at++], 2 * static_cast<float>(voxels[((channel * 3 + z) * 4 + y) * 5 + x]) + 1);
+          }
+        }
+      }
+    }
+    EXPECT_EQ(*read_input(*from_memory, box, 2, 1), *read);
+  }
+}
+
+TEST(TrainPatchReader, WhatDoesNotFitInMemoryIsRefused) {
+  const Scratch scratch;
+  const std::string name = scratch.file("raw.npy");
+  test::write_volume(name, n, test::some_voxels<std::uint8_t>(60, 200));
+  VolumeMemory memory{true, 100, 0};
+  ASSERT_TRUE(PatchReader::open(name, memory));
+  const Result<PatchReader> second = PatchReader::open(name, memory);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::over_budget);
+  EXPECT_EQ(
+      second.error().message,
+      name + ": takes 60 bytes beside 60 of other volumes, and 100 may be used for all; read patches from the files");
+  EXPECT_EQ(memory.bytes, 60);
+}
+
+template <class Label>
+void expect_labels(const std::string& name) {
+  const std::uint64_t most = std::numeric_limits<Label>::max();
+  test::write_volume(name, {1, 1, 2}, std::vector<Label>{7, static_cast<Label>(most)});
+  VolumeMemory memory;
+  const Result<PatchReader> labels = PatchReader::open_labels(name, memory);
+  ASSERT_TRUE(labels) << labels.error().message;
+  EXPECT_THAT(*read_labels(*labels, {{}, {1, 1, 2}}), ElementsAre(7, most));
+}
+
+TEST(TrainPatchReader, LabelsAreWholeNumbersOfOneChannel) {
+  const Scratch scratch;
+  expect_labels<std::uint8_t>(scratch.file("1.npy"));
+  expect_labels<std::uint16_t>(scratch.file("2.npy"));
+  expect_labels<std::uint32_t>(scratch.file("4.npy"));
+  expect_labels<std::uint64_t>(scratch.file("8.npy"));
+  VolumeMemory memory;
+  const std::string real = scratch.file("real.npy");
+  test::write_volume(real, n, test::some_voxels<float>(60, 9));
+  EXPECT_THAT(PatchReader::open_labels(real, memory).error().message, HasSubstr("voxel type float32 is not read"));
+  const std::string two = scratch.file("two.npy");
+  test::write_volume(two, n, test::some_voxels<std::uint8_t>(120, 9));
+  EXPECT_EQ(PatchReader::open_labels(two, memory).error().message, two + ": has 2 channels; labels have one");
+}
+
+TEST(TrainPatchReader, VoxelsThatAreNoNumbersAreRefused) {
+  const Scratch scratch;
+  const std::string name = scratch.file("raw.npy");
+  std::vector<float> voxels = test::some_voxels<float>(60, 9);
+  voxels[59] = std::nanf("");
+  test::write_volume(name, n, voxels);
+  VolumeMemory memory;
+  const Result<PatchReader> reader = PatchReader::open(name, memory);
+  ASSERT_TRUE(reader);
+  EXPECT_TRUE(read_input(*reader, {{}, {2, 4, 5}}, 1, 0));
+  EXPECT_THAT(read_input(*reader, {{}, n}, 1, 0).error().message, testing::StartsWith(name + ": a voxel of "));
+}
+
+}  // namespace
+}  // namespace znni
