@@ -17,6 +17,7 @@
 #include "planner/base/repository.hpp"
 #include "planner/costs/catalogue.hpp"
 #include "planner/plan/plugins.hpp"
+#include "primitives/core/version.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/machine.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
@@ -45,7 +46,6 @@
 #include "server/signals.hpp"
 #include "server/stuck_watch.hpp"
 #include "server/supervisor.hpp"
-#include "server/version.hpp"
 
 namespace znni {
 namespace {
@@ -128,7 +128,7 @@ int check_config(const Options& options, const MemoryShares& shares, const Log& 
 }
 
 void log_start(const Options& options, const MemoryShares& shares, const Log& log) {
-  log.info("starting znnid", {{"version", version}});
+  log.info("starting znnid", {{"version", project_version}});
   for (const auto& [name, value] : describe(options))
     log.info("option", {{"name", name}, LogField::setting("value", value)});
   log.info("memory", {LogField::size("models", shares.models), LogField::size("transport", shares.transport),
@@ -198,7 +198,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.max_unsent_bytes = shares.transport / 8;
   listen.max_input_bytes = shares.transport / 8;
   listen.max_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
-  listen.server_version = std::string(version);
+  listen.server_version = std::string(project_version);
   listen.offer_shared_memory = options.allow_client_shm;
   listen.http_shares_memory = has_local_http(options);
   listen.connections = {*options.max_connections, *options.max_connections_per_client};
@@ -245,7 +245,7 @@ HttpPages pages_of(const Observed& observed) {
   HttpPages pages;
   pages.metrics = [&observed] {
     PrometheusText text;
-    write_server_metrics(observed.models, observed.shares, version, text);
+    write_server_metrics(observed.models, observed.shares, project_version, text);
     observed.calls.write(text);
     if (const rpc::Server* const server = observed.server) write_connections(server->connections(), text);
     if (const HttpServer* const http = observed.http) write_http_connections(http->facts(), text);

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "client/cli/external.hpp"
 #include "client/cli/infer.hpp"
 #include "client/cpp/connection.hpp"
 
@@ -66,11 +67,24 @@ void stop_on_signal(std::stop_source stop) {
   }).detach();
 }
 
+// Runs the program of a word that is no command of ours. Returns only if there is none: the exit code.
+int run_word(std::vector<std::string> arguments) {
+  const std::string word = arguments.front();
+  arguments.erase(arguments.begin());
+  const auto program = find_external(word);
+  const std::string reason = program ? run_external(*program, std::move(arguments)) : unknown_word(word);
+  std::fprintf(stderr, "znni: %s\n", reason.c_str());
+  return 2;
+}
+
 }  // namespace
 }  // namespace znni::client
 
-int main(int count, char** arguments) {
-  const znni::client::Parsed parsed = znni::client::parse_options(count, arguments);
+int main(int count, char** words) {
+  const std::vector<std::string> arguments = znni::client::with_help_spelled_out({words + 1, words + count});
+  const bool is_word = !arguments.empty() && !arguments.front().starts_with('-');
+  if (is_word && !znni::client::is_own_command(arguments.front())) return znni::client::run_word(arguments);
+  const znni::client::Parsed parsed = znni::client::parse_options(arguments);
   if (!parsed.options) {
     std::fprintf(parsed.exit_code == 0 ? stdout : stderr, "%s\n", parsed.text.c_str());
     return parsed.exit_code;

@@ -2,10 +2,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
+
 #include "primitives/core/finite_number.hpp"
+#include "primitives/core/version.hpp"
 
 namespace znni::client {
 namespace {
+
+constexpr std::array<std::string_view, 3> commands = {"infer", "status", "models"};
+
+constexpr const char* footer =
+    "Other words run the program `znni-WORD` beside this one or on the PATH, for example:\n"
+    "  znni run      a volume through a network, without a daemon that runs already\n"
+    "  znni job      a volume through a network, on many machines\n"
+    "  znni train    train a network on labelled volumes\n"
+    "`run` and `job` come with the Python client. `znni help WORD` shows the options of a word.";
 
 // Options as CLI11 fills them, before checked() looks at them.
 struct Raw {
@@ -82,18 +95,26 @@ Parsed checked(const CLI::App& infer, Raw raw) {
 
 }  // namespace
 
-Parsed parse_options(int count, const char* const* arguments) {
+bool is_own_command(std::string_view word) { return std::ranges::find(commands, word) != commands.end(); }
+
+Parsed parse_options(std::vector<std::string> arguments) {
   CLI::App app("Streams volumes through a 3D ConvNet that znnid serves.", "znni");
   app.require_subcommand(1);
+  app.footer(footer);
+  app.set_version_flag("--version", version_text("znni", ""));
   Raw raw;
   CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
   add_infer(*infer, raw);
   CLI::App* status =
       app.add_subcommand("status", "list the models and their states; exit 1 until all that are expected are ready");
   add_server(*status, raw.options);
+  status->alias("models");
   status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
   try {
-    app.parse(count, arguments);
+    std::ranges::reverse(arguments);  // as CLI11 takes them
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForVersion& version) {
+    return {std::nullopt, version.what(), 0};
   } catch (const CLI::CallForHelp&) {
     const CLI::App* asked = infer->parsed() ? infer : status->parsed() ? status : &app;
     return {std::nullopt, asked->help(), 0};

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "client/cli/credentials.hpp"
 #include "client/cli/padding.hpp"
@@ -40,6 +42,10 @@ struct Parsed {
   std::string text;
   int exit_code = 0;
 };
-[[nodiscard]] Parsed parse_options(int count, const char* const* arguments);
+// `arguments`: without the program's name.
+[[nodiscard]] Parsed parse_options(std::vector<std::string> arguments);
+
+// Returns whether `word` is a command of parse_options(), rather than one that another program answers.
+[[nodiscard]] bool is_own_command(std::string_view word);
 
 }  // namespace znni::client

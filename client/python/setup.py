@@ -1,6 +1,10 @@
-"""Installs the client. Makes the descriptors of its messages from the repository's proto/*.proto, and takes in
-libznni_conv.so: the file that the environment's ZNNI_CONV_LIBRARY names, else that of the clone's build of the preset
-release, if it is there. Without it znni.torch says what is missing."""
+"""Installs the client. Makes the descriptors of its messages from the repository's proto/*.proto, and takes in what the
+clone's build of the preset release has made:
+
+- libznni_conv.so, or the file that the environment's ZNNI_CONV_LIBRARY names. Without it znni.torch says so.
+- The programs znnid, planner and znni, or those of the folder that ZNNI_PROGRAMS names (empty: none). Without them they
+  are looked for on the PATH.
+"""
 
 import os
 import pathlib
@@ -15,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CLONE = HERE.parents[1]
 FILES = ("proto/inference.proto", "proto/volumes.proto")
 LIBRARY = "libznni_conv.so"
+PROGRAMS = ("planner", "znni", "znnid")
 
 
 def make_descriptors(target):
@@ -37,8 +42,28 @@ def find_library():
     return path if path.is_file() else None
 
 
+def find_programs():
+    """Returns the paths of the programs to take in."""
+    named = os.environ.get("ZNNI_PROGRAMS")
+    if named == "":
+        return []
+    folder = pathlib.Path(named) if named else CLONE / "build/release/bin"
+    found = [folder / name for name in PROGRAMS if (folder / name).is_file()]
+    if named and not found:
+        raise SystemExit(f"ZNNI_PROGRAMS: {named}: holds none of {', '.join(PROGRAMS)}")
+    return found
+
+
+def add_programs(folder):
+    """Replaces what is in `folder` by the programs."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in find_programs():
+        folder.mkdir(exist_ok=True)
+        shutil.copy(path, folder)
+
+
 class BuildWithDescriptors(build_py):
-    """Adds wire.binpb and the library to the package; to the sources themselves for an editable installation."""
+    """Adds what is made to the package; to the sources themselves for an editable installation."""
 
     def run(self):
         super().run()
@@ -48,17 +73,18 @@ class BuildWithDescriptors(build_py):
         library = find_library()
         if library:
             shutil.copyfile(library, package / LIBRARY)
+        add_programs(package / "bin")
 
 
 class OfPlatform(Distribution):
-    """Is for one kind of machine if the library is in it."""
+    """Is for one kind of machine if the library or programs are in it."""
 
     def has_ext_modules(self):
-        return find_library() is not None
+        return bool(find_library() or find_programs())
 
 
 class WheelOfAnyPython(bdist_wheel):
-    """The library knows no Python, so that a wheel with it is for all versions."""
+    """Library and programs know no Python, so that a wheel with them is for all versions."""
 
     def get_tag(self):
         python, abi, platform = super().get_tag()

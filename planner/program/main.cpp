@@ -13,13 +13,13 @@
 #include "planner/program/price_command.hpp"
 #include "planner/program/session.hpp"
 #include "planner/program/train_command.hpp"
+#include "primitives/core/version.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "proto/convert/configured_network.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/text/model_config.hpp"
 #include "proto/convert/text/plan_text.hpp"
-#include "server/version.hpp"
 
 namespace znni {
 namespace {

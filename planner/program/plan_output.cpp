@@ -14,9 +14,9 @@
 #include "planner/report/k8s_resources.hpp"
 #include "planner/report/report_page.hpp"
 #include "planner/search/search_bound.hpp"
+#include "primitives/core/version.hpp"
 #include "primitives/core/write_atomically.hpp"
 #include "primitives/cpu/device/machine.hpp"
-#include "server/version.hpp"
 
 namespace znni {
 namespace {
@@ -70,7 +70,7 @@ PageOrigin origin_now(const PlannerOptions& options) {
   ::gmtime_r(&now, &date);
   std::array<char, 40> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &date);
-  return {text.data(), std::string(version), options.command_line};
+  return {text.data(), std::string(project_version), options.command_line};
 }
 
 Result<void> write_report(const PlanWithNotes& told, Alternatives& beside, const std::string& better) {

@@ -16,6 +16,7 @@
 #include "planner/costs/catalogue.hpp"
 #include "planner/train/step_plan.hpp"
 #include "primitives/core/file_handle.hpp"
+#include "primitives/core/version.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/machine.hpp"
 #include "primitives/cpu/device/openmp_waiting.hpp"
@@ -31,7 +32,6 @@
 #include "server/train/step/step_runner.hpp"
 #include "server/train/trainer.hpp"
 #include "server/train/validation/validator.hpp"
-#include "server/version.hpp"
 
 namespace znni::train {
 namespace {

@@ -31,6 +31,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/__init__.py": "tests/client/python",
     "client/python/znni/blocks/__init__.py": "tests/client/python/blocks",
     "client/python/znni/stores/__init__.py": "tests/client/python/stores",
+    "client/python/znni/programs/__init__.py": "tests/client/python/programs",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
 }
 

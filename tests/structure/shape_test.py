@@ -14,7 +14,9 @@ LONGEST_SENTENCE = 25  # words, up to a full stop, a colon or a semicolon
 TEXTS = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
 VERSIONS = {
     "CMakeLists.txt": re.compile(r"^project\(znni VERSION ([0-9.]+) ", re.MULTILINE),
-    "server/version.hpp": re.compile(r'^inline constexpr std::string_view version = "([0-9.]+)";$', re.MULTILINE),
+    "primitives/core/version.hpp": re.compile(
+        r'^inline constexpr std::string_view project_version = "([0-9.]+)";$', re.MULTILINE
+    ),
     "client/python/znni/__init__.py": re.compile(r'^__version__ = "([0-9.]+)"$', re.MULTILINE),
 }
 DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|define|undef)\b")

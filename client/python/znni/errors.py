@@ -32,6 +32,10 @@ class UnavailableError(Error):
     """Means that nothing answers, or that the model is not served yet or any more (UNAVAILABLE, DEADLINE_EXCEEDED)."""
 
 
+class NotServedError(UnavailableError):
+    """Means that a daemon of our own cannot serve the network on this machine, and why."""
+
+
 class OverBudgetError(Error):
     """Means that the daemon has no memory or no turn for this (RESOURCE_EXHAUSTED)."""
 
@@ -49,6 +53,9 @@ class ReplacedError(Error):
     """Means that model or plan was replaced while the volume was under way (FAILED_PRECONDITION), or the output in a
     bucket by another call."""
 
+
+# Errors that come again if the same is tried again.
+LASTING = (InvalidError, NotFoundError, UnsupportedError, AccessError)
 
 _KINDS: dict[grpc.StatusCode, type[Error]] = {
     grpc.StatusCode.INVALID_ARGUMENT: InvalidError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from znni.box import Roi
+from znni.box import Roi, parse_roi
 from znni.client import Client
 from znni.errors import Error
 from znni.padding import check_pad
@@ -49,8 +49,8 @@ def predict(
     check_pad(pad)
     output_type(dtype)
     check_output(output, overwrite)
-    with open_source(volume):  # what is wrong is said before the network is planned
-        pass
+    with open_source(volume) as source:  # what is wrong is said before the network is planned
+        parse_roi(roi, source.shape[1:])
     with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:
         with Client(daemon.address, retry_seconds=0) as client:
             try:

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from znni.connection import Connection
-from znni.errors import Error, NotFoundError, UnavailableError
+from znni.errors import Error, NotServedError, UnavailableError
 from znni.own_folder import OwnFolder
+from znni.programs.installed import find_program
 from znni.progress import Notice, Wanted
 from znni.repository import Config, make_repository
 
@@ -22,20 +23,6 @@ _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 5
 _LAST_LINES = 20
 _UNLESS_IT_DIED = '[ "$PPID" = "$0" ] && exec "$@"'  # before setpriv had asked the kernel
-
-
-def find_program(name: str, variable: str) -> str:
-    """Returns the path of a program: that of the environment's ``variable``, else that on the PATH. Raises
-    NotFoundError if there is none."""
-    named = os.environ.get(variable)
-    found = shutil.which(named or name)
-    if found:
-        return found
-    raise NotFoundError(
-        f"{variable}: {named}: there is no such program"
-        if named
-        else f"{name} is not on the PATH: build it (docs/install.md), or name it in the environment's {variable}"
-    )
 
 
 class PrivateDaemon:
@@ -146,7 +133,7 @@ class PrivateDaemon:
             raise self._failure
         if not self.address:
             self.process.wait()
-            raise self.explained(Error(""))
+            raise NotServedError(str(self.explained(Error(""))))
 
     def _run(self, command: list[str]) -> None:
         """Starts the daemon and reads its log, in a thread of its own: the kernel ends the daemon with the thread that
@@ -202,7 +189,7 @@ class PrivateDaemon:
                 if state == "ready":
                     return
                 if state.startswith("UNAVAILABLE"):
-                    raise UnavailableError(self._of_user(state.partition(" ")[2] or state))
+                    raise NotServedError(self._of_user(state.partition(" ")[2] or state))
                 notice.show(f"{self.model}: {state}")
                 time.sleep(_POLL_SECONDS)
         finally:

@@ -7,10 +7,7 @@
 namespace znni::client {
 namespace {
 
-Parsed parse(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "znni");
-  return parse_options(static_cast<int>(arguments.size()), arguments.data());
-}
+Parsed parse(const std::vector<const char*>& arguments) { return parse_options({arguments.begin(), arguments.end()}); }
 
 TEST(ClientOptions, InferTakesItsFlags) {
   const Parsed parsed =
@@ -78,6 +75,22 @@ TEST(ClientOptions, HelpIsNoError) {
   const Parsed parsed = parse({"infer", "--help"});
   EXPECT_EQ(parsed.exit_code, 0);
   EXPECT_NE(parsed.text.find("--padding"), std::string::npos);
+  EXPECT_NE(parse({"--help"}).text.find("znni run"), std::string::npos);
+}
+
+TEST(ClientOptions, VersionIsNoError) {
+  const Parsed parsed = parse({"--version"});
+  EXPECT_EQ(parsed.exit_code, 0);
+  EXPECT_TRUE(parsed.text.starts_with("znni ")) << parsed.text;
+}
+
+TEST(ClientOptions, ModelsIsStatus) {
+  const Parsed parsed = parse({"models", "--server", "h:1"});
+  ASSERT_TRUE(parsed.options) << parsed.text;
+  EXPECT_EQ(parsed.options->command, Command::status);
+  EXPECT_EQ(parsed.options->server, "h:1");
+  for (const char* word : {"infer", "status", "models"}) EXPECT_TRUE(is_own_command(word)) << word;
+  EXPECT_FALSE(is_own_command("run"));
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ class OneShotTest(unittest.TestCase):
             ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
             ("int64 found", VOLUME.astype(int), {}),
             ("no such file", "/none.npy", {}),
+            ("roi: z from 0 to 9 found", VOLUME, {"roi": "0:9,0:4,0:5"}),
         ):
             with self.assertRaisesRegex(znni.Error, words):
                 znni.predict(self.network, volume, progress=False, **options)

@@ -111,7 +111,8 @@ class PlannerTest(unittest.TestCase):
         with mock.patch.dict(os.environ, {"PATH": "/none"}):
             os.environ.pop("ZNNI_PLANNER", None)
             with self.assertRaisesRegex(
-                NotFoundError, "^planner is not on the PATH: .* the environment's ZNNI_PLANNER"
+                NotFoundError,
+                "^planner is neither in the package znni nor on the PATH: .* the environment's ZNNI_PLANNER",
             ):
                 znni.check("net.onnx")
 

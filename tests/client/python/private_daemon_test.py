@@ -12,8 +12,8 @@ from unittest import mock
 
 from fake_daemon import FakeDaemon
 from script import use_script
-from znni.errors import NotFoundError, UnavailableError
-from znni.private_daemon import PrivateDaemon, find_program
+from znni.errors import UnavailableError
+from znni.private_daemon import PrivateDaemon
 
 
 class PrivateDaemonTest(unittest.TestCase):
@@ -29,22 +29,6 @@ class PrivateDaemonTest(unittest.TestCase):
     def left(self):
         """Returns the folders that a daemon left."""
         return list(self.folder.glob("znni-*"))
-
-    def test_found(self):
-        self.program()
-        self.assertEqual(find_program("znnid", "ZNNID"), os.environ["ZNNID"])
-        with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
-            del os.environ["ZNNID"]
-            self.assertEqual(find_program("znnid", "ZNNID"), str(self.folder / "znnid"))
-
-    def test_not_found(self):
-        with mock.patch.dict(os.environ, {"ZNNID": "/none/znnid"}):
-            with self.assertRaisesRegex(NotFoundError, "^ZNNID: /none/znnid: there is no such program"):
-                find_program("znnid", "ZNNID")
-        with mock.patch.dict(os.environ, {"PATH": "/none"}):
-            os.environ.pop("ZNNID", None)
-            with self.assertRaisesRegex(NotFoundError, "^znnid is not on the PATH"):
-                find_program("znnid", "ZNNID")
 
     def test_serves_until_the_end(self):
         address = self.enterContext(FakeDaemon().served())

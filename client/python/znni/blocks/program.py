@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,21 +14,17 @@ from znni import __version__
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
-from znni.blocks.serving import LASTING, Serving, check_files
+from znni.blocks.serving import Serving, check_files
 from znni.blocks.simulate import add_options, simulate
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
 from znni.blocks.work import Worker, open_output
 from znni.box import Triple, text_of
-from znni.errors import Error
 from znni.padding import PADS
+from znni.programs.frame import DONE, MAY_HELP, WRONG, run_program
+from znni.programs.frame import say as _say
 
-DONE, MAY_HELP, WRONG = 0, 1, 2  # exit codes: all is there; run it again; running it again does not help
 _EXITS = "exit codes: 0 all is there; 1 some is missing, run it again; 2 wrong input, which running again does not mend"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _block(text: str) -> Triple | None:
@@ -206,25 +201,11 @@ def _simulate(options: argparse.Namespace) -> int:
     return simulate(options, _say)
 
 
-def _end(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _end)  # what a scheduler sends before it takes the machine away
-    try:
-        return {"plan": _plan, "run": _run, "status": _status, "verify": _verify, "simulate": _simulate}[
-            options.command
-        ](options)
-    except KeyboardInterrupt:
-        _say("znni-job: interrupted; run it again to go on")
-        return 130
-    except Exception as error:  # stores and codecs raise what they like
-        text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
-        _say(f"znni-job: {' '.join(text.split())}")
-        return WRONG if isinstance(error, LASTING) else MAY_HELP
+    command = {"plan": _plan, "run": _run, "status": _status, "verify": _verify, "simulate": _simulate}[options.command]
+    return run_program("znni-job", lambda: command(options), "run it again to go on")
 
 
 if __name__ == "__main__":

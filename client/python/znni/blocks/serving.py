@@ -10,13 +10,11 @@ from typing import Any
 
 from znni.blocks.spec import JobSpec
 from znni.client import Client
-from znni.errors import AccessError, Error, InvalidError, NotFoundError, UnsupportedError
+from znni.errors import LASTING, AccessError, Error, InvalidError, NotFoundError
 from znni.model import Model
 from znni.private_daemon import PrivateDaemon
 from znni.repository import own_config
 
-# Errors that come again whenever a block is tried.
-LASTING = (InvalidError, NotFoundError, UnsupportedError, AccessError)
 _PART = 1 << 20
 _ALONE_SECONDS = 600  # how long a daemon that runs already may be away
 _OTHERS_SECONDS = 10  # the same if there are others

@@ -10,10 +10,10 @@ import logging
 import os
 import threading
 
-from znni.blocks.serving import LASTING, Serving
+from znni.blocks.serving import Serving
 from znni.blocks.spec import JobSpec
 from znni.blocks.work import Worker, reason_of
-from znni.errors import Error, UnavailableError
+from znni.errors import LASTING, Error, UnavailableError
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 300.0  # after which unused connections and daemons end

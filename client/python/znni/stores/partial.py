@@ -25,7 +25,9 @@ class Partial:
     def __init__(self, path: str | os.PathLike, overwrite: bool, container: str = "") -> None:
         self.path = pathlib.Path(path)
         if self.path.exists() and not overwrite:
-            raise InvalidError(f"{path}: is there already: pass overwrite=True, or name another")
+            raise InvalidError(
+                f"{path}: is there already: pass overwrite=True (programs: --overwrite), or name another"
+            )
         self.folder = str(pathlib.Path(container or self.path).absolute().parent)
         if not os.path.isdir(self.folder):
             raise InvalidError(f"{path}: there is no folder {self.folder}")

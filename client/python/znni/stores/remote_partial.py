@@ -46,7 +46,9 @@ class RemotePartial:
                 "overwrite=True if none does, or name another"
             )
         if any(data is not None for data in described) or self._place.all_names(""):
-            raise InvalidError(f"{self._place.path}: is there already: pass overwrite=True, or name another")
+            raise InvalidError(
+                f"{self._place.path}: is there already: pass overwrite=True (programs: --overwrite), or name another"
+            )
 
     def begin(self) -> str:
         """Returns the address to write to, of which nothing is there but a mark."""

@@ -23,7 +23,7 @@ class ProgramTest(JobCase):
     def setUp(self):
         super().setUp()
         self.job = str(self.folder / "job.json")
-        self.enterContext(mock.patch.object(program.signal, "signal"))
+        self.enterContext(mock.patch("signal.signal"))
 
     def call(self, *arguments):
         """Returns (exit code, standard output, standard error)."""

@@ -18,7 +18,7 @@ FULL = 64 * 64 * 20  # voxels of a block
 class SimulateTest(JobCase):
     def setUp(self):
         super().setUp()
-        self.enterContext(mock.patch.object(program.signal, "signal"))
+        self.enterContext(mock.patch("signal.signal"))
         self.spec = self.plan()
 
     def call(self, *arguments):

@@ -1,0 +1,38 @@
+"""What all programs have in common: exit codes, lines on standard error, signals."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+
+from znni.errors import LASTING, Error, NotServedError
+
+DONE, MAY_HELP, WRONG, INTERRUPTED = 0, 1, 2, 130  # MAY_HELP: run it again; WRONG: running it again does not help
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def run_program(name: str, work: Callable[[], int], interrupted: str) -> int:
+    """Returns the exit code of ``work``, or that of its error, which it writes as one line.
+
+    Ctrl-C and SIGTERM, which schedulers send before they take the machine away, interrupt ``work``. ``interrupted``
+    says what is left then.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return work()
+    except KeyboardInterrupt:
+        say(f"{name}: interrupted; {interrupted}")
+        return INTERRUPTED
+    except Exception as error:  # stores and codecs raise what they like
+        text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
+        say(f"{name}: {' '.join(text.split())}")
+        return WRONG if isinstance(error, (*LASTING, NotServedError)) else MAY_HELP

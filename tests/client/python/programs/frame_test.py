@@ -1,0 +1,44 @@
+"""Exit codes and lines of programs."""
+
+import contextlib
+import io
+import os
+import signal
+import unittest
+
+from znni.errors import InvalidError, NotServedError, UnavailableError
+from znni.programs.frame import DONE, INTERRUPTED, MAY_HELP, WRONG, run_program
+
+
+class FrameTest(unittest.TestCase):
+    def setUp(self):
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+    def end(self, work):
+        """Returns (exit code, standard error)."""
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            code = run_program("znni-x", work, "nothing is left")
+        return code, err.getvalue()
+
+    def failing(self, error):
+        def work():
+            raise error
+
+        return work
+
+    def test_returns_what_the_work_returns(self):
+        self.assertEqual(self.end(lambda: DONE), (DONE, ""))
+
+    def test_an_error_is_one_line(self):
+        self.assertEqual(self.end(self.failing(InvalidError("a:\n  b"))), (WRONG, "znni-x: a: b\n"))
+        self.assertEqual(self.end(self.failing(NotServedError("b"))), (WRONG, "znni-x: b\n"))
+        self.assertEqual(self.end(self.failing(UnavailableError("away"))), (MAY_HELP, "znni-x: away\n"))
+        self.assertEqual(self.end(self.failing(KeyError("k"))), (MAY_HELP, "znni-x: KeyError: 'k'\n"))
+
+    def test_signals_interrupt(self):
+        for work in (self.failing(KeyboardInterrupt()), lambda: os.kill(os.getpid(), signal.SIGTERM)):
+            self.assertEqual(self.end(work), (INTERRUPTED, "znni-x: interrupted; nothing is left\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

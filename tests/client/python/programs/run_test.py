@@ -1,0 +1,107 @@
+"""The program znni-run, with a script as znnid. tests/e2e has it with a daemon."""
+
+import contextlib
+import io
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+from fake_daemon import FakeDaemon
+from znni import __version__
+from znni.programs import run
+
+VOLUME = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch("signal.signal"))
+        self.network = self.path("same.onnx")
+        pathlib.Path(self.network).touch()
+        np.save(self.path("in.npy"), VOLUME)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def serve(self):
+        """Makes znnid a script that tells the address of a daemon, and its own command."""
+        address = self.enterContext(FakeDaemon().served())
+        script = self.folder / "znnid"
+        script.write_text(
+            f'#!/bin/sh\necho "$@" >{self.folder}/command\ncat {self.folder}/none "$2"/*/config.pbtxt '
+            f'>{self.folder}/config 2>/dev/null\necho "info listening on {address}" >&2\nexec sleep 600\n'
+        )
+        script.chmod(0o755)
+        self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(script)}))
+
+    def call(self, *arguments):
+        """Returns (exit code, standard output, standard error)."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = run.main(arguments)
+            except SystemExit as end:
+                code = end.code
+        return code, out.getvalue(), err.getvalue()
+
+    def test_writes_the_output(self):
+        self.serve()
+        code, out, err = self.call(
+            self.network,
+            self.path("in.npy"),
+            self.path("out.npy"),
+            "--mem=3G",
+            "--threads=2",
+            "--roi=0:3,0:4,0:5",
+            "--dtype=uint8",
+            "--no-progress",
+            "--parameter=input_scale=0.5",
+            "--parameter=input_offset=-1",
+        )
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, "^.*/out.npy: 1x3x4x5 uint8 in [0-9.]+ s\n$")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME)
+        self.assertIn("--mem 3G --threads 2", (self.folder / "command").read_text())
+        config = (self.folder / "config").read_text()
+        self.assertIn('"input_scale" value { string_value: "0.5" }', config)
+        self.assertIn('"input_offset" value { string_value: "-1" }', config)
+
+    def test_an_output_that_exists_is_kept(self):
+        self.serve()
+        np.save(self.path("out.npy"), VOLUME[:1])
+        arguments = (self.network, self.path("in.npy"), self.path("out.npy"), "--dtype=uint8", "--no-progress")
+        code, _, err = self.call(*arguments)
+        self.assertEqual(code, 2)
+        self.assertRegex(err, "^znni-run: .*out.npy: is there already.*\n$")
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME[:1])
+        self.assertEqual(self.call(*arguments, "--overwrite")[0], 0)
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME)
+
+    def test_wrong_input_is_one_line_and_exit_code_2(self):
+        whole = (self.network, self.path("in.npy"), self.path("out.npy"))
+        for words, arguments in (
+            ("none.npy: ", (self.network, self.path("none.npy"), whole[2])),
+            ("expected FILE.onnx", (self.path("net.txt"), *whole[1:])),
+            ("--config and --parameter exclude", (*whole, "--config=c", "--parameter=a=1")),
+            ("'in.npy' found, expected NAME=VOLUME", (whole[0], "a=b.npy", "in.npy", whole[2])),
+            ("name each input once", (whole[0], "a=b.npy", "a=c.npy", whole[2])),
+            ("'2x' found", (*whole, "--threads=2x")),
+            ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
+        ):
+            with self.subTest(words):
+                self.serve()
+                code, out, err = self.call(*arguments)
+                self.assertEqual((code, out), (2, ""), err)
+                self.assertIn(words, err)
+                self.assertFalse((self.folder / "out.npy").exists())
+
+    def test_tells_its_version(self):
+        self.assertEqual(self.call("--version")[:2], (0, f"znni-run {__version__}\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
