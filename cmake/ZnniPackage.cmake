@@ -17,5 +17,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/package_names.cmake"
-                            "${PROJECT_SOURCE_DIR}/cmake/package_changelog.cmake")
+                            "${PROJECT_SOURCE_DIR}/cmake/package_changelog.cmake"
+                            "${PROJECT_SOURCE_DIR}/cmake/package_help.cmake")
 include(CPack)

@@ -53,8 +53,11 @@ class PackageTest(unittest.TestCase):
             "usr/share/znni/models/fib25-boundary/1/model.onnx",
             "usr/share/doc/znni/copyright",
             "usr/lib/systemd/system/znnid.service",
+            "usr/share/bash-completion/completions/znni-planner",
         ):
             self.assertIn(path, paths)
+        if shutil.which("help2man"):
+            self.assertIn("usr/share/man/man1/znni-planner-check.1.gz", paths)
         self.assertNotIn("usr/bin/planner", paths, "that is GNOME's")
         self.assertFalse([path for path in paths if path.endswith((".a", ".hpp", ".cmake"))])
         self.assertTrue(all(" root/root " in line for line in listed.splitlines()))
