@@ -1,5 +1,6 @@
 #include "client/cli/progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 namespace znni::client {
 namespace {
 
-constexpr int bar_width = 30;
+constexpr int max_bar_width = 30;
+constexpr int min_bar_width = 5;
+constexpr int usual_columns = 80;
 constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds line_every{10};
 
@@ -18,6 +21,50 @@ double share_of(const ProgressFacts& facts) {
   if (facts.patches <= 0) return facts.before;
   const double done = static_cast<double>(facts.patches_done) + std::max(facts.part, 0.0);
   return std::min(facts.before + facts.span * std::min(done / static_cast<double>(facts.patches), 1.0), 1.0);
+}
+
+// A unit in which a number of voxels has at most three digits before its point.
+struct Unit {
+  double voxels;
+  const char* name;
+};
+Unit unit_of(double voxels) {
+  for (const Unit& unit : {Unit{1e12, "T "}, Unit{1e9, "G "}, Unit{1e6, "M "}}) {
+    if (voxels >= unit.voxels) return unit;
+  }
+  return {1e3, "k "};
+}
+
+// Returns "  1.23/4.10 M voxels  0.124 M voxels/s", or the patches if the voxels of the job are not known.
+std::string counts_text(const ProgressFacts& facts, double share) {
+  std::array<char, 120> text{};
+  if (facts.voxels <= 0) {
+    std::snprintf(text.data(), text.size(), "  %lld/%lld patches", static_cast<long long>(facts.patches_done),
+                  static_cast<long long>(facts.patches));
+    return text.data();
+  }
+  const double done = facts.voxels * share;
+  const Unit unit = unit_of(facts.voxels);
+  const double rate = facts.seconds > 0 ? done / facts.seconds : 0;
+  const Unit rate_unit = unit_of(rate);
+  std::snprintf(text.data(), text.size(), "  %.2f/%.2f %svoxels  %.3g %svoxels/s", done / unit.voxels,
+                facts.voxels / unit.voxels, unit.name, rate / rate_unit.voxels, rate_unit.name);
+  return text.data();
+}
+
+std::string bar_text(double share, int width) {
+  const int filled = std::clamp(static_cast<int>(share * width), 0, width);
+  std::string bar(static_cast<std::size_t>(filled), '=');
+  if (filled < width) bar += '>';
+  bar.resize(static_cast<std::size_t>(width), ' ');
+  return "[" + bar + "]";
+}
+
+// Returns the columns of the terminal on stderr, also after its window has changed.
+int terminal_columns() {
+  winsize size{};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : usual_columns;
 }
 
 }  // namespace
@@ -33,21 +80,15 @@ std::string duration_text(double seconds) {
   return text.data();
 }
 
-std::string progress_line(const ProgressFacts& facts) {
+std::string progress_line(const ProgressFacts& facts, int columns) {
   const double share = share_of(facts);
-  const int filled = std::clamp(static_cast<int>(share * bar_width), 0, bar_width);
-  std::string bar(static_cast<std::size_t>(filled), '=');
-  if (filled < bar_width) bar += '>';
-  bar.resize(bar_width, ' ');
-  const double rate = facts.seconds > 0 ? facts.voxels_done / facts.seconds / 1e6 : 0;
-  std::array<char, 96> numbers{};
-  std::snprintf(numbers.data(), numbers.size(), "  %lld/%lld patches  %.3f Mvox/s",
-                static_cast<long long>(facts.patches_done), static_cast<long long>(facts.patches), rate);
-  std::string line = "[" + bar + "]";
-  if (facts.parts > 1) line += "  part " + std::to_string(facts.number) + "/" + std::to_string(facts.parts);
-  line += numbers.data();
-  if (share > 0) line += "  " + duration_text(facts.seconds / share - facts.seconds) + " left";
-  return line;
+  std::string text;
+  if (facts.parts > 1) text += "  part " + std::to_string(facts.number) + "/" + std::to_string(facts.parts);
+  text += counts_text(facts, share);
+  if (share > 0) text += "  " + duration_text(facts.seconds / share - facts.seconds) + " left";
+  const int room = columns - 3 - static_cast<int>(text.size());  // beside the brackets and a free last column
+  return (bar_text(share, std::clamp(room, min_bar_width, max_bar_width)) + text)
+      .substr(0, static_cast<std::size_t>(std::max(columns - 1, 0)));
 }
 
 ProgressStyle style_for_stderr() { return isatty(STDERR_FILENO) != 0 ? ProgressStyle::bar : ProgressStyle::lines; }
@@ -72,8 +113,8 @@ void Progress::show(std::int64_t patches_done, std::int64_t patches, double part
   facts_.patches = patches;
   facts_.part = part;
   facts_.seconds = std::chrono::duration<double>(now - start_).count();
-  facts_.voxels_done = voxels_ * share_of(facts_);
-  draw(progress_line(facts_));
+  facts_.voxels = voxels_;
+  draw(progress_line(facts_, style_ == ProgressStyle::bar ? terminal_columns() : usual_columns));
 }
 
 void Progress::say(const std::string& text) {

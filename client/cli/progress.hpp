@@ -10,9 +10,9 @@ namespace znni::client {
 struct ProgressFacts {
   std::int64_t patches_done = 0;
   std::int64_t patches = 0;
-  double seconds = 0;      // since the start
-  double voxels_done = 0;  // dense output voxels
-  double part = 0;         // progress of all patches under way, in patches
+  double seconds = 0;  // since the start
+  double voxels = 0;   // dense output voxels of the whole job
+  double part = 0;     // progress of all patches under way, in patches
   // If the output has several parts, the patches above are those of one part. `span` is the part's share of all work,
   // `before` the share of the parts before it.
   double before = 0;
@@ -21,8 +21,9 @@ struct ProgressFacts {
   std::int64_t parts = 1;
 };
 
-// Returns "[=====>    ]  12/40 patches  1.24 Mvox/s  0:41 left".
-[[nodiscard]] std::string progress_line(const ProgressFacts& facts);
+// Returns "[=====>    ]  1.23/4.10 M voxels  0.124 M voxels/s  0:41 left", in less than `columns`: the bar becomes as
+// short as it must, and what is left is cut. Patches are counted where voxels are not known.
+[[nodiscard]] std::string progress_line(const ProgressFacts& facts, int columns = 80);
 // Returns "0:41", "2:03:09".
 [[nodiscard]] std::string duration_text(double seconds);
 

@@ -46,6 +46,14 @@ TEST(ClientOptions, CredentialsOfBothCommands) {
   EXPECT_EQ(parse({"status", "--tls-cert", "c", "--tls-key", "k"}).exit_code, 2);
 }
 
+TEST(ClientOptions, NamesOfThePythonClient) {
+  const Parsed parsed =
+      parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--pad", "zero", "--roi", "1:2,:,:"});
+  ASSERT_TRUE(parsed.options) << parsed.text;
+  EXPECT_EQ(parsed.options->padding, Padding::zero);
+  EXPECT_EQ(parsed.options->bbox, "1:2,:,:");
+}
+
 TEST(ClientOptions, ModelsOwnNormalisationByDefault) {
   const Parsed parsed = parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy"});
   ASSERT_TRUE(parsed.options);

@@ -13,36 +13,50 @@ TEST(Progress, DurationsReadAsPeopleWriteThem) {
 }
 
 TEST(Progress, LineTellsShareRateAndTimeLeft) {
-  const std::string line = progress_line({10, 40, 10.0, 5e6, 0});
-  EXPECT_NE(line.find("10/40 patches"), std::string::npos);
-  EXPECT_NE(line.find("0.500 Mvox/s"), std::string::npos);
-  EXPECT_NE(line.find("0:30 left"), std::string::npos);
+  EXPECT_EQ(progress_line({10, 40, 10.0, 5e6, 0}, 90),
+            "[=======>                      ]  1.25/5.00 M voxels  125 k voxels/s  0:30 left");
+  EXPECT_NE(progress_line({1, 2, 10.0, 3e12, 0}).find("1.50/3.00 T voxels  150 G voxels/s"), std::string::npos);
+}
+
+TEST(Progress, PatchesAreToldWithoutVoxels) {
+  EXPECT_NE(progress_line({10, 40, 10.0, 0, 0}).find("10/40 patches  0:30 left"), std::string::npos);
 }
 
 TEST(Progress, ThePatchUnderWayCounts) {
-  const std::string line = progress_line({0, 1, 10.0, 5e6, 0.5});
+  const std::string line = progress_line({0, 1, 10.0, 5e6, 0.5}, 90);
   EXPECT_NE(line.find("[===============>"), std::string::npos) << line;
-  EXPECT_NE(line.find("0/1 patches"), std::string::npos);
+  EXPECT_NE(line.find("2.50/5.00 M voxels"), std::string::npos);
   EXPECT_NE(line.find("0:10 left"), std::string::npos);
 }
 
 TEST(Progress, OfOnePartOfSeveral) {
-  const std::string line = progress_line({5, 10, 10.0, 5e6, 0, 0.25, 0.5, 2, 3});
+  const std::string line = progress_line({5, 10, 10.0, 5e6, 0, 0.25, 0.5, 2, 3}, 100);
   EXPECT_NE(line.find("[===============>"), std::string::npos) << line;
-  EXPECT_NE(line.find("part 2/3  5/10 patches"), std::string::npos) << line;
+  EXPECT_NE(line.find("part 2/3  2.50/5.00 M voxels"), std::string::npos) << line;
   EXPECT_NE(line.find("0:10 left"), std::string::npos) << line;
+}
+
+TEST(Progress, LineFitsTheTerminal) {
+  const ProgressFacts part{5, 10, 10.0, 5e6, 0, 0.25, 0.5, 2, 3};
+  const std::string text = "  part 2/3  2.50/5.00 M voxels  250 k voxels/s  0:10 left";
+  for (int columns = 0; columns < 120; ++columns) {
+    const std::string line = progress_line(part, columns);
+    EXPECT_LT(line.size(), std::max<std::size_t>(1, static_cast<std::size_t>(columns)));
+    EXPECT_EQ(line.ends_with(text), columns > 64) << line;
+  }
+  EXPECT_EQ(progress_line(part, 70), "[=====>    ]" + text);
 }
 
 TEST(Progress, PartsAddUp) {
   testing::internal::CaptureStderr();
-  Progress progress(ProgressStyle::lines, 100);
-  progress.begin_part(4, 5, 25);  // an earlier run did the first three
+  Progress progress(ProgressStyle::lines, 1000);
+  progress.begin_part(4, 5, 250);  // an earlier run did the first three
   progress.show(1, 1);
-  progress.begin_part(5, 5, 75);
+  progress.begin_part(5, 5, 750);
   progress.show(2, 2);
   const std::string shown = testing::internal::GetCapturedStderr();
-  EXPECT_NE(shown.find("[=======>                      ]  part 4/5  1/1"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("[==============================]  part 5/5  2/2"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("]  part 4/5  0.25/1.00 k voxels"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("=]  part 5/5  1.00/1.00 k voxels"), std::string::npos) << shown;
 }
 
 TEST(Progress, NothingKnownIsNoDivisionByZero) {
@@ -60,12 +74,12 @@ TEST(Progress, NoneStaysSilentAndLinesEndWhole) {
   none.announce("why");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: why\n");
   testing::internal::CaptureStderr();
-  Progress lines(ProgressStyle::lines, 100);
+  Progress lines(ProgressStyle::lines, 1000);
   lines.show(1, 2);  // not due yet
   lines.show(2, 2);  // the last line is always shown
   const std::string shown = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(shown.find("1/2"), std::string::npos);
-  EXPECT_NE(shown.find("2/2 patches"), std::string::npos);
+  EXPECT_EQ(shown.find("0.50/1.00"), std::string::npos);
+  EXPECT_NE(shown.find("1.00/1.00 k voxels"), std::string::npos);
   EXPECT_EQ(shown.back(), '\n');
 }
 
