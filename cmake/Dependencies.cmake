@@ -1,5 +1,6 @@
 # Every library the project uses, with the least version it was tried with. The Debian packages that carry
 # them are listed in deploy/packages/.
+include(WireDependencies)
 include(LibraryDependencies)
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)          # writes transforms; runs structure and end-to-end tests
@@ -22,7 +23,7 @@ if(NOT chart_js_head MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LE
 endif()
 
 if(ZNNI_SERVER)
-  find_package(gRPC 1.51 CONFIG REQUIRED)                          # gRPC::grpc++, gRPC::grpc++_reflection
+  include(ClientDependencies)
   find_package(OpenSSL 3.0 REQUIRED)                               # OpenSSL::Crypto
   find_package(spdlog 1.10 CONFIG REQUIRED)                        # spdlog::spdlog, compiled
   pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)  # PkgConfig::HTTPLIB, metrics and probes

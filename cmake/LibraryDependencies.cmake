@@ -1,6 +1,4 @@
-# What the installed libraries link: found when the project is built, and again by a project that links them
-# (cmake/znniConfig.cmake.in).
-find_package(Threads REQUIRED)
+# What the installed libraries that plan and compute link beside WireDependencies.cmake.
 find_package(PkgConfig REQUIRED)
 
 # Planner, CPU back end.
@@ -12,5 +10,4 @@ if(ZNNI_FFT STREQUAL "fftw")
 endif()
 
 # Files.
-find_package(Protobuf 3.21 REQUIRED)                               # protobuf::libprotobuf, protobuf::protoc
 find_package(ONNX 1.12 CONFIG REQUIRED)                            # onnx_proto: the message classes
