@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -67,3 +68,12 @@ def is_object(value: Any) -> bool:
 
 
 NOTES = Field("znni", is_object, "an object", is_optional=True)
+
+
+def notes_of(found: Any) -> dict[str, Any] | None:
+    """Returns the notes of an output, an object or its JSON; None for anything else, which others may have written."""
+    try:
+        notes = json.loads(found) if isinstance(found, str) else found
+    except ValueError:
+        return None
+    return notes if is_object(notes) else None

@@ -15,6 +15,7 @@ from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Target
 
 _CHUNK = 64  # voxels along each axis
+_NOTE = "znni_"  # what the names of attributes begin with
 
 
 def h5py_module() -> Any:
@@ -56,6 +57,12 @@ def open_dataset(path: str, dataset: str) -> Any:
         raise
 
 
+def _notes(array: Any) -> dict[str, Any] | None:
+    """Returns what Hdf5Target wrote into the attributes of a dataset."""
+    named = {key.removeprefix(_NOTE): value for key, value in array.attrs.items() if key.startswith(_NOTE)}
+    return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in named.items()} or None
+
+
 class Hdf5Source(ArraySource):
     """Reads a dataset; the only volume of the file if ``dataset`` is ""."""
 
@@ -64,6 +71,7 @@ class Hdf5Source(ArraySource):
         self._file = array.file
         try:
             super().__init__(array, f"{path}:{dataset}" if dataset else path)
+            self.notes = _notes(array)
         except BaseException:
             self._file.close()
             raise
@@ -94,7 +102,7 @@ class Hdf5Target(Target):
         array = self._file.create_dataset(
             self._dataset, shape, self._facts.dtype, chunks=chunks, compression="gzip", compression_opts=1, shuffle=True
         )
-        array.attrs.update({f"znni_{key}": value for key, value in self._facts.notes.items()})
+        array.attrs.update({f"{_NOTE}{key}": value for key, value in self._facts.notes.items()})
         self._target = ArrayTarget(array, self._facts)
 
     def write(self, start: Triple, block: np.ndarray) -> None:

@@ -115,6 +115,7 @@ class N5Source(ArraySource):
         found, attributes = _find(place)
         super().__init__(_open(found, attributes, place.path), place.path)
         self.geometry = geometry_of(attributes, place.path)
+        self.notes = attributes.get("znni")
 
 
 def _check_apart(path: str, overwrite: bool) -> None:

@@ -17,6 +17,7 @@ from znni.geometry import Geometry
 from znni.spool import make_spool
 from znni.stores.affine import affine_of, geometry_of_affine
 from znni.stores.decompressed import Decompressed
+from znni.stores.fields import notes_of
 from znni.stores.files import check_format, check_length, module_of, unreadable
 from znni.stores.mapped_target import MappedTarget, map_behind
 from znni.stores.memmap import give_back
@@ -81,7 +82,16 @@ def open_nifti(path: str) -> FileSource:
         raise
     except Exception as error:  # of many classes
         raise unreadable(path, "NIfTI", error) from None
-    return FileSource(_array(path, shape, voxels.dtype, offset), path, _geometry(image, path), slope, inter)
+    found = FileSource(_array(path, shape, voxels.dtype, offset), path, _geometry(image, path), slope, inter)
+    found.notes = _notes(image)
+    return found
+
+
+def _notes(image: Any) -> dict[str, Any] | None:
+    """Returns what NiftiTarget wrote into an extension."""
+    texts = (one.get_content() for one in image.header.extensions if one.get_code() == _COMMENT)
+    found = (notes_of(text.decode(errors="replace") if isinstance(text, bytes) else text) for text in texts)
+    return next((notes_of(one["znni"]) for one in found if one and "znni" in one), None)
 
 
 def _array(path: str, shape: tuple, dtype: np.dtype, offset: int) -> Any:

@@ -14,6 +14,7 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.affine import affine_of
 from znni.stores.decompressed import Decompressed
+from znni.stores.fields import notes_of
 from znni.stores.files import check_format, check_length, module_of, unreadable
 from znni.stores.mapped_target import MappedTarget, map_behind
 from znni.stores.nrrd_header import geometry_of_header, layout_of
@@ -58,7 +59,9 @@ def open_nrrd(path: str) -> FileSource:
     except Exception as error:  # of many classes
         raise unreadable(path, "NRRD", error) from None
     data, start = _data_file(header, path, start)
-    return FileSource(_array(header, data, start, layout, path), path, geometry)
+    found = FileSource(_array(header, data, start, layout, path), path, geometry)
+    found.notes = notes_of(header.get("znni"))
+    return found
 
 
 def _data_file(header: dict[str, Any], path: str, start: int) -> tuple[str, int]:

@@ -110,6 +110,7 @@ class PrecomputedSource(ArraySource):
         resolution = tuple(float(n) for n in reversed(scale["resolution"]))
         offset = tuple(int(n) for n in reversed(scale.get("voxel_offset") or (0, 0, 0)))
         self.geometry = Geometry(resolution, units=("nanometer",) * 3).moved(offset)  # type: ignore[arg-type]
+        self.notes = info.get("znni")
 
 
 def _in_nanometers(geometry: Geometry, name: str) -> tuple[list[float], list[int]]:

@@ -18,7 +18,8 @@ class Source(abc.ABC):
 
     ``name`` is for messages; ``shape`` is (C, Z, Y, X), ``ndim`` the number of axes of the caller's array, ``dtype``
     the type that is sent; ``depth`` planes, from a multiple of it on, are best read together. ``geometry`` is None
-    where the store has none, ``zarr_format`` None where it is not zarr.
+    where the store has none, ``zarr_format`` None where it is not zarr. ``notes`` say how an output was made, as
+    those of OutputFacts do; None where nothing does.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Source(abc.ABC):
     depth: int = 1
     geometry: Geometry | None = None
     zarr_format: int | None = None
+    notes: dict[str, Any] | None = None
 
     @abc.abstractmethod
     def read(self, box: Box) -> np.ndarray:

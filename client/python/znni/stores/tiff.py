@@ -16,6 +16,7 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.geometry import Geometry
+from znni.stores.fields import notes_of
 from znni.stores.files import check_format, check_length, kind_of_file, module_of, unreadable
 from znni.stores.mapped_target import MappedTarget
 from znni.stores.seam import OutputFacts
@@ -78,6 +79,7 @@ def open_tiff(path: str) -> FileSource:
             else:
                 file = opened.enter_context(tifffile.TiffFile(path))
                 found = FileSource(_array(file, path), path, geometry_of_tiff(file))
+                found.notes = notes_of((file.imagej_metadata or {}).get("znni"))
         if isinstance(found.raw, PageArray):
             opened.pop_all()
     return found

@@ -15,7 +15,7 @@ from znni.box import Box, Triple
 from znni.errors import AccessError, Error, InvalidError, NotFoundError
 from znni.geometry import Geometry, geometry_of, multiscale_of
 from znni.stores.array import ArraySource, ArrayTarget
-from znni.stores.fields import NOTES, check_fields
+from znni.stores.fields import NOTES, check_fields, notes_of
 from znni.stores.partials import partial_of
 from znni.stores.place import Place
 from znni.stores.places import place_of
@@ -153,6 +153,7 @@ class ZarrSource(ArraySource):
         array, group = (_first_array(node, name), node) if _is_group(node) else (node, self._parent(node))
         super().__init__(array, name)
         self.zarr_format = int(array.metadata.zarr_format)
+        self.notes = notes_of(group.attrs.get("znni")) if group is not None else None
         try:
             with _described(name):
                 self.geometry = self._geometry(array, group, name)

@@ -4,7 +4,18 @@ import math
 import unittest
 
 from znni.errors import InvalidError
-from znni.stores.fields import NOTES, Field, all_of, check_fields, is_extent, is_finite, is_scale, is_text, is_whole
+from znni.stores.fields import (
+    NOTES,
+    Field,
+    all_of,
+    check_fields,
+    is_extent,
+    is_finite,
+    is_scale,
+    is_text,
+    is_whole,
+    notes_of,
+)
 
 
 class FieldsTest(unittest.TestCase):
@@ -36,6 +47,12 @@ class FieldsTest(unittest.TestCase):
         self.assertTrue(all_of([1, 2], is_whole, (2, 3)))
         for value in ("12", 5, None, (1, 2), [1], [1, "2"]):
             self.assertFalse(all_of(value, is_whole, (2, 3)))
+
+    def test_notes(self):
+        self.assertEqual(notes_of({"a": 1}), {"a": 1})
+        self.assertEqual(notes_of('{"a": 1}'), {"a": 1})
+        for other in (None, 3, [1], "", "[1]", "words", '{"a": '):
+            self.assertIsNone(notes_of(other))
 
 
 if __name__ == "__main__":

@@ -126,6 +126,22 @@ class OpeningTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "o.npy: machines write one output together as FOLDER.zarr"):
             open_shared_target("o.npy", facts, False)
 
+    def test_notes_of_an_output_are_read_again(self):
+        notes = {"model": "net", "offset": [1, 0, 2], "pad": "none"}
+        facts = dataclasses.replace(FACTS, notes=notes)
+        for name in ("o.h5:/o", "o.tif", "o.nii", "o.nii.gz", "o.nrrd", "o.zarr", "o.n5/o", "o.npy"):
+            target = open_target(f"{self.folder}/{name}", facts, False)
+            target.begin()
+            target.write((0, 0, 0), VOLUME[None])
+            target.finish()
+            with open_source(f"{self.folder}/{name}") as source:
+                self.assertEqual(source.notes, None if name == "o.npy" else notes, name)
+        target = open_target(f"precomputed://{self.folder}/p", facts, False)
+        target.begin()
+        target.finish()
+        with open_source(f"precomputed://{self.folder}/p") as source:
+            self.assertEqual(source.notes, notes)
+
     def test_other_files(self):
         for path in ("v.png", "v", "v.h5x", "v.zarr.zip"):
             with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not read: expected FILE.npy"):
