@@ -17,8 +17,9 @@ constexpr const char* footer =
     "Other words run the program `znni-WORD` beside this one or on the PATH, for example:\n"
     "  znni run      a volume through a network, without a daemon that runs already\n"
     "  znni job      a volume through a network, on many machines\n"
+    "  znni view     an output beside its input, as a page for a browser\n"
     "  znni train    train a network on labelled volumes\n"
-    "`run` and `job` come with the Python client. `znni help WORD` shows the options of a word.";
+    "`run`, `job` and `view` come with the Python client. `znni help WORD` shows the options of a word.";
 
 // Options as CLI11 fills them, before checked() looks at them.
 struct Raw {

@@ -12,7 +12,8 @@ SCRIPT = pathlib.Path(sys.argv.pop()).resolve() / "completions.bash"
 ZNNI = """#!/bin/sh
 case "$1" in
   infer) echo "  -m,--model TEXT    name"; echo "  --padding TEXT     none, --model" ;;
-  *) printf 'Options:\\n  --version   print\\n\\nSubcommands:\\n  infer         stream\\n  status, models   list\\n\\nrest\\n' ;;
+  *) printf 'Options:\\n  --version   print\\n\\n'
+     printf 'Subcommands:\\n  infer         stream\\n  status, models   list\\n\\nrest\\n' ;;
 esac
 """
 

@@ -49,7 +49,7 @@ class TutorialTest(unittest.TestCase):
 
     def test_all_blocks(self):
         blocks = BLOCK.findall((ROOT / "docs/tutorial.md").read_text())
-        self.assertEqual([kind for kind, _ in blocks], ["python", "sh", "python", "sh", "python", "python"])
+        self.assertEqual([kind for kind, _ in blocks], ["python", "sh", "python", "sh", "python", "python", "sh"])
         self.assertIn("torch.onnx.export", blocks[0][1])
         if importlib.util.find_spec("torch") is None:  # it is not among the packages of the tests
             print("no PyTorch: its block is replaced by a net of the same layers")

@@ -20,8 +20,8 @@ from znni.stores.opening import open_source
 _EXAMPLE = "example: znni run net.onnx raw.ome.zarr dense.ome.zarr --mem 16G --pad reflect"
 _EXITS = "exit codes: 0 the output is there; 1 running it again may help; 2 wrong input; 130 interrupted"
 _FORMS = (
-    "FOLDER.zarr[/array], FOLDER.n5/dataset, precomputed://FOLDER, also at s3://; FILE.h5:/dataset, FILE.npy, FILE.tif, "
-    "FILE.nii.gz or FILE.nrrd"
+    "FOLDER.zarr[/array], FOLDER.n5/dataset, precomputed://FOLDER, also at s3://; FILE.h5:/dataset, FILE.npy, "
+    "FILE.tif, FILE.nii.gz or FILE.nrrd"
 )
 
 

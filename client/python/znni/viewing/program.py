@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 from znni import __version__
-from znni.errors import Error, InvalidError, NotFoundError
+from znni.errors import InvalidError
+from znni.programs.frame import DONE, run_program
 from znni.stores.opening import open_source
 from znni.stores.partial import Partial
 from znni.viewing.making import View, make_page
 from znni.viewing.page import Page, write_page
 from znni.viewing.run_result import read_result
 
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130  # exit codes
 _ENDINGS = (".html", ".htm")
 _EXITS = "exit codes: 0 done; 2 wrong input; 130 interrupted; 1 any other failure"
 _VOLUMES = (
     "FILE.npy, FILE.h5:/dataset, FILE.tif, FILE.nii.gz, FILE.nrrd, FOLDER.zarr[/array], FOLDER.n5/dataset or "
     "precomputed://FOLDER, the last three also at https:// and s3://"
 )
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _at_least(least: int) -> Callable[[str], int]:
@@ -159,23 +153,10 @@ def _summary(page: Page, path: str) -> str:
     return "\n".join([f"{path}: {counts} cells, {megabytes:.1f} MB", *(f"  {note}" for note in page.notes)])
 
 
-def _end(*_: Any) -> None:
-    raise KeyboardInterrupt
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a page and returns the exit code."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _end)
-    try:
-        return _view(options)
-    except KeyboardInterrupt:
-        _say("znni-view: interrupted")
-        return INTERRUPTED
-    except Exception as error:  # stores and codecs raise what they like
-        text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
-        _say(f"znni-view: {' '.join(text.split())}")
-        return WRONG if isinstance(error, (InvalidError, NotFoundError)) else FAILED
+    return run_program("znni-view", lambda: _view(options), "no page was left")
 
 
 if __name__ == "__main__":

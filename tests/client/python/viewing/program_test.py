@@ -18,7 +18,7 @@ KINDS = ("{}.npy", "{}.h5:/v", "{}.tif", "{}.nii", "{}.nii.gz", "{}.nrrd", "{}.z
 class ProgramTest(ViewCase):
     def setUp(self):
         super().setUp()
-        self.enterContext(mock.patch.object(program.signal, "signal"))
+        self.enterContext(mock.patch("signal.signal"))
         self.page = f"{self.folder}/page.html"
         self.volume = self.random.integers(0, 256, (20, 24, 28)).astype(np.uint8)
         self.part = np.ascontiguousarray(self.volume[3:15, 4:17, 5:19])
@@ -168,7 +168,7 @@ class ProgramTest(ViewCase):
     def test_interrupted_and_broken(self):
         _, output = self.files("{}.npy")
         for error, code, words in (
-            (KeyboardInterrupt(), 130, "znni-view: interrupted\n"),
+            (KeyboardInterrupt(), 130, "znni-view: interrupted; no page was left\n"),
             (RuntimeError("two\nlines"), 1, "znni-view: RuntimeError: two lines\n"),
             (OSError(5, "Input/output error"), 1, "znni-view: [Errno 5] Input/output error\n"),
         ):
