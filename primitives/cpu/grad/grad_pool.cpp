@@ -10,6 +10,7 @@
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/elementwise/runs.hpp"
+#include "primitives/cpu/grad/first_maxima.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "primitives/cpu/pool/pool_layer.hpp"
 #include "primitives/cpu/vectors/simd8.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::string_view name = "cpu.grad.pool";
 constexpr std::string_view maxima_name = "first maxima";
+constexpr std::int64_t floats_of_line = 16;  // of a cache
 constexpr std::int64_t max_positions = 256;  // of a window, so that a byte holds one
 // Measured instructions per window voxel of an element, of both stages: load, compare, choose. A row of windows and a
 // row of voxels cost some cycles, however short.
@@ -29,8 +31,6 @@ double rows_of(const Shape5& shape, Format format) {
   const std::int64_t blocks = div_up(shape.f, block_width(format.layout));
   return static_cast<double>(shape.S * blocks * shape.n.z * shape.n.y);
 }
-
-using Position = std::uint8_t;
 
 // Declares the tensors and the positions of maxima in two stages.
 MemoryPlan pool_memory(const GradientProblem& problem, Format format) {
@@ -77,57 +77,6 @@ void for_each_position(Vec3 window, const Body& body) {
   }
 }
 
-// Simd8 bytes, and as many numbers.
-typedef Position Eighth __attribute__((vector_size(8)));     // NOLINT
-typedef std::int8_t Signs __attribute__((vector_size(8)));   // NOLINT
-typedef std::int32_t Mask __attribute__((vector_size(32)));  // NOLINT
-
-// Offsets of a window's voxels from its first, in floats. The most frequent counts are known to the compiler, which
-// then unrolls the loops over them; 0 stands for any.
-template <std::size_t count>
-using Places = std::conditional_t<count == 0, std::span<const std::int64_t>, std::array<std::int64_t, count>>;
-
-// Finds the first largest of the values at `places`, from `from` on, for a vector of windows.
-template <std::size_t count>
-void find_largest(const float* from, const Places<count>& places, Position* positions) {
-  Simd8::V most = Simd8::load(from + places.front());
-  Mask first = {};
-  for (std::size_t i = 1; i < places.size(); ++i) {
-    const Simd8::V value = Simd8::load(from + places[i]);
-    const Mask larger = value > most;
-    first = larger ? Mask{} + static_cast<std::int32_t>(i) : first;
-    most = larger ? value : most;
-  }
-  const auto bytes = __builtin_convertvector(first, Eighth);
-  std::memcpy(positions, &bytes, sizeof(bytes));
-}
-
-// The same for one window.
-Position largest(const float* from, std::span<const std::int64_t> places) {
-  std::size_t most = 0;
-  for (std::size_t i = 1; i < places.size(); ++i) most = from[places[i]] > from[places[most]] ? i : most;
-  return static_cast<Position>(most);
-}
-
-// Finds the maxima of a row of `windows` windows, whose voxels have `width` lanes and lie `step` floats apart.
-template <std::int64_t width, std::size_t count>
-void find_row(std::span<const std::int64_t> all, const float* from, std::int64_t windows, std::int64_t step,
-              Position* positions) {
-  Places<count> places;
-  if constexpr (count == 0) {
-    places = all;
-  } else {
-    std::copy(all.begin(), all.end(), places.begin());
-  }
-  for (std::int64_t x = 0; x < windows; ++x, from += step, positions += width) {
-    if constexpr (width == 1) {
-      *positions = largest(from, places);
-    } else {
-      for (std::int64_t i = 0; i < width; i += Simd8::lanes) find_largest<count>(from + i, places, positions + i);
-    }
-  }
-}
-
 // Along one axis: the window, of the fragment at `offset`, whose voxel d is a voxel of the input.
 struct Hold {
   std::int64_t offset = 0;
@@ -169,9 +118,19 @@ Simd8::V taken(const Source& source, std::int64_t at) {
   return __builtin_convertvector(same, Mask) ? value : Simd8::V{};
 }
 
+// Where sums are written: past the caches only whole lines, which follow no earlier read.
+template <std::int64_t width, bool past_caches>
+void put(float* to, Simd8::V value) {
+  if constexpr (past_caches && width == 2 * Simd8::lanes) {
+    Simd8::stream(to, value);
+  } else {
+    Simd8::store(to, value);
+  }
+}
+
 // Sums the sources of voxels x in [begin, end), `step` floats apart in `to`, whose windows are all there. `count`
 // sources, which the compiler knows; 0 stands for any.
-template <std::int64_t width, std::size_t count, bool of_maxima>
+template <std::int64_t width, std::size_t count, bool of_maxima, bool past_caches>
 void gather_inside(std::span<const Source> all, std::int64_t begin, std::int64_t end, std::int64_t step, float* to) {
   std::conditional_t<count == 0, std::span<const Source>, std::array<Source, count>> sources;
   if constexpr (count == 0) {
@@ -183,7 +142,7 @@ void gather_inside(std::span<const Source> all, std::int64_t begin, std::int64_t
     for (std::int64_t lane = 0; lane < width; lane += Simd8::lanes) {
       Simd8::V sum = {};
       for (const Source& source : sources) sum += taken<of_maxima>(source, (x - source.first) * width + lane);
-      Simd8::store(to + x * step + lane, sum);
+      put<width, past_caches>(to + x * step + lane, sum);
     }
   }
 }
@@ -191,8 +150,9 @@ void gather_inside(std::span<const Source> all, std::int64_t begin, std::int64_t
 template <std::int64_t width>
 class PoolGradient final : public PreparedGradient {
  public:
-  PoolGradient(const PoolProblem& pool, Executor& executor)
+  PoolGradient(const PoolProblem& pool, bool past_caches, Executor& executor)
       : pool_(pool),
+        past_caches_(past_caches),
         out_(output_shape(pool)),
         executor_(executor),
         offsets_(pooled_offsets(pool)),
@@ -215,8 +175,11 @@ class PoolGradient final : public PreparedGradient {
     executor_.parallel_for(pool_.in.S * blocks * n.z, [&](std::int64_t index, int) {
       std::vector<Source> sources;
       for (std::int64_t y = 0; y < n.y; ++y) {
-        gather_row(views, {index / n.z / blocks, index / n.z % blocks, {index % n.z, y, 0}, n.x * width}, sources);
+        const Run run{index / n.z / blocks, index / n.z % blocks, {index % n.z, y, 0}, n.x * width};
+        if (y + 1 < n.y) fetch_ahead(views.output, run);
+        gather_row(views, run, sources);
       }
+      if constexpr (width == 2 * Simd8::lanes) Simd8::fence();
     });
     return {};
   }
@@ -256,6 +219,23 @@ class PoolGradient final : public PreparedGradient {
              maxima_row(made(s, offset), block, window.z, window.y));
       }
     });
+  }
+
+  // Prefetches the rows of windows that begin in the row behind the run.
+  void fetch_ahead(const TensorView& output, const Run& run) const {
+    for (const Hold& z : holds_z_[static_cast<std::size_t>(run.start.z)]) {
+      for (const Hold& y : holds_y_[static_cast<std::size_t>(run.start.y + 1)]) {
+        if (y.d > 0) continue;
+        for (std::int64_t offset = 0; offset < offsets_.x; ++offset) {
+          const std::int64_t s = made(run.s, {z.offset, y.offset, offset});
+          const float* const from = &output.at(s, run.block * width, {z.window, y.window, 0});
+          for (std::int64_t at = 0; at < out_.n.x * width; at += floats_of_line) Simd8::prefetch(from + at);
+          if (maxima_ == nullptr) continue;
+          const Position* const maxima = maxima_row(s, run.block, z.window, y.window);
+          for (std::int64_t at = 0; at < out_.n.x * width; at += 4 * floats_of_line) Simd8::prefetch(maxima + at);
+        }
+      }
+    }
   }
 
   // Gathers a row of the input's gradient from all windows that hold its voxels.
@@ -305,9 +285,10 @@ class PoolGradient final : public PreparedGradient {
     gather_outside(sources, 0, begin, to);
     if constexpr (width > 1) {
       const bool is_of_maxima = maxima_ != nullptr;
-      const auto gather = !is_of_maxima         ? &gather_inside<width, 0, false>
-                          : sources.size() == 8 ? &gather_inside<width, 8, true>
-                                                : &gather_inside<width, 0, true>;
+      const auto gather = !is_of_maxima         ? &gather_inside<width, 0, false, false>
+                          : sources.size() != 8 ? &gather_inside<width, 0, true, false>
+                          : past_caches_        ? &gather_inside<width, 8, true, true>
+                                                : &gather_inside<width, 8, true, false>;
       gather(sources, begin, end, step, to);
     } else {
       gather_outside(sources, begin, end, to);
@@ -349,6 +330,7 @@ class PoolGradient final : public PreparedGradient {
   }
 
   PoolProblem pool_;
+  bool past_caches_;
   Shape5 out_;
   Executor& executor_;
   Vec3 offsets_;
@@ -361,16 +343,19 @@ class PoolGradient final : public PreparedGradient {
 Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
                                                   const LayerWeights&, Arena&, Device& device) {
   const auto& pool = std::get<PoolProblem>(problem.layer);
+  // What the workers' caches do not hold is written past them.
+  const std::int64_t bytes = tensor_bytes(gradient_shape(problem), chosen.out);
+  const bool past_caches = bytes > device.spec().l2_bytes * device.spec().threads;
   using Made = std::unique_ptr<PreparedGradient>;
   switch (block_width(chosen.in.layout)) {
-    case 16: return Made(std::make_unique<PoolGradient<16>>(pool, device.executor()));
-    case 8: return Made(std::make_unique<PoolGradient<8>>(pool, device.executor()));
-    default: return Made(std::make_unique<PoolGradient<1>>(pool, device.executor()));
+    case 16: return Made(std::make_unique<PoolGradient<16>>(pool, past_caches, device.executor()));
+    case 8: return Made(std::make_unique<PoolGradient<8>>(pool, past_caches, device.executor()));
+    default: return Made(std::make_unique<PoolGradient<1>>(pool, past_caches, device.executor()));
   }
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pool{name, 3, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_pool{name, 4, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu
