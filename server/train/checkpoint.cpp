@@ -1,5 +1,6 @@
 #include "server/train/checkpoint.hpp"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -16,7 +17,7 @@ namespace znni {
 namespace {
 
 // The file: this line, the fields below in order, numbers as the processor has them, and the fingerprint of all that.
-constexpr std::string_view first_line = "znni-train checkpoint 2\n";
+constexpr std::string_view first_line = "znni-train checkpoint 3\n";
 constexpr std::size_t sum_bytes = 32;
 
 std::string sum_of(std::string_view bytes) {
@@ -105,7 +106,7 @@ std::size_t size_of(const NetworkWeights& nodes) {
 std::size_t size_of(const Checkpoint& checkpoint) {
   const TrainedWith& with = checkpoint.with;
   const OptimizerState& optimizer = checkpoint.optimizer;
-  std::size_t bytes = first_line.size() + sum_bytes + 2 * sizeof(std::int64_t);
+  std::size_t bytes = first_line.size() + sum_bytes + 3 * sizeof(std::int64_t);
   for (const std::string* text :
        {&checkpoint.training, &checkpoint.written_as, &with.volumes, &with.plan, &with.limits})
     bytes += size_of(*text);
@@ -126,6 +127,7 @@ std::string bytes_of(const Checkpoint& checkpoint) {
   writer.text(checkpoint.with.volumes);
   writer.text(checkpoint.with.plan);
   writer.text(checkpoint.with.limits);
+  writer.number(std::bit_cast<std::int64_t>(checkpoint.merit));
   writer.weights(checkpoint.weights);
   writer.number(checkpoint.optimizer.updates);
   writer.weights(checkpoint.optimizer.first);
@@ -144,6 +146,7 @@ std::optional<Checkpoint> checkpoint_of(std::string_view bytes) {
   checkpoint.with.volumes = reader.text();
   checkpoint.with.plan = reader.text();
   checkpoint.with.limits = reader.text();
+  checkpoint.merit = std::bit_cast<double>(reader.number());
   checkpoint.weights = reader.weights();
   checkpoint.optimizer.updates = reader.number();
   checkpoint.optimizer.first = reader.weights();
@@ -178,6 +181,14 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   std::optional<Checkpoint> checkpoint = checkpoint_of(summed.substr(first_line.size()));
   if (!checkpoint) return refuse(path, "a checkpoint with other fields");
   return *std::move(checkpoint);
+}
+
+Result<std::optional<Checkpoint>> find_best(const std::string& path, const std::string& training, std::int64_t steps) {
+  Result<Checkpoint> best = read_checkpoint(path);
+  if (!best && best.error().code == ErrorCode::not_found) return std::optional<Checkpoint>();
+  if (!best) return best.error();
+  if (best->training != training || best->steps > steps) return std::optional<Checkpoint>();
+  return std::optional(*std::move(best));
 }
 
 }  // namespace znni

@@ -23,6 +23,7 @@
 #include "primitives/cpu/fft/fft_1d.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 #include "server/signals.hpp"
+#include "server/train/final_versions.hpp"
 #include "server/train/first_weights.hpp"
 #include "server/train/model_version.hpp"
 #include "server/train/options.hpp"
@@ -205,6 +206,7 @@ TrainerSettings trainer_settings(const Inputs& inputs, const StepPlan& plan) {
           inputs.training,
           trained_with(inputs, plan),
           checkpoint_file(inputs.options.output),
+          config.keeps_best ? best_file(inputs.options.output) : "",
           curve_file(inputs.options.output)};
 }
 
@@ -212,24 +214,24 @@ double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns the version in which the weights are: that of a run that was killed before it could say so, or a new one.
-Result<std::string> write_version(const Inputs& inputs, bool did_steps) {
-  const LoadedNetwork served = with_weights(inputs.trained, inputs.trained.loaded.weights);
-  if (!did_steps) {
-    if (std::optional<std::string> written = newest_version_if(served, inputs.options.output)) return *written;
-  }
-  return write_model_version(served, inputs.options.output, scale_of(inputs.config));
+// Returns the words of a version: "version 2 is in DIR", and which weights it has if the one before it has others.
+std::string versions_text(const Inputs& inputs, const FinalVersions& versions) {
+  const std::string newest = "version " + versions.newest + " is in " + inputs.options.output;
+  if (!versions.best_step) return newest;
+  return newest + ", with the weights of the best validation, of step " + std::to_string(*versions.best_step) +
+         "; the version before it has the last ones";
 }
 
 // Writes the model, and that it was written.
 int finish(const Inputs& inputs, Trainer& trainer, const TrainingEnd& end) {
-  const Result<std::string> version = write_version(inputs, end.mean_loss.has_value());
-  if (!version) return fail(version.error());
-  if (const Result<void> written = trainer.write_checkpoint(*version); !written) return fail(written.error());
+  const Result<FinalVersions> versions =
+      write_final_versions({inputs.trained, inputs.options.output, scale_of(inputs.config), inputs.training, end.steps,
+                            inputs.config.keeps_best, end.mean_loss.has_value()});
+  if (!versions) return fail(versions.error());
+  if (const Result<void> written = trainer.write_checkpoint(versions->newest); !written) return fail(written.error());
   std::array<char, 40> loss{};
   if (end.mean_loss) std::snprintf(loss.data(), loss.size(), ", loss %.4g", *end.mean_loss);
-  say(std::to_string(end.steps) + " steps are done" + loss.data() + ": version " + *version + " is in " +
-      inputs.options.output);
+  say(std::to_string(end.steps) + " steps are done" + loss.data() + ": " + versions_text(inputs, *versions));
   return 0;
 }
 
@@ -321,7 +323,7 @@ std::optional<int> prepare(Begun& begun) {
 }
 
 // Returns the exit code if there is nothing to train. With --restart the old checkpoint is removed: the same command
-// without it must not go on from there.
+// without it must not go on from there. Best weights without a checkpoint are of an older training.
 std::optional<int> begin(const Options& options, Begun& begun) {
   Result<Inputs> inputs = read_inputs(options);
   if (!inputs) return fail(inputs.error());
@@ -338,7 +340,7 @@ std::optional<int> begin(const Options& options, Begun& begun) {
   const std::optional<Checkpoint>& checkpoint = begun.checkpoint;
   if (checkpoint && !checkpoint->written_as.empty()) return already_done(begun.inputs, *checkpoint);
   if (const std::optional<int> exit_code = prepare(begun)) return exit_code;
-  const Result<void> removed = options.restart ? remove_checkpoint(options.output) : Result<void>();
+  const Result<void> removed = checkpoint ? Result<void>() : remove_checkpoint(options.output);
   return removed ? std::nullopt : std::optional(fail(removed.error()));
 }
 

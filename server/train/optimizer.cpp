@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "server/train/weight_parts.hpp"
@@ -69,6 +70,16 @@ bool have_equal_sizes(const NetworkWeights& a, const NetworkWeights& b) {
                        [&](auto part) { return (one.*part).size() == (other.*part).size(); });
   };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
+}
+
+bool have_equal_bits(const NetworkWeights& a, const NetworkWeights& b) {
+  const auto equal = [](const NodeWeights& one, const NodeWeights& other) {
+    return std::all_of(weight_parts.begin(), weight_parts.end(), [&](auto part) {
+      const std::vector<float>& own = one.*part;
+      return own.empty() || std::memcmp(own.data(), (other.*part).data(), own.size() * sizeof(float)) == 0;
+    });
+  };
+  return have_equal_sizes(a, b) && std::equal(a.begin(), a.end(), b.begin(), equal);
 }
 
 NetworkWeights zeros_like(const NetworkWeights& weights) {

@@ -50,6 +50,8 @@ double clip(NetworkWeights& gradients, double longest);
 
 // Returns whether both have vectors of the same sizes.
 [[nodiscard]] bool have_equal_sizes(const NetworkWeights& a, const NetworkWeights& b);
+// Returns whether both have the same sizes and, in all of them, the same bits.
+[[nodiscard]] bool have_equal_bits(const NetworkWeights& a, const NetworkWeights& b);
 // Returns weights of the same sizes, all 0.
 [[nodiscard]] NetworkWeights zeros_like(const NetworkWeights& weights);
 

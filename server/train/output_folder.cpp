@@ -3,32 +3,21 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include <algorithm>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "planner/base/repository.hpp"
 #include "primitives/core/write_atomically.hpp"
 #include "proto/convert/network_file.hpp"
-#include "server/train/weight_parts.hpp"
+#include "server/train/optimizer.hpp"
 
 namespace znni {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool have_equal_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
 bool are_equal(const LoadedNetwork& a, const LoadedNetwork& b) {
-  const auto equal = [](const NodeWeights& one, const NodeWeights& other) {
-    return std::all_of(weight_parts.begin(), weight_parts.end(),
-                       [&](auto part) { return have_equal_bits(one.*part, other.*part); });
-  };
-  return describe(a.network) == describe(b.network) &&
-         std::equal(a.weights.begin(), a.weights.end(), b.weights.begin(), b.weights.end(), equal);
+  return describe(a.network) == describe(b.network) && have_equal_bits(a.weights, b.weights);
 }
 
 // Returns nothing if the model has no version.
@@ -47,6 +36,8 @@ std::optional<ModelVersion> newest_version(const fs::path& folder) {
 
 std::string checkpoint_file(const fs::path& folder) { return (folder / "checkpoint").string(); }
 
+std::string best_file(const fs::path& folder) { return (folder / "best").string(); }
+
 std::string log_file(const fs::path& folder) { return (folder / "train.jsonl").string(); }
 
 std::string curve_file(const fs::path& folder) { return (folder / "curve.svg").string(); }
@@ -61,6 +52,7 @@ Result<FileHandle> lock_output(const fs::path& folder) {
                  folder.string() + ": another znni-train trains there; wait for its end, or give another --output"};
   }
   remove_unfinished(checkpoint_file(folder));
+  remove_unfinished(best_file(folder));
   remove_unfinished(log_file(folder));
   remove_unfinished(curve_file(folder));
   return file;
@@ -76,10 +68,12 @@ Result<std::optional<Checkpoint>> find_checkpoint(const fs::path& folder, const 
 }
 
 Result<void> remove_checkpoint(const fs::path& folder) {
-  const std::string path = checkpoint_file(folder);
-  std::error_code error;
-  const bool removed = fs::remove(path, error);
-  if (error) return Error{ErrorCode::invalid_argument, path + ": cannot be removed: " + error.message()};
+  bool removed = false;
+  for (const std::string& path : {checkpoint_file(folder), best_file(folder)}) {
+    std::error_code error;
+    removed = fs::remove(path, error) || removed;
+    if (error) return Error{ErrorCode::invalid_argument, path + ": cannot be removed: " + error.message()};
+  }
   return removed ? sync_file(folder.string()) : Result<void>();
 }
 

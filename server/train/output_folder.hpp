@@ -18,6 +18,7 @@ namespace znni {
 [[nodiscard]] Result<FileHandle> lock_output(const std::filesystem::path& folder);
 
 [[nodiscard]] std::string checkpoint_file(const std::filesystem::path& folder);
+[[nodiscard]] std::string best_file(const std::filesystem::path& folder);
 [[nodiscard]] std::string log_file(const std::filesystem::path& folder);
 [[nodiscard]] std::string curve_file(const std::filesystem::path& folder);
 
@@ -26,7 +27,7 @@ namespace znni {
 [[nodiscard]] Result<std::optional<Checkpoint>> find_checkpoint(const std::filesystem::path& folder,
                                                                 const std::string& training);
 
-// Removes the checkpoint, if there is one. It does not come back after a power cut.
+// Removes the checkpoint, and then the best weights, as far as they are there. They do not come back after a power cut.
 [[nodiscard]] Result<void> remove_checkpoint(const std::filesystem::path& folder);
 
 // Returns the newest version of the model in the folder if it is this network with these weights, bit by bit: a kill

@@ -75,6 +75,10 @@ Result<void> Trainer::resume(Checkpoint checkpoint) {
   if (!optimizer_.restore(std::move(checkpoint.optimizer))) return refuse("optimizer");
   copy_weights(checkpoint.weights, weights_);
   done_ = checkpoint.steps;
+  if (settings_.best_file.empty()) return {};
+  const Result<std::optional<Checkpoint>> best = find_best(settings_.best_file, settings_.training, done_);
+  if (!best) return best.error();
+  if (*best) best_merit_ = (*best)->merit;
   return {};
 }
 
@@ -125,9 +129,18 @@ Result<bool> Trainer::validate() {
   if (!*score) return false;
   ++validations_;
   last_score_ = *score;
+  if (Result<void> kept = keep_if_best(**score); !kept) return kept.error();
   if (Result<void> added = log_.add_validation(done_, **score); !added) return added.error();
   if (Result<void> drawn = draw_log(); !drawn) return drawn.error();
   return true;
+}
+
+Result<void> Trainer::keep_if_best(const ValidationScore& score) {
+  const double own = merit(score);
+  if (settings_.best_file.empty() || (best_merit_ && own <= *best_merit_)) return {};
+  best_merit_ = own;
+  return znni::write_checkpoint(settings_.best_file,
+                                {settings_.training, done_, "", weights_, {}, settings_.with, own});
 }
 
 Result<TrainingEnd> Trainer::run() {

@@ -24,6 +24,7 @@ struct TrainerSettings {
   std::string training;     // Checkpoint::training
   TrainedWith with;         // Checkpoint::with
   std::string checkpoint_file;
+  std::string best_file;   // gets the weights of the best validation so far; "": they are not kept
   std::string curve_file;  // a picture of the log (curve.hpp), written with each checkpoint and validation
 };
 
@@ -50,8 +51,8 @@ class Trainer {
   // `weights` are changed in place by run(); they and `log` outlive the trainer.
   Trainer(TrainerSettings settings, TrainerCalls calls, NetworkWeights& weights, TrainLog& log);
 
-  // Goes on from there; the addresses of the weights stay. Fails if the checkpoint is of another training, or has other
-  // sizes.
+  // Goes on from there, and from the best weights that are kept; the addresses of the weights stay. Fails if the
+  // checkpoint is of another training, or has other sizes, or if the file of the best weights cannot be read.
   [[nodiscard]] Result<void> resume(Checkpoint checkpoint);
 
   // Trains until all steps are done or is_stopped() says so. A checkpoint of the last step is written in both cases,
@@ -69,6 +70,9 @@ class Trainer {
   // Each returns whether to go on, instead of to stop.
   Result<bool> finish_step(const StepRecord& record);
   Result<bool> validate();
+  // Writes the weights if the score is better than all before it. They are on the disk before the log has the score:
+  // a training that is killed in between has the validation again.
+  Result<void> keep_if_best(const ValidationScore& score);
   // Writes the log to the disk, and its picture.
   Result<void> draw_log();
   [[nodiscard]] bool is_validation_due() const;
@@ -91,6 +95,7 @@ class Trainer {
   std::int64_t validations_ = 0;               // likewise
   std::vector<double> last_losses_;            // the newest of them at done_ % size
   std::optional<ValidationScore> last_score_;  // of this run
+  std::optional<double> best_merit_;           // of all runs
 };
 
 }  // namespace znni

@@ -174,6 +174,29 @@ class TrainTest(unittest.TestCase):
             [".lock", "1", "checkpoint", "config.pbtxt", "curve.svg", "train.jsonl"],
         )
 
+    def test_the_best_validation_is_kept(self):
+        """The version behind the last weights, or they themselves; killed and continued it is the same, bit by bit."""
+        text = (
+            (self.root / "train.pbtxt").read_text().replace("validation_steps: 15", "validation_steps: 3\nkeep: best")
+        )
+        (self.root / "best.pbtxt").write_text(text.replace("cosine: true", "cosine: false"))
+        ended = self.train("best/net", config="best.pbtxt")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        log = lines_of(self.root / "best/net")
+        scores = {line["step"]: line["average_precision"] for line in log if "validation_loss" in line}
+        self.assertEqual(len(scores), STEPS // 3)
+        best = max(scores, key=scores.get)
+        names = sorted(path.name for path in (self.root / "best/net").iterdir() if path.name.isdigit())
+        self.assertEqual(names, ["1"] if best == STEPS else ["1", "2"])
+        if best != STEPS:
+            self.assertIn(f"with the weights of the best validation, of step {best};", ended.stderr)
+        self.interrupt("killed_best/net", 16, signal.SIGKILL, config="best.pbtxt")
+        ended = self.train("killed_best/net", config="best.pbtxt")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        for name in ("best", *(f"{name}/model.onnx" for name in names)):
+            ours, theirs = ((self.root / each / name).read_bytes() for each in ("killed_best/net", "best/net"))
+            self.assertEqual(ours, theirs, name)
+
     def test_the_curve_is_a_picture(self):
         """It is XML that a browser shows: lines of loss, score and learning rate."""
         root = xml.etree.ElementTree.parse(self.root / "whole/net/curve.svg").getroot()

@@ -195,6 +195,10 @@ Result<void> read_data(const text::TrainConfig& message, TrainConfig& config) {
   if (!validation) return validation.error();
   config.volumes = *std::move(volumes);
   config.validation = *std::move(validation);
+  config.keeps_best = message.keep() == text::TrainConfig::best;
+  if (config.keeps_best && config.validation.empty()) {
+    return wrong("keep", "best without a validation", "last, or validation { input: ... labels: ... } beside it,");
+  }
   config.input_scale = message.input_scale();
   config.input_offset = message.input_offset();
   config.targets = static_cast<TrainTargets>(message.targets());

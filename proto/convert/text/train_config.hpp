@@ -67,7 +67,8 @@ struct TrainConfig {
   AugmentationSettings augmentation;
   std::int64_t checkpoint_steps = 100;
   std::int64_t validation_steps = 500;
-  std::string text;  // of all fields that the file sets, in order, without comments: equal for equal trainings
+  bool keeps_best = false;  // the weights of the best validation become a version of the model, too
+  std::string text;         // of all fields that the file sets, in order, without comments: equal for equal trainings
 };
 
 // Parses the text of a train.pbtxt. The error names the line or the field, what was found and what is right.

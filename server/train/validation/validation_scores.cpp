@@ -18,6 +18,11 @@ std::string to_string(const ValidationScore& score) {
   return text.data();
 }
 
+double merit(const ValidationScore& score) {
+  if (score.precision_recall) return score.precision_recall->average_precision;
+  return score.mean_dice.value_or(-score.loss);
+}
+
 ValidationScores::ValidationScores(const Loss& loss, bool are_binary) : loss_(loss), sum_(loss) {
   if (loss.probability() == Probability::softmax) {
     classes_.emplace(loss.channels());

@@ -26,6 +26,10 @@ struct ValidationScore {
 // Returns the score in a few words: "average precision 0.71", "accuracy 0.9, mean Dice 0.6"; "" if there is but a loss.
 [[nodiscard]] std::string to_string(const ValidationScore& score);
 
+// Returns what is larger for a better network: the average precision, else the mean Dice coefficient, else the loss,
+// negative.
+[[nodiscard]] double merit(const ValidationScore& score);
+
 // Counts voxel by voxel; its memory does not depend on their number.
 class ValidationScores {
  public:

@@ -21,6 +21,7 @@ Checkpoint example() {
   checkpoint.weights = {{{1, -0.0F, 1e-40F, 0.1F}, {7}, {}, {}}, {}, {{}, {}, {2}, {3, 4}}};
   checkpoint.optimizer = {71, checkpoint.weights, {}};
   checkpoint.with = {"a.h5\t1 2 3\n", "fedcba", "--mem 7 --threads 2"};
+  checkpoint.merit = -0.1;
   return checkpoint;
 }
 
@@ -65,6 +66,17 @@ TEST_F(CheckpointTest, ReadsBackBitByBit) {
   EXPECT_EQ(read->with.volumes, written.with.volumes);
   EXPECT_EQ(read->with.plan, "fedcba");
   EXPECT_EQ(read->with.limits, "--mem 7 --threads 2");
+  EXPECT_EQ(read->merit, -0.1);
+}
+
+TEST_F(CheckpointTest, BestWeightsAreOfTheTrainingUpToItsStep) {
+  EXPECT_FALSE(find_best(path(), example().training, 100)->has_value());
+  ASSERT_TRUE(write_checkpoint(path(), example()));
+  EXPECT_EQ(find_best(path(), example().training, 70).value().value().merit, -0.1);
+  EXPECT_FALSE(find_best(path(), example().training, 69)->has_value());
+  EXPECT_FALSE(find_best(path(), "0123", 70)->has_value());
+  folder_.write("checkpoint", "cut");
+  EXPECT_FALSE(find_best(path(), example().training, 70));
 }
 
 TEST_F(CheckpointTest, ReplacesTheOldOneAndLeavesNothingElse) {
@@ -103,12 +115,12 @@ TEST_F(CheckpointTest, ChangedOnesAreRefusedAtEveryByte) {
 
 TEST_F(CheckpointTest, ForeignFilesAreRefused) {
   EXPECT_THAT(refusal("a model"), HasSubstr("no checkpoint of this znni-train"));
-  EXPECT_THAT(refusal("znni-train checkpoint 3\n"), HasSubstr("no checkpoint of this znni-train"));
+  EXPECT_THAT(refusal("znni-train checkpoint 2\n"), HasSubstr("no checkpoint of this znni-train"));
 }
 
 // One that has a right sum, but counts that lead beyond its end.
 TEST_F(CheckpointTest, CountsBeyondTheFileAreRefused) {
-  std::string bytes = "znni-train checkpoint 2\n" + std::string(7, '\xff') + '\x7f';
+  std::string bytes = "znni-train checkpoint 3\n" + std::string(7, '\xff') + '\x7f';
   Fingerprint sum;
   sum.add(bytes);
   EXPECT_THAT(refusal(bytes + sum.text()), HasSubstr("a checkpoint with other fields"));

@@ -77,8 +77,10 @@ TEST_F(OutputFolderTest, TheCheckpointOfThisTrainingIsFound) {
 
 TEST_F(OutputFolderTest, ACheckpointIsRemoved) {
   folder_.write("net/checkpoint", "any");
+  folder_.write("net/best", "any");
   EXPECT_TRUE(remove_checkpoint(model()));
   EXPECT_FALSE(exists(file("checkpoint")));
+  EXPECT_FALSE(exists(file("best")));
   EXPECT_TRUE(remove_checkpoint(model()));
 }
 

@@ -34,7 +34,8 @@ class TrainerTest : public testing::Test {
     int stop_in_validation = 1000;
     int fail_in_validation = 1000;
     double validation_seconds = 0;
-    float slope = 0;  // of all weights, if it is not 0
+    float slope = 0;                // of all weights, if it is not 0
+    std::vector<double> dice = {};  // of the validations; 0.25 behind the last
     NetworkWeights weights = {{{0, 10}, {}, {}, {}}};
   };
 
@@ -68,8 +69,10 @@ class TrainerTest : public testing::Test {
       if (run.validations + 1 == run.stop_in_validation) return std::optional<ValidationScore>();
       if (run.validations + 1 == run.fail_in_validation) return Error{ErrorCode::device_failure, "broken"};
       seconds_ += run.validation_seconds;
+      const auto number = static_cast<std::size_t>(run.validations);
+      const double dice = number < run.dice.size() ? run.dice[number] : 0.25;
       return std::optional(
-          ValidationScore{.loss = static_cast<double>(++run.validations), .accuracy = 0.5, .mean_dice = 0.25});
+          ValidationScore{.loss = static_cast<double>(++run.validations), .accuracy = 0.5, .mean_dice = dice});
     };
     calls.is_stopped = [&run] { return static_cast<std::int64_t>(run.computed.size()) >= run.stop_at; };
     calls.tell = [&run](const std::string& text) { run.told.push_back(text); };
@@ -173,6 +176,66 @@ TEST_F(TrainerTest, AStopInAValidationContinuesBitByBit) {
   EXPECT_EQ(second.computed.front(), 8);
   EXPECT_EQ(second.weights[0].kernels, whole.weights[0].kernels);
   EXPECT_EQ(without_seconds(test::read_text(log_path())), log);
+}
+
+// Validations are behind steps 8, 16 and 20. Of equal ones the first is the best.
+TEST_F(TrainerTest, KeepsTheWeightsOfTheBestValidation) {
+  settings_.best_file = (folder_.path() / "best").string();
+  for (const auto& [dice, step] :
+       {std::pair(std::vector<double>{0.5, 0.7, 0.6}, 16), {{0.7, 0.7, 0.6}, 8}, {{0.1, 0.2, 0.3}, 20}}) {
+    Run run;
+    run.dice = dice;
+    ASSERT_TRUE(train(run));
+    const Result<Checkpoint> best = read_checkpoint(settings_.best_file);
+    ASSERT_TRUE(best) << best.error().message;
+    EXPECT_EQ(best->steps, step);
+    Run part;  // the same weights
+    part.stop_at = step;
+    settings_.best_file = "";
+    ASSERT_TRUE(train(part));
+    EXPECT_EQ(best->weights[0].kernels, part.weights[0].kernels);
+    settings_.best_file = (folder_.path() / "best").string();
+  }
+}
+
+TEST_F(TrainerTest, KeepsTheLastWeightsAlone) {
+  Run run;
+  ASSERT_TRUE(train(run));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "best"));
+}
+
+// A worse validation of the run that goes on does not replace the best one of the run before; a better one does.
+TEST_F(TrainerTest, TheBestValidationIsKnownToTheRunThatGoesOn) {
+  settings_.best_file = (folder_.path() / "best").string();
+  for (const auto& [dice, step] : {std::pair(std::vector<double>{0.5, 0.6}, 8), {{0.5, 0.8}, 20}}) {
+    Run first;
+    first.dice = {0.7};
+    first.stop_at = 10;
+    ASSERT_TRUE(train(first));
+    Run second;
+    second.dice = dice;
+    ASSERT_TRUE(train(second, true));
+    EXPECT_EQ(read_checkpoint(settings_.best_file)->steps, step);
+  }
+}
+
+// The weights were kept, and the training killed before the log had the score: the same weights are kept again.
+TEST_F(TrainerTest, AKillBehindTheBestValidationChangesNothing) {
+  settings_.best_file = (folder_.path() / "best").string();
+  Run whole;
+  whole.dice = {0.5, 0.7, 0.6};
+  ASSERT_TRUE(train(whole));
+  const std::string best = test::read_text(settings_.best_file);
+  Run stopped;
+  stopped.dice = {0.5};
+  stopped.stop_in_validation = 2;
+  ASSERT_TRUE(train(stopped));
+  EXPECT_EQ(read_checkpoint(settings_.best_file)->steps, 8);
+  folder_.write("best", best);
+  Run second;
+  second.dice = {0.7, 0.6};
+  ASSERT_TRUE(train(second, true));
+  EXPECT_EQ(test::read_text(settings_.best_file), best);
 }
 
 // The run that goes on begins with the validation, and ends with the same curve.

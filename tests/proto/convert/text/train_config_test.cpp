@@ -40,6 +40,7 @@ TEST(TrainConfig, TheLeastHasDefaults) {
   EXPECT_EQ(config.volumes[0].labels, "a.h5:/labels");
   EXPECT_EQ(config.volumes[0].mask, "");
   EXPECT_THAT(config.validation, IsEmpty());
+  EXPECT_FALSE(config.keeps_best);
   EXPECT_EQ(config.input_scale, 1);
   EXPECT_EQ(config.targets, TrainTargets::labels);
   EXPECT_THAT(config.loss.class_weights, IsEmpty());
@@ -61,12 +62,13 @@ TEST(TrainConfig, AllFields) {
     optimizer { kind: adamw learning_rate: 0.002 beta1: 0.8 beta2: 0.99 epsilon: 1e-6 weight_decay: 0.01
                 warm_up_steps: 9 cosine: true clip_norm: 2 }
     augmentation { symmetries: true contrast: 0.1 brightness: 0.2 missing_planes: 0.3 blurred_planes: 1 }
-    checkpoint_steps: 7 validation_steps: 8)");
+    checkpoint_steps: 7 validation_steps: 8 keep: best)");
   EXPECT_EQ(config.patch, (Vec3{20, 30, 40}));
   EXPECT_EQ(config.seed, 18446744073709551615U);
   EXPECT_THAT(config.volumes, SizeIs(2));
   EXPECT_EQ(config.volumes[0].mask, "c");
   EXPECT_EQ(config.validation.at(0).input, "f");
+  EXPECT_TRUE(config.keeps_best);
   EXPECT_EQ(config.input_offset, -1);
   EXPECT_EQ(config.targets, TrainTargets::boundaries);
   EXPECT_EQ(config.sampling, TrainSampling::balanced);
@@ -101,6 +103,7 @@ TEST(TrainConfig, WrongValuesNameFieldFoundAndRight) {
   EXPECT_THAT(train_refusal("steps: 1 patch: 0"), HasSubstr("patch"));
   EXPECT_THAT(train_refusal("steps: 1 patch: 1048577"), HasSubstr("1 to 2^20"));
   EXPECT_THAT(train_refusal(least + "checkpoint_steps: 0"), StartsWith("checkpoint_steps is 0; "));
+  EXPECT_THAT(train_refusal(least + "keep: best"), StartsWith("keep is best without a validation; last, or valid"));
   EXPECT_THAT(train_refusal(least + "input_scale: nan"), StartsWith("input_scale is nan; "));
   EXPECT_THAT(train_refusal(least + "input_offset: inf"), StartsWith("input_offset is inf; "));
   EXPECT_THAT(train_refusal(least + "augmentation { missing_planes: 1.5 }"),

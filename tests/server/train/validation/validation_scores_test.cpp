@@ -37,6 +37,7 @@ TEST(ValidationScores, TheChannelsOfAffinitiesAreCountedTogether) {
   ASSERT_TRUE(score.precision_recall);
   EXPECT_DOUBLE_EQ(score.precision_recall->average_precision, 0.5 + 0.5 * 2 / 3);
   EXPECT_NEAR(score.precision_recall->best_threshold, 0.1, 0x1p-11) << "of the output itself";
+  EXPECT_EQ(merit(score), score.precision_recall->average_precision);
 }
 
 TEST(ValidationScores, OfClassesAreAccuracyAndDice) {
@@ -52,6 +53,7 @@ TEST(ValidationScores, OfClassesAreAccuracyAndDice) {
   EXPECT_EQ(score.dice.size(), 3U);
   EXPECT_FALSE(score.precision_recall);
   EXPECT_EQ(to_string(score), "accuracy 0.6667, mean Dice 0.5556");
+  EXPECT_EQ(merit(score), *score.mean_dice);
 }
 
 TEST(ValidationScores, OfNumbersAreALossAlone) {
@@ -60,6 +62,7 @@ TEST(ValidationScores, OfNumbersAreALossAlone) {
   scores.add(std::vector<float>{3, 1}, {std::vector<float>{1, 1}, std::vector<float>{1, 1}});
   EXPECT_DOUBLE_EQ(scores.score().loss, 2);
   EXPECT_EQ(to_string(scores.score()), "");
+  EXPECT_EQ(merit(scores.score()), -scores.score().loss);
 }
 
 }  // namespace
