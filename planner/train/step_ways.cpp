@@ -21,6 +21,10 @@ Seconds preparing_seconds(const Estimate& estimate, const DeviceSpec& device) {
   return bytes * std::max(preparing_passes / device.bytes_per_second, preparing_flops / device.flops_per_second);
 }
 
+// Returns whether the layer keeps the spectra of its kernels. In a step that saves nothing, because kernels change; and
+// while it is prepared it takes scratch from the heap, which no plan declares (cpu.conv.fft_tiled).
+bool keeps_spectra(const Estimate& estimate) { return setting(estimate.variant, "keep_spectra", 0) != 0; }
+
 bool is_of_host(Format format) { return format.type == ElementType::f32; }
 
 void describe_layer(const LayerProblem& problem, const Primitive& primitive, const StepParts& parts,
@@ -31,7 +35,7 @@ void describe_layer(const LayerProblem& problem, const Primitive& primitive, con
     return;
   }
   for (Estimate& estimate : *estimates) {
-    if (!is_of_host(estimate.in) || !is_of_host(estimate.out)) continue;
+    if (!is_of_host(estimate.in) || !is_of_host(estimate.out) || keeps_spectra(estimate)) continue;
     const Seconds run =
         parts.costs == nullptr ? cold_share * estimate.time : parts.costs->cost(problem, primitive, estimate).seconds;
     const Seconds seconds = run + preparing_seconds(estimate, parts.device);

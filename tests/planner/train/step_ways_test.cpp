@@ -49,6 +49,19 @@ TEST(StepWays, PreparingAgainCostsTimeWhereSomethingIsKept) {
   EXPECT_TRUE(some_keep);
 }
 
+TEST(StepWays, KeepNoSpectra) {
+  const StepParts parts = test::cpu_parts(1);
+  StepWork work;
+  work.problem = LayerProblem(ConvProblem{{1, 16, {20, 20, 20}}, 16, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}});
+  int tiled = 0;
+  const Result<std::vector<StepWay>> ways = step_ways(work, parts);
+  for (const StepWay& way : ways.value()) {
+    EXPECT_EQ(setting(way.estimate.variant, "keep_spectra", 0), 0);
+    tiled += way.layer->name == "cpu.conv.fft_tiled";
+  }
+  EXPECT_GT(tiled, 0);
+}
+
 TEST(StepWays, OfTheLossTakeDenseTensorsOnlyForFragments) {
   const StepParts parts = test::cpu_parts(1);
   StepWork work;
