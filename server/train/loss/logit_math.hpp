@@ -17,6 +17,22 @@ namespace znni {
   return (x < 0 ? small : 1.0) / (1.0 + small);
 }
 
+// softplus() and sigmoid() of x and of -x, by one exponential and one logarithm; with the same bits.
+class BothSigns {
+ public:
+  explicit BothSigns(double x) : x_(x), small_(std::exp(-std::abs(x))), rest_(std::log1p(small_)) {}
+
+  [[nodiscard]] double softplus() const { return std::max(x_, 0.0) + rest_; }
+  [[nodiscard]] double softplus_of_negative() const { return std::max(-x_, 0.0) + rest_; }
+  [[nodiscard]] double sigmoid() const { return (x_ < 0 ? small_ : 1.0) / (1.0 + small_); }
+  [[nodiscard]] double sigmoid_of_negative() const { return (-x_ < 0 ? small_ : 1.0) / (1.0 + small_); }
+
+ private:
+  double x_;
+  double small_;
+  double rest_;
+};
+
 // Writes the softmax of a voxel's logits, [channels][voxels], one probability per channel. Returns the logarithm of the
 // sum of all exponentials.
 inline double softmax_of(std::span<const float> logits, std::size_t voxel, std::vector<double>& probabilities) {

@@ -33,11 +33,11 @@ double binary_cross_entropy(const Field& field, double weight_0, double weight_1
   for (std::size_t at = 0; at < field.logits.size(); ++at) {
     const double weight = field.weight(at % field.voxels());
     if (weight == 0) continue;
-    const double x = field.logits[at];
+    const BothSigns x(field.logits[at]);
     const double ones = weight * weight_1 * field.truth.targets[at];
     const double zeros = weight * weight_0 * (1.0 - field.truth.targets[at]);
-    sum += ones * softplus(-x) + zeros * softplus(x);
-    field.gradient[at] = static_cast<float>(scale * (zeros * sigmoid(x) - ones * sigmoid(-x)));
+    sum += ones * x.softplus_of_negative() + zeros * x.softplus();
+    field.gradient[at] = static_cast<float>(scale * (zeros * x.sigmoid() - ones * x.sigmoid_of_negative()));
   }
   return scale * sum;
 }
