@@ -9,9 +9,15 @@ bool has_gradient(const LayerProblem& layer) {
   if (const auto* across = std::get_if<AcrossChannelsProblem>(&layer)) {
     return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
   }
+  if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PoolProblem>(layer) ||
          std::holds_alternative<ActivationProblem>(layer) || std::holds_alternative<AddProblem>(layer) ||
-         std::holds_alternative<ConcatProblem>(layer) || std::holds_alternative<CropProblem>(layer);
+         std::holds_alternative<ConcatProblem>(layer) || std::holds_alternative<CropProblem>(layer) ||
+         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
+}
+
+bool has_weights(const LayerProblem& layer) {
+  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
 }
 
 // Returns the activation that a layer of another kind applies to its sum.
@@ -49,17 +55,26 @@ SavedValue saved_value(const GradientProblem& problem) {
     return pool->kind == PoolKind::max ? SavedValue::input : SavedValue::none;
   }
   if (const auto* own = std::get_if<ActivationProblem>(&problem.layer)) return saved_value(own->activation);
+  const bool reads_input =
+      std::holds_alternative<MultiplyProblem>(problem.layer) || std::holds_alternative<PReluProblem>(problem.layer);
+  if (reads_input) return SavedValue::input;
   return std::holds_alternative<AcrossChannelsProblem>(problem.layer) ? SavedValue::output : SavedValue::none;
+}
+
+int saved_input(const GradientProblem& problem) {
+  return std::holds_alternative<MultiplyProblem>(problem.layer) ? 1 - problem.input : 0;
 }
 
 Shape5 gradient_shape(const GradientProblem& problem) {
   if (problem.of == GradientOf::input) return input_shape(problem.layer, problem.input);
+  if (const auto* prelu = std::get_if<PReluProblem>(&problem.layer)) return {1, prelu->in.f, Vec3::cube(1)};
   const auto& conv = std::get<ConvProblem>(problem.layer);
   return {conv.f_out, conv.in.f / conv.groups, conv.k};
 }
 
 Shape5 saved_shape(const GradientProblem& problem) {
-  return saved_value(problem) == SavedValue::input ? input_shape(problem.layer, 0) : output_shape(problem.layer);
+  const bool is_input = saved_value(problem) == SavedValue::input;
+  return is_input ? input_shape(problem.layer, saved_input(problem)) : output_shape(problem.layer);
 }
 
 Result<void> check(const GradientProblem& problem) {
@@ -72,8 +87,8 @@ Result<void> check(const GradientProblem& problem) {
     return invalid_argument("input " + std::to_string(problem.input) + " of " +
                             std::to_string(input_count(problem.layer)) + " was named: " + to_string(problem.layer));
   }
-  const bool has_weights = std::holds_alternative<ConvProblem>(problem.layer) && problem.input == 0;
-  if (problem.of == GradientOf::weights && !has_weights) {
+  const bool has_own = has_weights(problem.layer) && problem.input == 0;
+  if (problem.of == GradientOf::weights && !has_own) {
     return invalid_argument("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
   }
   return {};
@@ -92,7 +107,8 @@ MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format ou
   declare(output_gradient_name, tensor_bytes(output_shape(problem.layer), in));
   if (saved_value(problem) != SavedValue::none) declare(saved_value_name, tensor_bytes(saved_shape(problem), in));
   const Shape5 shape = gradient_shape(problem);
-  const std::int64_t bias = problem.of == GradientOf::weights ? tensor_bytes({1, shape.S, Vec3::cube(1)}, {}) : 0;
+  const bool has_bias = problem.of == GradientOf::weights && std::holds_alternative<ConvProblem>(problem.layer);
+  const std::int64_t bias = has_bias ? tensor_bytes({1, shape.S, Vec3::cube(1)}, {}) : 0;
   declare(gradient_name, add(tensor_bytes(shape, out), bias));
   return plan;
 }

@@ -1,6 +1,6 @@
-// Gradients of layers, for training: what a network's loss would change by, per element of a layer's input, kernels or
-// bias, given the same per element of its output. They are problems and primitives of their own. No plan, search or
-// server looks at them.
+// Gradients of layers, for training: what a network's loss would change by, per element of a layer's input, kernels,
+// bias or slopes, given the same per element of its output. They are problems and primitives of their own. No plan,
+// search or server looks at them.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,10 @@ namespace znni {
 
 enum class GradientOf { input, weights };
 
-// The gradient of one input of a layer, or of its kernels and bias. A gradient is a tensor: that of an input has the
-// input's shape; that of kernels has S = f_out, f = f / groups and n = k, in the order of LayerWeights::kernels. A
-// convolution or an addition has no activation here, because the gradient of an activation is a problem of its own.
+// The gradient of one input of a layer, or of its weights: kernels and bias, or the slopes of a rectifier. A gradient
+// is a tensor. That of an input has the input's shape. That of kernels has S = f_out, f = f / groups and n = k, in the
+// order of LayerWeights::kernels; that of slopes S = 1, f and n = 1, as LayerWeights::scale has them. A convolution or
+// an addition has no activation here, because the gradient of an activation is a problem of its own.
 struct GradientProblem {
   LayerProblem layer;
   GradientOf of = GradientOf::input;
@@ -29,9 +30,12 @@ struct GradientProblem {
 enum class SavedValue { none, input, output };
 
 // Returns which value the gradient reads. It is the layer's output if that suffices, because the next layer reads it
-// too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is the
-// input for the weights of a convolution, for a max pooling and for other activations. Requires check(problem).
+// too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is an
+// input for the weights of a convolution, and for max poolings, products, rectifiers with slopes and other activations.
+// Requires check(problem).
 [[nodiscard]] SavedValue saved_value(const GradientProblem& problem);
+// Returns the number of that input: of a product the one that multiplies, else 0.
+[[nodiscard]] int saved_input(const GradientProblem& problem);
 
 // Returns the shape of the gradient. Requires check(problem).
 [[nodiscard]] Shape5 gradient_shape(const GradientProblem& problem);
@@ -39,7 +43,8 @@ enum class SavedValue { none, input, output };
 [[nodiscard]] Shape5 saved_shape(const GradientProblem& problem);
 
 // Fails if the layer is impossible, has no gradient here, or has an activation besides; or if it has no such input or
-// no weights. Convolutions, poolings, activations, additions, concatenations, crops and (log-)softmax have gradients.
+// no weights. Convolutions, poolings, activations, rectifiers with slopes, additions, products, concatenations, crops,
+// (log-)softmax and upsamplings have gradients, but for upsamplings that align corners.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
 // Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...".
@@ -50,7 +55,7 @@ struct GradientViews {
   TensorView output;      // gradient of the layer's output; padding channels of a blocked one are zeros
   TensorView saved;       // saved_value(); not used if there is none
   TensorView gradient;    // written; every element
-  std::span<float> bias;  // written for the weights of a convolution: [f_out]; else empty
+  std::span<float> bias;  // written for the kernels of a convolution: [f_out]; else empty
 };
 
 // Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs.

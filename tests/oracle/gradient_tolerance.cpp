@@ -72,6 +72,32 @@ GradientTolerance bound(const AcrossChannelsProblem& problem, std::span<const Va
   return {eps * (8.0 + 2.0 * f + power) * largest(output), 0.0, 0.0};
 }
 
+// Bounds the gradients. The slopes' are summed in float64.
+GradientTolerance bound(const PReluProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+                        const Values& output) {
+  double steepest = 1.0;
+  for (const float slope : weights.scale) steepest = std::max(steepest, std::abs(static_cast<double>(slope)));
+  const double sums = largest_norm(output, problem.in) * largest_norm(inputs[0], problem.in);
+  return {2.0 * eps * steepest * largest(output), 0.0, 0.0, 2.0 * eps * sums};
+}
+
+// Bounds the gradients. That of a factor of one channel sums as many products as there are channels.
+GradientTolerance bound(const MultiplyProblem& product, std::span<const Values> inputs, const LayerWeights&,
+                        const Values& output) {
+  const auto summed = static_cast<double>(product.in.f / product.f_other);
+  const double factor = std::max(largest(inputs[0]), largest(inputs[1]));
+  return {eps * (1.0 + summed) * summed * factor * largest(output), 0.0, 0.0};
+}
+
+// Bounds the gradients. The shares of the readers of a voxel add up to the voxels that are made of one.
+GradientTolerance bound(const UpsampleProblem& upsample, std::span<const Values>, const LayerWeights&,
+                        const Values& output) {
+  if (upsample.kind == UpsampleKind::shuffle) return {};
+  const auto made = static_cast<double>(voxels(upsample.factor));
+  const auto rows = static_cast<double>(4 * upsample.factor.z * upsample.factor.y + 2 * upsample.factor.x);
+  return {eps * (4.0 + rows) * made * largest(output), 0.0, 0.0};
+}
+
 // Returns no error, because what is moved is not rounded.
 template <class Problem>
 GradientTolerance bound(const Problem&, std::span<const Values>, const LayerWeights&, const Values&) {

@@ -12,6 +12,7 @@ struct GradientTolerance {
   double inputs = 0.0;
   double kernels = 0.0;
   double bias = 0.0;
+  double scale = 0.0;
 };
 // Returns the tolerance of gradients in float32, from the problem and the data, as tolerance() has it for outputs. The
 // sums of a convolution's input grow with the largest gradient times the largest sum of a channel's kernels. Those of

@@ -1,5 +1,6 @@
 #include "tests/oracle/gradients.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -157,6 +158,68 @@ Gradients of(const AcrossChannelsProblem& problem, std::span<const Values> input
     }
     const std::size_t at = place(problem.in, s, i, v);
     gradient[at] = is_log ? output[at] - y[at] * sum : y[at] * (output[at] - sum);
+  });
+  return {{gradient}, {}, {}};
+}
+
+// Computes the gradients. With x the input: dL/dx = g above 0, else slope g; dL/dslope sums g x below 0.
+Gradients of(const PReluProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+             const Values& output) {
+  Gradients found{{output}, {}, {}, zeros(problem.in.f)};
+  for_each_voxel(problem.in, [&](std::int64_t s, std::int64_t i, Vec3 v) {
+    const std::size_t at = place(problem.in, s, i, v);
+    if (inputs[0][at] > 0.0) return;
+    const auto channel = static_cast<std::size_t>(i);
+    found.inputs[0][at] *= static_cast<double>(weights.scale[channel]);
+    found.scale[channel] += output[at] * inputs[0][at];
+  });
+  return found;
+}
+
+Gradients of(const MultiplyProblem& product, std::span<const Values> inputs, const LayerWeights&,
+             const Values& output) {
+  const Shape5 other{product.in.S, product.f_other, product.in.n};
+  Gradients found{{zeros(elements(product.in)), zeros(elements(other))}, {}, {}};
+  for_each_voxel(product.in, [&](std::int64_t s, std::int64_t i, Vec3 v) {
+    const std::size_t at = place(product.in, s, i, v);
+    const std::size_t by = place(other, s, product.f_other == 1 ? 0 : i, v);
+    found.inputs[0][at] += output[at] * inputs[1][by];
+    found.inputs[1][by] += output[at] * inputs[0][at];
+  });
+  return found;
+}
+
+// Returns the share that input voxel `from` has in output voxel `to`, along an axis.
+double share_of(const UpsampleProblem& upsample, std::int64_t factor, std::int64_t from, std::int64_t to) {
+  if (upsample.kind == UpsampleKind::nearest || factor == 1) return from == to / factor ? 1.0 : 0.0;
+  const double middle = (static_cast<double>(to) + 0.5) / static_cast<double>(factor) + 0.5;
+  return std::max(0.0, 1.0 - std::abs(middle - static_cast<double>(from)));
+}
+
+Values of_shuffle(const UpsampleProblem& upsample, const Values& output) {
+  const Shape5 out = output_shape(upsample);
+  Values gradient = zeros(elements(upsample.in));
+  for_each_voxel(out, [&](std::int64_t s, std::int64_t j, Vec3 v) {
+    const Vec3 offset = v % upsample.factor;
+    const std::int64_t phase = (offset.z * upsample.factor.y + offset.y) * upsample.factor.x + offset.x;
+    gradient[place(upsample.in, s, phase * out.f + j, v / upsample.factor)] = output[place(out, s, j, v)];
+  });
+  return gradient;
+}
+
+// An output voxel reads the voxels of the input from v / factor on, 3 per axis at most.
+Gradients of(const UpsampleProblem& upsample, std::span<const Values>, const LayerWeights&, const Values& output) {
+  ensure(upsample.kind != UpsampleKind::aligned, "the oracle has no gradient of upsamplings that align corners");
+  if (upsample.kind == UpsampleKind::shuffle) return {{of_shuffle(upsample, output)}, {}, {}};
+  const Shape5 out = output_shape(upsample);
+  Values gradient = zeros(elements(upsample.in));
+  for_each_voxel(out, [&](std::int64_t s, std::int64_t j, Vec3 v) {
+    for_each_voxel({1, 1, Vec3::cube(3)}, [&](std::int64_t, std::int64_t, Vec3 d) {
+      const Vec3 from = v / upsample.factor + d;
+      double share = 1.0;
+      for (int axis = 0; axis < 3; ++axis) share *= share_of(upsample, upsample.factor[axis], from[axis], v[axis]);
+      if (share > 0.0) gradient[place(upsample.in, s, j, from)] += share * output[place(out, s, j, v)];
+    });
   });
   return {{gradient}, {}, {}};
 }

@@ -59,8 +59,8 @@ void expect_differences(const Example& example, Parameters& parameters, const Va
   }
 }
 
-// Compares gradients with differences. Kernels are float32, and a convolution without activation is linear in them:
-// steps may be large.
+// Compares gradients with differences. Kernels and slopes are float32, and a convolution without activation is linear
+// in them, as a rectifier is in its slopes: steps may be large.
 void check_differences(const LayerProblem& problem, test::Random& random) {
   SCOPED_TRACE(to_string(problem));
   Example example = example_of(problem, random);
@@ -69,6 +69,7 @@ void check_differences(const LayerProblem& problem, test::Random& random) {
   for (std::size_t index = 0; index < found.inputs.size(); ++index) {
     expect_differences(example, example.inputs[index], found.inputs[index], 1e-5, random);
   }
+  if (!found.scale.empty()) expect_differences(example, example.weights.scale, found.scale, 0.5, random);
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->activation.kind != ActivationKind::none) return;
   expect_differences(example, example.weights.kernels, found.kernels, 0.5, random);
@@ -107,6 +108,15 @@ TEST(OracleGradients, OfOtherLayersAreFiniteDifferences) {
     check_differences(CropProblem{shape, {1, 0, 1}, {0, 1, 0}}, random);
     check_differences(AcrossChannelsProblem{shape}, random);
     check_differences(AcrossChannelsProblem{shape, AcrossKind::log_softmax}, random);
+    check_differences(PReluProblem{shape}, random);
+    check_differences(MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1}, random);
+  }
+}
+
+TEST(OracleGradients, OfUpsamplingsAreFiniteDifferences) {
+  for (int i = 0; i < test::case_count(12); ++i) {
+    test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    check_differences(i % 2 == 0 ? test::random_upsample(random) : test::random_linear_upsample(random), random);
   }
 }
 
@@ -138,6 +148,8 @@ TEST(OracleGradientsDeathTest, RefusesWhatItDoesNotKnow) {
   const Shape5 shape{1, 1, {1, 1, 1}};
   const std::vector<Values> in = {{1}};
   EXPECT_DEATH(static_cast<void>(gradients(GlobalPoolProblem{shape}, in, {}, {1})), "no gradients");
+  const UpsampleProblem aligned{shape, Vec3::cube(1), UpsampleKind::aligned};
+  EXPECT_DEATH(static_cast<void>(gradients(aligned, in, {}, {1})), "align corners");
   EXPECT_DEATH(static_cast<void>(gradients(ActivationProblem{shape, {}}, in, {}, {})), "every output");
 }
 

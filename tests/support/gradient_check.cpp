@@ -102,7 +102,7 @@ GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
   data.output = random.normals(elements(output_shape(problem.layer)));
   const LayerWeights weights = data.weights.view();
   const SavedValue kind = saved_value(problem);
-  const oracle::Values saved = kind == SavedValue::input    ? inputs[0]
+  const oracle::Values saved = kind == SavedValue::input    ? inputs[static_cast<std::size_t>(saved_input(problem))]
                                : kind == SavedValue::output ? oracle::oracle_run(problem.layer, inputs, weights)
                                                             : oracle::Values{};
   data.saved.assign(saved.begin(), saved.end());
@@ -110,9 +110,12 @@ GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
   oracle::Gradients exact = oracle::gradients(problem.layer, inputs, weights, output);
   const oracle::GradientTolerance tolerance = oracle::gradient_tolerance(problem.layer, inputs, weights, output);
   const bool of_weights = problem.of == GradientOf::weights;
-  data.gradient = of_weights ? exact.kernels : exact.inputs[static_cast<std::size_t>(problem.input)];
+  const bool of_slopes = of_weights && has_scale(problem.layer);
+  data.gradient = of_slopes    ? exact.scale
+                  : of_weights ? exact.kernels
+                               : exact.inputs[static_cast<std::size_t>(problem.input)];
   if (of_weights) data.bias = exact.bias;
-  data.tolerance = of_weights ? tolerance.kernels : tolerance.inputs;
+  data.tolerance = of_slopes ? tolerance.scale : of_weights ? tolerance.kernels : tolerance.inputs;
   data.bias_tolerance = tolerance.bias;
   return data;
 }
@@ -179,7 +182,8 @@ void expect_gradient_refusal(const GradientPrimitive& primitive, const GradientP
 std::vector<GradientProblem> gradients_of(const LayerProblem& layer) {
   std::vector<GradientProblem> problems;
   for (int input = 0; input < input_count(layer); ++input) problems.push_back({layer, GradientOf::input, input});
-  if (std::holds_alternative<ConvProblem>(layer)) problems.push_back({layer, GradientOf::weights, 0});
+  const bool has_weights = std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
+  if (has_weights) problems.push_back({layer, GradientOf::weights, 0});
   return problems;
 }
 
@@ -191,7 +195,7 @@ LayerProblem random_trained_layer(Random& random) {
     conv.activation = {};
     return conv;
   };
-  switch (random.integer(0, 9)) {
+  switch (random.integer(0, 13)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), {}};
     case 2: return ConcatProblem{{other, shape, other}};
@@ -201,6 +205,10 @@ LayerProblem random_trained_layer(Random& random) {
     case 6: return random_pool(random, PoolMode::fragments);
     case 7: return stripped(random_strided_conv(random, 2e6));
     case 8: return stripped(random_grouped_conv(random, 2e6));
+    case 9: return PReluProblem{shape};
+    case 10: return MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1};
+    case 11: return random_upsample(random);
+    case 12: return random_linear_upsample(random);
     default: {
       ConvProblem conv = stripped(random_conv(random, 2e6));
       if (random.chance(0.3)) conv.k = conv.dilation = Vec3::cube(1);

@@ -19,6 +19,8 @@ TEST(GradientProblem, TheGradientOfKernelsIsATensorOfThem) {
   EXPECT_EQ(gradient_shape({conv_of()}), shape);
   EXPECT_EQ(gradient_shape({conv_of(), GradientOf::input, 1}), output_shape(conv_of()));
   EXPECT_EQ(gradient_shape({ConcatProblem{{shape, {2, 9, {5, 6, 7}}}}, GradientOf::input, 1}).f, 9);
+  EXPECT_EQ(gradient_shape({PReluProblem{shape}, GradientOf::weights}), (Shape5{1, 4, {1, 1, 1}}));
+  EXPECT_EQ(gradient_shape({MultiplyProblem{shape, 1}, GradientOf::input, 1}), (Shape5{2, 1, {5, 6, 7}}));
 }
 
 TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
@@ -34,8 +36,21 @@ TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
   EXPECT_EQ(saved_value({AcrossChannelsProblem{shape}}), SavedValue::output);
   EXPECT_EQ(saved_value({PoolProblem{.in = shape}}), SavedValue::input);
   EXPECT_EQ(saved_value({PoolProblem{.in = shape, .kind = PoolKind::average}}), SavedValue::none);
+  EXPECT_EQ(saved_value({PReluProblem{shape}}), SavedValue::input);
+  EXPECT_EQ(saved_value({PReluProblem{shape}, GradientOf::weights}), SavedValue::input);
+  EXPECT_EQ(saved_value({MultiplyProblem{shape, 4}}), SavedValue::input);
+  EXPECT_EQ(saved_value({UpsampleProblem{shape}}), SavedValue::none);
   EXPECT_EQ(saved_value({conv_of()}), SavedValue::none);
   EXPECT_EQ(saved_value({conv_of(), GradientOf::weights}), SavedValue::input);
+}
+
+TEST(GradientProblem, AFactorsGradientReadsTheOther) {
+  const MultiplyProblem product{shape, 1};
+  EXPECT_EQ(saved_input({product, GradientOf::input, 0}), 1);
+  EXPECT_EQ(saved_input({product, GradientOf::input, 1}), 0);
+  EXPECT_EQ(saved_shape({product, GradientOf::input, 0}).f, 1);
+  EXPECT_EQ(saved_shape({product, GradientOf::input, 1}), shape);
+  EXPECT_EQ(saved_input({PReluProblem{shape}}), 0);
 }
 
 TEST(GradientProblem, SavedValuesHaveTheirShape) {
@@ -54,6 +69,9 @@ TEST(GradientProblem, ChecksSayWhatIsWrong) {
   EXPECT_NE(refusal_of({conv_of(), GradientOf::weights, 1}).find("has no weights"), std::string::npos);
   EXPECT_NE(refusal_of({PoolProblem{.in = shape}, GradientOf::weights}).find("has no weights"), std::string::npos);
   EXPECT_NE(refusal_of({GlobalPoolProblem{shape}}).find("no gradient is known of"), std::string::npos);
+  const UpsampleProblem aligned{shape, Vec3::cube(2), UpsampleKind::aligned};
+  EXPECT_NE(refusal_of({aligned}).find("no gradient is known of"), std::string::npos);
+  EXPECT_EQ(refusal_of({PReluProblem{shape}, GradientOf::weights}), "");
   EXPECT_NE(refusal_of({AcrossChannelsProblem{shape, AcrossKind::arg_max}}).find("no gradient"), std::string::npos);
   ConvProblem active = conv_of();
   active.activation.kind = ActivationKind::relu;
@@ -84,6 +102,7 @@ TEST(GradientBuffers, AreTheTensorsOfARun) {
   EXPECT_EQ(plan[2].name, gradient_name);
   EXPECT_EQ(plan[2].bytes, 4 * (6 * 2 * 6 + 6));  // kernels, then the bias
   EXPECT_EQ(gradient_buffers({conv_of()}, {}, {}).size(), 2U);
+  EXPECT_EQ(gradient_buffers({PReluProblem{shape}, GradientOf::weights}, blocked, {})[2].bytes, 4 * 4);
 }
 
 }  // namespace
