@@ -55,7 +55,7 @@ struct GradientViews {
   TensorView output;      // gradient of the layer's output; padding channels of a blocked one are zeros
   TensorView saved;       // saved_value(); not used if there is none
   TensorView gradient;    // written; every element
-  std::span<float> bias;  // written for the kernels of a convolution: [f_out]; else empty
+  std::span<float> bias;  // written for the kernels of a convolution: [f_out]; empty if it has none, and for others
 };
 
 // Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs.

@@ -110,6 +110,7 @@ class WeightsGradient final : public PreparedGradient {
     executor_.parallel_for(conv_.f_out * (f + 1), [&](std::int64_t index, int) {
       const std::int64_t j = index / (f + 1);
       if (index % (f + 1) == f) {
+        if (views.bias.empty()) return;
         views.bias[static_cast<std::size_t>(j)] = static_cast<float>(sum_of_channel(views.output, j));
       } else {
         compute_kernel(views, j, index % (f + 1));

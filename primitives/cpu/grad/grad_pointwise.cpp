@@ -96,6 +96,7 @@ class WeightsGradient final : public PreparedGradient {
     const std::int64_t blocks = div_up(conv_.f_out, block) * columns;
     executor_.parallel_for(blocks + conv_.f_out, [&](std::int64_t index, int) {
       if (index < blocks) return compute(views, index / columns * block, index % columns * block);
+      if (views.bias.empty()) return;
       const std::int64_t j = index - blocks;
       views.bias[static_cast<std::size_t>(j)] = static_cast<float>(sum_of_channel(views.output, j));
     });

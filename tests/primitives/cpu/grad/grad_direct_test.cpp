@@ -33,5 +33,18 @@ TEST(GradDirect, RefusesWhatItDoesNotCompute) {
   test::expect_gradient_refusal(grad_direct, {CropProblem{conv.in, {}, {}}}, "gradients of convolutions, not");
 }
 
+// A convolution without a bias has no gradient of one.
+TEST(GradDirect, AMissingBiasIsNotWritten) {
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  const ConvProblem conv{.in = {1, 3, {4, 5, 6}}, .f_out = 2, .k = {2, 2, 2}, .activation = {}};
+  const GradientProblem problem{conv, GradientOf::weights};
+  test::GradientData data = test::gradient_data(problem, 1);
+  data.bias.clear();
+  const Estimate estimate = grad_direct.describe(problem, device->spec()).value().front();
+  const test::GradientOutcome found =
+      test::run_gradient(grad_direct, problem, estimate, data, *device, test::Placing::packed);
+  test::expect_close(found.gradient, data.gradient, data.tolerance, "kernels");
+}
+
 }  // namespace
 }  // namespace znni::cpu

@@ -43,5 +43,18 @@ TEST(GradPointwise, RefusesWhatItDoesNotCompute) {
   test::expect_gradient_refusal(grad_pointwise, {conv}, "1x1x1");
 }
 
+// A convolution without a bias has no gradient of one.
+TEST(GradPointwise, AMissingBiasIsNotWritten) {
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  const ConvProblem conv{.in = {1, 3, {4, 5, 6}}, .f_out = 2, .k = {1, 1, 1}, .activation = {}};
+  const GradientProblem problem{conv, GradientOf::weights};
+  test::GradientData data = test::gradient_data(problem, 1);
+  data.bias.clear();
+  const Estimate estimate = grad_pointwise.describe(problem, device->spec()).value().front();
+  const test::GradientOutcome found =
+      test::run_gradient(grad_pointwise, problem, estimate, data, *device, test::Placing::packed);
+  test::expect_close(found.gradient, data.gradient, data.tolerance, "kernels");
+}
+
 }  // namespace
 }  // namespace znni::cpu
