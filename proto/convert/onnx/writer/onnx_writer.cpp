@@ -108,11 +108,20 @@ class NetworkWriter {
     return {crop.begin - in.begin + out.begin, crop.end - in.end + out.end};
   }
 
-  // Returns the pads of a node that reads windows at a stride.
+  // Returns the pads of a node that reads windows at a stride. Behind the last window a file may have up to a stride
+  // less 1 of voxels that are not read. If some were padding, the value's outside says so.
   [[nodiscard]] Border pads_of_file(std::size_t number, Vec3 stride) const {
-    const Border& in = beyond(node(number).inputs.front());
+    const int input = node(number).inputs.front();
+    const Border& in = beyond(input);
     const Border& out = node(number).beyond;
-    return {in.begin - stride * out.begin, in.end - stride * out.end};
+    Border pads{in.begin - stride * out.begin, in.end - stride * out.end};
+    const Vec3 outside = input == 0 ? Vec3{} : node(index(input - 1)).outside.end;
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t least = std::min<std::int64_t>(outside[axis], 1);
+      const std::int64_t most = pads.end[axis] + stride[axis] - 1;
+      pads.end[axis] = std::min(std::max(pads.end[axis], least), most);
+    }
+    return pads;
   }
 
   // Returns whether a node is none of the file: a crop that padding made, what repeats the voxels of an output, or the

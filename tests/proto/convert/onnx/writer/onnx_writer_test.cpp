@@ -303,6 +303,19 @@ TEST(ConvertOnnxWriter, PadsThatReflectAreRefusedByName) {
   EXPECT_EQ(refusal(reflecting(true)), "unsupported: node last: pads by reflection, which is not written");
 }
 
+// Of an even extent the stride leaves out the pad's last voxel.
+TEST(ConvertOnnxWriter, PadsThatAStrideLeavesOutAreKept) {
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  Convolution strided = conv(3, Vec3::cube(3));
+  strided.stride = {2, 2, 3};
+  const Upsample up{strided.stride, UpsampleKind::nearest};
+  Network network = network_of({{"first", conv(2, Vec3::cube(3)), {0}}, {"down", strided, {1}}, {"up", up, {2}}});
+  expect_kept(without_padding(with_weights(network), {one, one, {}}).value());
+  // A window of 1 leaves out voxels that are none of a pad.
+  std::get<Convolution>(network.nodes[1].operation).k = Vec3::cube(1);
+  expect_kept(without_padding(with_weights(network), {one, {}, {}}).value());
+}
+
 TEST(ConvertOnnxWriter, WhatWouldReadBackAsAnotherNetworkIsRefused) {
   // Without an upsampling behind it a file's pooling is dense.
   const std::string found =
