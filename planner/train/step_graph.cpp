@@ -1,11 +1,12 @@
 #include "planner/train/step_graph.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
-#include "planner/network/operation_traits.hpp"
+#include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
-#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
@@ -33,19 +34,11 @@ LayerProblem without_activation(LayerProblem layer) {
   return layer;
 }
 
-bool has_kernels(const Node& node) { return std::holds_alternative<Convolution>(node.operation); }
-
-bool is_strided(const Node& node) {
-  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->stride != Vec3::cube(1);
-  const auto* pool = std::get_if<Pooling>(&node.operation);
-  return pool != nullptr && pool->strided;
-}
-
 // Returns per value whether it depends on weights.
 std::vector<bool> trained_values(const Network& network) {
   std::vector<bool> trained = {false};
   for (const Node& node : network.nodes) {
-    trained.push_back(has_kernels(node) || std::any_of(node.inputs.begin(), node.inputs.end(),
+    trained.push_back(has_weights(node) || std::any_of(node.inputs.begin(), node.inputs.end(),
                                                        [&](int value) { return trained[index(value)]; }));
   }
   return trained;
@@ -70,6 +63,7 @@ std::vector<int> activations_taken_in(const Network& network, const Geometry& ge
   for (int node = 0; index(node) < network.nodes.size(); ++node) {
     const int value = network.nodes[index(node)].inputs.front();
     if (value == 0 || readers[index(value)] != 1) continue;
+    if (read_beyond(geometry.closed, node, 0, value) != Border{}) continue;
     if (takes_in(geometry.problems[index(value) - 1], geometry.problems[index(node)])) taken[index(value) - 1] = node;
   }
   return taken;
@@ -110,9 +104,60 @@ class Builder {
 
   [[nodiscard]] const std::string& name_of(int node) const { return network_.nodes[index(node)].name; }
 
-  [[nodiscard]] std::vector<int> tensors_read(int node) const {
+  [[nodiscard]] const std::vector<int>& inputs_of(int node) const { return network_.nodes[index(node)].inputs; }
+
+  [[nodiscard]] Border read_beyond_of(int node, int input) const {
+    return read_beyond(geometry_.closed, node, input, inputs_of(node)[index(input)]);
+  }
+
+  // Returns the padding of what a node reads.
+  [[nodiscard]] PadProblem pad_of(int node, int input) const {
+    const int value = inputs_of(node)[index(input)];
+    const Border read = read_beyond_of(node, input);
+    const OutsideKind kind = value == 0 ? OutsideKind::zero : network_.nodes[index(value) - 1].outside_kind;
+    return {geometry_.values[index(value)], {max(read.begin, {}), max(read.end, {})}, kind};
+  }
+
+  // Returns what is cropped of the padded value before a node reads it.
+  [[nodiscard]] CropProblem crop_of(int node, int input) const {
+    const Border read = read_beyond_of(node, input);
+    return {padded_shape(pad_of(node, input)), max(Vec3{} - read.begin, {}), max(Vec3{} - read.end, {})};
+  }
+
+  // Returns the tensor that a node reads: the value itself, or a copy with padding around it, which readers share.
+  int tensor_read(int node, int input) {
+    const int value = inputs_of(node)[index(input)];
+    const Border read = read_beyond_of(node, input);
+    if (read == Border{}) return values_[index(value)];
+    const auto [found, is_new] = reads_.try_emplace(std::tuple(value, read.begin, read.end), values_[index(value)]);
+    int& made = found->second;
+    if (!is_new) return made;
+    const PadProblem pad = pad_of(node, input);
+    const CropProblem crop = crop_of(node, input);
+    if (pad.around != Border{}) made = add_pad(node, pad, made, "padded");
+    if (crop.begin != Vec3{} || crop.end != Vec3{}) made = add_layer(node, crop, {made}, name_of(node) + "/cropped");
+    return made;
+  }
+
+  int add_pad(int node, const PadProblem& pad, int read, const std::string& name) {
+    const int made = add_tensor(name_of(node) + "/" + name, pad.is_gradient ? pad.in : padded_shape(pad));
+    graph_.works.push_back({node, pad, {read}, made});
+    return made;
+  }
+
+  // Returns the gradient of a value, given that of what a node reads of it.
+  int gradient_of_read(int node, int input, int gradient) {
+    PadProblem pad = pad_of(node, input);
+    const CropProblem crop = crop_of(node, input);
+    if (crop.begin != Vec3{} || crop.end != Vec3{})
+      gradient = add_gradient(node, {crop}, {gradient}, "what is cropped");
+    pad.is_gradient = true;
+    return pad.around == Border{} ? gradient : add_pad(node, pad, gradient, "gradient of what is padded");
+  }
+
+  [[nodiscard]] std::vector<int> tensors_read(int node) {
     std::vector<int> reads;
-    for (const int value : network_.nodes[index(node)].inputs) reads.push_back(values_[index(value)]);
+    for (int i = 0; index(i) < inputs_of(node).size(); ++i) reads.push_back(tensor_read(node, i));
     return reads;
   }
 
@@ -178,84 +223,48 @@ class Builder {
       const int saved = before >= 0 ? before : values_[index(node) + 1];
       gradient = add_gradient(node, {fused}, {gradient, saved}, "sum");
     }
-    if (has_kernels(network_.nodes[index(node)])) add_weights(node, layer, gradient);
+    if (has_weights(network_.nodes[index(node)])) add_weights(node, layer, gradient);
     const bool passes_on = std::holds_alternative<AddProblem>(layer);
-    const std::vector<int>& inputs = network_.nodes[index(node)].inputs;
-    for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      const int value = inputs[index(i)];
+    for (int i = 0; index(i) < inputs_of(node).size(); ++i) {
+      const int value = inputs_of(node)[index(i)];
       if (!trained_[index(value)]) continue;
       const bool is_residual = i == 1 && std::holds_alternative<ConvProblem>(layer);
-      collect(node, value,
-              passes_on || is_residual ? gradient : add_input(node, {layer, GradientOf::input, i}, gradient));
+      const int of_read =
+          passes_on || is_residual ? gradient : add_input(node, {layer, GradientOf::input, i}, gradient);
+      collect(node, value, gradient_of_read(node, i, of_read));
     }
   }
 
   void add_weights(int node, const LayerProblem& layer, int gradient) {
-    const int saved = values_[index(network_.nodes[index(node)].inputs.front())];
+    const int saved = tensor_read(node, 0);
     graph_.works.push_back({node, GradientProblem{layer, GradientOf::weights, 0}, {gradient, saved}, -1});
   }
 
   int add_input(int node, const GradientProblem& problem, int gradient) {
     std::vector<int> reads = {gradient};
     const SavedValue kept = saved_value(problem);
-    if (kept == SavedValue::input) reads.push_back(values_[index(network_.nodes[index(node)].inputs.front())]);
+    if (kept == SavedValue::input) reads.push_back(tensor_read(node, saved_input(problem)));
     if (kept == SavedValue::output) reads.push_back(values_[index(node) + 1]);
     return add_gradient(node, problem, std::move(reads), input_name(problem.input));
   }
 
   const Network& network_;
   const Geometry& geometry_;
-  std::vector<bool> trained_;   // per value
-  std::vector<int> taken_in_;   // per node: the activation node whose value it writes; -1: it writes its own
-  std::vector<int> values_;     // per value: tensor
+  std::vector<bool> trained_;  // per value
+  std::vector<int> taken_in_;  // per node: the activation node whose value it writes; -1: it writes its own
+  std::vector<int> values_;    // per value: tensor
+  std::map<std::tuple<int, Vec3, Vec3>, int> reads_;  // tensor with padding, by value and what is read beyond it
   std::vector<int> before_;     // per node: tensor that its own activation reads; -1: none is kept
   std::vector<int> gradients_;  // per value: tensor; -1: none yet
   StepGraph graph_;
 };
 
-Error untrained(const std::string& what, const std::string& node, const std::string& why) {
-  return refused("training does not take " + what + " yet: node '" + node + "' " + why);
-}
-
-// Fails if a node reads voxels around the volume.
-Result<void> check_padding(const Network& network) {
-  for (const Node& node : network.nodes) {
-    for (const int value : node.inputs) {
-      const Border outside = value == 0 ? network.frame : network.nodes[index(value) - 1].outside;
-      if (outside != Border{}) return untrained("padding", node.name, "pads");
-    }
-  }
-  return {};
-}
-
-// Fails if no gradient is known of the node, or it has weights that no gradient is known of.
-Result<void> check_operation_trained(const Node& node) {
-  const bool known = std::visit(
-      [](const auto& own) {
-        using Own = std::decay_t<decltype(own)>;
-        if constexpr (std::is_same_v<Own, AcrossChannels>) {
-          return own.kind == AcrossKind::softmax || own.kind == AcrossKind::log_softmax;
-        }
-        return std::is_same_v<Own, Convolution> || std::is_same_v<Own, Pooling> || std::is_same_v<Own, Activate> ||
-               std::is_same_v<Own, Add> || std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
-      },
-      node.operation);
-  if (known) return {};
-  const std::string noun(traits_of(node.operation).noun);
-  return refused("training does not take every operation yet: node '" + node.name + "' is a " + noun);
-}
-
 }  // namespace
 
-Result<void> check_trainable(const Network& network) {
-  if (Result<void> sound = check(network); !sound) return sound;
-  if (Result<void> valid = check_padding(network); !valid) return valid;
-  for (const Node& node : network.nodes) {
-    if (Result<void> known = check_operation_trained(node); !known) return known;
-    if (is_strided(node)) return untrained("strides", node.name, "has a stride of its own");
-  }
-  if (std::any_of(network.nodes.begin(), network.nodes.end(), has_kernels)) return {};
-  return refused("network " + network.name + " has no convolution: there are no weights to train");
+Shape5 padded_shape(const PadProblem& pad) {
+  Shape5 shape = pad.in;
+  shape.n = shape.n + pad.around.begin + pad.around.end;
+  return shape;
 }
 
 StepGraph make_step_graph(const Network& network, const Geometry& geometry) {

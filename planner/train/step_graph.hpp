@@ -1,6 +1,7 @@
 // The works of one step of training, in the order in which they run: forward, the loss, backward. How each is computed
 // is not chosen yet. A value is kept for the backward works that read it. Where several nodes read a value, the
-// gradients that they make are added in the order in which they are made. A convolution or addition computes the
+// gradients that they make are added in the order in which they are made. What reads padding reads a copy of the value
+// that has it; the copy is kept if its reader's gradient reads it. A convolution or addition computes the
 // activation behind it, if that is its only reader and has a slope that follows from its output.
 #pragma once
 
@@ -22,7 +23,18 @@ struct LossProblem {
   auto operator<=>(const LossProblem&) const = default;
 };
 
-using StepProblem = std::variant<LayerProblem, GradientProblem, LossProblem>;
+// A value with voxels around it, which readers take for padding; or the gradient of the value, given that of both.
+struct PadProblem {
+  Shape5 in;  // without padding
+  Border around;
+  OutsideKind kind = OutsideKind::zero;
+  bool is_gradient = false;
+};
+
+// Returns the shape with padding.
+[[nodiscard]] Shape5 padded_shape(const PadProblem& pad);
+
+using StepProblem = std::variant<LayerProblem, GradientProblem, LossProblem, PadProblem>;
 
 // A value, what an activation is applied to, or a gradient of one.
 struct StepTensor {
@@ -44,12 +56,8 @@ struct StepGraph {
   int output_gradient = 0;  // tensor that it writes
 };
 
-// Fails with `unsupported` if the network pads, has strides of its own, or is bound to its window; if a node has no
-// gradient; or if no node has kernels. The error names the node.
-[[nodiscard]] Result<void> check_trainable(const Network& network);
-
-// Returns the works of one pass of the geometry, which must be of this network, for one patch. Requires
-// check_trainable().
+// Returns the works of one pass of the geometry, which must be of this network, for one patch. Along axes that are
+// closed values are padded as those of a whole volume are. Requires check_trainable().
 [[nodiscard]] StepGraph make_step_graph(const Network& network, const Geometry& geometry);
 
 // Returns the tensors that the work reads or writes, each once, in this order.

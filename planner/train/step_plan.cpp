@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/base/text_table.hpp"
+#include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
 
@@ -16,17 +17,19 @@ std::string axis_name(int axis) { return std::string(1, "zyx"[axis]); }
 // Fails unless the patch is legal along each axis; the error names the nearest extents that are.
 Result<void> check_patch(const Network& network, const std::vector<PoolingMode>& modes, Vec3 patch) {
   const Reach reach = reaches(network).back();
+  const Vec3 frame = framed(network, {});
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t asked = patch[axis];
-    const std::int64_t most = std::max(asked, reach.fov[axis]) + 2 * reach.stride[axis];
+    const std::int64_t asked = patch[axis] + frame[axis];
+    const std::int64_t step = std::max(reach.stride[axis], period(network)[axis]);
+    const std::int64_t most = std::max(asked, min_extent(network)[axis] + step) + 2 * step;
     const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, most);
     if (legal.empty()) return refused("network " + network.name + ": its poolings leave no legal patch");
     const auto above = std::lower_bound(legal.begin(), legal.end(), asked);
     if (above != legal.end() && *above == asked) continue;
     std::string right;
-    if (above != legal.begin()) right = std::to_string(*(above - 1));
-    if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above);
-    return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(asked) +
+    if (above != legal.begin()) right = std::to_string(*(above - 1) - frame[axis]);
+    if (above != legal.end()) right += (right.empty() ? "" : " or ") + std::to_string(*above - frame[axis]);
+    return invalid_argument("patch." + axis_name(axis) + " = " + std::to_string(patch[axis]) +
                             " does not fit the windows and strides of " + "network " + network.name + ": take " +
                             right);
   }
@@ -37,7 +40,9 @@ Result<Geometry> geometry_of(const Network& network, Vec3 patch, bool sparse) {
   const PoolMode mode = sparse ? PoolMode::plain : PoolMode::fragments;
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolingMode(mode));
   if (Result<void> legal = check_patch(network, modes, patch); !legal) return legal.error();
-  return make_geometry(network, {patch, 1, modes});
+  GeometryChoice choice{framed(network, patch), 1, modes};
+  choice.closed = padded_axes(network);
+  return make_geometry(network, choice);
 }
 
 StepPlan plan_of(const StepLine& line, const StepPlan& frame) {
@@ -92,6 +97,8 @@ Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions
   for (const StepWork& work : graph.works) {
     if (const auto* loss = std::get_if<LossProblem>(&work.problem)) frame.output = loss->dense;
   }
+  frame.input = {1, network.f_in, patch};
+  frame.input_begin = network.frame.begin - geometry->read_begin;
   frame.geometry = std::move(*geometry);
   frame.bytes.weights = frame.bytes.gradients = weight_bytes(network);
   const std::optional<StepChoice> smallest = search->smallest();
@@ -111,6 +118,9 @@ std::string work_text(const StepCall& call) {
   if (const auto* gradient = std::get_if<GradientProblem>(&call.problem)) {
     if (std::holds_alternative<ActivationProblem>(gradient->layer)) return "gradient of the activation";
     return "gradient of " + (gradient->of == GradientOf::weights ? "the weights" : input_name(gradient->input));
+  }
+  if (const auto* pad = std::get_if<PadProblem>(&call.problem)) {
+    return pad->is_gradient ? "gradient of the padding" : "padding";
   }
   const auto* layer = std::get_if<LayerProblem>(&call.problem);
   if (layer == nullptr) return "loss";
@@ -154,7 +164,7 @@ std::vector<std::string> describe(const StepPlan& plan) {
   std::vector<std::string> lines;
   std::istringstream text(text_table(rows, ""));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
-  lines.push_back("step: " + seconds_text(plan.seconds) + ", " + to_string(plan.geometry.choice.pass_input) + " -> " +
+  lines.push_back("step: " + seconds_text(plan.seconds) + ", " + to_string(plan.input.n) + " -> " +
                   to_string(plan.output.n) + "; " + bytes_text(plan.bytes.total()) + ": weights " +
                   bytes_text(plan.bytes.weights) + ", their gradients " + bytes_text(plan.bytes.gradients) +
                   ", tensors and scratch " + bytes_text(plan.bytes.step));

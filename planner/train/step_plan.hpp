@@ -1,6 +1,7 @@
 // The plan of one step of training: every call of forward and backward, and where each buffer lies, within a limit of
 // host RAM. It trains densely: poolings make all fragments of one patch. So the loss has a voxel of the output for each
-// voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling.
+// voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling. A network that
+// pads takes each patch for a whole volume, and pads it as it pads that.
 //
 // All of the forward run that a gradient reads is kept for it; nothing is computed a second time.
 #pragma once
@@ -32,9 +33,11 @@ struct StepPlan {
   std::vector<std::string> names;  // of the nodes
   DeviceSpec device;               // a device of fewer threads runs the step, too, with equal results
   Geometry geometry;               // of one patch; the first of its passes
+  Shape5 input;                    // of the patch: S = 1
+  Vec3 input_begin;                // where it begins in tensor 0, which has zeros around it if the network pads
   Shape5 output;                   // of the loss: S = 1, dense unless the step is sparse
   std::vector<StepCall> calls;
-  std::vector<PlacedTensor> tensors;  // [0] is the input, planar
+  std::vector<PlacedTensor> tensors;  // [0] is the input with its padding, planar
   MemoryPlan memory;                  // transient: the step's; persistent: weights and their gradients
   Packing packing;                    // of the former
   StepMemory bytes;

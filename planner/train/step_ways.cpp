@@ -58,6 +58,29 @@ void describe_gradient(const GradientProblem& problem, const GradientPrimitive& 
   }
 }
 
+// Returns the layout of blocks that layers of the device have.
+Layout blocks_of(const DeviceSpec& device) { return device.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8; }
+
+// Padding is a copy, or back; each format is a way.
+std::vector<StepWay> ways_of(const PadProblem& pad, const DeviceSpec& device) {
+  const Shape5 shapes[] = {pad.is_gradient ? padded_shape(pad) : pad.in, pad.is_gradient ? pad.in : padded_shape(pad)};
+  std::vector<StepWay> ways;
+  for (const Layout layout : {Layout::planar, blocks_of(device)}) {
+    StepWay way;
+    way.estimate.in = way.estimate.out = {ElementType::f32, layout};
+    const std::string names[] = {input_name(0), std::string(output_name)};
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t bytes = tensor_bytes(shapes[i], way.estimate.in);
+      way.estimate.memory.push_back({names[i], MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+      all = add(all, bytes);
+    }
+    way.seconds = way.estimate.time = static_cast<double>(all) / device.bytes_per_second;
+    ways.push_back(std::move(way));
+  }
+  return ways;
+}
+
 // Putting the fragments of the output together, the loss, and taking its gradient apart: a stage each. If there is one
 // fragment, the loss reads and writes the tensors themselves. Its own time is not known.
 StepWay way_of(const LossProblem& loss, const DeviceSpec& device) {
@@ -94,7 +117,8 @@ Result<std::vector<StepWay>> step_ways(const StepWork& work, const StepParts& pa
                             describe_gradient(problem, *primitive, parts, ways, why);
                           }
                         },
-                        [&](const LossProblem& loss) { ways.push_back(way_of(loss, parts.device)); }},
+                        [&](const LossProblem& loss) { ways.push_back(way_of(loss, parts.device)); },
+                        [&](const PadProblem& pad) { ways = ways_of(pad, parts.device); }},
              work.problem);
   if (!ways.empty()) return ways;
   const auto* gradient = std::get_if<GradientProblem>(&work.problem);

@@ -93,6 +93,8 @@ Result<void> read_network(Inputs& inputs) {
   inputs.trained = *std::move(trained);
   if (!inputs.trained.note.empty()) say(inputs.trained.note);
   const Network& network = inputs.trained.loaded.network;
+  const Result<void> writable = check_writable(with_weights(inputs.trained, inputs.trained.loaded.weights));
+  if (!writable) return writable.error().within(path);
   const Result<Vec3> output = output_of_patch(network, inputs.config.patch);
   if (!output) return output.error().within(path);
   inputs.input = {1, network.f_in, inputs.config.patch};

@@ -116,6 +116,11 @@ Result<void> check_model_folder(const fs::path& model, const InputScale& input) 
                    "; give another --output, or write config.pbtxt there, which holds for all versions"};
 }
 
+Result<void> check_writable(const LoadedNetwork& served) {
+  const Result<onnx::ModelProto> written = onnx_of(served);
+  return written ? Result<void>() : written.error().within("the model could not be written");
+}
+
 Result<std::string> write_model_version(const LoadedNetwork& served, const fs::path& model, const InputScale& input) {
   if (const Result<void> fits = check_model_folder(model, input); !fits) return fits.error();
   const fs::path beside = model / ".new-version";

@@ -29,6 +29,9 @@ struct InputScale {
 // To be called before a long training.
 [[nodiscard]] Result<void> check_model_folder(const std::filesystem::path& model, const InputScale& input);
 
+// Fails if write_model_version() could not write the network. To be called before a long training.
+[[nodiscard]] Result<void> check_writable(const LoadedNetwork& served);
+
 // Writes the next version and returns its name. It appears with all that belongs to it, by one rename; after a kill or
 // a power cut it is there as a whole, or not at all. First writes config.pbtxt if there is none and the scale needs
 // one. Fails as check_model_folder() does.

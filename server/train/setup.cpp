@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "planner/base/fingerprint.hpp"
-#include "planner/train/step_graph.hpp"
+#include "planner/train/trainable.hpp"
 #include "server/train/optimizer.hpp"
 #include "server/train/weight_parts.hpp"
 
@@ -44,10 +44,10 @@ TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t 
 
 Result<Vec3> output_of_patch(const Network& network, Vec3 patch) {
   if (const Result<void> trainable = check_trainable(network); !trainable) return trainable.error();
-  const Vec3 fov = reaches(network).back().fov;
-  if (covers(patch, fov)) return patch - fov + Vec3::cube(1);
+  const Vec3 lost = lost_extent(network);
+  if (covers(patch, lost)) return patch - lost + Vec3::cube(1);
   return Error{ErrorCode::invalid_argument, "patch is " + to_string(patch) + ", smaller than the field of view, " +
-                                                to_string(fov) + "; make it larger"};
+                                                to_string(lost) + "; make it larger"};
 }
 
 SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 output) {

@@ -7,6 +7,8 @@
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
 #include "server/train/step/fragments.hpp"
+#include "server/train/step/pads.hpp"
+#include "server/train/step/transposed.hpp"
 
 namespace znni {
 namespace {
@@ -33,6 +35,7 @@ void resize_like(const NetworkWeights& weights, NetworkWeights& gradients) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     gradients[i].kernels.resize(weights[i].kernels.size());
     gradients[i].bias.resize(weights[i].bias.size());
+    gradients[i].scale.resize(weights[i].scale.size());
   }
 }
 
@@ -49,6 +52,7 @@ Result<std::unique_ptr<TrainingStep>> TrainingStep::prepare(const Network& netwo
   Result<Reservation> memory = device.reserve(MemorySpace::host, plan.packing.bytes, "a step of training");
   if (!memory) return memory.error();
   std::unique_ptr<TrainingStep> step(new TrainingStep(plan, weights, device, *std::move(memory), poison));
+  step->phases_ = transposed_phases(network);
   for (const StepCall& call : step->plan_.calls) {
     Task task;
     task.keeps = persistent_bytes(call.estimate.memory) > 0;
@@ -96,13 +100,13 @@ Result<void> TrainingStep::prepare(const StepCall& call, Task& task) {
 }
 
 Result<double> TrainingStep::run(std::span<const float> input, const LossOfOutput& loss, NetworkWeights& gradients) {
-  const std::span<float> own = elements_of(view(0));
-  if (input.size() != own.size()) {
-    return invalid_argument("the step reads " + std::to_string(own.size()) + " elements of " +
-                            to_string(input_shape()) + "; it was given " + std::to_string(input.size()));
+  const std::int64_t count = elements(input_shape());
+  if (static_cast<std::int64_t>(input.size()) != count) {
+    return invalid_argument("the step reads " + std::to_string(count) + " elements of " + to_string(input_shape()) +
+                            "; it was given " + std::to_string(input.size()));
   }
   resize_like(weights_, gradients);
-  std::copy(input.begin(), input.end(), own.begin());
+  write_input(input);
   double value = 0;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const StepCall& call = plan_.calls[i];
@@ -115,12 +119,35 @@ Result<double> TrainingStep::run(std::span<const float> input, const LossOfOutpu
   return value;
 }
 
+// Writes the patch and the zeros around it.
+void TrainingStep::write_input(std::span<const float> input) {
+  const TensorView to = view(0);
+  std::size_t at = 0;
+  std::fill_n(to.data, elements(to.shape), 0.0F);
+  const Shape5& shape = plan_.input;
+  for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row, at += static_cast<std::size_t>(shape.n.x)) {
+    const Vec3 start{row / shape.n.y % shape.n.z, row % shape.n.y, 0};
+    float* const from = &to.at(0, row / shape.n.y / shape.n.z, plan_.input_begin + start);
+    std::copy_n(input.data() + at, shape.n.x, from);
+  }
+}
+
+void TrainingStep::run_pad(const StepCall& call) {
+  const auto& pad = std::get<PadProblem>(call.problem);
+  const auto write = pad.is_gradient ? write_pad_gradient : write_padded;
+  write(pad, view(call.reads.front()), view(call.writes), device_.executor());
+}
+
 Result<void> TrainingStep::run_call(const StepCall& call, Task& task, NetworkWeights& gradients) {
   task.arena->begin();
   if (task.keeps) {
     if (Result<void> done = prepare(call, task); !done) return done;
   }
   if (task.gradient != nullptr) return run_gradient(call, task, gradients);
+  if (task.layer == nullptr) {
+    run_pad(call);
+    return {};
+  }
   std::vector<TensorView> inputs;
   for (const int tensor : call.reads) inputs.push_back(view(tensor));
   return task.layer->run(inputs, view(call.writes), *task.arena);
@@ -134,10 +161,14 @@ Result<void> TrainingStep::run_gradient(const StepCall& call, Task& task, Networ
     views.gradient = view(call.writes);
   } else {
     NodeWeights& own = gradients[index(call.node)];
-    views.gradient = dense_view(own.kernels.data(), gradient_shape(std::get<GradientProblem>(call.problem)));
+    std::vector<float>& weights = own.kernels.empty() ? own.scale : own.kernels;  // slopes
+    views.gradient = dense_view(weights.data(), gradient_shape(std::get<GradientProblem>(call.problem)));
     views.bias = own.bias;
   }
-  return task.gradient->run(views, *task.arena);
+  Result<void> done = task.gradient->run(views, *task.arena);
+  const std::int64_t phases = call.writes < 0 ? phases_[index(call.node)] : 1;
+  if (done && phases > 1) tie_transposed(phases, weights_[index(call.node)], gradients[index(call.node)]);
+  return done;
 }
 
 double TrainingStep::run_loss(const StepCall& call, Task& task, const LossOfOutput& loss) {

@@ -28,7 +28,7 @@ class TrainingStep {
                                                                      bool poison = false);
 
   // S = 1.
-  [[nodiscard]] Shape5 input_shape() const { return plan_.tensors.front().shape; }
+  [[nodiscard]] Shape5 input_shape() const { return plan_.input; }
   [[nodiscard]] Shape5 output_shape() const { return plan_.output; }
 
   // Runs forward from `input`, [channels][z][y][x], calls the loss, runs backward. Returns the loss. Writes the
@@ -58,6 +58,8 @@ class TrainingStep {
   [[nodiscard]] TensorView view(int tensor) const;
   [[nodiscard]] std::vector<Placement> placements(const StepCall& call) const;
   [[nodiscard]] Result<void> prepare(const StepCall& call, Task& task);
+  void write_input(std::span<const float> input);
+  void run_pad(const StepCall& call);
   [[nodiscard]] Result<void> run_call(const StepCall& call, Task& task, NetworkWeights& gradients);
   [[nodiscard]] Result<void> run_gradient(const StepCall& call, Task& task, NetworkWeights& gradients);
   [[nodiscard]] double run_loss(const StepCall& call, Task& task, const LossOfOutput& loss);
@@ -67,7 +69,8 @@ class TrainingStep {
   Device& device_;
   Reservation memory_;
   bool poison_;
-  std::vector<Task> tasks_;  // as in StepPlan::calls
+  std::vector<Task> tasks_;           // as in StepPlan::calls
+  std::vector<std::int64_t> phases_;  // per node: transposed_phases()
 };
 
 }  // namespace znni

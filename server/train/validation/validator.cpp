@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t bytes_of_rounding = 64 << 10;
 
 VolumeShape output_of(const Network& network, Vec3 input) {
-  const Vec3 fov = reaches(network).back().fov;
-  return {images(network).back(), input - fov + Vec3::cube(1), ElementType::f32, VolumeOrder::plane_major};
+  const Vec3 lost = lost_extent(network);
+  return {images(network).back(), input - lost + Vec3::cube(1), ElementType::f32, VolumeOrder::plane_major};
 }
 
 // Returns the largest extent of all volumes along each axis.
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Validator>> Validator::make(const ValidationParts& parts,
 }
 
 Result<void> Validator::check_volumes() const {
-  const Vec3 fov = reaches(parts_.network).back().fov;
+  const Vec3 fov = lost_extent(parts_.network);
   for (const LabelledVolume& each : volumes_) {
     if (!covers(each.extent(), fov)) {
       return Error{ErrorCode::invalid_argument, each.input().name() + ": has an extent of " + to_string(each.extent()) +
@@ -76,7 +76,7 @@ Result<void> Validator::plan(std::int64_t bytes) {
                      bytes_text(std::max(bytes, std::int64_t{0})) + " are left of --mem; give it more"};
   }
   options.memory_limit = add(left, weight_bytes(parts_.network));
-  options.volume = extent;
+  options.volume = framed(parts_.network, extent);
   options.threads = parts_.device.threads;
   const std::unique_ptr<CostSource> costs = modelled_costs();
   const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* log) {

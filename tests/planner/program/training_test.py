@@ -15,6 +15,17 @@ node { name: "right" conv { f_out: 4 k: 3 } inputs: "first" }
 node { concat {} inputs: "left" inputs: "right" }
 """
 
+UNET = """
+name: "unet"
+f_in: 1
+node { name: "top" conv { f_out: 4 k: 3 pad_begin: 1 pad_end: 1 activation: relu } }
+node { max_pool { window: 2 } }
+node { conv { f_out: 6 k: 3 pad_begin: 1 pad_end: 1 activation: relu } }
+node { name: "up" upsample { factor: 2 } }
+node { concat {} inputs: "top" inputs: "up" }
+node { conv { f_out: 1 k: 3 pad_begin: 1 pad_end: 1 } }
+"""
+
 
 class Training(program_case.ProgramCase):
     def step(self, *arguments):
@@ -52,9 +63,18 @@ class Training(program_case.ProgramCase):
         self.assertIn("patch.y = 22 does not fit the windows and strides of network small: take 21 or 23", line)
 
     def test_networks_that_cannot_be_trained_are_named(self):
-        self.small.write_text(SMALL.replace("f_out: 2 k: 3", "f_out: 2 k: 3 pad_begin: 1 pad_end: 1"))
+        self.small.write_text(SMALL + "node { channel_norm {} }")
         line = self.refused(2, "--train", "--model", self.small, "--patch", "21", "--mem", "1G")
-        self.assertIn("training does not take padding yet: node '", line)
+        self.assertIn("training does not take every operation yet: node '", line)
+
+    def test_networks_that_pad_have_outputs_as_large_as_the_patch(self):
+        self.small.write_text(UNET)
+        text = self.step("--patch", "12", "--mem", "1G", "--explain")
+        self.assertIn("12x12x12 -> 12x12x12; ", text)
+        self.assertIn("gradient of the padding", text)
+        line = self.refused(2, "--train", "--model", self.small, "--patch", "13", "--mem", "1G")
+        self.assertIn("patch.z = 13 does not fit", line)
+        self.assertIn("take 12 or 14", line)
 
 
 if __name__ == "__main__":

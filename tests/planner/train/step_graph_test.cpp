@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/network/padding.hpp"
+#include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
 #include "tests/planner/dense_net.hpp"
 
@@ -10,7 +12,6 @@ namespace znni {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 Convolution conv(std::int64_t f, std::int64_t k, Activation activation = {}) {
   return {f, Vec3::cube(k), Vec3::cube(1), activation};
@@ -31,15 +32,12 @@ std::vector<std::string> texts(const StepGraph& graph) {
       if (std::holds_alternative<ActivationProblem>(gradient->layer)) text += " of activation";
     } else if (const auto* layer = std::get_if<LayerProblem>(&work.problem)) {
       if (std::holds_alternative<AddProblem>(*layer)) text += " add";
+    } else if (std::holds_alternative<PadProblem>(work.problem)) {
+      text += " pad";
     }
     texts.push_back(text);
   }
   return texts;
-}
-
-std::string refusal_of(const Network& network) {
-  const Result<void> checked = check_trainable(network);
-  return checked ? "" : checked.error().message;
 }
 
 TEST(StepGraph, RunsForwardTheLossAndBackwardWithoutAGradientOfTheInput) {
@@ -149,23 +147,39 @@ TEST(StepGraph, EveryProblemOfRandomNetworksIsSound) {
   EXPECT_GT(trained, 0);
 }
 
-TEST(StepGraph, RefusesWhatCannotBeTrainedByName) {
+TEST(StepGraph, SlopesAreTrainedAndAFactorReadsTheOther) {
   Network net;
-  net.name = "net";
-  net.nodes = {{"a", Pooling{}, {0}}};
-  EXPECT_THAT(refusal_of(net), HasSubstr("network net has no convolution"));
-  net.nodes = {{"a", conv(2, 1), {0}}, {"bn", ScaleShift{}, {1}}};
-  EXPECT_THAT(refusal_of(net), HasSubstr("node 'bn' is a "));
-  net.nodes = {{"a", conv(2, 1), {0}}, {"slopes", PRelu{}, {1}}};
-  EXPECT_THAT(refusal_of(net), HasSubstr("node 'slopes' is a PReLU"));
-  net.nodes = {{"a", conv(2, 1), {0}}, {"top", AcrossChannels{AcrossKind::arg_max}, {1}}};
-  EXPECT_THAT(refusal_of(net), HasSubstr("node 'top' is a"));
-  net.nodes = {{"a", conv(2, 3), {0}}};
-  net.frame = {Vec3::cube(1), Vec3::cube(1)};
-  EXPECT_EQ(refusal_of(net), "training does not take padding yet: node 'a' pads");
-  net.nodes = {{"a", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)}, {0}}, {"b", Upsample{}, {1}}};
-  net.frame = {};
-  EXPECT_THAT(refusal_of(net), HasSubstr("node 'a' has a stride of its own"));
+  net.nodes = {{"a", conv(2, 1), {0}}, {"slopes", PRelu{}, {1}}, {"gate", conv(1, 1), {1}}, {"by", Multiply{}, {2, 3}}};
+  const StepGraph graph = graph_of(net, Vec3::cube(2));
+  EXPECT_THAT(texts(graph), ElementsAre("0", "1", "2", "3", "loss", "3 input 0", "3 input 1", "2 weights", "2 input 0",
+                                        "1 weights", "1 input 0", "1 add", "0 weights"));
+  EXPECT_EQ(graph.works[5].reads[1], graph.works[2].writes);
+  EXPECT_EQ(graph.works[6].reads[1], graph.works[1].writes);
+}
+
+// Returns two convolutions that pad, closed along all axes.
+StepGraph padded_graph(OutsideKind kind) {
+  Network net;
+  net.nodes = {{"a", conv(2, 3), {0}}, {"b", conv(2, 3), {1}}};
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  Network valid = without_padding({net, {}}, {one, one}).value().network;
+  valid.nodes[0].outside_kind = kind;
+  GeometryChoice choice{framed(valid, Vec3::cube(4)), 1, {}};
+  choice.closed = Vec3::cube(1);
+  return make_step_graph(valid, make_geometry(valid, choice).value());
+}
+
+TEST(StepGraph, PadsWhatIsReadBeyondTheBorderAndTakesThatOffItsGradient) {
+  const StepGraph graph = padded_graph(OutsideKind::edge);
+  EXPECT_THAT(texts(graph), ElementsAre("0", "1 pad", "1", "loss", "1 weights", "1 input 0", "1 pad", "0 weights"));
+  EXPECT_EQ(graph.tensors[0].shape.n, Vec3::cube(6)) << "zeros stand around the input";
+  const auto& pad = std::get<PadProblem>(graph.works[1].problem);
+  EXPECT_EQ(pad.kind, OutsideKind::edge);
+  EXPECT_EQ(pad.in.n, Vec3::cube(4));
+  EXPECT_EQ(padded_shape(pad).n, Vec3::cube(6));
+  EXPECT_EQ(graph.works[4].reads[1], graph.works[1].writes) << "the weights' gradient sees the padding";
+  EXPECT_TRUE(std::get<PadProblem>(graph.works[6].problem).is_gradient);
+  EXPECT_EQ(graph.tensors[index(graph.works[6].writes)].shape, pad.in);
 }
 
 }  // namespace

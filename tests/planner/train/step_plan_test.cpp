@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/network/padding.hpp"
+#include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
 #include "tests/planner/dense_net.hpp"
 #include "tests/planner/train/cpu_parts.hpp"
@@ -121,6 +123,33 @@ TEST(StepPlan, NamesThePatchesThatFitThePoolings) {
   EXPECT_EQ(error_of(chain(), {33, 31, 4}, {gibibyte}),
             "patch.x = 4 does not fit the windows and strides of network chain: take 9");
   EXPECT_EQ(error_of(chain(), Vec3::cube(32), {gibibyte, true}), "");
+}
+
+// Returns a U-Net of one level that pads along all axes but z.
+Network unet() {
+  Network net;
+  net.name = "unet";
+  const Convolution conv{3, {1, 3, 3}, Vec3::cube(1), relu};
+  const Vec3 two{1, 2, 2};
+  net.nodes = {{"top", conv, {0}},         {"pool", Pooling{PoolKind::max, two, two}, {1}},
+               {"below", conv, {2}},       {"up", Upsample{two, UpsampleKind::nearest}, {3}},
+               {"both", Concat{}, {1, 4}}, {"last", conv, {5}}};
+  const Border around{{0, 1, 1}, {0, 1, 1}};
+  return without_padding({net, {}}, {around, {}, around, {}, {}, around}).value().network;
+}
+
+TEST(StepPlan, APatchThatIsPaddedIsAWholeVolume) {
+  const StepPlan plan = plan_step(unet(), {3, 8, 12}, {gibibyte}, test::cpu_parts(1)).value();
+  EXPECT_EQ(plan.input, (Shape5{1, 1, {3, 8, 12}}));
+  EXPECT_EQ(plan.tensors[0].shape.n, (Vec3{3, 10, 14}));
+  EXPECT_EQ(plan.input_begin, (Vec3{0, 1, 1}));
+  EXPECT_EQ(plan.output, (Shape5{1, 3, {3, 8, 12}}));
+  expect_packed(plan);
+  expect_alive(plan);
+  EXPECT_THAT(describe(plan).back(), HasSubstr(", 3x8x12 -> 3x8x12; "));
+  EXPECT_THAT(error_of(unet(), {3, 8, 13}, {gibibyte}),
+              HasSubstr("patch.x = 13 does not fit the windows and strides of network unet: take 12 or 14"));
+  EXPECT_THAT(error_of(unet(), {3, 8, 12}, {1 << 12}), HasSubstr("a step of patch 3x8x12 needs at least "));
 }
 
 TEST(StepPlan, SparseStepsWriteTheFirstOffsetsAlone) {

@@ -57,6 +57,15 @@ TEST_F(ModelVersionTest, TheFirstIsOneAndReadsBack) {
   EXPECT_FALSE(std::filesystem::exists(file("config.pbtxt")));
 }
 
+TEST_F(ModelVersionTest, WhatCannotBeWrittenIsSaidBefore) {
+  EXPECT_TRUE(check_writable(small_network()));
+  Network network;
+  network.nodes = {{"idle", Activate{}, {0}}};
+  const Result<void> written = check_writable({network, NetworkWeights(1)});
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, StartsWith("the model could not be written: "));
+}
+
 TEST_F(ModelVersionTest, TheNextIsBehindTheNewest) {
   EXPECT_EQ(next_version(file("none")).value(), 1);
   std::filesystem::create_directories(file("9"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/network/padding.hpp"
 #include "tests/server/train/volumes.hpp"
 
 namespace znni {
@@ -41,6 +42,18 @@ TEST(TrainSetup, OutputsAreSmallerThanPatchesByTheFieldOfView) {
   Network strided = two_layers();
   std::get<Pooling>(strided.nodes[1].operation).strided = true;
   EXPECT_FALSE(output_of_patch(strided, {20, 20, 20}));
+}
+
+TEST(TrainSetup, OutputsOfNetworksThatPadAreAsLargeAsPatches) {
+  Network network;
+  Convolution conv;
+  conv.k = Vec3::cube(3);
+  network.nodes = {{"top", conv, {0}}, {"pool", Pooling{}, {1}}, {"up", Upsample{}, {2}}, {"sum", Add{}, {1, 3}}};
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  const Network padded = without_padding({network, {}}, {one, {}, {}, {}}).value().network;
+  const Result<Vec3> output = output_of_patch(padded, {4, 6, 8});
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(*output, (Vec3{4, 6, 8}));
 }
 
 TEST(TrainSetup, SamplesFollowTheConfiguration) {

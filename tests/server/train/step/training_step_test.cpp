@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
 #include "tests/planner/dense_net.hpp"
 #include "tests/planner/train/cpu_parts.hpp"

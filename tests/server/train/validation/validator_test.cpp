@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/network/network.hpp"
+#include "planner/network/padding.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "tests/server/train/volumes.hpp"
 #include "tests/support/temporary.hpp"
@@ -88,6 +88,18 @@ TEST_F(ValidatorTest, EveryVoxelOfTheOutputIsComparedWithItsOwn) {
       EXPECT_NEAR((*score)->loss, share * 16 + (1 - share) * 1, 1e-5) << to_string(n);
     }
   }
+}
+
+// A network that pads has an output voxel for each of the volume.
+TEST_F(ValidatorTest, PaddedVolumesAreComparedAsAWhole) {
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  network_ = without_padding({middle_network(), {}}, {one}).value().network;
+  const Vec3 n{2, 7, 5};
+  const auto score = run({write<std::uint16_t>("padded", n, {1, 3})});
+  ASSERT_TRUE(score) << score.error().message;
+  double sum = 0;
+  for (const std::uint8_t label : test::some_voxels<std::uint8_t>(voxels(n), 2)) sum += label == 1 ? 16 : 1;
+  EXPECT_NEAR((*score)->loss, sum / static_cast<double>(voxels(n)), 1e-5);
 }
 
 TEST_F(ValidatorTest, SeveralVolumesAreScoredTogether) {
