@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <source_location>
 #include <string>
@@ -26,18 +27,23 @@ struct Grid {
           static_cast<unsigned>(at / (std::uint64_t{extents.x} * extents.y))};
 }
 
+// Returns the place of a thread in its block, x fastest: 32 that follow each other are a warp.
+[[nodiscard]] inline std::uint64_t index_of(dim3 extents, uint3 place) {
+  return (std::uint64_t{place.z} * extents.y + place.y) * extents.x + place.x;
+}
+
 [[nodiscard]] inline std::string place_text(const std::source_location& at) {
   return std::string(at.file_name()) + ":" + std::to_string(at.line());
 }
 [[nodiscard]] inline bool is_same(const std::source_location& a, const std::source_location& b) {
-  return a.line() == b.line() && std::string(a.file_name()) == b.file_name();
+  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 
 // Thrown to end a thread whose block does not meet.
 struct Abandoned {};
 
 // Calls `kernel` once per thread of every block, with threadIdx and blockIdx set. Returns what went wrong, empty where
-// nothing did: of a block, either all threads reach the same barrier or all end.
+// nothing did: of a block, either all threads reach the same barrier or all end; of a warp likewise, where it meets.
 [[nodiscard]] std::string run_blocks(const Grid& grid, const std::function<void()>& kernel);
 
 }  // namespace znni::cuda_emulation

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -22,6 +23,12 @@ cudaError_t run_grid(const cudaLaunchConfig_t& config, const std::function<void(
 
 // Waits until all threads of the block are here: __syncthreads().
 void wait_for_block(const std::source_location& at);
+
+// Returns the memory of a block whose size the launch gave. It holds NaNs when the launch begins.
+void* launched_shared_memory();
+
+// Checks that `kernel` may have so many bytes of it: 48 KiB, or what was allowed with cudaFuncSetAttribute().
+cudaError_t check_shared_memory(const void* kernel, std::size_t bytes);
 
 // Checks a parameter of a kernel as the GPU would its use: a pointer that is not null points to device memory, and is
 // aligned to its elements.

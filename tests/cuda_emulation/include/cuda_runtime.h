@@ -45,5 +45,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   const cudaError_t usable = std::apply(
       [](const auto&... each) { return znni::cuda_emulation::first_failure({znni::cuda_emulation::check_parameter(each)...}); }, parameters);
   if (usable != cudaSuccess) return znni::cuda_emulation::fail(usable);
+  const cudaError_t shared =
+      znni::cuda_emulation::check_shared_memory(reinterpret_cast<const void*>(kernel), config->dynamicSmemBytes);
+  if (shared != cudaSuccess) return znni::cuda_emulation::fail(shared);
   return znni::cuda_emulation::run_grid(*config, [&] { std::apply(kernel, parameters); });
 }
