@@ -2,11 +2,13 @@
 // thread of the host, and beside it for what the kernels compute.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 
 #include "primitives/cuda/kernels/fft32_kernel.hpp"
 #include "primitives/cuda/kernels/fft_kernel.hpp"
 #include "primitives/cuda/kernels/first_pool_kernel.hpp"
+#include "primitives/cuda/kernels/products_kernel.hpp"
 #include "primitives/cuda/kernels/reorder_kernel.hpp"
 #include "primitives/gpu/fft32.hpp"
 #include "primitives/gpu/first_pool_view.hpp"
@@ -14,6 +16,7 @@
 #include "tests/cuda_emulation/device_array.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/tolerance.hpp"
+#include "tests/primitives/gpu/products_check.hpp"
 #include "tests/support/harness.hpp"
 #include "tests/support/random.hpp"
 
@@ -114,6 +117,32 @@ void check_first_pool(std::int64_t window_z) {
 
 TEST(EmulatedKernels, FirstLayersThatArePooledEqualTheOracle) {
   for (const std::int64_t window_z : {1, 2, 3}) check_first_pool(window_z);
+}
+
+// Returns the spectrum in device memory.
+DeviceArray<float2> on_device(const test::Spectrum& spectrum) {
+  std::vector<float2> values(spectrum.size());
+  std::memcpy(values.data(), spectrum.data(), spectrum.size() * sizeof(float2));
+  return DeviceArray<float2>(values);
+}
+
+// Rows and columns that fill no tile; more images than shared memory holds; few of all; lengths of rows even and odd.
+TEST(EmulatedKernels, ProductsKeepTheBoundOfFloat32) {
+  test::Random random(4);
+  for (const test::ProductCase& of :
+       {test::ProductCase{90, 75, 50, 1}, {9, 33, 17, 3}, {8, 16, 33, 2}, {1, 1, 1, 5}, {6, 2, 3, 2}}) {
+    const test::Spectrum kernels = test::random_spectrum(of.frequencies * of.f_out * of.f, random);
+    const test::Spectrum inputs = test::random_spectrum(of.frequencies * of.tiles * of.f, random);
+    const DeviceArray<float2> from = on_device(kernels);
+    const DeviceArray<float2> tiles = on_device(inputs);
+    const DeviceArray<float2> out(count_of(of.frequencies * of.tiles * of.f_out));
+    const SpectraProduct product{of.f, of.f_out, of.tiles, of.frequencies, from.data(), tiles.data(), out.data()};
+    ASSERT_EQ(launch_products(product, nullptr), cudaSuccess);
+    const std::vector<float2> found = out.values();
+    test::Spectrum outputs(found.size());
+    std::memcpy(outputs.data(), found.data(), found.size() * sizeof(float2));
+    EXPECT_LE(test::product_error(of, kernels, inputs, outputs), test::product_bound(of.f)) << of.f;
+  }
 }
 
 // Squares of 32 voxels by 32 images: more than one along both axes, the last ones partly filled.

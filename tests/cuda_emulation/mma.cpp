@@ -60,6 +60,8 @@ float sum_of(const Terms& terms) {
 void mma_m16n8k8(const std::array<MmaRegisters, lanes_of_warp>& warp) {
   std::array<std::array<double, tile_depth>, tile_rows> a{};
   std::array<std::array<double, tile_columns>, tile_depth> b{};
+  std::array<bool, tile_rows> is_zero{};  // rows of A
+  bool is_finite = true;                  // B
   for (unsigned lane = 0; lane < lanes_of_warp; ++lane) {
     const unsigned group = lane >> 2U;
     const unsigned thread_in_group = lane % 4;
@@ -71,10 +73,17 @@ void mma_m16n8k8(const std::array<MmaRegisters, lanes_of_warp>& warp) {
     b[thread_in_group][group] = factor(own.b[0]);
     b[thread_in_group + 4][group] = factor(own.b[1]);
   }
+  for (std::size_t row = 0; row < tile_rows; ++row) {
+    is_zero[row] = std::all_of(a[row].begin(), a[row].end(), [](double value) { return value == 0.0; });
+  }
+  for (const auto& row : b) {
+    is_finite = is_finite && std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); });
+  }
   for (unsigned lane = 0; lane < lanes_of_warp; ++lane) {
     const unsigned group = lane >> 2U;
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned row = i < 2 ? group : group + 8;
+      if (is_zero[row] && is_finite) continue;  // as it would come out, sooner
       const unsigned column = lane % 4 * 2 + (i & 1U);
       Terms terms{};
       for (unsigned step = 0; step < tile_depth; ++step) terms[step] = a[row][step] * b[step][column];

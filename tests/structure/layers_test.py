@@ -60,7 +60,7 @@ TABLE = {
     **{
         f"primitives/cuda/{room}/": (
             (*CORE, "primitives/gpu/", *(f"primitives/cuda/{lower}/" for lower in CUDA_ROOMS[: number + 1])),
-            CUDA_LIBRARIES if room != "kernels" else ("cuda_runtime",),
+            CUDA_LIBRARIES if room != "kernels" else ("cuda_runtime", "nv/target"),
         )
         for number, room in enumerate(CUDA_ROOMS)
     },

@@ -5,23 +5,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "primitives/core/result.hpp"
+#include "primitives/cuda/kernels/products_kernel.hpp"
 
 namespace znni::cuda {
-
-// Spectra are [frequency][column]; columns of kernels are [f_out][f], of inputs [tile][f], of outputs [tile][f_out].
-struct SpectraProduct {
-  std::int64_t f = 1;
-  std::int64_t f_out = 1;
-  std::int64_t tiles = 1;
-  std::int64_t frequencies = 1;
-  const float2* kernels = nullptr;
-  const float2* inputs = nullptr;
-  float2* outputs = nullptr;
-};
 
 // Binds the handle to the stream and gives it its workspace; before each run, because binding takes the workspace away.
 [[nodiscard]] Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<std::byte> workspace);
