@@ -2,7 +2,8 @@
 // (cuFFT), one complex matrix product per frequency (cuBLAS) and transforms back. The published GPU primitive
 // (ZNNi III.C, Table II) transforms whole images and multiplies pointwise; tiles make the kernels' spectra small enough
 // to keep and the products large enough for the arithmetic units, and bound the scratch.
-// Settings: tile (edge), chunk (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32).
+// Settings: tile (edge), chunk (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32),
+// tf32x3 (products on the same units, as exact as in float32: primitives/gpu/complex_mma.hpp).
 #include <algorithm>
 #include <array>
 
@@ -36,7 +37,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
   // The products wait for memory and for arithmetic; the transforms for memory alone.
   result.time = modelled_time(spec, 0.0, fft_traffic(conv, tiling, keep),
                               static_cast<int>(std::min<std::int64_t>(launches, 1 << 30))) +
-                fft_product_flops(tiling) / product_rate(spec, variant);
+                product_time(spec, tiling, variant);
   for (Buffer& buffer : fft_buffers(conv, tiling, keep)) result.memory.push_back(std::move(buffer));
   return result;
 }
@@ -46,9 +47,9 @@ std::vector<Variant> variants(const DeviceSpec& spec) {
   for (const std::int64_t edge : edges) {
     for (const std::int64_t chunk : chunk_mebibytes) {
       for (const std::int64_t keep : {0, 1}) {
-        all.push_back({{"tile", edge}, {"chunk", chunk}, {"keep", keep}});
-        if (spec.accelerator.tf32_flops_per_second > 0) {
-          all.push_back({{"tile", edge}, {"chunk", chunk}, {"keep", keep}, {"tf32", 1}});
+        for (const Variant& products : product_settings(spec)) {
+          all.push_back({{"tile", edge}, {"chunk", chunk}, {"keep", keep}});
+          all.back().insert(all.back().end(), products.begin(), products.end());
         }
       }
     }
@@ -68,8 +69,10 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     // Where larger tiles or chunks change nothing, they are not offered again.
     const Estimate made = estimate(*conv, spec, *tiling, variant);
     const auto same = [&](const Estimate& other) {
-      return other.memory == made.memory && setting(other.variant, "tf32", 0) == setting(variant, "tf32", 0) &&
-             other.time == made.time;
+      const auto alike = [&](std::string_view key) {
+        return setting(other.variant, key, 0) == setting(variant, key, 0);
+      };
+      return other.memory == made.memory && alike("tf32") && alike("tf32x3") && other.time == made.time;
     };
     if (std::none_of(estimates.begin(), estimates.end(), same)) estimates.push_back(made);
   }

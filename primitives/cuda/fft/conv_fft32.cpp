@@ -1,6 +1,6 @@
 // cuda.conv.fft32: convolution by FFT in tiles of 32^3, planar float32, with transforms of our own (fft32_element.hpp):
 // two passes over memory each way, no scratch but the spectra. The products are those of cuda.conv.fft. Settings: chunk
-// (MiB of spectra), keep (spectra of kernels stay in memory), tf32 (products in TF32).
+// (MiB of spectra), keep (spectra of kernels stay in memory), tf32 and tf32x3 (products on matrix units).
 #include <algorithm>
 #include <array>
 
@@ -26,8 +26,8 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
                   input_output_buffers(conv, planar_f32, planar_f32, 0, MemorySpace::device)};
   result.spread = tiling.spread;
   const auto launches = static_cast<int>(std::min<std::int64_t>(tiling.chunks, 1 << 24)) * launches_per_chunk;
-  result.time = modelled_time(spec, 0.0, fft32_traffic(conv, tiling, keep), launches) +
-                fft_product_flops(tiling) / product_rate(spec, variant);
+  result.time =
+      modelled_time(spec, 0.0, fft32_traffic(conv, tiling, keep), launches) + product_time(spec, tiling, variant);
   for (Buffer& buffer : fft32_buffers(conv, tiling, keep)) result.memory.push_back(std::move(buffer));
   return result;
 }
@@ -48,10 +48,11 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     if (!tiling || tiling->chunk_tiles == last_chunk) continue;
     last_chunk = tiling->chunk_tiles;
     for (const std::int64_t keep : {0, 1}) {
-      Variant variant = {{"chunk", chunk}, {"keep", keep}};
-      estimates.push_back(estimate(*conv, spec, *tiling, variant));
-      variant.push_back({"tf32", 1});
-      if (spec.accelerator.tf32_flops_per_second > 0) estimates.push_back(estimate(*conv, spec, *tiling, variant));
+      for (const Variant& products : product_settings(spec)) {
+        Variant variant = {{"chunk", chunk}, {"keep", keep}};
+        variant.insert(variant.end(), products.begin(), products.end());
+        estimates.push_back(estimate(*conv, spec, *tiling, variant));
+      }
     }
   }
   if (!estimates.empty()) return estimates;

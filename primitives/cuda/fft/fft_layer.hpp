@@ -3,19 +3,36 @@
 #pragma once
 
 #include "primitives/cuda/device/cuda_device.hpp"
+#include "primitives/cuda/device/status.hpp"
 #include "primitives/cuda/elementwise/elementwise_layer.hpp"
 #include "primitives/cuda/fft/fft_products.hpp"
 #include "primitives/gpu/fft_tiling.hpp"
+#include "primitives/gpu/products_element.hpp"
 #include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 
-// Returns the rate of batched complex products, by setting `tf32`: shares of the units' rates. Assumed until measured.
-[[nodiscard]] inline double product_rate(const DeviceSpec& spec, const Variant& variant) {
+// Returns the time of all products, by the settings `tf32` and `tf32x3`: at shares of the units' rates, which are
+// assumed until measured. Of those of tf32x3, mma.sync reaches 0.62 of the units' rate, the kernel 0.7 of that, and
+// each number takes three products.
+[[nodiscard]] inline Seconds product_time(const DeviceSpec& spec, const FftTiling& tiling, const Variant& variant) {
   constexpr double share_of_float32 = 0.63;
   constexpr double share_of_tf32 = 0.24;
-  return setting(variant, "tf32", 0) == 1 ? share_of_tf32 * spec.accelerator.tf32_flops_per_second
-                                          : share_of_float32 * spec.flops_per_second;
+  constexpr double share_of_split = 0.62 * 0.7 / 3.0;
+  const double tf32 = spec.accelerator.tf32_flops_per_second;
+  double rate = share_of_float32 * spec.flops_per_second;
+  if (setting(variant, "tf32", 0) == 1) rate = share_of_tf32 * tf32;
+  if (setting(variant, "tf32x3", 0) == 1) {
+    rate = share_of_split * tf32 * product_share(tiling.images, tiling.images_out, tiling.chunk_tiles);
+  }
+  return fft_product_flops(tiling) / rate;
+}
+
+// Returns the settings of products that a device has: float32; where its matrix units take TF32, also numbers rounded
+// to it, and numbers split in two of it.
+[[nodiscard]] inline std::vector<Variant> product_settings(const DeviceSpec& spec) {
+  if (spec.accelerator.tf32_flops_per_second <= 0) return {{}};
+  return {{}, {{"tf32", 1}}, {{"tf32x3", 1}}};
 }
 
 // Device memory of spectra, as multiply_spectra() takes them.
@@ -25,7 +42,8 @@ struct TileSpectra {
   float2* outputs = nullptr;
 };
 
-// Settings: keep (spectra of kernels stay in memory), tf32 (products in TF32).
+// Settings: keep (spectra of kernels stay in memory), tf32 (products in TF32), tf32x3 (products as exact as in float32,
+// on the same units).
 class FftLayer : public PreparedLayer {
  public:
   FftLayer(const ConvProblem& conv, const FftTiling& tiling, const Variant& variant, CudaDevice& device,
@@ -34,6 +52,7 @@ class FftLayer : public PreparedLayer {
         tiling_(tiling),
         keep_(setting(variant, "keep", 0) == 1),
         tf32_(setting(variant, "tf32", 0) == 1),
+        split_(setting(variant, "tf32x3", 0) == 1),
         device_(device),
         blas_(blas) {}
 
@@ -70,6 +89,7 @@ class FftLayer : public PreparedLayer {
   Result<void> multiply(const TileSpectra& spectra) {
     const SpectraProduct product{conv_.in.f,      conv_.f_out,    tiling_.chunk_tiles, tiling_.frequencies(),
                                  spectra.kernels, spectra.inputs, spectra.outputs};
+    if (split_) return check(launch_products(product, stream()), "products of split numbers");
     return multiply_spectra(blas_, product, tf32_);
   }
 
@@ -92,6 +112,7 @@ class FftLayer : public PreparedLayer {
   FftTiling tiling_;
   bool keep_;
   bool tf32_;
+  bool split_;
   CudaDevice& device_;
   cublasHandle_t blas_;
   const float* kernels_ = nullptr;

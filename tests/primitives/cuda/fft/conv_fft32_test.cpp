@@ -14,8 +14,8 @@ ConvProblem eighty(std::int64_t n, std::int64_t k) {
 
 TEST(CudaConvFft32, OffersChunksKeptSpectraAndPrecisions) {
   const std::vector<Estimate> estimates = sound_estimates(conv_fft32, eighty(300, 5));
-  EXPECT_EQ(estimates.size(), 8U);
-  EXPECT_EQ(sound_estimates(conv_fft32, eighty(20, 5)).size(), 4U) << "one chunk holds all";
+  EXPECT_EQ(estimates.size(), 12U);
+  EXPECT_EQ(sound_estimates(conv_fft32, eighty(20, 5)).size(), 6U) << "one chunk holds all";
   for (const Estimate& estimate : estimates) {
     EXPECT_EQ(estimate.in, planar_f32);
     EXPECT_EQ(estimate.spread, Vec3::cube(32 - 5));
@@ -28,6 +28,28 @@ TEST(CudaConvFft32, TakesLessMemoryAndTimeThanCuFftOnTheSameTiles) {
   EXPECT_LT(peak(fft32_buffers(conv, tiling, true), MemorySpace::device),
             peak(fft_buffers(conv, tiling, true), MemorySpace::device));
   EXPECT_LT(fft32_traffic(conv, tiling, true), 0.7 * fft_traffic(conv, tiling, true));
+}
+
+// Plans in float32 may have them, products rounded to TF32 may not.
+TEST(CudaConvFft32, SplitNumbersAreOfFloat32AndFaster) {
+  const auto fastest = [](std::string_view setting_of_products) {
+    double least = 1e30;
+    for (const Estimate& estimate : sound_estimates(conv_fft32, eighty(300, 5))) {
+      if (setting(estimate.variant, setting_of_products, 0) != 1) continue;
+      least = std::min(least, estimate.time);
+      EXPECT_EQ(precision_of(estimate.variant, estimate.in, estimate.out),
+                setting_of_products == "tf32" ? Precision::tf32 : Precision::fp32);
+    }
+    return least;
+  };
+  double least = 1e30;
+  for (const Estimate& estimate : sound_estimates(conv_fft32, eighty(300, 5))) {
+    if (setting(estimate.variant, "tf32", 0) + setting(estimate.variant, "tf32x3", 0) == 0) {
+      least = std::min(least, estimate.time);
+    }
+  }
+  EXPECT_LT(fastest("tf32x3"), least);
+  EXPECT_LT(fastest("tf32"), fastest("tf32x3"));
 }
 
 TEST(CudaConvFft32, ShortAxesTakeWholeTiles) {

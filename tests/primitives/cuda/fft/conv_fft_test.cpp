@@ -16,20 +16,22 @@ TEST(CudaConvFft, OffersTilesChunksKeptSpectraAndPrecisions) {
   EXPECT_GT(estimates.size(), 20U);
   bool kept = false;
   bool tf32 = false;
+  bool split = false;
   for (const Estimate& estimate : estimates) {
     EXPECT_EQ(estimate.in, planar_f32);
     kept = kept || setting(estimate.variant, "keep", 0) == 1;
     tf32 = tf32 || setting(estimate.variant, "tf32", 0) == 1;
+    split = split || setting(estimate.variant, "tf32x3", 0) == 1;
     EXPECT_EQ(estimate.spread, Vec3::cube(setting(estimate.variant, "tile", 0) - 5));
     EXPECT_TRUE(
         make_tiling(eighty(300, 5), setting(estimate.variant, "tile", 0), setting(estimate.variant, "chunk", 0) << 20));
   }
-  EXPECT_TRUE(kept && tf32);
+  EXPECT_TRUE(kept && tf32 && split);
 }
 
 TEST(CudaConvFft, SmallImagesAreOfferedOnce) {
   std::vector<Estimate> estimates = sound_estimates(conv_fft, eighty(20, 5));
-  EXPECT_EQ(estimates.size(), 4U) << "one tile and one chunk hold all: kept or not, float32 or TF32";
+  EXPECT_EQ(estimates.size(), 6U) << "one tile and one chunk hold all: kept or not, three kinds of products";
 }
 
 TEST(CudaConvFft, LargerKernelsAreWorthMoreThanTheirDirectOperations) {
