@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "primitives/cuda/device/status.hpp"
+#include "primitives/cuda/kernels/products_kernel.hpp"
 #include "tests/gpu_bench/lines.hpp"
 #include "tests/gpu_bench/timing.hpp"
 
@@ -122,6 +125,26 @@ Result<void> products(CudaDevice& device, const Reservation& memory) {
   return {};
 }
 
+// Products of our own, on matrix units.
+Result<void> split_products(CudaDevice& device, const Reservation& memory) {
+  for (const auto& [tiles, frequencies] : {std::pair<std::int64_t, std::int64_t>{64, 16384}, {256, 8192}}) {
+    const cuda::SpectraProduct product{80,
+                                       80,
+                                       tiles,
+                                       frequencies,
+                                       reinterpret_cast<const float2*>(memory.data()),
+                                       reinterpret_cast<const float2*>(memory.data() + gibibyte),
+                                       reinterpret_cast<float2*>(memory.data() + 2 * gibibyte)};
+    const std::string what = "complex tf32x3, 80 x 80, " + std::to_string(tiles) + " tiles";
+    const Result<double> seconds = median_seconds(
+        device, [&] { return check(cuda::launch_products(product, device.stream(Stream::compute)), what); });
+    if (!seconds) return seconds.error();
+    const double flops = 8.0 * static_cast<double>(80 * 80 * tiles * frequencies);
+    Line("gemm").text("what", what).number("TFLOP_per_s", 1e-12 * flops / *seconds).print();
+  }
+  return {};
+}
+
 // Fills memory with random operands of moderate size: rates on zeros are not those on data.
 Result<void> fill(CudaDevice& device, const Reservation& memory) {
   std::vector<std::uint32_t> values(std::size_t{1} << 24);
@@ -154,6 +177,7 @@ Result<void> measure_ceilings(CudaDevice& device) {
   if (Result<void> done = copies(device, *memory); !done) return done;
   if (Result<void> filled = fill(device, *memory); !filled) return filled;
   if (Result<void> done = products(device, *memory); !done) return done;
+  if (Result<void> done = split_products(device, *memory); !done) return done;
   const Result<std::int64_t> overhead = device.overhead_bytes();
   if (!overhead) return overhead.error();
   Line("memory").text("what", "context and handles").number("MiB", static_cast<double>(*overhead >> 20)).print();
