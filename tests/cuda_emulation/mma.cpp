@@ -52,7 +52,8 @@ float sum_of(const Terms& terms) {
   for (const double term : terms) sum += static_cast<std::int64_t>(term * scale);
   std::int64_t unit = 1;
   while (std::abs(sum / unit) >= std::int64_t{2} << mantissa) unit *= 2;
-  return static_cast<float>(static_cast<double>(sum / unit * unit) / scale);
+  const std::int64_t kept = sum / unit * unit;
+  return static_cast<float>(static_cast<double>(kept) / scale);
 }
 
 }  // namespace
