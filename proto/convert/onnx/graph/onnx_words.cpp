@@ -21,7 +21,6 @@ constexpr Text fold = "export with static axes and dynamo=True, which folds what
 constexpr Text evaluate = "call .eval() on the network before it is exported";
 constexpr Text resize = "upsample by nearest neighbours, by ConvTranspose, or linearly with align_corners=False";
 constexpr Text whole_factors = "upsample by whole factors";
-constexpr Text pooled = "export the layers before the global pooling";
 constexpr Text linear = "write a linear layer over channels as a Conv of kernel 1";
 constexpr Text float_text = "export the network before it is quantised";
 constexpr Text control = "control flow (If, Loop, sequences)";
@@ -66,7 +65,7 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 30> refusals = {{
+constexpr std::array<RefusalRow, 29> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
@@ -94,7 +93,6 @@ constexpr std::array<RefusalRow, 30> refusals = {{
     {"Slice", "the file leaves open", "Slice by an open extent", "export with static axes"},
     {"Upsample", "a scale of", "Upsample by other than whole factors", whole_factors},
     {"Upsample", "are computed", "Upsample by computed scales", fold},
-    {"", "is pooled of all voxels", "an output without voxels", pooled},
     {"", "are computed together", "outputs of different extents", ""},
     {"", "are read as channels of one", "inputs of different extents", ""},
 }};

@@ -222,14 +222,18 @@ Result<void> check_keeps_flat(const onnx::NodeProto& node, const OnnxBuilder& bu
 }
 
 Result<void> check_axes_of_outputs(const OnnxGraph& graph, const OnnxBuilder& builder) {
-  const int axes = builder.pooled_axes(graph.outputs.front());
+  // What is pooled of all voxels has its voxel everywhere.
+  const auto axes_of_patch = [&](const std::string& output) {
+    return builder.is_of_patch(output) ? builder.pooled_axes(output) : 0;
+  };
+  const int axes = axes_of_patch(graph.outputs.front());
   for (const std::string& output : graph.outputs) {
     if (builder.flat(output) != nullptr) {
       return unsupported("the output " + in_quotes(output) +
                          " is flattened, which is not supported; export the layers before, or with a linear layer "
                          "behind");
     }
-    if (builder.pooled_axes(output) == axes) continue;
+    if (axes_of_patch(output) == axes) continue;
     return unsupported("the outputs " + in_quotes(graph.outputs.front()) + " and " + in_quotes(output) +
                        " have other axes, of which one is that of a linear layer of a patch: choose by --outputs, or "
                        "by the parameter 'outputs' of config.pbtxt");

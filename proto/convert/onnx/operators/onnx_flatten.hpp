@@ -36,7 +36,8 @@ namespace znni {
 // Fails unless any other operator makes a flattened tensor of one, as an activation does.
 [[nodiscard]] Result<void> check_keeps_flat(const onnx::NodeProto& node, const OnnxBuilder& builder);
 
-// Fails unless the outputs of the graph have the same axes, and none is flattened.
+// Fails if an output of the graph is flattened, or if one is of a patch and another has other axes. What is pooled of
+// all voxels counts as voxels.
 [[nodiscard]] Result<void> check_axes_of_outputs(const OnnxGraph& graph, const OnnxBuilder& builder);
 
 }  // namespace znni

@@ -80,15 +80,30 @@ void settle_outputs(const OnnxGraph& graph, OnnxBuilder& builder) {
   }
 }
 
+// Joins outputs of which some are pooled of all voxels. These have their voxel everywhere.
+void append_join(const OnnxGraph& graph, OnnxBuilder& builder) {
+  std::vector<int> values;
+  std::int64_t images = 0;
+  for (const std::string& output : graph.outputs) {
+    values.push_back(builder.value_of(output));
+    images = add(images, builder.images(values.back()));
+  }
+  builder.append(*graph.join, Concat{}, std::move(values), images);
+}
+
 // Joins several outputs, if all are values; finish() refuses others.
 Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
   settle_outputs(graph, builder);
   if (builder.is_written(graph.output)) return corrupt("tensor " + in_quotes(graph.output) + " is written twice");
-  const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(), [&](const std::string& output) {
-    return builder.value_of(output) >= 0 && (builder.pooled_axes(output) == 0 || builder.is_of_patch(output));
+  const bool are_values = std::all_of(graph.outputs.begin(), graph.outputs.end(),
+                                      [&](const std::string& output) { return builder.value_of(output) >= 0; });
+  if (!are_values || !check_axes_of_outputs(graph, builder).has_value()) return {};
+  const bool has_pooled = std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const std::string& output) {
+    return builder.pooled_axes(output) > 0 && !builder.is_of_patch(output);
   });
-  const bool can_join = are_values && check_axes_of_outputs(graph, builder).has_value();
-  return can_join ? convert_node(*graph.join, builder) : Result<void>();
+  if (!has_pooled) return convert_node(*graph.join, builder);
+  append_join(graph, builder);
+  return builder.check_limits();
 }
 
 // What a graph writes as several nodes and is one layer.
@@ -168,10 +183,6 @@ Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder&
     if (is_reshaped || builder.turned(output) != nullptr) {
       return unsupported("the output " + in_quotes(output) +
                          " is transposed or reshaped; only [N, C, Z, Y, X] and [N, Z, Y, X, C] are supported");
-    }
-    if (builder.pooled_axes(output) > 0 && !builder.is_of_patch(output)) {
-      return unsupported("the output " + in_quotes(output) +
-                         " is pooled of all voxels, and has none of its own, which is not supported");
     }
     if (builder.value_of(output) < 0) {
       return unsupported("the output " + in_quotes(output) + " is not the first output of a node");
