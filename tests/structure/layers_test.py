@@ -46,7 +46,16 @@ CONVERT = (
     "proto/config.pb.h",
     "proto/train.pb.h",
 )
-CONVERT_ROOMS = ("base", "text", "onnx/graph", "onnx/operators", "onnx/folding", "onnx/reader", "onnx/writer")
+CONVERT_ROOMS = (
+    "base",
+    "text",
+    "onnx/graph",
+    "onnx/operators",
+    "onnx/tokens",
+    "onnx/folding",
+    "onnx/reader",
+    "onnx/writer",
+)
 CONVERT_LIBRARIES = ("google/protobuf/", "onnx/")
 # Those of gRPC, likewise.
 RPC = (*STORE, "server/jobs/", "proto/")

@@ -93,6 +93,10 @@ Result<std::optional<std::vector<VolumeNumber>>> shape_of(const onnx::NodeProto&
     for (const std::int64_t extent : tensor->dims) shape.push_back({extent, {}});
     return std::optional(shape);
   }
+  if (const AxisLayout* laid = builder.tokens().laid(node.input(0))) {
+    for (const std::int64_t extent : extents_of(*laid)) shape.push_back({extent, {}});
+    return std::optional(shape);
+  }
   const TurnedValue* const turned = builder.turned(node.input(0));
   const int value = builder.value_of(node.input(0));
   if (value < 0 && turned == nullptr) return std::optional<std::vector<VolumeNumber>>();

@@ -131,6 +131,13 @@ Result<KnownTensor> fold_neg(const FoldNode& node) {
   return computed(subtraction, zero, from);
 }
 
+Result<KnownTensor> fold_sqrt(const FoldNode& node) {
+  KnownTensor result = *node.inputs[0];
+  if (result.kind != KnownKind::real) return corrupt("its input is no real");
+  for (KnownElement& element : result.elements) element.real = std::sqrt(element.real);
+  return result;
+}
+
 Result<KnownTensor> fold_mod(const FoldNode& node) {
   const Result<std::int64_t> like_c = node.attributes.integer("fmod", 0);
   if (!like_c) return like_c.error();
@@ -237,7 +244,7 @@ constexpr std::array<Names, 1> modulo = {"fmod"};
 constexpr std::array<Names, 3> reduction = {"axes", "keepdims", "noop_with_empty_axes"};
 constexpr int many = 1024;
 
-constexpr std::array<FoldRow, 20> rows = {{
+constexpr std::array<FoldRow, 21> rows = {{
     {"Add", 2, 2, {}, fold_arithmetic<addition>},
     {"And", 2, 2, {}, fold_logic<both>},
     {"Cast", 1, 1, cast, fold_cast},
@@ -256,6 +263,7 @@ constexpr std::array<FoldRow, 20> rows = {{
     {"Or", 2, 2, {}, fold_logic<either>},
     {"ReduceMax", 1, 2, reduction, fold_reduction<maximum>},
     {"ReduceMin", 1, 2, reduction, fold_reduction<minimum>},
+    {"Sqrt", 1, 1, {}, fold_sqrt},
     {"Sub", 2, 2, {}, fold_arithmetic<subtraction>},
     {"Where", 3, 3, {}, fold_where},
 }};

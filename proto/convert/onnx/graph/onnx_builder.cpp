@@ -377,6 +377,7 @@ void OnnxBuilder::drop_unread(const std::string& tensor) {
   planes_.clear();
   grouped_.clear();
   split_.clear();
+  tokens_.clear();
 }
 
 void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {

@@ -14,6 +14,7 @@
 #include "proto/convert/onnx/graph/onnx_graph.hpp"
 #include "proto/convert/onnx/graph/onnx_known.hpp"
 #include "proto/convert/onnx/graph/onnx_tensors.hpp"
+#include "proto/convert/onnx/graph/onnx_token_tensors.hpp"
 
 namespace znni {
 
@@ -180,6 +181,10 @@ class OnnxBuilder {
   void split(const onnx::NodeProto& node, const SplitValue& split);
   // Returns the value with split channels that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const SplitValue* split(const std::string& tensor) const;
+  // Returns the tensors of transformers. Only the operators of proto/convert/onnx/tokens read them; value() refuses
+  // them.
+  [[nodiscard]] OnnxTokenTensors& tokens() { return tokens_; }
+  [[nodiscard]] const OnnxTokenTensors& tokens() const { return tokens_; }
   // Notes that the node's output is pooled of all voxels: the file's tensor has `axes` axes, with one voxel per image,
   // and its value has that voxel everywhere (proto/convert/onnx/operators/onnx_pooled.hpp).
   void note_pooled(const onnx::NodeProto& node, int axes) { pooled_.insert_or_assign(node.output(0), axes); }
@@ -260,6 +265,7 @@ class OnnxBuilder {
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
   std::map<std::string, PlaneOfValue> planes_;
+  OnnxTokenTensors tokens_;
   std::map<std::string, GroupedValue> grouped_;
   std::map<std::string, SplitValue> split_;
   std::map<std::string, int> pooled_;  // axes

@@ -29,6 +29,7 @@
 #include "proto/convert/onnx/operators/onnx_tile.hpp"
 #include "proto/convert/onnx/operators/onnx_turned.hpp"
 #include "proto/convert/onnx/reader/onnx_branch.hpp"
+#include "proto/convert/onnx/tokens/onnx_tokens.hpp"
 
 namespace znni {
 namespace {
@@ -197,13 +198,25 @@ bool convert_linear_of_guess(const onnx::NodeProto& node, OnnxBuilder& builder) 
   return is_linear;
 }
 
+Result<void> convert_as_tokens(const onnx::NodeProto& node, OnnxBuilder& builder, const OnnxOperator* row) {
+  if (Result<void> converted = convert_tokens(node, builder, row); !converted) return converted;
+  return builder.check_limits();
+}
+
 Result<void> convert_any(const onnx::NodeProto& node, OnnxBuilder& builder) {
   if (reads_flat(node, builder)) return convert_flat(node, builder);
   if (reads_pooled(node, builder)) return convert_pooled(node, builder);
   const Result<bool> folded = fold_node(node, builder);
   if (!folded) return folded.error();
   if (*folded) return {};
-  if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
+  const OnnxOperator* row = find_onnx_operator(node);
+  if (reads_tokens(node, builder)) return convert_as_tokens(node, builder, row);
+  if (row != nullptr) {
+    const Result<void> converted = convert_with(*row, node, builder);
+    if (converted || !may_lay_out(node, builder)) return converted;
+    return convert_as_tokens(node, builder, row) ? Result<void>() : converted;
+  }
+  if (may_lay_out(node, builder)) return convert_as_tokens(node, builder, row);
   return convert_linear_of_guess(node, builder) ? Result<void>() : unknown_operator();
 }
 

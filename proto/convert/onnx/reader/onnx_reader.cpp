@@ -24,6 +24,7 @@
 #include "proto/convert/onnx/reader/onnx_operators.hpp"
 #include "proto/convert/onnx/reader/onnx_outline.hpp"
 #include "proto/convert/onnx/reader/onnx_volumes.hpp"
+#include "proto/convert/onnx/tokens/onnx_tokens.hpp"
 
 namespace znni {
 namespace {
@@ -112,6 +113,25 @@ struct Written {
   OnnxWrittenNorms norms;
 };
 
+// Converts a node that is a part of a gate. Only the last one writes anything.
+Result<void> convert_gate(const onnx::NodeProto& node, const OnnxGate& gate, OnnxBuilder& builder) {
+  const bool is_last = gate.last == &node;
+  const int x = builder.value_of(gate.x);
+  if (x < 0) {
+    const bool is_laid = builder.tokens().laid(gate.x) != nullptr || builder.turned(gate.x) != nullptr;
+    if (!is_laid) return convert_node(node, builder);
+    const bool appends = is_last && append_in_layout(node, builder, gate.x, Activate{gate.activation});
+    return appends ? builder.check_limits() : Result<void>();
+  }
+  const FlatTensor* flat = builder.flat(gate.x);
+  if (flat != nullptr && !flat->scale.empty()) return convert_node(node, builder);
+  if (!is_last) return {};
+  builder.append(node, Activate{gate.activation}, {x}, builder.images(x));
+  if (const int axes = builder.pooled_axes(gate.x); axes > 0) builder.note_pooled(node, axes);
+  if (flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
+  return builder.check_limits();
+}
+
 // Converts a node, or what of a layer of several nodes it stands for: the last one for all.
 Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written, OnnxBuilder& builder) {
   const OnnxWrittenNorm* norm = written.norms.of(node);
@@ -119,16 +139,13 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written
     if (norm->last == &node) convert_written_norm(*norm, builder);
     return builder.check_limits();
   }
+  if (norm != nullptr && is_of_tokens(*norm, builder)) {
+    if (norm->last != &node) return {};
+    if (Result<void> converted = convert_norm_of_tokens(*norm, builder); !converted) return converted;
+    return builder.check_limits();
+  }
   const OnnxGate* gate = written.gates.of(node);
-  const int x = gate == nullptr ? -1 : builder.value_of(gate->x);
-  const FlatTensor* flat = x < 0 ? nullptr : builder.flat(gate->x);
-  const bool is_normalised = flat != nullptr && !flat->scale.empty();
-  if (x < 0 || is_normalised) return convert_node(node, builder);
-  if (gate->last != &node) return {};
-  builder.append(node, Activate{gate->activation}, {x}, builder.images(x));
-  if (const int axes = builder.pooled_axes(gate->x); axes > 0) builder.note_pooled(node, axes);
-  if (flat != nullptr) builder.note_flat(node, FlatTensor(*flat));
-  return builder.check_limits();
+  return gate == nullptr ? convert_node(node, builder) : convert_gate(node, *gate, builder);
 }
 
 // Converts all nodes, also those behind refused ones, as far as they read no more than `max_numbers` in all: a hostile
@@ -180,7 +197,8 @@ Vec3 declared_window(const Network& network, const VolumeExtents& volumes) {
 Result<void> check_outputs_are_values(const OnnxGraph& graph, const OnnxBuilder& builder) {
   for (const std::string& output : graph.outputs) {
     const bool is_reshaped = builder.grouped(output) != nullptr || builder.split(output) != nullptr;
-    if (is_reshaped || builder.turned(output) != nullptr) {
+    const bool is_laid = builder.turned(output) != nullptr || builder.tokens().laid(output) != nullptr;
+    if (is_reshaped || is_laid) {
       return unsupported("the output " + in_quotes(output) +
                          " is transposed or reshaped; only [N, C, Z, Y, X] and [N, Z, Y, X, C] are supported");
     }

@@ -1,0 +1,290 @@
+#include "proto/convert/onnx/tokens/onnx_laid_layers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "proto/convert/base/errors.hpp"
+#include "proto/convert/onnx/graph/onnx_tensors.hpp"
+#include "proto/convert/onnx/tokens/onnx_laid.hpp"
+
+namespace znni {
+namespace {
+
+// A constant and the tensor that it is computed with.
+struct Operands {
+  AxisLayout layout;
+  bool constant_first = false;
+  std::vector<float> numbers;  // in the order of `places`
+  bool is_per_voxel = false;   // [f][voxels]; else [f]
+};
+
+// Returns the numbers of a constant at every element of a tensor of these extents; nothing if it has others.
+std::optional<std::vector<float>> spread(const std::vector<float>& numbers, const std::vector<std::int64_t>& dims,
+                                         const std::vector<std::int64_t>& extents) {
+  if (dims.size() > extents.size()) return std::nullopt;
+  std::vector<float> all = {0.0F};
+  std::vector<std::size_t> places = {0};
+  std::size_t read = 1;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const std::size_t missing = extents.size() - dims.size();
+    const std::int64_t own = axis < missing ? 1 : dims[axis - missing];
+    if (own != 1 && own != extents[axis]) return std::nullopt;
+    std::vector<std::size_t> next;
+    next.reserve(places.size() * static_cast<std::size_t>(extents[axis]));
+    for (const std::size_t place : places) {
+      for (std::int64_t i = 0; i < extents[axis]; ++i) {
+        next.push_back(place * static_cast<std::size_t>(own) + static_cast<std::size_t>(own == 1 ? 0 : i));
+      }
+    }
+    places = std::move(next);
+    read *= static_cast<std::size_t>(own);
+  }
+  if (read != numbers.size()) return std::nullopt;
+  all.clear();
+  for (const std::size_t place : places) all.push_back(numbers[place]);
+  return all;
+}
+
+std::int64_t count_of_voxels(const OnnxBuilder& builder, int value) {
+  std::int64_t count = 1;
+  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
+    count = mul(count, extent_along(builder.extents(value), axis)->least);
+  }
+  return count;
+}
+
+// Returns the numbers of each channel and voxel, [f][voxels], that stand at the places of a tensor of all of them.
+std::vector<float> by_place(const AxisLayout& layout, const std::vector<float>& numbers, std::int64_t voxels) {
+  const std::vector<LayoutPlace> places = places_of(layout);
+  std::vector<float> sorted(numbers.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    sorted[static_cast<std::size_t>(places[i].image * voxels + places[i].voxel)] = numbers[i];
+  }
+  return sorted;
+}
+
+// Returns the numbers of each channel, if all voxels of it have the same.
+std::optional<std::vector<float>> per_image(const std::vector<float>& sorted, std::int64_t voxels) {
+  std::vector<float> numbers;
+  for (auto first = sorted.begin(); first != sorted.end(); first += voxels) {
+    if (std::any_of(first, first + voxels, [&](float one) { return one != *first; })) return std::nullopt;
+    numbers.push_back(*first);
+  }
+  return numbers;
+}
+
+Result<Operands> operands_of(const OnnxNode& node, OnnxBuilder& builder) {
+  const int index = builder.constant(node.proto, 1) != nullptr ? 1 : 0;
+  const onnx::TensorProto& constant = *builder.constant(node.proto, index);
+  const Result<AxisLayout> layout = layout_at(node, builder, 1 - index);
+  if (!layout) return layout.error();
+  const Result<std::vector<std::int64_t>> dims = dims_of(constant);
+  if (!dims) return dims.error();
+  const Result<std::vector<float>> numbers = builder.floats_of(constant);
+  if (!numbers) return numbers.error();
+  const std::int64_t f = builder.images(layout->value);
+  if (numbers->size() == 1) {
+    return Operands{*layout, index == 0, std::vector<float>(static_cast<std::size_t>(f), numbers->front()), false};
+  }
+  const std::vector<std::int64_t> extents = extents_of(*layout);
+  std::int64_t all = 1;
+  for (const std::int64_t extent : extents) all = mul(all, extent);
+  const std::int64_t voxels = count_of_voxels(builder, layout->value);
+  const bool is_whole = layout->first_image == 0 && all == mul(f, voxels) && all <= builder.room();
+  const std::optional<std::vector<float>> spread_out = is_whole ? spread(*numbers, *dims, extents) : std::nullopt;
+  if (!spread_out) {
+    return unsupported("constant " + in_quotes(node.proto.input(index)) +
+                       " is neither one number nor a tensor for all channels and voxels, which is not supported");
+  }
+  std::vector<float> sorted = by_place(*layout, *spread_out, voxels);
+  if (std::optional<std::vector<float>> own = per_image(sorted, voxels)) {
+    return Operands{*layout, index == 0, *std::move(own), false};
+  }
+  return Operands{*layout, index == 0, std::move(sorted), true};
+}
+
+Result<void> append_scaled(const OnnxNode& node, OnnxBuilder& builder, const Operands& operands, NodeWeights weights) {
+  const std::int64_t f = builder.images(operands.layout.value);
+  AxisLayout made = operands.layout;
+  made.value = builder.append_part(node.proto, ScaleShift{}, made.value, f, std::move(weights));
+  keep_layout(node.proto.output(0), builder, std::move(made));
+  return {};
+}
+
+Error no_numbers_of_voxels() { return unsupported("of numbers that differ from voxel to voxel is not supported"); }
+
+// Returns the kernels, [f_out][f], of the constant matrix.
+Result<NodeWeights> matrix_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f, bool is_turned,
+                              std::int64_t& f_out) {
+  const onnx::TensorProto* matrix = builder.constant(node.proto, 1);
+  if (matrix == nullptr) return unsupported("of two computed tensors is not supported here; only by a constant");
+  const Result<std::vector<std::int64_t>> dims = dims_of(*matrix);
+  if (!dims) return dims.error();
+  if (dims->size() != 2 || (*dims)[is_turned ? 1 : 0] != f || (*dims)[is_turned ? 0 : 1] < 1) {
+    return corrupt("weights " + in_quotes(matrix->name()) + " are no matrix for the " + std::to_string(f) +
+                   " channels of the input");
+  }
+  Result<std::vector<float>> numbers = builder.floats_of(*matrix);
+  if (!numbers) return numbers.error();
+  f_out = (*dims)[is_turned ? 0 : 1];
+  if (is_turned) return NodeWeights{*std::move(numbers), {}, {}, {}};
+  NodeWeights weights{std::vector<float>(numbers->size()), {}, {}, {}};
+  for (std::size_t i = 0; i < numbers->size(); ++i) {
+    const std::size_t in = i / static_cast<std::size_t>(f_out);
+    const std::size_t out = i % static_cast<std::size_t>(f_out);
+    weights.kernels[out * static_cast<std::size_t>(f) + in] = (*numbers)[i];
+  }
+  return weights;
+}
+
+Result<void> append_linear(const OnnxNode& node, OnnxBuilder& builder, bool is_turned, int bias) {
+  const Result<AxisLayout> layout = layout_at(node, builder, 0);
+  if (!layout) return layout.error();
+  std::int64_t f_out = 0;
+  const std::int64_t f = layout->axes.empty() ? 0 : extent_of(layout->axes.back());
+  Result<NodeWeights> weights = matrix_of(node, builder, f, is_turned, f_out);
+  if (!weights) return weights.error();
+  if (bias > 0) {
+    Result<std::vector<float>> numbers = builder.vector(node.proto, bias, f_out);
+    if (!numbers) return numbers.error();
+    weights->bias = *std::move(numbers);
+  }
+  return append_of_voxel(node, builder, *layout, Convolution{f_out, Vec3::cube(1), Vec3::cube(1), {}}, f_out,
+                         *std::move(weights));
+}
+
+// Returns whether the tensor has some of its value's channels alone.
+bool is_part(const AxisLayout& layout, const OnnxBuilder& builder) {
+  std::int64_t images = 1;
+  for (const LayoutAxis& axis : layout.axes) {
+    for (const LayoutPart& part : axis) images *= part.image_step > 0 ? part.extent : 1;
+  }
+  return images != builder.images(layout.value);
+}
+
+}  // namespace
+
+Result<void> append_of_voxel(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& of,
+                             const Operation& operation, std::int64_t images, NodeWeights weights) {
+  Result<AxisLayout> made = with_whole_channels(node, builder, of);
+  if (!made) return made.error();
+  made->value = builder.append_part(node.proto, operation, made->value, images, std::move(weights));
+  made->axes.back() = axis_of_images(images);
+  keep_layout(node.proto.output(0), builder, *std::move(made));
+  return {};
+}
+
+Result<void> convert_of_values(const OnnxOperator& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
+  const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, row.attributes);
+  if (!attributes) return attributes.error();
+  onnx::NodeProto plain = node;
+  std::optional<AxisLayout> common;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty() || builder.is_known(node.input(i))) continue;
+    Result<AxisLayout> layout = layout_at({node, *attributes}, builder, i);
+    if (layout && is_part(*layout, builder)) layout = with_whole_channels({node, *attributes}, builder, *layout);
+    if (!layout) return layout.error();
+    const bool is_alike = !common || (common->axes == layout->axes && common->first_image == layout->first_image &&
+                                      builder.images(common->value) == builder.images(layout->value));
+    if (!is_alike) return unsupported("of tensors of different layouts is not supported");
+    common = *layout;
+    const std::string name = "value " + std::to_string(layout->value);
+    builder.name(name, layout->value);
+    plain.set_input(i, name);
+  }
+  plain.set_output(0, node.output(0) + " as a value");
+  if (Result<void> converted = row.convert({plain, *attributes}, builder); !converted) return converted;
+  common->value = builder.value_of(plain.output(0));
+  keep_layout(node.output(0), builder, *std::move(common));
+  return {};
+}
+
+Result<void> add_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  NodeWeights weights;
+  weights.scale.assign(operands->numbers.size(), 1.0F);
+  weights.shift = operands->numbers;
+  return append_scaled(node, builder, *operands, std::move(weights));
+}
+
+Result<void> subtract_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  std::vector<float> shift = operands->numbers;
+  if (!operands->constant_first) std::transform(shift.begin(), shift.end(), shift.begin(), std::negate<>());
+  NodeWeights weights;
+  weights.scale.assign(shift.size(), operands->constant_first ? -1.0F : 1.0F);
+  weights.shift = std::move(shift);
+  return append_scaled(node, builder, *operands, std::move(weights));
+}
+
+Result<void> multiply_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  NodeWeights weights;
+  weights.scale = operands->numbers;
+  weights.shift.assign(weights.scale.size(), 0.0F);
+  return append_scaled(node, builder, *operands, std::move(weights));
+}
+
+Result<void> divide_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  if (operands->constant_first) return unsupported("of a constant by a tensor is not supported");
+  NodeWeights weights;
+  for (const float divisor : operands->numbers) {
+    if (divisor == 0) return corrupt("by 0");
+    weights.scale.push_back(1 / divisor);
+  }
+  weights.shift.assign(weights.scale.size(), 0.0F);
+  return append_scaled(node, builder, *operands, std::move(weights));
+}
+
+Result<void> convert_linear_of_tokens(const OnnxNode& node, OnnxBuilder& builder) {
+  return append_linear(node, builder, false, 0);
+}
+
+Result<void> convert_gemm_of_tokens(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<float> alpha = node.attributes.real("alpha", 1);
+  const Result<float> beta = node.attributes.real("beta", 1);
+  const Result<std::int64_t> turns = node.attributes.integer("transB", 0);
+  const Result<std::int64_t> turns_input = node.attributes.integer("transA", 0);
+  const bool is_plain = alpha && beta && *alpha == 1 && *beta == 1 && turns && turns_input && *turns_input == 0;
+  if (!is_plain) return unsupported("of tokens is supported with alpha, beta of 1 and without transA alone");
+  return append_linear(node, builder, *turns != 0, OnnxBuilder::has_input(node.proto, 2) ? 2 : 0);
+}
+
+Result<void> normalise_tokens(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<std::int64_t> axis = node.attributes.integer("axis", -1);
+  if (!axis) return axis.error();
+  const Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
+  if (!epsilon) return epsilon.error();
+  if (!std::isfinite(*epsilon) || *epsilon <= 0) return unsupported("epsilon is no finite number above 0");
+  const Result<AxisLayout> layout = layout_at(node, builder, 0);
+  if (!layout) return layout.error();
+  const Result<std::size_t> place = place_of_axis(*axis, layout->axes.size());
+  if (!place) return place.error();
+  if (*place + 1 != layout->axes.size()) return unsupported("over several axes of tokens is not supported");
+  const std::int64_t f = extent_of(layout->axes.back());
+  Result<AxisLayout> made = with_whole_channels(node, builder, *layout);
+  if (!made) return made.error();
+  NodeWeights weights{{}, {}, {}, std::vector<float>(static_cast<std::size_t>(f), 0.0F)};
+  for (const int input : {1, 2}) {
+    if (!OnnxBuilder::has_input(node.proto, input)) continue;
+    Result<std::vector<float>> numbers = builder.vector(node.proto, input, f);
+    if (!numbers) return numbers.error();
+    (input == 1 ? weights.scale : weights.shift) = *std::move(numbers);
+  }
+  made->value = builder.append_part(node.proto, AcrossChannels{AcrossKind::norm, *epsilon}, made->value, f);
+  made->value = builder.append_part(node.proto, ScaleShift{}, made->value, f, std::move(weights));
+  keep_layout(node.proto.output(0), builder, *std::move(made));
+  return {};
+}
+
+}  // namespace znni

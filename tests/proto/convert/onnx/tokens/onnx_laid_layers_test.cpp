@@ -1,0 +1,100 @@
+#include "proto/convert/onnx/tokens/onnx_laid_layers.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx/tokens/token_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using test::token_model;
+using test::with_voxels;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(OnnxLaidLayers, ALinearLayerIsAConvolutionOfOneVoxel) {
+  OnnxModel model = token_model(2);
+  model.tensor("w", {2, 3}, {1, 2, 3, 4, 5, 6});
+  model.node("MatMul", {"t", "w"}, {"m"});
+  const LoadedNetwork loaded = with_voxels(model, "m", 3).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(Convolution{3, Vec3::cube(1), Vec3::cube(1), {}}));
+  EXPECT_THAT(loaded.weights[1].kernels, ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
+// PyTorch has Gemm where it joins tokens and batch.
+TEST(OnnxLaidLayers, AGemmOfTokensHasABias) {
+  OnnxModel model = token_model(2);
+  model.tensor("w", {3, 2}, {1, 2, 3, 4, 5, 6});
+  model.tensor("b", {3}, {7, 8, 9});
+  model.integers("row", {24, 2});
+  model.integers("tokens", {1, 24, 3});
+  model.node("Reshape", {"t", "row"}, {"r"});
+  test::set_integer(model.node("Gemm", {"r", "w", "b"}, {"g"}), "transB", 1);
+  model.node("Reshape", {"g", "tokens"}, {"l"});
+  const LoadedNetwork loaded = with_voxels(model, "l", 3).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  EXPECT_THAT(loaded.weights[1].kernels, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(loaded.weights[1].bias, ElementsAre(7, 8, 9));
+}
+
+TEST(OnnxLaidLayers, LayerNormalisationOfTokens) {
+  OnnxModel model = token_model(2);
+  model.tensor("scale", {2}, {3, 4});
+  test::set_integer(model.node("LayerNormalization", {"t", "scale"}, {"n"}), "axis", -1);
+  const LoadedNetwork loaded = with_voxels(model, "n", 2).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(AcrossChannels{AcrossKind::norm}));
+  EXPECT_THAT(loaded.weights[2].scale, ElementsAre(3, 4));
+  EXPECT_THAT(loaded.weights[2].shift, ElementsAre(0, 0));
+}
+
+TEST(OnnxLaidLayers, SumsAndProductsWithConstants) {
+  OnnxModel model = token_model(2);
+  model.tensor("each", {1, 1, 2}, {3, 4});
+  model.tensor("one", {}, {2});
+  model.node("Mul", {"t", "each"}, {"a"});
+  model.node("Sub", {"one", "a"}, {"b"});
+  model.node("Div", {"b", "one"}, {"c"});
+  model.node("Add", {"each", "c"}, {"d"});
+  const LoadedNetwork loaded = with_voxels(model, "d", 2).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 5U);
+  EXPECT_THAT(loaded.weights[1].scale, ElementsAre(3, 4));
+  EXPECT_THAT(loaded.weights[2].scale, ElementsAre(-1, -1));
+  EXPECT_THAT(loaded.weights[2].shift, ElementsAre(2, 2));
+  EXPECT_THAT(loaded.weights[3].scale, ElementsAre(0.5F, 0.5F));
+  EXPECT_THAT(loaded.weights[4].shift, ElementsAre(3, 4));
+}
+
+TEST(OnnxLaidLayers, SumsOfTokensAreSumsOfValues) {
+  OnnxModel model = token_model(2);
+  model.node("Sigmoid", {"t"}, {"s"});
+  model.node("Add", {"s", "t"}, {"a"});
+  EXPECT_THAT(describe(with_voxels(model, "a", 2).read().network),
+              ElementsAre(HasSubstr("relu"), HasSubstr("sigmoid"), HasSubstr("add 2 <- ")));
+}
+
+TEST(OnnxLaidLayers, WhatDependsOnTheLayoutIsRefused) {
+  OnnxModel apart = token_model(2);
+  apart.node("Add", {"t", "f"}, {"a"});
+  EXPECT_THAT(apart.output("a").refusal(), HasSubstr("of tensors of different layouts is not supported"));
+  OnnxModel linear = token_model(2);
+  linear.tensor("w", {24, 5});
+  linear.node("MatMul", {"f", "w"}, {"m"});
+  EXPECT_THAT(linear.output("m").refusal(), HasSubstr("whose last axis is not that of the channels"));
+  OnnxModel places = token_model(2);
+  std::vector<float> numbers(48);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  places.tensor("place", {1, 24, 2}, numbers);
+  places.node("Add", {"t", "place"}, {"a"});
+  EXPECT_THAT(places.output("a").refusal(), HasSubstr("of numbers that differ from voxel to voxel is not supported"));
+  OnnxModel axes = token_model(2);
+  axes.tensor("scale", {24, 2});
+  test::set_integer(axes.node("LayerNormalization", {"t", "scale"}, {"n"}), "axis", 1);
+  EXPECT_THAT(axes.output("n").refusal(), HasSubstr("over several axes of tokens is not supported"));
+}
+
+}  // namespace
+}  // namespace znni
