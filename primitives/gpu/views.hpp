@@ -5,7 +5,7 @@
 
 #include "primitives/core/problem.hpp"
 #include "primitives/gpu/activate.hpp"
-#include "primitives/gpu/elementwise_element.hpp"
+#include "primitives/gpu/elementwise/elementwise_element.hpp"
 #include "primitives/gpu/kernel_types.hpp"
 #include "primitives/gpu/storage.hpp"
 

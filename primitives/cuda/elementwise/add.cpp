@@ -1,6 +1,6 @@
 // cuda.add: out = activation(in0 + in1 + ...), up to eight inputs in one pass.
 #include "primitives/cuda/elementwise/elementwise_layer.hpp"
-#include "primitives/gpu/elementwise_element.hpp"
+#include "primitives/gpu/elementwise/elementwise_element.hpp"
 #include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {

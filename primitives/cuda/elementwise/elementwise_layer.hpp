@@ -5,7 +5,7 @@
 
 #include "primitives/core/primitive.hpp"
 #include "primitives/cuda/device/cuda_device.hpp"
-#include "primitives/gpu/elementwise_element.hpp"
+#include "primitives/gpu/elementwise/elementwise_element.hpp"
 
 namespace znni::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/elementwise_element.hpp"
+#include "primitives/gpu/elementwise/elementwise_element.hpp"
 #include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {

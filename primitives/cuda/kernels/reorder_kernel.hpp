@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/gpu/reorder_element.hpp"
+#include "primitives/gpu/elementwise/reorder_element.hpp"
 #include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {

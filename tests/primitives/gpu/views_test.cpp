@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/gpu/estimates.hpp"
-#include "primitives/gpu/reorder_element.hpp"
+#include "primitives/gpu/elementwise/reorder_element.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/gpu/host_math.hpp"
