@@ -1,5 +1,5 @@
-// The activations of primitives/core/activation.hpp, for kernels. `Math` supplies exp, expm1, tanh, log1p and erfc:
-// those of the device in kernels, those of the C library on the host. It also supplies activate_apart(), by the
+// The activations of primitives/core/activation.hpp, for kernels. `Math` supplies exp, expm1, tanh, log1p, erfc and
+// sqrt: those of the device in kernels, those of the C library on the host. It also supplies activate_apart(), by the
 // template below: in kernels a function that is called, because kernels hold many copies of activate(). NaN stays NaN.
 #pragma once
 

@@ -73,7 +73,7 @@ struct Weights {
 [[nodiscard]] UpsampleProblem random_linear_upsample(Random& random);
 [[nodiscard]] UpsampleProblem random_aligned_upsample(Random& random);
 // Returns an instance or a group normalisation, of groups that may fill blocks of 8 or 16 or not. random_problem() does
-// not draw these: no GPU takes them.
+// not draw these.
 [[nodiscard]] NormProblem random_norm(Random& random);
 // Returns what is made across channels but for a softmax, with the same reservation.
 [[nodiscard]] AcrossChannelsProblem random_across(Random& random);

@@ -26,25 +26,29 @@ cudaError_t launch(const ElementwiseArg& arg, cudaStream_t stream) {
                        arg);
 }
 
-template <class T>
-__global__ void softmax(const SoftmaxArg arg, const T* in, T* out) {
-  const Index voxels = arg.S * voxels_of(arg.n);
-  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
-  for (Index index = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; index < voxels; index += step) {
-    softmax_voxel<DeviceMath>(arg, index, in, out);
+template <class T, int width>
+__global__ void multiply(const MultiplyArg arg) {
+  const Index rows = row_count(arg.rows);
+  const int elements = row_elements(arg.rows);
+  const Index step = static_cast<Index>(gridDim.x) * blockDim.y;
+  for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
+    const Row row = row_at(arg.rows, index);
+    for (int element = static_cast<int>(threadIdx.x); element < elements; element += static_cast<int>(blockDim.x)) {
+      multiply_element<T, width>(arg, row, element);
+    }
   }
 }
 
-template <class T>
-cudaError_t launch(const SoftmaxArg& arg, const void* in, void* out, cudaStream_t stream) {
-  constexpr int threads = 256;
-  return launch_kernel(softmax<T>, blocks_for(arg.S * voxels_of(arg.n), threads), threads, stream, arg,
-                       static_cast<const T*>(in), static_cast<T*>(out));
+template <class T, int width>
+cudaError_t launch(const MultiplyArg& arg, cudaStream_t stream) {
+  const BlockShape block = block_for(row_elements(arg.rows));
+  return launch_kernel(multiply<T, width>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream,
+                       arg);
 }
 
-}  // namespace
-
-cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream) {
+// Launches in vectors of 16 bytes' worth, or of one element.
+template <class Arg>
+cudaError_t launch_in_vectors(const Arg& arg, Storage storage, cudaStream_t stream) {
   switch (storage) {
     case Storage::f32:
       if (arg.width == 4) return launch<float, 4>(arg, stream);
@@ -63,14 +67,14 @@ cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaS
   return cudaErrorInvalidValue;
 }
 
-cudaError_t launch_softmax(const SoftmaxArg& arg, Storage storage, const void* in, void* out, cudaStream_t stream) {
-  switch (storage) {
-    case Storage::f32: return launch<float>(arg, in, out, stream);
-    case Storage::f16: return launch<Half>(arg, in, out, stream);
-    case Storage::bf16: return launch<Bfloat>(arg, in, out, stream);
-    case Storage::u8: break;
-  }
-  return cudaErrorInvalidValue;
+}  // namespace
+
+cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream) {
+  return launch_in_vectors(arg, storage, stream);
+}
+
+cudaError_t launch_multiply(const MultiplyArg& arg, Storage storage, cudaStream_t stream) {
+  return launch_in_vectors(arg, storage, stream);
 }
 
 }  // namespace znni::cuda

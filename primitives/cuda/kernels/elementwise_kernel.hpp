@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "primitives/gpu/elementwise/elementwise_element.hpp"
+#include "primitives/gpu/elementwise/multiply_element.hpp"
 #include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {
@@ -12,6 +13,7 @@ namespace znni::cuda {
 // launch's status.
 cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream);
 
-cudaError_t launch_softmax(const SoftmaxArg& arg, Storage storage, const void* in, void* out, cudaStream_t stream);
+// Launches a product, with the same meaning of arg.width.
+cudaError_t launch_multiply(const MultiplyArg& arg, Storage storage, cudaStream_t stream);
 
 }  // namespace znni::cuda

@@ -62,33 +62,4 @@ constexpr void elementwise_element(const ElementwiseArg& arg, const Row& row, in
       result;
 }
 
-// Softmax over the images of one voxel, in float: reads them three times.
-struct SoftmaxArg {
-  Index S = 1;
-  Index images = 1;
-  Extent n;
-  Steps in;
-  Steps out;
-};
-
-template <class Math, class T>
-constexpr void softmax_voxel(const SoftmaxArg& arg, Index index, const T* in, T* out) {
-  const Index x = index % arg.n.x;
-  const Index y = index / arg.n.x % arg.n.y;
-  const Index z = index / (arg.n.x * arg.n.y) % arg.n.z;
-  const Index s = index / voxels_of(arg.n);
-  const T* from = in + s * arg.in.S + z * arg.in.z + y * arg.in.y + x * arg.in.x;
-  T* to = out + s * arg.out.S + z * arg.out.z + y * arg.out.y + x * arg.out.x;
-  float most = widen(from[0]);
-  for (Index j = 1; j < arg.images; ++j) {
-    const float value = widen(from[j * arg.in.f]);
-    most = value > most ? value : most;
-  }
-  float sum = 0.0F;
-  for (Index j = 0; j < arg.images; ++j) sum += Math::exp(widen(from[j * arg.in.f]) - most);
-  for (Index j = 0; j < arg.images; ++j) {
-    to[j * arg.out.f] = narrow(Math::exp(widen(from[j * arg.in.f]) - most) / sum, T());
-  }
-}
-
 }  // namespace znni::cuda

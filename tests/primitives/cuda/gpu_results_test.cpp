@@ -44,6 +44,26 @@ TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
   EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
 }
 
+// Products, and what is made across images.
+TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    AcrossChannelsProblem across = test::random_across(random);
+    for (const std::int64_t f_other : {std::int64_t{1}, across.in.f}) {
+      check_all(MultiplyProblem{across.in, f_other}, seed);
+    }
+    for (int kind = 0; kind < 5; ++kind) {
+      across.kind = static_cast<AcrossKind>(kind);
+      check_all(across, seed);
+    }
+    if (HasFatalFailure()) return;
+  }
+  for (const char* name : {"cuda.multiply", "cuda.softmax", "cuda.arg_max", "cuda.channel_norm"}) {
+    EXPECT_GT(takers_[name], 0) << name;
+  }
+}
+
 // Without cuDNN, whose kernels a memory checker takes minutes to make ready: what deploy/gpu_check.sh runs under one.
 TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
   for (int i = 0; i < test::case_count(8); ++i) {

@@ -13,6 +13,7 @@ struct HostMath {
   static float tanh(float x) { return std::tanh(x); }
   static float log1p(float x) { return std::log1p(x); }
   static float erfc(float x) { return std::erfc(x); }
+  static double sqrt(double x) { return std::sqrt(x); }
   static float activate_apart(Act act, float x) { return cuda::activate_apart<HostMath>(act, x); }
 };
 

@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/elementwise/reorder_element.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/oracle/oracle.hpp"
-#include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/gpu/host_math.hpp"
 #include "tests/primitives/gpu/host_tensors.hpp"
 #include "tests/support/harness.hpp"
@@ -105,23 +104,6 @@ TEST(Views, VectorsNeedAlignedAddressesExtentsAndStrides) {
   EXPECT_EQ(width(view), 1) << "an address";
   HostTensor half({1, 8, {2, 2, 2}}, {ElementType::f16, Layout::channels_last});
   EXPECT_EQ(width(half.view()), 8);
-}
-
-TEST(Views, SoftmaxEqualsTheOracle) {
-  const AcrossChannelsProblem problem{{2, 5, {2, 3, 4}}};
-  test::Random random(6);
-  for (const Format format : {planar_f32, last_f32}) {
-    HostTensor in(problem.in, format, true, 2);
-    HostTensor out(problem.in, format);
-    in.store(random.normals(elements(problem.in), 4.0F));
-    const SoftmaxArg arg{2, 5, {2, 3, 4}, steps_of(in.view().strides), steps_of(out.view().strides)};
-    for (Index voxel = 0; voxel < 48; ++voxel) {
-      softmax_voxel<HostMath>(arg, voxel, static_cast<const float*>(in.view().data), out.view().data);
-    }
-    const std::vector<oracle::Values> exact = {oracle::widened(in.load())};
-    test::expect_close(out.load(), oracle::oracle_run(problem, exact, {}), oracle::tolerance(problem, exact, {}),
-                       to_string(format));
-  }
 }
 
 TEST(Views, ReordersKeepEveryValue) {

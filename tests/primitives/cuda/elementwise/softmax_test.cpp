@@ -6,12 +6,14 @@ extern const Primitive softmax;
 namespace {
 
 TEST(CudaSoftmax, DescribesItsProblemInEveryFormat) {
-  const std::vector<Estimate> estimates = sound_estimates(softmax, AcrossChannelsProblem{{1, 3, {9, 9, 9}}});
-  EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::log_softmax}) {
+    const std::vector<Estimate> estimates = sound_estimates(softmax, AcrossChannelsProblem{{1, 3, {9, 9, 9}}, kind});
+    EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
+  }
 }
 
 TEST(CudaSoftmax, RefusesOtherProblemsAndDevices) {
-  for (const AcrossKind kind : {AcrossKind::log_softmax, AcrossKind::arg_max, AcrossKind::norm}) {
+  for (const AcrossKind kind : {AcrossKind::arg_max, AcrossKind::arg_max_last, AcrossKind::norm}) {
     expect_refusal(softmax, AcrossChannelsProblem{{1, 3, {2, 2, 2}}, kind}, "computes softmaxes");
   }
   expect_refusal(softmax, ActivationProblem{{1, 3, {2, 2, 2}}, {}}, "computes softmaxes");

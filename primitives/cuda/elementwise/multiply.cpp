@@ -1,0 +1,38 @@
+// cuda.multiply: the product of two tensors, for gates. The second may have one image, which multiplies every image.
+#include "primitives/cuda/device/cuda_device.hpp"
+#include "primitives/cuda/device/status.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
+#include "primitives/gpu/elementwise/multiply_view.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/views.hpp"
+
+namespace znni::cuda {
+namespace {
+
+constexpr std::string_view name = "cuda.multiply";
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<MultiplyProblem>(problem)) return refusal(name, "products of two tensors", problem);
+  return streaming_estimates(name, problem, spec);
+}
+
+class MultiplyLayer final : public PreparedLayer {
+ public:
+  explicit MultiplyLayer(CudaDevice& device) : device_(device) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    if (Result<void> current = device_.activate(); !current) return current;
+    const MultiplyArg arg = multiply_arg(inputs[0], inputs[1], out);
+    return check(launch_multiply(arg, storage_of(out.format.type), device_.stream(Stream::compute)),
+                 "multiplying kernel");
+  }
+
+ private:
+  CudaDevice& device_;
+};
+
+}  // namespace
+
+extern constinit const Primitive multiply{name, 1, DeviceKind::gpu, &describe, &prepare_bare<MultiplyLayer>};
+
+}  // namespace znni::cuda

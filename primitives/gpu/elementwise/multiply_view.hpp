@@ -1,0 +1,13 @@
+// Products of two tensors as arguments of the kernel.
+#pragma once
+
+#include "primitives/core/tensor.hpp"
+#include "primitives/gpu/elementwise/multiply_element.hpp"
+
+namespace znni::cuda {
+
+// Returns rows, steps, pointers and width for in * other. All views have one layout and type, and one shape, but for
+// the images of `other`: as many or 1.
+[[nodiscard]] MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out);
+
+}  // namespace znni::cuda

@@ -1,0 +1,22 @@
+#include "tests/primitives/cuda/gpu_specs.hpp"
+
+namespace znni::cuda {
+extern const Primitive channel_norm;
+
+namespace {
+
+const AcrossChannelsProblem problem{{1, 80, {9, 9, 9}}, AcrossKind::norm};
+
+TEST(CudaChannelNorm, DescribesItsProblemInEveryFormat) {
+  EXPECT_EQ(sound_estimates(channel_norm, problem).size(), 3U);  // planar f32; channels last f32 and bf16
+}
+
+TEST(CudaChannelNorm, RefusesOtherProblemsAndDevices) {
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::arg_max, AcrossKind::log_softmax}) {
+    expect_refusal(channel_norm, AcrossChannelsProblem{{1, 3, {2, 2, 2}}, kind}, "computes normalisations");
+  }
+  expect_refusal(channel_norm, problem, "runs on GPUs", a_cpu());
+}
+
+}  // namespace
+}  // namespace znni::cuda
