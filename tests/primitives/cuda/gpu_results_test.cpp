@@ -64,6 +64,24 @@ TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
   }
 }
 
+TEST_F(CudaResultsOnGpu, RandomUpsamplings) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    UpsampleProblem nearest = test::random_upsample(random);
+    nearest.kind = UpsampleKind::nearest;
+    UpsampleProblem shuffle = nearest;
+    shuffle.kind = UpsampleKind::shuffle;
+    shuffle.in.f *= voxels(shuffle.factor);
+    for (const UpsampleProblem& problem :
+         {nearest, shuffle, test::random_linear_upsample(random), test::random_aligned_upsample(random)}) {
+      check_all(problem, seed);
+    }
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(takers_["cuda.upsample"], 4 * test::case_count(20));
+}
+
 // Without cuDNN, whose kernels a memory checker takes minutes to make ready: what deploy/gpu_check.sh runs under one.
 TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
   for (int i = 0; i < test::case_count(8); ++i) {
