@@ -8,8 +8,10 @@
 #include "primitives/cuda/kernels/fft32_kernel.hpp"
 #include "primitives/cuda/kernels/fft_kernel.hpp"
 #include "primitives/cuda/kernels/first_pool_kernel.hpp"
+#include "primitives/cuda/kernels/moments_kernel.hpp"
 #include "primitives/cuda/kernels/products_kernel.hpp"
 #include "primitives/cuda/kernels/reorder_kernel.hpp"
+#include "primitives/gpu/elementwise/moments_view.hpp"
 #include "primitives/gpu/fft32.hpp"
 #include "primitives/gpu/first_pool_view.hpp"
 #include "primitives/gpu/first_view.hpp"
@@ -28,6 +30,21 @@ using cuda_emulation::DeviceArray;
 constexpr Index images = 9;  // two groups of eight, the second nearly empty
 
 std::size_t count_of(Index count) { return static_cast<std::size_t>(count); }
+
+// Returns the values of a dense tensor in planar order.
+std::vector<float> planar(std::vector<float> values, const Shape5& shape, Format format) {
+  const TensorView view = dense_view(values.data(), shape, format);
+  std::vector<float> ordered;
+  for (Index image = 0; image < shape.S * shape.f; ++image) {
+    for (Index voxel = 0; voxel < voxels(shape.n); ++voxel) {
+      const Vec3 at = {voxel / (shape.n.y * shape.n.x), voxel / shape.n.x % shape.n.y, voxel % shape.n.x};
+      const Index offset = image / shape.f * view.strides.S + image % shape.f * view.strides.f + at.z * view.strides.z +
+                           at.y * view.strides.y + at.x * view.strides.x;
+      ordered.push_back(values[count_of(offset)]);
+    }
+  }
+  return ordered;
+}
 
 // Returns one tile at the origin of a tensor of extents `n`, all of its images.
 TileArg one_tile(Extent n) {
@@ -164,6 +181,34 @@ TEST(EmulatedKernels, ReordersThereAndBackAreTheInput) {
   const std::vector<float> moved = between.values();
   for (std::size_t image = 0; image < count_of(f); ++image) {
     EXPECT_EQ(moved[40 * count_of(f) + image], values[image * count_of(voxels_of(n)) + 40]) << image;
+  }
+}
+
+// Groups of more images than a block has threads.
+TEST(EmulatedKernels, NormalisationsEqualTheOracle) {
+  for (const Format format : {Format(), Format{ElementType::f32, Layout::channels_last}}) {
+    const NormProblem norm{{2, 300, {2, 3, 5}}, 1};
+    test::Random random(5);
+    const test::Weights weights = test::random_weights(norm, random);
+    const std::vector<float> values = random.normals(elements(norm.in));
+    const DeviceArray<float> in(values);
+    const DeviceArray<float> scale(weights.scale);
+    const DeviceArray<float> shift(weights.shift);
+    const DeviceArray<float> out(values.size());
+    GroupsArg groups = groups_arg(norm);
+    groups.scale = scale.data();
+    groups.shift = shift.data();
+    const TensorView from = dense_view(in.data(), norm.in, format);
+    const DeviceArray<Moments> parts(count_of(2 * 300 * moments_parts(norm.in)));
+    const DeviceArray<ImageFactors> factors(2 * 300);
+    ASSERT_EQ(launch_moments(moments_arg(from, Joining::sums), Storage::f32, in.data(), parts.data(), nullptr),
+              cudaSuccess);
+    ASSERT_EQ(launch_groups(groups, parts.data(), factors.data(), nullptr), cudaSuccess);
+    const FactorsArg last = factors_arg(&from, dense_view(out.data(), norm.in, format), factors.data(), {});
+    ASSERT_EQ(launch_factors(last, Storage::f32, nullptr), cudaSuccess);
+    const std::vector<oracle::Values> exact = {oracle::widened(planar(values, norm.in, format))};
+    test::expect_close(planar(out.values(), norm.in, format), oracle::oracle_run(norm, exact, weights.view()),
+                       oracle::tolerance(norm, exact, weights.view()), "normalisation");
   }
 }
 

@@ -82,6 +82,24 @@ TEST_F(CudaResultsOnGpu, RandomUpsamplings) {
   EXPECT_EQ(takers_["cuda.upsample"], 4 * test::case_count(20));
 }
 
+// Means, deviations and largest values of all voxels; the last problem has images of several parts.
+TEST_F(CudaResultsOnGpu, RandomNormalisationsAndPoolingsOfAllVoxels) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    check_all(test::random_norm(random), seed);
+    GlobalPoolProblem pool = test::random_global_pool(random);
+    for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
+      pool.kind = kind;
+      check_all(pool, seed);
+    }
+    if (HasFatalFailure()) return;
+  }
+  check_all(NormProblem{{1, 34, {3, 70, 60}}, 2}, 1);
+  EXPECT_EQ(takers_["cuda.norm"], test::case_count(20) + 1);
+  EXPECT_EQ(takers_["cuda.global_pool"], 2 * test::case_count(20));
+}
+
 // Without cuDNN, whose kernels a memory checker takes minutes to make ready: what deploy/gpu_check.sh runs under one.
 TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
   for (int i = 0; i < test::case_count(8); ++i) {
