@@ -37,6 +37,8 @@ constexpr double share_of_float32 = 0.70;
 constexpr double share_of_matrix_units = 0.56;
 constexpr double share_of_many_taps = 0.36;
 constexpr std::int64_t many_taps = 32;
+// Images of a group that fill matrix instructions: of fewer, the rest computes nothing.
+constexpr std::int64_t images_of_units = 16;
 // Each engine further down the library's ranking.
 constexpr double rank_factor = 1.05;
 
@@ -49,7 +51,10 @@ double units_rate(const DeviceSpec& spec, Precision precision) {
 double rate_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, bool matrix_units) {
   if (!matrix_units) return spec.flops_per_second * share_of_float32;
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
-  return units_rate(spec, *precision_of(format)) * (many ? share_of_many_taps : share_of_matrix_units);
+  const double share = many ? share_of_many_taps : share_of_matrix_units;
+  if (conv.groups == 1) return units_rate(spec, *precision_of(format)) * share;
+  const std::int64_t filled = std::min(conv.in.f / conv.groups, images_of_units);
+  return units_rate(spec, *precision_of(format)) * share * static_cast<double>(filled) / images_of_units;
 }
 
 Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, double rate,
@@ -77,7 +82,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
                   input_output_buffers(conv, format, format, 0, MemorySpace::device)};
   result.variant.insert(result.variant.begin(), {"form", static_cast<std::int64_t>(form)});
   if (format == last_f32) result.variant.push_back({"tf32", 1});
-  const std::int64_t weights = mul(mul(conv.in.f, conv.f_out), mul(voxels(conv.k), element_bytes(format.type)));
+  const std::int64_t weights = mul(mul(conv.f_out, terms_of(conv)), element_bytes(format.type));
   result.memory.push_back({std::string(kernels_name), MemorySpace::device, weights, Lifetime::plan()});
   result.memory.push_back({std::string(bias_name), MemorySpace::device, float_bytes(conv.f_out), Lifetime::plan()});
   if (engine.workspace_bytes > 0) {
@@ -124,7 +129,7 @@ void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& v
   for (const Format format : gpu_formats(spec)) {
     for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
       if (form == CudnnForm::fused && !can_fuse(conv)) continue;
-      if (form == CudnnForm::swapped && format == planar_f32) continue;
+      if (form == CudnnForm::swapped && (format == planar_f32 || !is_plain(conv))) continue;
       visit(format, form);
     }
   }
@@ -133,7 +138,6 @@ void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& v
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   std::vector<Estimate> estimates;
   std::string last;
@@ -151,7 +155,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  if (conv == nullptr || !is_plain(*conv) || !check_gpu(name, spec)) return least;
+  if (conv == nullptr || !check_gpu(name, spec)) return least;
   visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
     const double rate = std::max(rate_of(*conv, spec, format, form, true), rate_of(*conv, spec, format, form, false));
     least = std::min(least, seconds(*conv, spec, format, form, rate, 0));

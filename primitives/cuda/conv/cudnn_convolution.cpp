@@ -26,11 +26,12 @@ Strides strides_behind(Shape5 shape, std::int64_t planes, Format format) {
   return dense_strides(shape, format);
 }
 
-// Returns the shape of the kernels: f_out inputs of f images of extent k; in the swapped form f inputs of f_out images.
+// Returns the shape of the kernels: f_out inputs of a group's f images, of extent k; in the swapped form f inputs of
+// f_out images.
 Shape5 kernel_shape(const CudnnConvolution& convolution) {
   const ConvProblem& conv = convolution.conv;
   if (convolution.form == CudnnForm::swapped) return {conv.in.f, conv.f_out, conv.k};
-  return {conv.f_out, conv.in.f, conv.k};
+  return {conv.f_out, conv.in.f / conv.groups, conv.k};
 }
 
 class GraphMaker {
@@ -98,7 +99,7 @@ class GraphMaker {
     descriptor.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, padding);
     descriptor.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, padding);
     descriptor.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, three(conv.dilation));
-    descriptor.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, three(Vec3::cube(1)));
+    descriptor.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, three(conv.stride));
     return keep(std::move(descriptor));
   }
 
@@ -208,7 +209,7 @@ std::vector<float> arranged_kernels(const CudnnConvolution& convolution, std::sp
   std::vector<float> arranged(kernels.size());
   std::size_t next = 0;
   for (std::int64_t j = 0; j < conv.f_out; ++j) {
-    for (std::int64_t i = 0; i < conv.in.f; ++i) {
+    for (std::int64_t i = 0; i < conv.in.f / conv.groups; ++i) {
       const std::int64_t pair = swapped ? i * strides.S + j * strides.f : j * strides.S + i * strides.f;
       for (Vec3 tap; tap.z < conv.k.z; ++tap.z) {
         for (tap.y = 0; tap.y < conv.k.y; ++tap.y) {

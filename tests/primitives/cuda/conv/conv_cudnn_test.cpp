@@ -140,12 +140,33 @@ TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
   }
 }
 
+// Strides and groups have engines in every format; none of the gradient's form, whose strides mean something else.
+TEST(CudaConvCudnn, StridesAndGroupsHaveEngines) {
+  ConvProblem strided = eighty(33, 3);
+  strided.stride = {1, 2, 2};
+  ConvProblem grouped = eighty(32, 3);
+  grouped.groups = 10;
+  ConvProblem depthwise = eighty(31, 3);
+  depthwise.groups = 80;
+  depthwise.stride = {2, 2, 2};
+  for (const ConvProblem& conv : {strided, grouped, depthwise}) {
+    SCOPED_TRACE(to_string(LayerProblem(conv)));
+    const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, conv);
+    for (const Format format : {planar_f32, last_f32, last_bf16}) {
+      EXPECT_FALSE(of_format(estimates, format).empty()) << to_string(format);
+    }
+    for (const Estimate& estimate : estimates) {
+      EXPECT_NE(setting(estimate.variant, "form", -1), static_cast<std::int64_t>(CudnnForm::swapped));
+      const std::int64_t weights = conv.f_out * terms_of(conv) * element_bytes(estimate.in.type);
+      EXPECT_GE(persistent_bytes(estimate.memory, MemorySpace::device), weights);
+      EXPECT_LT(persistent_bytes(estimate.memory, MemorySpace::device), weights + 1024);
+    }
+  }
+}
+
 TEST(CudaConvCudnn, RefusesInWords) {
   expect_refusal(conv_cudnn, AcrossChannelsProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());
-  ConvProblem strided = eighty(30, 3);
-  strided.stride.y = 2;
-  expect_refusal(conv_cudnn, strided, "convolutions without stride or groups, not: conv");
   DeviceSpec unknown = described_gpu();
   unknown.name = "a GPU of which nothing is known";
   expect_refusal(conv_cudnn, eighty(30, 3), "cannot plan for 'a GPU of which nothing is known'", unknown);

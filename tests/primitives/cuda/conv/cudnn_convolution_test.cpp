@@ -28,6 +28,22 @@ TEST(CudnnConvolution, WindowsOfLargerTensorsAreTaken) {
   EXPECT_TRUE(make_graph(window).has_value());
 }
 
+// The library checks the output's extents against the stride, and the images of kernels against those of tensors.
+TEST(CudnnConvolution, GraphsWithStridesAndGroupsAreTaken) {
+  ConvProblem other = conv;
+  other.stride = {2, 3, 1};  // voxels are left over along z and y
+  other.groups = 8;
+  for (const Format format : {planar_f32, last_f32, last_bf16}) {
+    for (const CudnnForm form : {CudnnForm::plain, CudnnForm::fused}) {
+      const Result<CudnnGraph> graph = make_graph(declared_convolution(other, format, form));
+      EXPECT_TRUE(graph.has_value()) << to_string(format) << ": " << graph.error().message;
+    }
+  }
+  CudnnConvolution wrong = declared_convolution(other, planar_f32, CudnnForm::plain);
+  wrong.conv.groups = 5;  // kernels of three images, where the input has sixteen
+  EXPECT_FALSE(make_graph(wrong).has_value());
+}
+
 // Behind planes of earlier steps: strides of the larger tensors, and what their planes leave of the alignment.
 TEST(CudnnConvolution, LiesWhereTheProblemSays) {
   ConvProblem streamed = conv;
@@ -87,6 +103,17 @@ TEST(CudnnConvolution, KernelsAreArrangedForTheForm) {
   const std::vector<float> swapped =
       arranged_kernels(declared_convolution(conv, last_f32, CudnnForm::swapped), kernels);
   EXPECT_EQ(swapped[static_cast<std::size_t>(((7 * 3 + 0) * 2 + 0) * 24 + 5)], at(5, 7, 2, 1));
+}
+
+TEST(CudnnConvolution, KernelsOfGroupsHaveTheImagesOfOneGroup) {
+  ConvProblem grouped = conv;
+  grouped.groups = 4;
+  test::Random random(1);
+  const std::vector<float> kernels = random.normals(24 * 4 * 6);
+  EXPECT_EQ(arranged_kernels(declared_convolution(grouped, planar_f32, CudnnForm::plain), kernels), kernels);
+  const std::vector<float> last = arranged_kernels(declared_convolution(grouped, last_f32, CudnnForm::plain), kernels);
+  const std::size_t tap = 2 * 2 + 1;
+  EXPECT_EQ(last[(5 * 6 + tap) * 4 + 3], kernels[(5 * 4 + 3) * 6 + tap]);
 }
 
 }  // namespace
