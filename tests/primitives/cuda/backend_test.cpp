@@ -1,5 +1,6 @@
 #include "primitives/cuda/backend.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "primitives/gpu/notes.hpp"
@@ -18,6 +19,38 @@ TEST(CudaBackend, PrimitivesHaveNamesOfTheirOwn) {
   }
   EXPECT_EQ(backend().primitives.data(), registry().data());
   EXPECT_EQ(backend().name, "cuda");
+}
+
+// Of each kind of layer that a U-Net has, some primitive offers a way.
+TEST(CudaBackend, EveryKindOfLayerIsTaken) {
+  const Shape5 in{1, 8, {9, 9, 9}};
+  ConvProblem conv{.in = in, .f_out = 4, .k = Vec3::cube(3), .activation = {}};
+  std::vector<LayerProblem> problems = {conv,
+                                        PoolProblem{.in = in},
+                                        PoolProblem{.in = in, .kind = PoolKind::average},
+                                        PoolProblem{.in = in, .stride = Vec3::cube(4), .mode = PoolMode::fragments},
+                                        ActivationProblem{in, {ActivationKind::mish}},
+                                        ScaleShiftProblem{in},
+                                        AddProblem{in, 2, {}},
+                                        ConcatProblem{{in, in}},
+                                        CropProblem{in, {1, 1, 1}, {1, 1, 1}},
+                                        NormProblem{in, 2},
+                                        MultiplyProblem{in, 1},
+                                        GlobalPoolProblem{in},
+                                        PReluProblem{in}};
+  conv.stride = {2, 2, 2};
+  problems.emplace_back(conv);
+  conv.groups = 4;
+  problems.emplace_back(conv);
+  for (int kind = 0; kind < 5; ++kind) problems.emplace_back(AcrossChannelsProblem{in, static_cast<AcrossKind>(kind)});
+  for (int kind = 0; kind < 4; ++kind) {
+    problems.emplace_back(UpsampleProblem{in, Vec3::cube(2), static_cast<UpsampleKind>(kind)});
+  }
+  for (const LayerProblem& problem : problems) {
+    ASSERT_TRUE(check(problem)) << check(problem).error().message;
+    const auto takes = [&](const Primitive* one) { return one->describe(problem, described_gpu()).has_value(); };
+    EXPECT_TRUE(std::any_of(registry().begin(), registry().end(), takes)) << to_string(problem);
+  }
 }
 
 // There is no kernel for it; a primitive that took it would compute something else.

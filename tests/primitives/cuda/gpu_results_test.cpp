@@ -100,6 +100,17 @@ TEST_F(CudaResultsOnGpu, RandomNormalisationsAndPoolingsOfAllVoxels) {
   EXPECT_EQ(takers_["cuda.global_pool"], 2 * test::case_count(20));
 }
 
+TEST_F(CudaResultsOnGpu, RandomConvolutionsWithStridesAndGroups) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    check_all(test::random_strided_conv(random, 1e6), seed);
+    check_all(test::random_grouped_conv(random, 1e6), seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(takers_["cuda.conv.direct"], 2 * test::case_count(20));
+}
+
 // Without cuDNN, whose kernels a memory checker takes minutes to make ready: what deploy/gpu_check.sh runs under one.
 TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
   for (int i = 0; i < test::case_count(8); ++i) {
