@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "primitives/core/device.hpp"
+#include "primitives/core/outside_fill.hpp"
 
 namespace znni {
 
@@ -85,6 +86,8 @@ class Accelerator : public Device {
                                           const CopyRows& rows) = 0;
   // Sets every byte of a block of device memory to `value`.
   [[nodiscard]] virtual Result<void> fill(Stream stream, std::span<std::byte> block, std::byte value) = 0;
+  // Sets the voxels of a tensor in device memory that stand for padding.
+  [[nodiscard]] virtual Result<void> fill_outside(Stream stream, const OutsideFill& fill) = 0;
   // Marks the end of the work given to `stream` so far; replaces an earlier mark of `event`.
   [[nodiscard]] virtual Result<void> record(Stream stream, const Event& event) = 0;
   // Makes work given to `stream` from now on start after the event's last mark. An event never recorded counts as

@@ -13,6 +13,7 @@
 #include "tests/support/accelerator_run.hpp"
 #include "tests/support/accelerators.hpp"
 #include "tests/support/harness.hpp"
+#include "tests/support/naive_outside.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::test {
@@ -107,6 +108,33 @@ TEST_P(ContractAccelerators, CopiesRows) {
     for (int i = 0; i < 12; ++i) {
       const float expected = i < 8 ? static_cast<float>(16 * row + i) : 0.0F;
       EXPECT_EQ(host[static_cast<std::size_t>(512 + 12 * row + i)], expected) << row << " " << i;
+    }
+  }
+}
+
+// Fills of padding by every rule, planar and channels last, at random places.
+TEST_P(ContractAccelerators, SetsWhatIsOutside) {
+  Random random(base_seed());
+  for (int i = 0; i < case_count(40); ++i) {
+    const Shape5 shape{1, random.integer(1, 5), random.vec3(1, 9)};
+    const std::vector<float> before = random.normals(elements(shape));
+    const Reservation block = take(MemorySpace::device, std::ssize(before) * std::int64_t{sizeof(float)});
+    ASSERT_TRUE(gpu().write(block.data(), std::as_bytes(std::span(before))));
+    const Format format{ElementType::f32, random.chance(0.5) ? Layout::planar : Layout::channels_last};
+    const OutsideFill fill = random_fill(dense_view(floats(block).data(), shape, format), random);
+    ASSERT_TRUE(gpu().fill_outside(Stream::compute, fill));
+    std::vector<float> found(before.size());
+    ASSERT_TRUE(gpu().read(std::as_writable_bytes(std::span(found)), block.data()));
+    const auto at = [&](std::int64_t j, std::int64_t v) {
+      return static_cast<std::size_t>(format.layout == Layout::planar ? j * voxels(shape.n) + v : v * shape.f + j);
+    };
+    for (std::int64_t j = 0; j < shape.f; ++j) {
+      std::vector<float> image;
+      for (std::int64_t v = 0; v < voxels(shape.n); ++v) image.push_back(before[at(j, v)]);
+      for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
+        const Vec3 voxel{v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x};
+        ASSERT_EQ(found[at(j, v)], after_outside(fill, image, voxel)) << to_string(voxel) << " of case " << i;
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "primitives/core/shape.hpp"
+#include "primitives/gpu/outside_view.hpp"
 
 namespace znni::test {
 namespace {
@@ -22,6 +23,23 @@ void copy_rows(std::byte* to, const std::byte* from, const CopyRows& rows) {
   for (std::int64_t row = 0; row < rows.count; ++row) {
     std::memcpy(to + row * rows.to_step, from + row * rows.from_step, static_cast<std::size_t>(rows.bytes));
   }
+}
+
+template <class T>
+void set_elements(const cuda::OutsideArg& arg, float* data) {
+  for (cuda::Index index = 0; index < cuda::row_count(arg.rows); ++index) {
+    for (int element = 0; element < cuda::row_elements(arg.rows); ++element) {
+      cuda::outside_element(arg, cuda::row_at(arg.rows, index), element, reinterpret_cast<T*>(data));
+    }
+  }
+}
+
+// Computes what the kernel does.
+void set_outside(const OutsideFill& outside) {
+  const cuda::OutsideArg arg = cuda::outside_arg(outside);
+  if (outside.view.format.type == ElementType::bf16) return set_elements<cuda::Bfloat>(arg, outside.view.data);
+  ensure(outside.view.format.type == ElementType::f32, "the simulated GPU computes in float32 and bf16");
+  set_elements<float>(arg, outside.view.data);
 }
 
 }  // namespace
@@ -193,6 +211,11 @@ Result<void> HostSim::fill(Stream stream, std::span<std::byte> block, std::byte 
   check_device(block.data(), static_cast<std::int64_t>(block.size()));
   return give(stream, static_cast<double>(block.size()) / spec_.bytes_per_second,
               [block, value] { std::memset(block.data(), static_cast<int>(value), block.size()); });
+}
+
+Result<void> HostSim::fill_outside(Stream stream, const OutsideFill& outside) {
+  const auto bytes = static_cast<double>(tensor_bytes(outside.view.shape, outside.view.format));
+  return launch(stream, bytes / spec_.bytes_per_second, [outside] { set_outside(outside); });
 }
 
 Arena::Poison HostSim::poison() {

@@ -84,6 +84,7 @@ class HostSim final : public Accelerator {
                                       const CopyRows& rows) override;
   [[nodiscard]] Result<void> copy(Stream stream, std::byte* to, const std::byte* from, const CopyRows& rows) override;
   [[nodiscard]] Result<void> fill(Stream stream, std::span<std::byte> block, std::byte value) override;
+  [[nodiscard]] Result<void> fill_outside(Stream stream, const OutsideFill& outside) override;
   [[nodiscard]] Result<void> record(Stream stream, const Event& event) override;
   [[nodiscard]] Result<void> wait(Stream stream, const Event& event) override;
   [[nodiscard]] Result<void> synchronise(const Event& event) override;

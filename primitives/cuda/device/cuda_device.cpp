@@ -10,7 +10,10 @@
 
 #include "primitives/core/shape.hpp"
 #include "primitives/cuda/device/status.hpp"
+#include "primitives/cuda/kernels/outside_kernel.hpp"
 #include "primitives/gpu/block_list.hpp"
+#include "primitives/gpu/outside_view.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -66,6 +69,12 @@ class CudaDeviceOfGpu final : public CudaDevice {
   [[nodiscard]] Result<void> fill(Stream which, std::span<std::byte> block, std::byte value) override {
     return now("fill",
                [&] { return cudaMemsetAsync(block.data(), static_cast<int>(value), block.size(), stream(which)); });
+  }
+  [[nodiscard]] Result<void> fill_outside(Stream which, const OutsideFill& outside) override {
+    return now("fill what is outside", [&] {
+      return launch_outside(outside_arg(outside), storage_of(outside.view.format.type), outside.view.data,
+                            stream(which));
+    });
   }
   [[nodiscard]] Result<void> record(Stream which, const Event& event) override {
     return now("record an event", [&] { return cudaEventRecord(event_of(event), stream(which)); });

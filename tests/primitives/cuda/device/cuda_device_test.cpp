@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <numeric>
 
 #include "tests/primitives/cuda/require_gpu.hpp"
@@ -92,6 +93,26 @@ TEST_F(CudaDeviceOnGpu, RowsTravelThereAndBack) {
   Bytes gap(1);
   ASSERT_TRUE(device_->read(gap, memory->data() + bytes));
   EXPECT_EQ(gap[0], std::byte{9}) << "between the rows";
+}
+
+// Of an image of two rows, the first row and the last voxels are outside.
+TEST_F(CudaDeviceOnGpu, SetsWhatIsOutside) {
+  const std::vector<float> before = {1, 2, 3, 4, 5, 6, 7, 8};
+  Result<Reservation> memory = device_->reserve(MemorySpace::device, 32, "device");
+  ASSERT_TRUE(memory.has_value());
+  const TensorView view = dense_view(reinterpret_cast<float*>(memory->data()), {1, 1, {1, 2, 4}});
+  OutsideFill fill{view, OutsideRule::value, {InsideAxis{0, 1, 0, 1}, {1, 9, 1, 2}, {-1, 2, 0, 2}}, 0, -9.0F};
+  const std::map<OutsideRule, std::vector<float>> expected = {{OutsideRule::value, {-9, -9, -9, -9, 5, 6, -9, -9}},
+                                                              {OutsideRule::nearest, {5, 6, 6, 6, 5, 6, 6, 6}},
+                                                              {OutsideRule::reflected, {-9, -9, -9, -9, 5, 6, 5, -9}}};
+  for (const auto& [rule, after] : expected) {
+    fill.rule = rule;
+    ASSERT_TRUE(device_->write(memory->data(), std::as_bytes(std::span(before))));
+    ASSERT_TRUE(device_->fill_outside(Stream::compute, fill));
+    std::vector<float> found(before.size());
+    ASSERT_TRUE(device_->read(std::as_writable_bytes(std::span(found)), memory->data()));
+    EXPECT_EQ(found, after) << static_cast<int>(rule);
+  }
 }
 
 TEST_F(CudaDeviceOnGpu, PlainMemoryIsWrittenAndRead) {
