@@ -127,9 +127,19 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
   return {};
 }
 
+// Returns the geometry of a network that pads or upsamples, of which the segment has all nodes.
+Result<Geometry> undivided_geometry(const Geometry& whole, const SegmentDesign& design) {
+  if (design.micro_batches() != 1) return refused("a network that pads or upsamples takes its inputs through at once");
+  if (whole.choice.streamed || whole.choice.closed != Vec3{}) {
+    return refused("a network that pads or upsamples runs in patches on a GPU: in no stream, and closed along no axis");
+  }
+  return whole;
+}
+
 // Makes the geometry of the design's network, for one micro-batch of what crosses the cut.
 Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingMode>& modes,
                                const SegmentDesign& design) {
+  if (!is_dense(design.network)) return undivided_geometry(whole, design);
   GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.micro_batch, modes};
   choice.streamed = whole.choice.streamed;
   choice.axis = whole.choice.axis;
@@ -233,11 +243,15 @@ std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t micro_ba
   return input / before * before * voxels(own) + fragment_index(index, segment.fragments_before * own);
 }
 
+Result<void> check_gpu_takes(const Network& network) {
+  if (!is_tile_bound(network)) return {};
+  return refused("a network that is bound to its window runs on the CPU alone: use --strategy cpu");
+}
+
 Result<void> check_segments(const Network& network, const std::vector<Segment>& segments) {
-  if (!is_dense(network)) {
-    return Error{
-        ErrorCode::unsupported,
-        "a network that pads, upsamples or is bound to its window runs on the CPU alone, not on several places"};
+  if (Result<void> taken = check_gpu_takes(network); !taken) return taken;
+  if (!is_dense(network) && (segments.size() != 1 || segments.front().place != Place::gpu)) {
+    return refused("a network that pads or upsamples runs on the CPU, or as a whole on the GPU, not on several places");
   }
   return check_order(network, segments);
 }

@@ -70,7 +70,10 @@ struct PlaceSpecs {
   DeviceSpec gpu;
 };
 
-// Fails where the network, or the order of the segments, lets no rung be taken apart.
+// Fails with `unsupported` for networks that run on the CPU alone: those that are bound to their window.
+[[nodiscard]] Result<void> check_gpu_takes(const Network& network);
+// Fails where the network, or the order of the segments, lets no rung be taken apart. A network that pads or upsamples
+// is one segment on 'gpu', because what is outside its values is counted in the whole network.
 [[nodiscard]] Result<void> check_segments(const Network& network, const std::vector<Segment>& segments);
 // Designs one segment of a rung with this geometry. `before`: SegmentDesign::fragments_before. The error is that of
 // take_apart().

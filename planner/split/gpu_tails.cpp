@@ -49,7 +49,9 @@ GpuTails::GpuTails(const Network& network, const Geometry& geometry, const Devic
 
 std::vector<TailWay> GpuTails::ways(int until) {
   std::vector<TailWay> all;
-  for (const std::int64_t micro_batch : micro_batches_of(value(until).S)) {
+  const std::int64_t S = value(until).S;
+  const std::vector<std::int64_t> whole = {S};
+  for (const std::int64_t micro_batch : is_dense(network_) ? micro_batches_of(S) : whole) {
     for (const Precision precision : all_precisions) {
       if (precision > coarsest_) break;
       all.push_back({micro_batch, false, precision});
@@ -97,6 +99,7 @@ const LeastBytes& GpuTails::least_of(int until, const TailWay& way) {
 }
 
 Result<Geometry> GpuTails::part_geometry(int until, std::int64_t micro_batch) {
+  if (!is_dense(network_)) return geometry_;  // which is not cut
   const int last = static_cast<int>(network_.nodes.size()) - 1;
   GeometryChoice choice{value(until).n, micro_batch, modes_of(network_, geometry_.choice, until, last)};
   choice.streamed = geometry_.choice.streamed;

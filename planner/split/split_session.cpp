@@ -24,7 +24,10 @@ bool on_several_places(const GeometryChoice& choice) {
 std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptions options) {
   options.stem_slab = 0;
   std::vector<GeometryChoice> candidates = make_candidates(network, options);
-  std::erase_if(candidates, [](const GeometryChoice& choice) { return !on_several_places(choice); });
+  const bool is_cut = is_dense(network);
+  std::erase_if(candidates, [&](const GeometryChoice& choice) {
+    return !on_several_places(choice) || (!is_cut && (choice.streamed || choice.closed != Vec3{}));
+  });
   return candidates;
 }
 
@@ -90,9 +93,12 @@ SearchOptions options_of_fallback(SearchOptions options) {
   return options;
 }
 
-Error not_dense() {
-  return {ErrorCode::unsupported,
-          "a network that pads, upsamples or is bound to its window runs on the CPU alone: use --strategy cpu"};
+// Fails for a network that the strategy cannot place. One that pads or upsamples is not cut.
+Result<void> check_places(const Network& network, SplitStrategy strategy) {
+  if (Result<void> taken = check_gpu_takes(network); !taken) return taken;
+  if (is_dense(network) || strategy == SplitStrategy::gpu) return {};
+  return Error{ErrorCode::unsupported,
+               "a network that pads or upsamples runs on one place: use --strategy cpu or --strategy gpu"};
 }
 
 }  // namespace
@@ -159,7 +165,7 @@ Result<SplitPlan> SplitSession::first_within(std::int64_t memory_limit, const Sp
 // Checks what was asked for, and makes the candidates at the first call: they do not depend on the limits
 // (planner/search/candidates.hpp).
 Result<void> SplitSession::make_ready() {
-  if (!is_dense(network_)) return not_dense();
+  if (Result<void> placed = check_places(network_, strategy_); !placed) return placed;
   if (Result<void> sound = check_options(network_, options_); !sound) return sound;
   if (Result<void> modes = check_split_modes(options_.pins); !modes) return modes;
   if (patches_ == nullptr) {

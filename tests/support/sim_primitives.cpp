@@ -293,9 +293,11 @@ Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, cons
 
 bool is_conv_pool(const LayerProblem& problem) { return std::holds_alternative<ConvPoolProblem>(problem); }
 
+// Returns true for what no other primitive of the table takes, convolutions with groups among them.
 bool is_elementwise(const LayerProblem& problem) {
-  return !std::holds_alternative<ConvProblem>(problem) && !std::holds_alternative<PoolProblem>(problem) &&
-         !std::holds_alternative<ReorderProblem>(problem) && !is_conv_pool(problem);
+  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return conv->groups != 1;
+  return !std::holds_alternative<PoolProblem>(problem) && !std::holds_alternative<ReorderProblem>(problem) &&
+         !is_conv_pool(problem);
 }
 
 constinit const Primitive conv{"sim.conv", 1, DeviceKind::gpu, describe_conv, prepare_conv};

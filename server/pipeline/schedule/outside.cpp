@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "primitives/core/index.hpp"
+#include "server/pipeline/schedule/outside_fills.hpp"
 
 namespace znni {
 namespace {
@@ -243,20 +244,38 @@ ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int
   closed_start_ = start_of_closed(geometry.closed, node + 1);
 }
 
-void ValueOutside::fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
-                        Executor& executor) const {
-  if (is_empty() || at.starts.empty()) return;
+std::vector<Vec3> ValueOutside::starts_in(const PatchPositions& at, std::int64_t earlier) const {
   std::vector<Vec3> starts;
   for (const Vec3& start : at.starts) {
     const Vec3 first = start - origin_;
     ensure(first % reach_.stride == Vec3{}, "patches begin where the strides of all values do");
     starts.push_back(first / reach_.stride + closed_start_ - Vec3{earlier, 0, 0});
   }
-  const Vec3 whole = (at.volume - reach_.fov) / reach_.stride + Vec3::cube(1);
+  return starts;
+}
+
+Vec3 ValueOutside::extent_in(Vec3 volume) const { return (volume - reach_.fov) / reach_.stride + Vec3::cube(1); }
+
+void ValueOutside::fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
+                        Executor& executor) const {
+  if (is_empty() || at.starts.empty()) return;
+  const std::vector<Vec3> starts = starts_in(at, earlier);
+  const Vec3 whole = extent_in(at.volume);
   if (kind_ == OutsideKind::edge) return fill_edges(view, starts, border_, whole, earlier, executor);
   if (kind_ == OutsideKind::reflect) return fill_reflected(view, starts, border_, whole, earlier, executor);
   const bool lowest = kind_ == OutsideKind::lowest;
   fill_outside(view, starts, border_, whole, lowest ? -std::numeric_limits<float>::infinity() : 0.0F, executor);
+}
+
+Result<void> ValueOutside::fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
+                                Accelerator& accelerator) const {
+  if (is_empty() || at.starts.empty()) return {};
+  const std::vector<OutsideFill> fills =
+      outside_fills(view, starts_in(at, earlier), border_, extent_in(at.volume), kind_, earlier);
+  for (const OutsideFill& each : fills) {
+    if (Result<void> given = accelerator.fill_outside(Stream::compute, each); !given) return given;
+  }
+  return {};
 }
 
 }  // namespace znni

@@ -6,6 +6,7 @@
 
 #include "planner/geometry/geometry.hpp"
 #include "planner/network/network.hpp"
+#include "primitives/core/accelerator.hpp"
 #include "primitives/core/executor.hpp"
 #include "primitives/core/tensor.hpp"
 
@@ -50,8 +51,15 @@ class ValueOutside {
   // Sets it in `view`, the tensor of the value with its margins and `earlier` planes of earlier steps. Writes nothing
   // if the patches lie nowhere.
   void fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at, Executor& executor) const;
+  // Does the same in device memory, given to Stream::compute.
+  [[nodiscard]] Result<void> fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
+                                  Accelerator& accelerator) const;
 
  private:
+  // Returns where the inputs of a view begin in the value, which has extent extent_in(at.volume).
+  [[nodiscard]] std::vector<Vec3> starts_in(const PatchPositions& at, std::int64_t earlier) const;
+  [[nodiscard]] Vec3 extent_in(Vec3 volume) const;
+
   Border border_;
   OutsideKind kind_ = OutsideKind::zero;
   Reach reach_;

@@ -232,6 +232,7 @@ Result<void> PreparedSchedule::run_task(const Call& call, Task& task) {
 // steps: they are sought among all planes that the readers see, before the last of those are kept.
 Result<void> PreparedSchedule::finish(const Call& call, const Task& task) {
   if (task.outside.is_copied() && task.history >= 0) {
+    ensure(gpu_ == nullptr, "padding that is copied is not streamed on a GPU");
     History& history = histories_[index(task.history)];
     history.put(*executor_);
     task.outside.fill(history.tensor(), history.planes(), positions_, *executor_);
@@ -241,9 +242,16 @@ Result<void> PreparedSchedule::finish(const Call& call, const Task& task) {
   // With the margins around, without the planes of earlier steps.
   const std::int64_t earlier = geometry().choice.streamed ? tensor(call.output).around.begin.z : 0;
   if (!task.outside.is_empty()) {
-    task.outside.fill(view_from(whole(call.output), {earlier, 0, 0}), 0, positions_, *executor_);
+    const TensorView view = view_from(whole(call.output), {earlier, 0, 0});
+    if (Result<void> set = fill_outside(task.outside, view); !set) return set;
   }
   return roll(task.history);
+}
+
+Result<void> PreparedSchedule::fill_outside(const ValueOutside& outside, const TensorView& view) const {
+  if (gpu_ != nullptr) return outside.fill(view, 0, positions_, *gpu_);
+  outside.fill(view, 0, positions_, *executor_);
+  return {};
 }
 
 Result<void> PreparedSchedule::roll(int history) {

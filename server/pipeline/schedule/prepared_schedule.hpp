@@ -111,6 +111,7 @@ class PreparedSchedule {
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_task(const Call& call, Task& task);
   [[nodiscard]] Result<void> finish(const Call& call, const Task& task);
+  [[nodiscard]] Result<void> fill_outside(const ValueOutside& outside, const TensorView& view) const;
   [[nodiscard]] Result<void> roll(int history);
   [[nodiscard]] bool is_idle(int node) const;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "planner/network/swap_axes.hpp"
 #include "server/pipeline/job/job_patches.hpp"
 #include "server/pipeline/split/pipeline_state.hpp"
 #include "server/pipeline/split/shared_stages.hpp"
@@ -24,7 +25,10 @@ class HeadAndTail final : public PatchStrategy {
         grid_(grid),
         state_(state),
         targets_(static_cast<std::size_t>(S())),
-        starts_(static_cast<std::size_t>(S())) {}
+        starts_(static_cast<std::size_t>(S())),
+        placed_(static_cast<std::size_t>(S())),
+        framed_(swap_axes(patches.job().input.volume.shape.n + state.frame.begin + state.frame.end,
+                          state.geometry.choice.axis)) {}
 
   [[nodiscard]] std::int64_t next() const override { return first_of(next_); }
 
@@ -133,17 +137,27 @@ class HeadAndTail final : public PatchStrategy {
   // Wants the planes of an item's batch, and those of what is not delivered, with which another rung may have to go on.
   void want(std::int64_t item) { patches_.want(undelivered_, end_of(item)); }
 
-  void read(std::int64_t item, const TensorView& to) {
-    const StageTimer timer(times_.head.gather);
+  // Finds where the patches of an item begin in the framed volume.
+  void find_starts(std::int64_t item, std::vector<Vec3>& starts) const {
     const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].shift;
     for (std::int64_t s = 0; s < S(); ++s) {
-      starts_[static_cast<std::size_t>(s)] = patches_.patch(first_of(item) + s).start + begin;
+      starts[static_cast<std::size_t>(s)] = patches_.patch(first_of(item) + s).start + begin;
     }
+  }
+
+  void read(std::int64_t item, const TensorView& to) {
+    const StageTimer timer(times_.head.gather);
+    find_starts(item, starts_);
+    for (Vec3& start : starts_) start = start - state_.frame.begin;  // in the volume itself
     patches_.read(starts_, to, state_.reader ? *state_.reader : state_.cpu.executor());
   }
 
   Result<void> run_tail(std::int64_t item, const std::stop_token& stop) {
     const StageTimer timer(times_.tail.tail);
+    if (state_.tail) {
+      find_starts(item, placed_);
+      state_.tail->place(placed_, framed_);
+    }
     return state_.run_gpu(buffer_of(item, state_.buffers.between), buffer_of(item, state_.buffers.output),
                           item % passes(), begins_stream(item), stop);
   }
@@ -197,6 +211,8 @@ class HeadAndTail final : public PatchStrategy {
   Pipeline::State& state_;
   std::vector<StitchTarget> targets_;
   std::vector<Vec3> starts_;    // the head's
+  std::vector<Vec3> placed_;    // the tail's
+  Vec3 framed_;                 // extent of the framed volume, axes as in the geometry
   std::int64_t next_ = 0;       // item to be finished: where the head begins
   bool caller_failed_ = false;  // one of its functions did, of the last item
   std::atomic<bool> gives_way_ = false;
@@ -210,8 +226,9 @@ class HeadAndTail final : public PatchStrategy {
 Result<PipelineStatistics> run_head_and_tail(const VolumeJob& job, PlaneSource& source, const Shape5& output,
                                              std::int64_t max_planes, Pipeline::State& state,
                                              const std::stop_token& stop) {
-  const PatchGrid grid = job_grid(job, state.geometry, state.fov, max_planes);
-  JobPatches patches(job, grid, state.geometry, output, InputWindow(source, grid, state.geometry, true));
+  const PatchGrid grid = job_grid(job, state.geometry, state.fov, max_planes, 1, state.frame);
+  InputWindow input(source, grid, state.geometry, true, state.frame.begin.z);
+  JobPatches patches(job, grid, state.geometry, output, std::move(input));
   HeadAndTail strategy(patches, grid, state);
   if (Result<void> ran = patches.run(strategy, stop); !ran) return ran.error();
   PipelineStatistics statistics;

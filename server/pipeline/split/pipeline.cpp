@@ -105,6 +105,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   if (Result<void> checked = check_segments(parts->segments); !checked) return checked.error();
   auto state = std::make_unique<State>(parts->geometry, cpu, gpu);
   state->fov = reaches(network).back().fov;
+  state->frame = network.frame;
   if (Result<void> opened = open_stages(std::move(parts->segments), weights, poison, *state); !opened) {
     return opened.error();
   }
@@ -132,7 +133,7 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
   const Clock::time_point start = Clock::now();
   state_->gpu_failure.reset();
   const Shape5& last = state_->geometry.values.back();
-  const Result<VolumeShape> left = shape_left(job, state_->fov);
+  const Result<VolumeShape> left = shape_left(job, state_->fov, state_->frame);
   if (!left) return left.error();
   if (left->f != state_->geometry.values.front().f || !covers(left->n, state_->fov)) {
     return Error{ErrorCode::invalid_argument, "input is " + std::to_string(left->f) + " x " + to_string(left->n) +

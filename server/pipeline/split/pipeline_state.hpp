@@ -39,6 +39,7 @@ struct Pipeline::State {
   Device& cpu;
   Accelerator& gpu;
   Vec3 fov;
+  Border frame;                     // of the network, around its volume
   std::optional<HostStage> head;    // on the CPU
   std::optional<HostStage> middle;  // through host RAM
   std::optional<GpuStage> tail;

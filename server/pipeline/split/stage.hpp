@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -43,6 +44,8 @@ class GpuStage {
                                              Accelerator& accelerator, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
+  // Tells a network that pads where the patches of the next pass begin (PreparedSchedule::place).
+  void place(std::span<const Vec3> starts, Vec3 volume) { segment_.place(starts, volume); }
   // Runs a pass from whole_input(), of which a stream has the new planes alone, to a dense output in pinned memory.
   // Returns when the output has arrived, or after an error when nothing is under way any more.
   [[nodiscard]] Result<void> run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);

@@ -1,0 +1,141 @@
+// Networks that pad and upsample as a whole on a simulated GPU, compared with their definition.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "planner/costs/costs.hpp"
+#include "planner/layers/segments.hpp"
+#include "planner/split/split_plan.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/server/pipeline/strided_network.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni {
+namespace {
+
+using test::error_of;
+using test::in_words;
+using test::PaddedNetwork;
+using test::Random;
+using test::random_extent;
+using testing::HasSubstr;
+
+using MakeNetwork = std::function<PaddedNetwork(Random&)>;
+
+const std::vector<MakeNetwork>& all_kinds() {
+  static const std::vector<MakeNetwork> kinds = {
+      [](Random& random) { return test::random_padded_network(random); },
+      [](Random& random) { return test::random_strided_network(random, false); },
+      [](Random& random) { return test::random_strided_network(random, false, true); },
+      [](Random& random) { return test::random_edged_network(random); },
+      [](Random& random) { return test::random_reflecting_network(random); }};
+  return kinds;
+}
+
+class PaddedOnGpu : public testing::Test {
+ protected:
+  // Runs the plan on a volume; returns its error over the largest value.
+  double error_on_gpu(const LoadedNetwork& valid, const Plan& plan, const PaddedNetwork& padded, Random& random) {
+    const auto engine = Engine::open(valid.network, valid.weights, plan, catalogue_, {*cpu_, gpu_.get()});
+    if (!engine) {
+      ADD_FAILURE() << engine.error().message;
+      return 0;
+    }
+    const std::int64_t before = gpu_->pieces_of_work();
+    const double error = error_of(**engine, padded, random_extent(valid.network, random), random);
+    EXPECT_GT(gpu_->pieces_of_work(), before);
+    EXPECT_FALSE((*engine)->gpu_lost());
+    return error;
+  }
+
+  // Searches a plan of batches of S patches.
+  Result<SplitPlan> search_split(const Network& network, SplitStrategy strategy, std::int64_t S = 1) {
+    SearchOptions options;
+    options.pins.S = S;
+    options.memory_limit = std::int64_t{1} << 26;
+    const Vec3 least = min_extent(network);
+    options.max_extent = std::max({std::int64_t{40}, least.z, least.y, least.x});
+    options.ladder = false;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    const SpaceBytes memory{options.memory_limit, std::int64_t{1} << 25, std::int64_t{1} << 25};
+    return plan_split(network, catalogue_, *costs, {{cpu_->spec(), gpu_->spec()}, memory}, strategy, options);
+  }
+
+  const Catalogue catalogue_ = test::split_catalogue();
+  const std::unique_ptr<Device> cpu_ = test::host_device(std::int64_t{1} << 28);
+  const std::unique_ptr<test::HostSim> gpu_ = std::make_unique<test::HostSim>();
+};
+
+TEST_F(PaddedOnGpu, NetworksEqualTheirDefinition) {
+  for (int i = 0; i < test::case_count(30); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork padded = all_kinds()[static_cast<std::size_t>(i) % all_kinds().size()](random);
+    const LoadedNetwork valid = valid_form(padded, random.chance(0.5));
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    const GeometryChoice choice = test::random_choice(valid.network, random, 1);
+    if (choice.stem_slab != 0) continue;
+    const Plan plan = test::mixed_plan(valid.network, choice, 0, cpu_->spec(), gpu_->spec(), false);
+    EXPECT_LE(error_on_gpu(valid, plan, padded, random), 1e-5);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(PaddedOnGpu, SearchedPlansEqualTheDefinition) {
+  for (int i = 0; i < test::case_count(10); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork padded = all_kinds()[static_cast<std::size_t>(i) % all_kinds().size()](random);
+    const LoadedNetwork valid = valid_form(padded, true);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    const Result<SplitPlan> plan = search_split(valid.network, SplitStrategy::gpu, random.integer(1, 3));
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->plan.ladder.front().segments.size(), 1U);
+    EXPECT_EQ(plan->plan.ladder.front().segments.front().place, Place::gpu);
+    EXPECT_LE(error_on_gpu(valid, plan->plan, padded, random), 1e-5);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(PaddedOnGpu, AreNotCut) {
+  Random random(test::base_seed());
+  const LoadedNetwork valid = valid_form(test::random_strided_network(random, false), true);
+  for (const SplitStrategy strategy : {SplitStrategy::cpu_gpu, SplitStrategy::gpu_host_ram}) {
+    const Result<SplitPlan> plan = search_split(valid.network, strategy);
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+    EXPECT_THAT(plan.error().message, HasSubstr("--strategy gpu"));
+  }
+}
+
+TEST_F(PaddedOnGpu, AreNotStreamed) {
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const LoadedNetwork valid = valid_form(test::random_padded_network(random), true);
+    const auto stream = test::random_stream(valid.network, random);
+    if (!stream || is_dense(valid.network)) continue;
+    const Result<Rung> rung = test::split_rung(valid.network, *stream, 0, 0, cpu_->spec(), gpu_->spec());
+    ASSERT_TRUE(rung) << rung.error().message;
+    const Result<RungSegments> parts =
+        take_apart(valid.network, *rung, catalogue_, PlaceSpecs{cpu_->spec(), gpu_->spec()});
+    ASSERT_FALSE(parts);
+    EXPECT_THAT(parts.error().message, HasSubstr("in no stream"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(PaddedOnGpu, NetworksThatAreBoundToTheirWindowRunOnTheCpu) {
+  Network network;
+  network.nodes.push_back({"mean", GlobalPool{}, {0}});
+  const Result<void> taken = check_gpu_takes(network);
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().message, HasSubstr("--strategy cpu"));
+}
+
+}  // namespace
+}  // namespace znni
