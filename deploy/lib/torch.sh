@@ -1,9 +1,11 @@
-# shellcheck shell=bash disable=SC2154,SC2034 # root: setup.sh; torch_environment, torch_malloc: deploy/bench
+# shellcheck shell=bash disable=SC2154,SC2034 # root: setup.sh; torch_environment, torch_malloc: deploy/bench, deploy/compare
 # Sourced by deploy/bench, after setup.sh: installs PyTorch for the CPU only. PyPI's wheel for Linux is linked to
 # gigabytes of CUDA libraries that no run on a CPU calls. All but the small runtime are left out. One library whose
-# functions all return 1 ("failed") replaces them, with an empty library under each of their names.
+# functions all return 1 ("failed") replaces them, with an empty library under each of their names. It goes into the
+# environment $torch_venv, by default build/venv.
 
-stubs="$root/build/venv/torch-stubs"
+torch_venv=${torch_venv:-$root/build/venv}
+stubs="$torch_venv/torch-stubs"
 
 # make_stubs LIBRARY-FOLDER RUNTIME: makes these libraries.
 make_stubs() {
@@ -24,11 +26,11 @@ torch_malloc=(MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_P
 torch_environment=(env "${torch_malloc[@]}"
   "LD_PRELOAD=$stubs/none.so" "LD_LIBRARY_PATH=$stubs")
 
-# install_torch: installs the pinned packages of deploy/packages/bench.txt in build/venv, beside the others.
+# install_torch: installs the pinned packages of deploy/packages/bench.txt in $torch_venv, beside the others.
 install_torch() {
-  local list="$root/deploy/packages/bench.txt" venv="$root/build/venv" packages
+  local list="$root/deploy/packages/bench.txt" venv="$torch_venv" packages
   cmp -s "$list" "$venv/installed-bench.txt" && return 0
-  say "installing PyTorch into build/venv (about 550 MB)"
+  say "installing PyTorch into ${venv#"$root/"} (about 550 MB)"
   rm -f "$venv/installed-bench.txt"
   "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$list"
   packages=("$venv"/lib/python3*/site-packages)

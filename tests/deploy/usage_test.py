@@ -28,7 +28,7 @@ class UsageTest(unittest.TestCase):
         self.addCleanup(kept.cleanup)
         self.root = pathlib.Path(kept.name)
         (self.root / "deploy/lib").mkdir(parents=True)
-        for name in ("test", "demo", "bench", "package", "format"):
+        for name in ("test", "demo", "bench", "compare", "package", "format"):
             shutil.copy(DEPLOY / name, self.root / "deploy")
         (self.root / "deploy/lib/setup.sh").write_text(SETUP)
         (self.root / "deploy/lib/torch.sh").write_text("")
@@ -66,6 +66,7 @@ class UsageTest(unittest.TestCase):
             "package": [["cpu"]],
             "format": [["--check", "none.cpp"], ["--hook", "a"]],
             "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]],
+            "compare": [["--peers", "none"], ["--size", "9"], ["--rounds", "many"]],
         }.items():
             for arguments in wrong + more:
                 with self.subTest(f"deploy/{name} {' '.join(arguments)}"):
