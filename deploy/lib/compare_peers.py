@@ -11,6 +11,8 @@ import pathlib
 import compare_task
 import numpy as np
 
+PLANNED = 75  # per cent of the daemon's memory that a plan may take; the rest is for volumes on their way
+
 
 def module_of(task):
     """Returns the network as a module of PyTorch."""
@@ -178,7 +180,26 @@ def znni_client(task):
     return call
 
 
+def znni_planned(task):
+    """Client.predict, of a daemon that runs, with a plan for volumes of this extent."""
+    import subprocess
+
+    from znni.private_daemon import find_program
+
+    models = task.folder / f"models-{task.name}"
+    model = models / task.name / "1/model.onnx"
+    model.parent.mkdir(parents=True, exist_ok=True)
+    if not model.exists():
+        model.symlink_to(task.folder / f"{task.name}.onnx")
+    extent = ",".join(map(str, task.volume.shape))
+    memory = str(PLANNED * task.memory // 100)
+    planner = [find_program("planner", "ZNNI_PLANNER"), "--model-repository", models]
+    subprocess.run([*planner, "--mem", memory, "--volume", extent], check=True, stdout=subprocess.DEVNULL)
+    return znni_client(task)
+
+
 PEERS = {
+    "znni-planned": znni_planned,
     "znni": znni_client,
     "znni.predict": znni_predict,
     "monai": monai,
@@ -190,6 +211,7 @@ PEERS = {
 }
 # What a peer's code consists of beside its own function.
 SHARED = {
+    znni_planned: (znni_client,),
     monai: (monai_windows,),
     monai_onnxruntime: (monai_windows,),
     nnunet: (predictor,),

@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 TITLES = {
+    "znni-planned": "znni, `planner --volume`, then `Client.predict`",
     "znni": "znni, `Client.predict`, daemon runs",
     "znni.predict": "znni, `znni.predict`, starts a daemon",
     "monai": "MONAI, sliding windows, PyTorch",

@@ -79,9 +79,10 @@ def measure(call):
 
 
 def prepare(peer, task):
-    """Gives this process what its peer has: a daemon of ours the plain environment and a limit of its own, PyTorch the
-    threads and the limit of data."""
+    """Gives this process what its peer has: a daemon of ours the plain environment, plans of its own and a limit of its
+    own, PyTorch the threads and the limit of data."""
     if peer.startswith("znni"):
+        os.environ["XDG_STATE_HOME"] = str(task.folder / "state" / peer)
         for name in [one for one in os.environ if one.startswith(("LD_", "MALLOC_"))]:
             del os.environ[name]
         return

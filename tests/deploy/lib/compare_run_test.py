@@ -42,6 +42,10 @@ class TaskTest(unittest.TestCase):
 
 
 class MeasureTest(unittest.TestCase):
+    def task(self):
+        """Returns a task whose files are not there."""
+        return compare_task.Task("unet", pathlib.Path("/folder"), 64, 1 << 30, 1)
+
     def test_differences_are_those_of_the_boxes(self):
         random = np.random.default_rng(4)
         output = random.random((2, 9, 8, 7))
@@ -91,12 +95,13 @@ class MeasureTest(unittest.TestCase):
 
         compare_peers.PEERS["znni.refusing"] = refuse
         self.addCleanup(compare_peers.PEERS.pop, "znni.refusing")
-        self.assertEqual(compare_run.run("znni.refusing", None), {"refusal": "needs a net that pads"})
+        self.assertEqual(compare_run.run("znni.refusing", self.task()), {"refusal": "needs a net that pads"})
 
     def test_our_daemon_has_the_plain_environment(self):
         os.environ["MALLOC_TOP_PAD_"] = "65536"
-        compare_run.prepare("znni", None)
+        compare_run.prepare("znni", self.task())
         self.assertNotIn("MALLOC_TOP_PAD_", os.environ)
+        self.assertEqual(os.environ["XDG_STATE_HOME"], "/folder/state/znni")  # no plans of another peer
 
 
 class LinesTest(unittest.TestCase):
