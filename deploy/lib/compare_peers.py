@@ -36,8 +36,8 @@ def cropped(output, margin):
 
 
 def monai_windows(task, network):
-    """Returns call() of MONAI's sliding windows: as documented for networks that pad, with the margins of windows weighed
-    0 for those that do not."""
+    """Returns a function that runs MONAI's sliding windows: as documented if the network pads, else with margins of
+    windows that weigh 0."""
     import torch
     from monai.inferers import sliding_window_inference
 

@@ -41,7 +41,7 @@ ALIGN = ["---"] + ["---:"] * 7
 
 def figures_of(command, peer, net):
     """Returns what COMMAND printed last, or why it failed."""
-    done = subprocess.run([*command, peer, net], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([*command, peer, net], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     if done.returncode == 0 and lines:
         return json.loads(lines[-1])

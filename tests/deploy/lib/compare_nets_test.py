@@ -1,15 +1,18 @@
-"""The networks of deploy/compare. Usage: compare_nets_test.py FOLDER-OF-COMPARE_NETS. Skipped where there is no PyTorch,
-and what needs MONAI, nnU-Net or chunkflow where they are not installed: deploy/compare alone installs them."""
+"""The networks of deploy/compare. Usage: compare_nets_test.py FOLDER-OF-COMPARE_NETS. Skipped where PyTorch is not, and
+what needs MONAI, nnU-Net or chunkflow where they are not installed: deploy/compare alone installs them."""
 
+import contextlib
 import importlib.util
+import os
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
 
 import numpy as np
 
-FOLDER = pathlib.Path(sys.argv.pop(1))
+FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(FOLDER))
 try:
     import torch
@@ -24,6 +27,7 @@ import onnx
 import onnxruntime
 
 BOUNDARY = FOLDER.parent / "models/fib25-boundary/1/model.onnx"
+PAGE = FOLDER.parents[1] / "docs/compare.md"
 MISSING = [name for name in ("monai", "nnunetv2", "chunkflow") if not importlib.util.find_spec(name)]
 
 
@@ -59,6 +63,21 @@ class PeersTest(unittest.TestCase):
                         output = compare_peers.PEERS[peer](task)()
                         self.assertEqual(output.shape[0], compare_task.CHANNELS[net])
                         self.assertLess(compare_run.differences(output, exact)["difference"], bound)
+
+
+@unittest.skipIf(
+    MISSING or not os.environ.get("ZNNID") or not importlib.util.find_spec("znni"), "no ZNNID, or no peers"
+)
+class ExamplesTest(unittest.TestCase):
+    def test_the_examples_of_the_page_run_and_agree(self):
+        names = {}
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            for block in re.findall("```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+                exec(compile(block, str(PAGE), "exec"), names)
+                if "ours =" in block:
+                    ours, theirs = (np.asarray(names[name], np.float32) for name in ("ours", "theirs"))
+                    self.assertEqual(ours.shape, theirs.shape)
+                    self.assertLess(np.median(np.abs(ours - theirs)), 1e-3 * np.abs(ours).max())
 
 
 if __name__ == "__main__":
