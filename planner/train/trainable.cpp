@@ -20,8 +20,8 @@ Result<void> check_operation_trained(const Node& node) {
           return own.kind != UpsampleKind::aligned;
         } else {
           return std::is_same_v<Own, Convolution> || std::is_same_v<Own, Pooling> || std::is_same_v<Own, Activate> ||
-                 std::is_same_v<Own, PRelu> || std::is_same_v<Own, Add> || std::is_same_v<Own, Multiply> ||
-                 std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
+                 std::is_same_v<Own, PRelu> || std::is_same_v<Own, ScaleShift> || std::is_same_v<Own, Add> ||
+                 std::is_same_v<Own, Multiply> || std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
         }
       },
       node.operation);
@@ -39,7 +39,8 @@ Result<void> check_node(const Node& node) {
 }  // namespace
 
 bool has_weights(const Node& node) {
-  return std::holds_alternative<Convolution>(node.operation) || std::holds_alternative<PRelu>(node.operation);
+  return std::holds_alternative<Convolution>(node.operation) || std::holds_alternative<PRelu>(node.operation) ||
+         std::holds_alternative<ScaleShift>(node.operation);
 }
 
 Result<void> check_trainable(const Network& network) {

@@ -10,7 +10,7 @@ namespace znni {
 // (check_closed()). The error names the node.
 [[nodiscard]] Result<void> check_trainable(const Network& network);
 
-// Returns whether the node has kernels or slopes, which are trained.
+// Returns whether the node has kernels, slopes or scales, which are trained.
 [[nodiscard]] bool has_weights(const Node& node);
 
 }  // namespace znni

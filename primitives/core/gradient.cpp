@@ -13,12 +13,15 @@ bool has_gradient(const LayerProblem& layer) {
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PoolProblem>(layer) ||
          std::holds_alternative<ActivationProblem>(layer) || std::holds_alternative<AddProblem>(layer) ||
          std::holds_alternative<ConcatProblem>(layer) || std::holds_alternative<CropProblem>(layer) ||
-         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
+         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer) ||
+         std::holds_alternative<ScaleShiftProblem>(layer);
 }
 
-bool has_weights(const LayerProblem& layer) {
-  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
+bool has_bias(const LayerProblem& layer) {
+  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ScaleShiftProblem>(layer);
 }
+
+bool has_weights(const LayerProblem& layer) { return has_bias(layer) || std::holds_alternative<PReluProblem>(layer); }
 
 // Returns the activation that a layer of another kind applies to its sum.
 Activation fused_activation(const LayerProblem& layer) {
@@ -67,7 +70,7 @@ int saved_input(const GradientProblem& problem) {
 
 Shape5 gradient_shape(const GradientProblem& problem) {
   if (problem.of == GradientOf::input) return input_shape(problem.layer, problem.input);
-  if (const auto* prelu = std::get_if<PReluProblem>(&problem.layer)) return {1, prelu->in.f, Vec3::cube(1)};
+  if (has_scale(problem.layer)) return {1, input_shape(problem.layer, 0).f, Vec3::cube(1)};
   const auto& conv = std::get<ConvProblem>(problem.layer);
   return {conv.f_out, conv.in.f / conv.groups, conv.k};
 }
@@ -107,8 +110,9 @@ MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format ou
   declare(output_gradient_name, tensor_bytes(output_shape(problem.layer), in));
   if (saved_value(problem) != SavedValue::none) declare(saved_value_name, tensor_bytes(saved_shape(problem), in));
   const Shape5 shape = gradient_shape(problem);
-  const bool has_bias = problem.of == GradientOf::weights && std::holds_alternative<ConvProblem>(problem.layer);
-  const std::int64_t bias = has_bias ? tensor_bytes({1, shape.S, Vec3::cube(1)}, {}) : 0;
+  const bool of_bias = problem.of == GradientOf::weights && has_bias(problem.layer);
+  const std::int64_t count = has_scale(problem.layer) ? shape.f : shape.S;
+  const std::int64_t bias = of_bias ? tensor_bytes({1, count, Vec3::cube(1)}, {}) : 0;
   declare(gradient_name, add(tensor_bytes(shape, out), bias));
   return plan;
 }

@@ -14,10 +14,10 @@ namespace znni {
 
 enum class GradientOf { input, weights };
 
-// The gradient of one input of a layer, or of its weights: kernels and bias, or the slopes of a rectifier. A gradient
+// The gradient of one input of a layer, or of its weights: kernels and bias, slopes, or scales and shifts. A gradient
 // is a tensor. That of an input has the input's shape. That of kernels has S = f_out, f = f / groups and n = k, in the
-// order of LayerWeights::kernels; that of slopes S = 1, f and n = 1, as LayerWeights::scale has them. A convolution or
-// an addition has no activation here, because the gradient of an activation is a problem of its own.
+// order of LayerWeights::kernels; that of slopes or scales S = 1, f and n = 1, as LayerWeights::scale has them. A
+// convolution or an addition has no activation here, because the gradient of an activation is a problem of its own.
 struct GradientProblem {
   LayerProblem layer;
   GradientOf of = GradientOf::input;
@@ -43,8 +43,8 @@ enum class SavedValue { none, input, output };
 [[nodiscard]] Shape5 saved_shape(const GradientProblem& problem);
 
 // Fails if the layer is impossible, has no gradient here, or has an activation besides; or if it has no such input or
-// no weights. Convolutions, poolings, activations, rectifiers with slopes, additions, products, concatenations, crops,
-// (log-)softmax and upsamplings have gradients, but for upsamplings that align corners.
+// no weights. Convolutions, poolings, activations, rectifiers with slopes, scales and shifts, additions, products,
+// concatenations, crops, (log-)softmax and upsamplings have gradients, but for upsamplings that align corners.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
 // Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...".
@@ -52,10 +52,12 @@ enum class SavedValue { none, input, output };
 
 // The tensors of one run. Views have the formats of the estimate: `in` for the first two, `out` for the gradient.
 struct GradientViews {
-  TensorView output;      // gradient of the layer's output; padding channels of a blocked one are zeros
-  TensorView saved;       // saved_value(); not used if there is none
-  TensorView gradient;    // written; every element
-  std::span<float> bias;  // written for the kernels of a convolution: [f_out]; empty if it has none, and for others
+  TensorView output;    // gradient of the layer's output; padding channels of a blocked one are zeros
+  TensorView saved;     // saved_value(); not used if there is none
+  TensorView gradient;  // written; every element
+  // Written for the kernels of a convolution, [f_out], and for scales, [f]: the gradient of the shifts. Empty if there
+  // are none, and for others.
+  std::span<float> bias;
 };
 
 // Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs.

@@ -81,6 +81,17 @@ GradientTolerance bound(const PReluProblem& problem, std::span<const Values> inp
   return {2.0 * eps * steepest * largest(output), 0.0, 0.0, 2.0 * eps * sums};
 }
 
+// Bounds the gradients. Those of scales and shifts are summed in float64.
+GradientTolerance bound(const ScaleShiftProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+                        const Values& output) {
+  double most = 0.0;
+  for (const float scale : weights.scale) most = std::max(most, std::abs(static_cast<double>(scale)));
+  const double norm = largest_norm(output, problem.in);
+  const double count = std::sqrt(static_cast<double>(problem.in.S * voxels(problem.in.n)));
+  return {2.0 * eps * most * largest(output), 0.0, 2.0 * eps * norm * count,
+          2.0 * eps * norm * largest_norm(inputs[0], problem.in)};
+}
+
 // Bounds the gradients. That of a factor of one channel sums as many products as there are channels.
 GradientTolerance bound(const MultiplyProblem& product, std::span<const Values> inputs, const LayerWeights&,
                         const Values& output) {

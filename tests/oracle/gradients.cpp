@@ -176,6 +176,20 @@ Gradients of(const PReluProblem& problem, std::span<const Values> inputs, const 
   return found;
 }
 
+// Computes the gradients: dL/dx = scale g; dL/dscale sums g x, dL/dshift sums g.
+Gradients of(const ScaleShiftProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+             const Values& output) {
+  Gradients found{{output}, {}, zeros(problem.in.f), zeros(problem.in.f)};
+  for_each_voxel(problem.in, [&](std::int64_t s, std::int64_t i, Vec3 v) {
+    const std::size_t at = place(problem.in, s, i, v);
+    const auto channel = static_cast<std::size_t>(i);
+    found.inputs[0][at] *= static_cast<double>(weights.scale[channel]);
+    found.scale[channel] += output[at] * inputs[0][at];
+    found.bias[channel] += output[at];
+  });
+  return found;
+}
+
 Gradients of(const MultiplyProblem& product, std::span<const Values> inputs, const LayerWeights&,
              const Values& output) {
   const Shape5 other{product.in.S, product.f_other, product.in.n};

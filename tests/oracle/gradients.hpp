@@ -13,14 +13,14 @@ namespace znni::oracle {
 struct Gradients {
   std::vector<Values> inputs;  // of each input in order, of its shape
   Values kernels;              // [f_out][f / groups][k.z][k.y][k.x]; empty if the layer has none
-  Values bias;                 // [f_out]; empty if the layer has no kernels
-  Values scale = {};           // [f], of slopes; empty if the layer has none
+  Values bias;                 // [f_out], or [f] of shifts; empty if the layer has neither kernels nor shifts
+  Values scale = {};           // [f], of slopes or scales; empty if the layer has none
 };
 
-// Returns the gradients of a convolution, pooling, activation, rectifier with slopes, addition, product, concatenation,
-// crop, upsampling, softmax or log-softmax. Stops the program for other layers. `output` is the derivative by each
-// element of the output. A convolution's and an addition's own activation counts. If maxima of a window are equal, the
-// first in the order z, y, x has the derivative.
+// Returns the gradients of a convolution, pooling, activation, rectifier with slopes, scale and shift, addition,
+// product, concatenation, crop, upsampling, softmax or log-softmax. Stops the program for other layers. `output` is the
+// derivative by each element of the output. A convolution's and an addition's own activation counts. If maxima of a
+// window are equal, the first in the order z, y, x has the derivative.
 [[nodiscard]] Gradients gradients(const LayerProblem& problem, std::span<const Values> inputs,
                                   const LayerWeights& weights, const Values& output);
 

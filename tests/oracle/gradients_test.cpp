@@ -70,6 +70,9 @@ void check_differences(const LayerProblem& problem, test::Random& random) {
     expect_differences(example, example.inputs[index], found.inputs[index], 1e-5, random);
   }
   if (!found.scale.empty()) expect_differences(example, example.weights.scale, found.scale, 0.5, random);
+  if (std::holds_alternative<ScaleShiftProblem>(problem)) {
+    expect_differences(example, example.weights.shift, found.bias, 0.5, random);
+  }
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->activation.kind != ActivationKind::none) return;
   expect_differences(example, example.weights.kernels, found.kernels, 0.5, random);
@@ -109,6 +112,7 @@ TEST(OracleGradients, OfOtherLayersAreFiniteDifferences) {
     check_differences(AcrossChannelsProblem{shape}, random);
     check_differences(AcrossChannelsProblem{shape, AcrossKind::log_softmax}, random);
     check_differences(PReluProblem{shape}, random);
+    check_differences(ScaleShiftProblem{shape}, random);
     check_differences(MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1}, random);
   }
 }

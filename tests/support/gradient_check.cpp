@@ -182,7 +182,7 @@ void expect_gradient_refusal(const GradientPrimitive& primitive, const GradientP
 std::vector<GradientProblem> gradients_of(const LayerProblem& layer) {
   std::vector<GradientProblem> problems;
   for (int input = 0; input < input_count(layer); ++input) problems.push_back({layer, GradientOf::input, input});
-  const bool has_weights = std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PReluProblem>(layer);
+  const bool has_weights = std::holds_alternative<ConvProblem>(layer) || has_scale(layer);
   if (has_weights) problems.push_back({layer, GradientOf::weights, 0});
   return problems;
 }
@@ -195,7 +195,7 @@ LayerProblem random_trained_layer(Random& random) {
     conv.activation = {};
     return conv;
   };
-  switch (random.integer(0, 13)) {
+  switch (random.integer(0, 14)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), {}};
     case 2: return ConcatProblem{{other, shape, other}};
@@ -206,6 +206,7 @@ LayerProblem random_trained_layer(Random& random) {
     case 7: return stripped(random_strided_conv(random, 2e6));
     case 8: return stripped(random_grouped_conv(random, 2e6));
     case 9: return PReluProblem{shape};
+    case 13: return ScaleShiftProblem{shape};
     case 10: return MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1};
     case 11: return random_upsample(random);
     case 12: return random_linear_upsample(random);

@@ -36,6 +36,7 @@ void resize_like(const NetworkWeights& weights, NetworkWeights& gradients) {
     gradients[i].kernels.resize(weights[i].kernels.size());
     gradients[i].bias.resize(weights[i].bias.size());
     gradients[i].scale.resize(weights[i].scale.size());
+    gradients[i].shift.resize(weights[i].shift.size());
   }
 }
 
@@ -161,9 +162,9 @@ Result<void> TrainingStep::run_gradient(const StepCall& call, Task& task, Networ
     views.gradient = view(call.writes);
   } else {
     NodeWeights& own = gradients[index(call.node)];
-    std::vector<float>& weights = own.kernels.empty() ? own.scale : own.kernels;  // slopes
+    std::vector<float>& weights = own.kernels.empty() ? own.scale : own.kernels;
     views.gradient = dense_view(weights.data(), gradient_shape(std::get<GradientProblem>(call.problem)));
-    views.bias = own.bias;
+    views.bias = own.kernels.empty() ? own.shift : own.bias;
   }
   Result<void> done = task.gradient->run(views, *task.arena);
   const std::int64_t phases = call.writes < 0 ? phases_[index(call.node)] : 1;

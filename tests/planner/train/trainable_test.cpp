@@ -27,7 +27,7 @@ std::string refusal_of_nodes(std::vector<Node> nodes) {
 TEST(Trainable, RefusesWhatCannotBeTrainedByName) {
   EXPECT_THAT(refusal_of_nodes({{"a", Pooling{}, {0}}}), HasSubstr("network net has no convolution"));
   const Node first{"a", conv(2, 1), {0}};
-  EXPECT_THAT(refusal_of_nodes({first, {"bn", ScaleShift{}, {1}}}), HasSubstr("node 'bn' is a "));
+  EXPECT_THAT(refusal_of_nodes({first, {"ln", AcrossChannels{AcrossKind::norm}, {1}}}), HasSubstr("node 'ln' is a"));
   EXPECT_THAT(refusal_of_nodes({first, {"norm", Norm{2}, {1}}}), HasSubstr("node 'norm' is a"));
   EXPECT_THAT(refusal_of_nodes({first, {"mean", GlobalPool{}, {1}}}), HasSubstr("node 'mean' is a"));
   EXPECT_THAT(refusal_of_nodes({first, {"top", AcrossChannels{AcrossKind::arg_max}, {1}}}),
@@ -61,7 +61,8 @@ TEST(Trainable, TakesPadsThatDoNotReflect) {
 TEST(Trainable, ConvolutionsAndSlopesAreWeights) {
   EXPECT_TRUE(has_weights({"a", conv(1, 1), {0}}));
   EXPECT_TRUE(has_weights({"a", PRelu{}, {0}}));
-  EXPECT_FALSE(has_weights({"a", ScaleShift{}, {0}}));
+  EXPECT_TRUE(has_weights({"a", ScaleShift{}, {0}}));
+  EXPECT_FALSE(has_weights({"a", Pooling{}, {0}}));
 }
 
 }  // namespace

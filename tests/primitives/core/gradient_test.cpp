@@ -38,6 +38,8 @@ TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
   EXPECT_EQ(saved_value({PoolProblem{.in = shape, .kind = PoolKind::average}}), SavedValue::none);
   EXPECT_EQ(saved_value({PReluProblem{shape}}), SavedValue::input);
   EXPECT_EQ(saved_value({PReluProblem{shape}, GradientOf::weights}), SavedValue::input);
+  EXPECT_EQ(saved_value({ScaleShiftProblem{shape}}), SavedValue::none);
+  EXPECT_EQ(saved_value({ScaleShiftProblem{shape}, GradientOf::weights}), SavedValue::input);
   EXPECT_EQ(saved_value({MultiplyProblem{shape, 4}}), SavedValue::input);
   EXPECT_EQ(saved_value({UpsampleProblem{shape}}), SavedValue::none);
   EXPECT_EQ(saved_value({conv_of()}), SavedValue::none);
@@ -103,6 +105,7 @@ TEST(GradientBuffers, AreTheTensorsOfARun) {
   EXPECT_EQ(plan[2].bytes, 4 * (6 * 2 * 6 + 6));  // kernels, then the bias
   EXPECT_EQ(gradient_buffers({conv_of()}, {}, {}).size(), 2U);
   EXPECT_EQ(gradient_buffers({PReluProblem{shape}, GradientOf::weights}, blocked, {})[2].bytes, 4 * 4);
+  EXPECT_EQ(gradient_buffers({ScaleShiftProblem{shape}, GradientOf::weights}, blocked, {})[2].bytes, 4 * (4 + 4));
 }
 
 }  // namespace

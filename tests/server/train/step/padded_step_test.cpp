@@ -101,7 +101,7 @@ void expect_slopes(Case& of, std::vector<float>& weights, const std::vector<floa
 
 double largest(const NodeWeights& gradients) {
   double most = 0;
-  for (const auto part : {&NodeWeights::kernels, &NodeWeights::bias, &NodeWeights::scale}) {
+  for (const auto part : {&NodeWeights::kernels, &NodeWeights::bias, &NodeWeights::scale, &NodeWeights::shift}) {
     for (const float value : gradients.*part) most = std::max(most, std::abs(static_cast<double>(value)));
   }
   return most;
@@ -117,7 +117,8 @@ void expect_slopes(Case& of, const NetworkWeights& gradients, Random& random) {
     const double scale = largest(gradients[node]);
     expect_slopes(of, weights.kernels, gradients[node].kernels, scale, random, name + " kernels");
     if (phases[node] == 1) expect_slopes(of, weights.bias, gradients[node].bias, scale, random, name + " bias");
-    expect_slopes(of, weights.scale, gradients[node].scale, scale, random, name + " slopes");
+    expect_slopes(of, weights.scale, gradients[node].scale, scale, random, name + " scale");
+    expect_slopes(of, weights.shift, gradients[node].shift, scale, random, name + " shift");
   }
 }
 
@@ -138,6 +139,7 @@ void expect_equal(const NetworkWeights& a, const NetworkWeights& b) {
     EXPECT_EQ(a[node].kernels, b[node].kernels) << node;
     EXPECT_EQ(a[node].bias, b[node].bias) << node;
     EXPECT_EQ(a[node].scale, b[node].scale) << node;
+    EXPECT_EQ(a[node].shift, b[node].shift) << node;
   }
 }
 

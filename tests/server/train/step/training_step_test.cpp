@@ -81,7 +81,9 @@ void expect_exact(const Case& of, const test::ExactStep& exact, const NetworkWei
   for (std::size_t i = 0; i < of.network.nodes.size(); ++i) {
     const std::string& name = of.network.nodes[i].name;
     expect_near(gradients[i].kernels, exact.gradients[i].kernels, scale, name + " kernels");
-    expect_near(gradients[i].bias, exact.gradients[i].bias, scale, name + " bias");
+    expect_near(gradients[i].scale, exact.gradients[i].scale, scale, name + " scale");
+    const bool shifts = !gradients[i].shift.empty();
+    expect_near(shifts ? gradients[i].shift : gradients[i].bias, exact.gradients[i].bias, scale, name + " bias");
   }
 }
 
