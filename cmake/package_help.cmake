@@ -1,5 +1,5 @@
-# Run by cpack between the copying of files and the packing, after package_names.cmake: adds manual pages, if help2man is
-# installed, and completions for bash.
+# Run by cpack between the copying of files and the packing, after package_names.cmake: adds completions for bash and, if
+# help2man is installed, manual pages.
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 file(GLOB_RECURSE programs "${CPACK_TEMPORARY_DIRECTORY}/*/usr/bin/znn*" "${CPACK_TEMPORARY_DIRECTORY}/usr/bin/znn*")
 list(LENGTH programs count)

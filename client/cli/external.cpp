@@ -33,7 +33,8 @@ std::filesystem::path own_folder() {
 }
 
 std::vector<std::filesystem::path> searched_folders() {
-  std::vector<std::filesystem::path> folders = {own_folder()};
+  std::vector<std::filesystem::path> folders;
+  if (const std::filesystem::path own = own_folder(); !own.empty()) folders.push_back(own);
   const char* path = std::getenv("PATH");
   std::istringstream entries(path ? path : "");
   for (std::string entry; std::getline(entries, entry, ':');) folders.emplace_back(entry.empty() ? "." : entry);
@@ -42,7 +43,7 @@ std::vector<std::filesystem::path> searched_folders() {
 
 void name_own_daemon() {
   const std::filesystem::path daemon = own_folder() / "znnid";
-  if (is_program(daemon)) setenv("ZNNID", daemon.c_str(), 0);
+  if (daemon.is_absolute() && is_program(daemon)) setenv("ZNNID", daemon.c_str(), 0);
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ std::string unknown_word(std::string_view word) {
   if (std::ranges::find(of_python, word) != of_python.end()) {
     return program + " is neither beside znni nor on the PATH: it comes with the Python client (docs/python.md)";
   }
-  return "'" + std::string(word) + "' is no command, and there is no program " + program +
+  return "'" + std::string(word) + "' is not a command, and there is no program " + program +
          " beside znni or on the PATH (znni --help)";
 }
 

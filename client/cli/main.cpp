@@ -67,7 +67,7 @@ void stop_on_signal(std::stop_source stop) {
   }).detach();
 }
 
-// Runs the program of a word that is no command of ours. Returns only if there is none: the exit code.
+// Becomes the program of a word that is not a command of ours. Returns only if that fails: the exit code.
 int run_word(std::vector<std::string> arguments) {
   const std::string word = arguments.front();
   arguments.erase(arguments.begin());

@@ -101,7 +101,6 @@ bool is_own_command(std::string_view word) { return std::ranges::find(commands, 
 Parsed parse_options(std::vector<std::string> arguments) {
   CLI::App app("Streams volumes through a 3D ConvNet that znnid serves.", "znni");
   app.require_subcommand(1);
-  app.footer(footer);
   app.set_version_flag("--version", version_text("znni", ""));
   Raw raw;
   CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
@@ -111,14 +110,14 @@ Parsed parse_options(std::vector<std::string> arguments) {
   add_server(*status, raw.options);
   status->alias("models");
   status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
+  app.footer(footer);  // of the program alone: commands inherit what is set before them
   try {
     std::ranges::reverse(arguments);  // as CLI11 takes them
     app.parse(std::move(arguments));
   } catch (const CLI::CallForVersion& version) {
     return {std::nullopt, version.what(), 0};
   } catch (const CLI::CallForHelp&) {
-    const CLI::App* asked = infer->parsed() ? infer : status->parsed() ? status : &app;
-    return {std::nullopt, asked->help(), 0};
+    return {std::nullopt, app.help(), 0};
   } catch (const CLI::ParseError& error) {
     return wrong_use(std::string(error.what()) + " (znni --help)");
   }

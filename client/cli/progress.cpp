@@ -30,9 +30,19 @@ struct Unit {
 };
 Unit unit_of(double voxels) {
   for (const Unit& unit : {Unit{1e12, "T "}, Unit{1e9, "G "}, Unit{1e6, "M "}}) {
-    if (voxels >= unit.voxels) return unit;
+    if (voxels >= 0.9995 * unit.voxels) return unit;  // what rounds to 1000 of the unit below
   }
   return {1e3, "k "};
+}
+
+// Returns "1.24 M voxels/s", with three digits.
+std::string rate_text(double rate) {
+  const Unit unit = unit_of(rate);
+  const double number = rate / unit.voxels;
+  std::array<char, 60> text{};
+  const int digits = number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  std::snprintf(text.data(), text.size(), "%.*f %svoxels/s", digits, number, unit.name);
+  return text.data();
 }
 
 // Returns "  1.23/4.10 M voxels  0.124 M voxels/s", or the patches if the voxels of the job are not known.
@@ -46,10 +56,9 @@ std::string counts_text(const ProgressFacts& facts, double share) {
   const double done = facts.voxels * share;
   const Unit unit = unit_of(facts.voxels);
   const double rate = facts.seconds > 0 ? done / facts.seconds : 0;
-  const Unit rate_unit = unit_of(rate);
-  std::snprintf(text.data(), text.size(), "  %.2f/%.2f %svoxels  %.3g %svoxels/s", done / unit.voxels,
-                facts.voxels / unit.voxels, unit.name, rate / rate_unit.voxels, rate_unit.name);
-  return text.data();
+  std::snprintf(text.data(), text.size(), "  %.2f/%.2f %svoxels  ", done / unit.voxels, facts.voxels / unit.voxels,
+                unit.name);
+  return text.data() + rate_text(rate);
 }
 
 std::string bar_text(double share, int width) {

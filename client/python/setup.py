@@ -48,6 +48,8 @@ def find_programs():
     if named == "":
         return []
     folder = pathlib.Path(named) if named else CLONE / "build/release/bin"
+    if not folder.is_absolute():
+        raise SystemExit(f"ZNNI_PROGRAMS: {named}: found, expected the whole path of a folder, from / on")
     found = [folder / name for name in PROGRAMS if (folder / name).is_file()]
     if named and not found:
         raise SystemExit(f"ZNNI_PROGRAMS: {named}: holds none of {', '.join(PROGRAMS)}")

@@ -27,6 +27,14 @@ def commands(text):
     return COMMAND.findall(listed.partition("\n\n")[0])
 
 
+def usage(text, name, command):
+    """Returns what stands behind the program's name in a help text. Ends the script if the command is not there."""
+    found = re.search(r"^Usage: \S+ (.*)$", text, re.MULTILINE)
+    if found is None or (command and found[1].split()[0] != command):
+        sys.exit(f"manuals: {name}: its help text has no line 'Usage: PROGRAM {command}...'")
+    return found[1]
+
+
 def page_of(program, command, told, version):
     """Returns the page of a program, or of a command of it, under the name that the program's file has."""
     option = f"{command} --help" if command else "--help"
@@ -40,7 +48,7 @@ def page_of(program, command, told, version):
     )
     # help2man takes the program's name for the name of the page.
     name = f"{program.name}-{command}" if command else program.name
-    words = re.search(r"^Usage: \S+ (.*)$", output_of(program, *option.split()), re.MULTILINE)[1]
+    words = usage(output_of(program, *option.split()), name, command)
     page = re.sub(r"(?m)^\.TH \S+", f".TH {name.upper()}", page, count=1)
     page = re.sub(r"(?m)^(\.SH NAME\n)\S+", lambda found: found[1] + name, page, count=1)
     synopsis = f".B {program.name}\n{words}\n"

@@ -5,8 +5,8 @@ import os
 import sys
 
 import distributed
-from znni.blocks import program
 from znni.blocks.work import Worker
+from znni.programs import job as program
 
 _computed = Worker._computed
 

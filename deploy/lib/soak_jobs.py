@@ -58,7 +58,7 @@ class Soak:
     def call(self, command, *arguments):
         """Returns what znni-job prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "znni.blocks.program", command, *map(str, arguments)],
+            [sys.executable, "-m", "znni.programs.job", command, *map(str, arguments)],
             text=True,
             env=self.environment,
             check=False,

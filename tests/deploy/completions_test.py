@@ -28,7 +28,7 @@ class CompletionsTest(unittest.TestCase):
     def complete(self, *words):
         """Returns what bash offers for the last of `words`."""
         script = f'. {SCRIPT}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _znni_complete; echo "${{COMPREPLY[*]}}"'
-        environment = {**os.environ, "PATH": f"{self.folder}:/usr/bin:/bin"}
+        environment = {**os.environ, "HOME": str(self.folder), "PATH": f"{self.folder}:/usr/bin:/bin"}
         ran = subprocess.run(
             ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True, env=environment
         )
@@ -36,14 +36,19 @@ class CompletionsTest(unittest.TestCase):
         return ran.stdout.split()
 
     def test_commands(self):
-        self.assertEqual(self.complete("planner", ""), ["infer", "status"])
-        self.assertIn("run", self.complete("znni", ""))
+        self.assertEqual(self.complete("planner", ""), ["infer", "models", "status"])
+        self.assertEqual(self.complete("znni", ""), ["help", "infer", "models", "run", "status"])
+        self.assertEqual(self.complete("znni", "help", "r"), ["run"])
         self.assertEqual(self.complete("znni", "in"), ["infer"])
 
     def test_options_of_program_and_command(self):
         self.assertEqual(self.complete("znni", "--"), ["--version"])
         self.assertEqual(self.complete("znni", "infer", "--"), ["--model", "--padding", "--version"])
         self.assertEqual(self.complete("znni", "infer", "-m", "x", "--p"), ["--padding"])
+
+    def test_programs_as_they_are_written(self):
+        self.assertEqual(self.complete("$HOME/planner", "in"), ["infer"])
+        self.assertEqual(self.complete("~/planner", "in"), ["infer"])
 
     def test_files_are_left_to_bash(self):
         self.assertEqual(self.complete("znni", "infer", "fi"), [])

@@ -59,6 +59,14 @@ class ManualsTest(unittest.TestCase):
         )
         self.assertIn("\ntool-dry-run \\- do nothing\n", pages["tool-dry-run.1.gz"])
 
+    def test_a_help_text_without_its_command_is_refused(self):
+        (self.folder / "make").write_text("Makes.\nUsage: make [OPTIONS]\n")
+        environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}
+        command = [sys.executable, SCRIPT, self.folder / "man1", "1.2", self.folder / "tool"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("manuals: tool-make: its help text has no line 'Usage: PROGRAM make...'", ran.stderr)
+
     def test_usage(self):
         ran = subprocess.run([sys.executable, SCRIPT, "x"], capture_output=True, text=True, check=False)
         self.assertEqual((ran.returncode, ran.stderr), (1, "usage: manuals.py FOLDER VERSION PROGRAM...\n"))

@@ -52,7 +52,7 @@ class BlocksTest(unittest.TestCase):
 
     def start(self, *arguments, **options):
         """Starts znni-job."""
-        command = [sys.executable, "-m", "znni.blocks.program", *map(str, arguments)]
+        command = [sys.executable, "-m", "znni.programs.job", *map(str, arguments)]
         return subprocess.Popen(command, env=self.environment, text=True, **options)
 
     def call(self, *arguments):

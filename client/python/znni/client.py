@@ -18,11 +18,9 @@ from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
 from znni.run import Run
-from znni.stores.address import file_of
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
-from znni.stores.overlap import check_apart
-from znni.stores.remote import remote_scheme
+from znni.stores.overlap import check_output_apart
 from znni.stores.seam import OutputFacts, Target
 
 
@@ -154,9 +152,7 @@ def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
     volumes = volume.values() if isinstance(volume, dict) else [volume]
     if output is not None and any(_is_same(output, each) for each in volumes):
         raise InvalidError("output: the volume itself found, expected another array")
-    if isinstance(output, (str, os.PathLike)) and remote_scheme(file_of(output)):  # removed before the volume is read
-        for each in volumes:
-            check_apart(each, os.fspath(output), overwrite)
+    check_output_apart(output, volume, overwrite)
     return open_target(output, facts_of(job), overwrite)
 
 

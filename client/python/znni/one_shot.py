@@ -13,6 +13,7 @@ from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
 from znni.repository import Config
 from znni.stores.opening import check_output, open_source
+from znni.stores.overlap import check_output_apart
 from znni.voxel_type import output_type
 
 
@@ -32,9 +33,9 @@ def predict(
 ) -> Any:
     """Computes the dense output of ``network``, a file of ONNX, for ``volume`` and returns it, or ``output`` if given.
 
-    Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, or that on the
-    PATH. It keeps the plan, so that the next call with the same network and memory begins at once. It is stopped at the
-    end, also by Ctrl-C.
+    Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, that in this
+    package, or that on the PATH. It keeps the plan, so that the next call with the same network and memory begins at
+    once. It is stopped at the end, also by Ctrl-C.
 
     ``mem``
         The memory that the daemon may take, "8G" or bytes; None is 0.8 of what is available.
@@ -49,6 +50,7 @@ def predict(
     check_pad(pad)
     output_type(dtype)
     check_output(output, overwrite)
+    check_output_apart(output, volume, overwrite)
     with open_source(volume) as source:  # what is wrong is said before the network is planned
         parse_roi(roi, source.shape[1:])
     with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:

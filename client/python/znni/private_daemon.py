@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from znni.connection import Connection
 from znni.errors import Error, NotServedError, UnavailableError
+from znni.installed import find_program
 from znni.own_folder import OwnFolder
-from znni.programs.installed import find_program
 from znni.progress import Notice, Wanted
 from znni.repository import Config, make_repository
 
@@ -60,10 +61,18 @@ class PrivateDaemon:
         try:
             self._start()
             self._wait_until_ready()
+            self._pass_on_warnings()
             return self
         except BaseException:
             self.stop()
             raise
+
+    def _pass_on_warnings(self) -> None:
+        """Warns of what the daemon warned of in the configuration, such as a parameter that has no effect."""
+        for line in list(self._lines):
+            _, separator, text = line.partition(" warning ")
+            if separator and "config.pbtxt: " in text:
+                warnings.warn(self._of_user(text), stacklevel=4)
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -133,7 +142,12 @@ class PrivateDaemon:
             raise self._failure
         if not self.address:
             self.process.wait()
-            raise NotServedError(str(self.explained(Error(""))))
+            raise self._not_started(self.explained(Error("")))
+
+    def _not_started(self, error: Error) -> Error:
+        """Returns the error of a daemon that ended before it listened: what it refused will be refused again, but it
+        may have been killed."""
+        return NotServedError(str(error)) if self.process.returncode > 0 else error
 
     def _run(self, command: list[str]) -> None:
         """Starts the daemon and reads its log, in a thread of its own: the kernel ends the daemon with the thread that

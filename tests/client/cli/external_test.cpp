@@ -17,7 +17,10 @@ class ClientExternal : public testing::Test {
     setenv("PATH", (folder_.file("") + ":/bin").c_str(), 1);
     unsetenv("ZNNID");
   }
-  ~ClientExternal() override { setenv("PATH", path_.c_str(), 1); }
+  ~ClientExternal() override {
+    setenv("PATH", path_.c_str(), 1);
+    unsetenv("ZNNID");
+  }
 
   // Returns the path of a new program.
   std::filesystem::path write_program(const std::string& name, const std::string& script) {

@@ -83,6 +83,9 @@ TEST(ClientOptions, HelpIsNoError) {
   const Parsed parsed = parse({"infer", "--help"});
   EXPECT_EQ(parsed.exit_code, 0);
   EXPECT_NE(parsed.text.find("--padding"), std::string::npos);
+  EXPECT_NE(parsed.text.find("Usage: znni infer [OPTIONS]"), std::string::npos) << parsed.text;
+  EXPECT_EQ(parsed.text.find("znni run"), std::string::npos);
+  EXPECT_NE(parse({"models", "--help"}).text.find("Usage: znni status"), std::string::npos);
   EXPECT_NE(parse({"--help"}).text.find("znni run"), std::string::npos);
 }
 

@@ -18,6 +18,19 @@ TEST(Progress, LineTellsShareRateAndTimeLeft) {
   EXPECT_NE(progress_line({1, 2, 10.0, 3e12, 0}).find("1.50/3.00 T voxels  150 G voxels/s"), std::string::npos);
 }
 
+TEST(Progress, RatesHaveThreeDigits) {
+  const auto has = [](double rate, const std::string& text) {
+    const std::string line = progress_line({1, 1, 1.0, rate, 0}, 200);
+    EXPECT_NE(line.find("  " + text + " voxels/s"), std::string::npos) << line;
+  };
+  has(999.6e3, "1.00 M");
+  has(999.4e3, "999 k");
+  has(99.96e6, "100 M");
+  has(12.34e6, "12.3 M");
+  has(1.234e9, "1.23 G");
+  has(1, "0.00 k");
+}
+
 TEST(Progress, PatchesAreToldWithoutVoxels) {
   EXPECT_NE(progress_line({10, 40, 10.0, 0, 0}).find("10/40 patches  0:30 left"), std::string::npos);
 }

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from znni.errors import LASTING, Error, NotServedError
+from znni.errors import LASTING, Error
 
 DONE, MAY_HELP, WRONG, INTERRUPTED = 0, 1, 2, 130  # MAY_HELP: run it again; WRONG: running it again does not help
 
@@ -20,13 +20,16 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def run_program(name: str, work: Callable[[], int], interrupted: str) -> int:
-    """Returns the exit code of ``work``, or that of its error, which it writes as one line.
+def run_program(name: str, work: Callable[[], int], interrupted: str, lasting: tuple = LASTING) -> int:
+    """Returns the exit code of ``work``, or that of its error, which it writes as one line: WRONG for one of
+    ``lasting``.
 
-    Ctrl-C and SIGTERM, which schedulers send before they take the machine away, interrupt ``work``. ``interrupted``
-    says what is left then.
+    Ctrl-C, a closed terminal and SIGTERM, which schedulers send before they take the machine away, interrupt ``work``.
+    ``interrupted`` says what is left then.
     """
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup has it
+        signal.signal(signal.SIGHUP, _interrupt)
     try:
         return work()
     except KeyboardInterrupt:
@@ -35,4 +38,4 @@ def run_program(name: str, work: Callable[[], int], interrupted: str) -> int:
     except Exception as error:  # stores and codecs raise what they like
         text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
         say(f"{name}: {' '.join(text.split())}")
-        return WRONG if isinstance(error, (*LASTING, NotServedError)) else MAY_HELP
+        return WRONG if isinstance(error, lasting) else MAY_HELP

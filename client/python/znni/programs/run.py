@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 from znni import __version__
 from znni.blocks.duration import duration
 from znni.box import text_of
-from znni.errors import InvalidError
+from znni.errors import LASTING, InvalidError, NotServedError
 from znni.one_shot import predict
 from znni.padding import PADS
-from znni.programs.frame import DONE, run_program
-from znni.repository import Config
+from znni.programs.frame import DONE, run_program, say
+from znni.repository import Config, own_config
 from znni.stores.opening import open_source
 
 _EXAMPLE = "example: znni run net.onnx raw.ome.zarr dense.ome.zarr --mem 16G --pad reflect"
@@ -85,7 +86,15 @@ def _volume_of(paths: Sequence[str]) -> Any:
 def _config_of(options: argparse.Namespace) -> Config:
     if options.config and options.parameter:
         raise InvalidError("--config and --parameter exclude each other: write the parameters into the file")
-    return dict(options.parameter) if options.parameter else options.config
+    if not options.parameter:
+        return options.config
+    parameters = dict(options.parameter)
+    if len(parameters) < len(options.parameter):
+        raise InvalidError(f"--parameter: {', '.join(parameters)}: name each key once")
+    own = own_config(pathlib.Path(options.network).absolute())
+    if own:
+        say(f"--parameter stands in place of {own}")
+    return parameters
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -111,7 +120,7 @@ def _run(options: argparse.Namespace) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program and returns its exit code."""
     options = _parser().parse_args(arguments)
-    return run_program("znni-run", lambda: _run(options), "no output was left")
+    return run_program("znni-run", lambda: _run(options), "no output was left", (*LASTING, NotServedError))
 
 
 if __name__ == "__main__":

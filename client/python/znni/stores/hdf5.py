@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from typing import Any
@@ -49,12 +50,27 @@ def open_dataset(path: str, dataset: str) -> Any:
     NotFoundError if there is none."""
     if not os.path.exists(path):
         raise NotFoundError(f"{path}: there is no such file")
-    file = h5py_module().File(path, "r")
+    try:
+        file = h5py_module().File(path, "r")
+    except OSError as error:
+        raise InvalidError(f"{path}: not a file of HDF5, or cut short: {error}") from None
     try:
         return file[_chosen(file, path, dataset)]
     except BaseException:
         file.close()
         raise
+
+
+def check_alone(path: str, dataset: str) -> None:
+    """Raises InvalidError if a file that would be replaced holds datasets other than ``dataset``."""
+    if not os.path.exists(path):
+        return
+    others: list[str] = []
+    with contextlib.suppress(OSError), h5py_module().File(path, "r") as file:
+        file.visititems(lambda name, node: others.append(f"/{name}") if hasattr(node, "shape") else None)
+    lost = sorted(set(others) - {"/" + dataset.strip("/")})
+    if lost:
+        raise InvalidError(f"{path}: holds {', '.join(lost)}, which would be lost: name another file")
 
 
 def _notes(array: Any) -> dict[str, Any] | None:

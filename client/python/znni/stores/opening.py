@@ -11,7 +11,7 @@ from znni.stores import n5, precomputed, zarr_store
 from znni.stores.address import Address, input_address, output_address
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.files import FORMATS, module_of
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target, open_dataset
+from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone, open_dataset
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.n5 import N5Source, N5Target
@@ -87,9 +87,11 @@ def check_output(output: Any, overwrite: bool) -> None:
     """Raises InvalidError for a path that is not written, or must not be."""
     if not isinstance(output, (str, os.PathLike)):
         return
-    kind, path, _ = output_address(output)
+    kind, path, dataset = output_address(output)
     if kind in FORMATS:
         module_of(kind)
+    if kind == "hdf5" and overwrite:
+        check_alone(path, dataset)
     partial_of(path, overwrite, n5.container_of(path) if kind == "n5" else "")
 
 

@@ -83,3 +83,14 @@ def check_apart(volume: Any, output: str, overwrite: bool) -> None:
             f"{path}: may lie in the output {output} that is to be replaced, or the output in it, by "
             f"their names: {_MEND}"
         )
+
+
+def check_output_apart(output: Any, volume: Any, overwrite: bool) -> None:
+    """Raises InvalidError if an output that is a path would remove what ``volume``, or one of a dictionary, is read
+    from. What is written on this machine is renamed when it is complete, so that arrays may be read until then."""
+    if not isinstance(output, (str, os.PathLike)):
+        return
+    path = os.fspath(output)
+    for each in volume.values() if isinstance(volume, dict) else (volume,):
+        if remote_scheme(file_of(path)) or isinstance(each, (str, os.PathLike)):
+            check_apart(each, path, overwrite)

@@ -6,11 +6,11 @@ import json
 from unittest import mock
 
 from job_case import JobCase
-from znni.blocks import program
 from znni.blocks.grid import Grid, Shard
 from znni.blocks.scenario import Machines, Work
 from znni.blocks.simulate import summary
 from znni.blocks.simulation import Outcome
+from znni.programs import job as program
 
 FULL = 64 * 64 * 20  # voxels of a block
 

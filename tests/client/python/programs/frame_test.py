@@ -6,18 +6,19 @@ import os
 import signal
 import unittest
 
-from znni.errors import InvalidError, NotServedError, UnavailableError
+from znni.errors import LASTING, InvalidError, NotServedError, UnavailableError
 from znni.programs.frame import DONE, INTERRUPTED, MAY_HELP, WRONG, run_program
 
 
 class FrameTest(unittest.TestCase):
     def setUp(self):
-        self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
 
     def end(self, work):
         """Returns (exit code, standard error)."""
         with contextlib.redirect_stderr(io.StringIO()) as err:
-            code = run_program("znni-x", work, "nothing is left")
+            code = run_program("znni-x", work, "nothing is left", (*LASTING, NotServedError))
         return code, err.getvalue()
 
     def failing(self, error):
@@ -36,8 +37,16 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(self.end(self.failing(KeyError("k"))), (MAY_HELP, "znni-x: KeyError: 'k'\n"))
 
     def test_signals_interrupt(self):
-        for work in (self.failing(KeyboardInterrupt()), lambda: os.kill(os.getpid(), signal.SIGTERM)):
+        for work in (
+            self.failing(KeyboardInterrupt()),
+            lambda: os.kill(os.getpid(), signal.SIGTERM),
+            lambda: os.kill(os.getpid(), signal.SIGHUP),
+        ):
             self.assertEqual(self.end(work), (INTERRUPTED, "znni-x: interrupted; nothing is left\n"))
+
+    def test_a_closed_terminal_ends_nothing_that_it_should_not(self):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.assertEqual(self.end(lambda: os.kill(os.getpid(), signal.SIGHUP) or DONE), (DONE, ""))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import h5py
 import numpy as np
 from fake_daemon import FakeDaemon
 from znni import __version__
@@ -23,6 +24,8 @@ class RunTest(unittest.TestCase):
         self.network = self.path("same.onnx")
         pathlib.Path(self.network).touch()
         np.save(self.path("in.npy"), VOLUME)
+        with h5py.File(self.path("two.h5"), "w") as file:
+            file["raw"] = VOLUME
 
     def path(self, name):
         return str(self.folder / name)
@@ -63,7 +66,7 @@ class RunTest(unittest.TestCase):
             "--parameter=input_offset=-1",
         )
         self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, "^.*/out.npy: 1x3x4x5 uint8 in [0-9.]+ s\n$")
+        self.assertRegex(out, "^.*/out.npy: 1x3x4x5 uint8 in .+\n$")
         np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME)
         self.assertIn("--mem 3G --threads 2", (self.folder / "command").read_text())
         config = (self.folder / "config").read_text()
@@ -89,6 +92,9 @@ class RunTest(unittest.TestCase):
             ("--config and --parameter exclude", (*whole, "--config=c", "--parameter=a=1")),
             ("'in.npy' found, expected NAME=VOLUME", (whole[0], "a=b.npy", "in.npy", whole[2])),
             ("name each input once", (whole[0], "a=b.npy", "a=c.npy", whole[2])),
+            ("name each key once", (*whole, "--parameter=a=1", "--parameter=a=2")),
+            ("would be lost: name another file", (whole[0], whole[1], self.path("two.h5:/out"), "--overwrite")),
+            ("name another output", (whole[0], whole[1], whole[1], "--overwrite")),
             ("'2x' found", (*whole, "--threads=2x")),
             ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
         ):

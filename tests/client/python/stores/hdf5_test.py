@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone
 from znni.stores.seam import OutputFacts
 
 FACTS = OutputFacts((2, 3, 4, 5), np.dtype("<f4"), 3, None, None, (4, 0, 0), {"model": "net", "offset": [4, 0, 0]})
@@ -59,6 +59,22 @@ class Hdf5Test(unittest.TestCase):
     def test_no_dataset(self):
         with self.assertRaisesRegex(InvalidError, "no dataset found, expected .*v.h5:/dataset"):
             Hdf5Target(self.path, "", FACTS, False)
+
+    def test_other_datasets_are_not_lost(self):
+        check_alone(self.path, "/a")
+        self.make("a", "b/c")
+        with self.assertRaisesRegex(InvalidError, "v.h5: holds /b/c, /line, which would be lost: name another file"):
+            check_alone(self.path, "/a")
+        with h5py.File(self.path, "w") as file:
+            file["a"] = self.volume
+        check_alone(self.path, "a")
+
+    def test_a_file_that_is_cut_short(self):
+        self.make("a")
+        whole = pathlib.Path(self.path).read_bytes()
+        pathlib.Path(self.path).write_bytes(whole[: len(whole) // 2])
+        with self.assertRaisesRegex(InvalidError, "v.h5: not a file of HDF5, or cut short: "):
+            Hdf5Source(self.path, "")
 
     def test_without_h5py(self):
         self.make("a")

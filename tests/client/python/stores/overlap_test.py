@@ -8,7 +8,7 @@ import tensorstore
 import zarr
 from store_case import StoreCase
 from znni.errors import InvalidError
-from znni.stores.overlap import check_apart, overlap
+from znni.stores.overlap import check_apart, check_output_apart, overlap
 from znni.stores.zarr_store import store_of
 
 OUTPUT = "s3://data/a/v.zarr"
@@ -43,6 +43,15 @@ class OverlapTest(StoreCase):
         for path in ("s3://data//a/v.zarr", "s3://data/a//v.zarr", "s3://data/a/./v.zarr", "s3://data/b/../a/v.zarr"):
             with self.assertRaisesRegex(InvalidError, "expected one without //, /./ and /../ in its path"):
                 overlap(path, OUTPUT)
+
+    def test_outputs_on_this_machine(self):
+        here = f"{self.folder}/v.zarr"
+        for volume in (here, f"{here}/0", {"raw": f"{self.folder}/a.npy", "mask": here}):
+            with self.assertRaisesRegex(InvalidError, "v.zarr.* lies in the output .*v.zarr, .*: name another output"):
+                check_output_apart(here, volume, True)
+        for output in (None, np.zeros(3), f"{self.folder}/w.zarr"):
+            check_output_apart(output, here, True)
+        check_output_apart(here, zarr.array(np.zeros(3)), True)
 
     def test_volumes_in_the_same_bucket(self):
         for path in (OUTPUT, OUTPUT + "/", OUTPUT + "/0", "zarr://s3://data/a"):

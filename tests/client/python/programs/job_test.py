@@ -12,9 +12,9 @@ import numpy as np
 from fake_daemon import Refused
 from job_case import EXTENT, JobCase
 from s3_server import S3Server
-from znni.blocks import program
 from znni.blocks.serving import digests_of
 from znni.box import Box
+from znni.programs import job as program
 from znni.stores.opening import open_source, open_target
 from znni.stores.seam import OutputFacts
 

@@ -10,16 +10,16 @@ from unittest import mock
 
 import znni
 from install import install
+from znni import installed
 from znni.errors import NotFoundError
-from znni.programs import installed
-from znni.programs.installed import find_program, program_inside
+from znni.installed import find_program, program_inside
 
 
 class InstalledTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.object(installed, "_INSIDE", self.folder / "inside"))
-        self.enterContext(mock.patch.dict(os.environ, {"PATH": f"{self.folder / 'path'}:/usr/bin:/bin"}))
+        self.enterContext(mock.patch.dict(os.environ, {"PATH": str(self.folder / "path")}))
         os.environ.pop("ZNNID", None)
 
     def write(self, *parts, text="exit 0"):
@@ -66,13 +66,30 @@ class TakenInTest(unittest.TestCase):
         )
         self.assertEqual(ran.stdout, f"<infer a b>\n{folder}/target/bin/znni-job\n")
 
-    def test_a_package_without_programs_says_so(self):
+    def test_a_package_without_programs_takes_that_on_the_path(self):
         package = pathlib.Path(znni.__file__).parent
         self.assertFalse((package / "bin").exists())
-        command = [sys.executable, package.parent / "bin/znni"]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        script = package.parent / "bin/znni"
+        os.symlink(script, folder / "znni")
+
+        def call(*folders):
+            path = ":".join(map(str, folders))
+            return subprocess.run(
+                [sys.executable, folder / "znni", "infer"],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "PATH": path},
+            )
+
+        ran = call(script.parent, folder)  # itself alone, twice
         self.assertEqual(ran.returncode, 2)
-        self.assertRegex(ran.stderr, "^znni: the package was installed without it: .*\n$")
+        self.assertRegex(ran.stderr, "^znni: it is neither in the package znni nor on the PATH: .*\n$")
+        (folder / "more").mkdir()
+        (folder / "more/znni").write_text('#!/bin/sh\necho "<$*>"; command -v znni-job\n')
+        (folder / "more/znni").chmod(0o755)
+        self.assertEqual(call(script.parent, folder / "more").stdout, f"<infer>\n{script.parent}/znni-job\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 
 from znni.errors import NotFoundError
 
-_INSIDE = pathlib.Path(__file__).resolve().parents[1] / "bin"
+_INSIDE = pathlib.Path(__file__).resolve().parent / "bin"
 
 
 def find_program(name: str, variable: str) -> str:
@@ -32,15 +32,32 @@ def program_inside(name: str) -> str | None:
     return shutil.which(name, path=str(_INSIDE))
 
 
+def _on_path() -> str | None:
+    """Returns the first program ``znni`` on the PATH that is not written in Python, as those of packages are."""
+    for folder in os.get_exec_path():
+        found = shutil.which("znni", path=folder)
+        if found and not _is_python(found):
+            return found
+    return None
+
+
+def _is_python(path: str) -> bool:
+    with open(path, "rb") as file:
+        first = file.readline(1000)
+    return first.startswith(b"#!") and b"python" in first
+
+
 def main() -> int:
-    """Becomes the program ``znni`` of this package, for which the other programs of the package are on the PATH."""
-    program = program_inside("znni")
+    """Becomes the program ``znni`` of this package, or else that on the PATH. The other programs of the package are on
+    its PATH."""
+    program = program_inside("znni") or _on_path()
     if program is None:
         print(
-            "znni: the package was installed without it: build it (docs/install.md), then install the package again",
+            "znni: it is neither in the package znni nor on the PATH: build it (docs/install.md), then install the "
+            "package again",
             file=sys.stderr,
         )
         return 2
-    scripts = os.path.dirname(os.path.abspath(sys.argv[0]))
+    scripts = os.path.dirname(os.path.realpath(sys.argv[0]))
     os.environ["PATH"] = os.pathsep.join(filter(None, (scripts, os.environ.get("PATH"))))
     os.execv(program, [program, *sys.argv[1:]])

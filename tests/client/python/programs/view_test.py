@@ -9,7 +9,7 @@ from unittest import mock
 import h5py
 import numpy as np
 from view_case import PageReader, ViewCase, geometry
-from znni.viewing import program
+from znni.programs import view as program
 
 OFFSET = (3, 4, 5)
 KINDS = ("{}.npy", "{}.h5:/v", "{}.tif", "{}.nii", "{}.nii.gz", "{}.nrrd", "{}.zarr", "{}.n5/v", "precomputed://{}")
