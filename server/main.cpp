@@ -184,7 +184,7 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const L
   const auto sink = [&log](std::string_view level, const std::string& line) { tell(log, level, line); };
   return open_model_server({options.model_repository, options.plan_directory, load_at_start(options),
                             limits_of(options), *std::move(catalogue), recorded_timings(log), open_device,
-                            *std::move(gpu), sink});
+                            *std::move(gpu), sink, options.volume});
 }
 
 rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares, Security security,

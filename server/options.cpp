@@ -35,6 +35,26 @@ std::string check_message_size(const std::string& text) {
          "; larger volumes go through the stream znni.v1.Volumes";
 }
 
+// Reads --volume into `volume`. Returns what is wrong with it.
+std::string read_volume(const std::string& text, PlannedVolume& volume) {
+  const Result<Vec3> extent = parse_extents(text);
+  if (!extent) return extent.error().message;
+  volume.extent = *extent;
+  return {};
+}
+
+void add_volume(CLI::App& app, Options& options) {
+  app.add_option_function<std::string>(
+         "--volume", [](const std::string&) {},
+         "Extent Z,Y,X of the volumes that plans are made for: 300,1000,1000 (default: volumes without end)")
+      ->check(CLI::Validator([&options](std::string& text) { return read_volume(text, options.volume); }, "EXTENT"))
+      ->group("Models");
+  app.add_flag("--volume-is-padded", options.volume.is_padded,
+               "With --volume: clients pad volumes, so that outputs have that extent")
+      ->needs("--volume")
+      ->group("Models");
+}
+
 void add_places(CLI::App& app, Options& options) {
   app.add_option("--model-repository", options.model_repository,
                  "Folder with <model>/model.onnx or <model>/<version>/model.onnx")
@@ -43,6 +63,7 @@ void add_places(CLI::App& app, Options& options) {
   app.add_option("--plan-dir", options.plan_directory,
                  "Folder of plans, read and written (default: znni/plans in the user's state directory)")
       ->group("Models");
+  add_volume(app, options);
   const std::map<std::string, bool> modes = {{"none", false}, {"explicit", true}};
   app.add_option(
          "--model-control-mode", options.explicit_control,
@@ -275,6 +296,10 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
   const auto file = [&lines](const char* name, const std::filesystem::path& path) {
     if (!path.empty()) lines.emplace_back(name, path.string());
   };
+  if (options.volume.extent) {
+    lines.emplace_back("volume", to_string(*options.volume.extent));
+    lines.emplace_back("volume-is-padded", yes_no(options.volume.is_padded));
+  }
   for (const std::string& name : options.load_models) lines.emplace_back("load-model", name);
   for (const std::filesystem::path& plugin : options.plugins) file("plugin", plugin);
   const auto count = [&lines](const char* name, const std::optional<int>& value) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/log.hpp"
+#include "server/models/planned_volume.hpp"
 
 namespace znni {
 
@@ -19,6 +20,7 @@ enum class HttpModels { automatic, on, off };
 struct Options {
   std::filesystem::path model_repository;
   std::filesystem::path plan_directory;  // "": the default
+  PlannedVolume volume = {};             // that plans are made for
   bool explicit_control = false;         // models are loaded and unloaded by hand
   std::vector<std::string> load_models;  // with that: those loaded at the start; "*": all
   std::string grpc_address = "127.0.0.1";

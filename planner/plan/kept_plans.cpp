@@ -38,6 +38,14 @@ std::int64_t memory_of(const std::string& file, std::string_view ending) {
   return error == std::errc() && std::string_view(end, last) == ending ? bytes : 0;
 }
 
+// Returns true if the name is that of a plan of the daemon, of any volume.
+bool is_daemons(const std::string& file) {
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), bytes);
+  const std::string_view rest(end, file.data() + file.size());
+  return error == std::errc() && (rest == daemons || (rest.starts_with(".of-") && rest.ends_with(daemons)));
+}
+
 // Calls `use` with each entry of a folder. Returns why the folder cannot be listed, if it is there.
 template <class Use>
 std::error_code for_each_in(const fs::path& folder, const Use& use) {
@@ -58,8 +66,10 @@ std::error_code list_plans(const fs::path& folder, std::string_view ending, Plan
 
 }  // namespace
 
-fs::path kept_plan_file(const fs::path& root, const Network& network, const DeviceSpec& device, std::int64_t memory) {
-  return folder_of(root, network, device) / (std::to_string(memory) + std::string(daemons));
+fs::path kept_plan_file(const fs::path& root, const Network& network, const DeviceSpec& device, std::int64_t memory,
+                        const std::optional<Vec3>& volume) {
+  const std::string of = volume ? ".of-" + to_string(*volume) : "";
+  return folder_of(root, network, device) / (std::to_string(memory) + of + std::string(daemons));
 }
 
 fs::path planner_plan_file(const fs::path& root, const Network& network, const DeviceSpec& device,
@@ -117,7 +127,7 @@ std::vector<fs::path> prune_plans(const fs::path& file, fs::file_time_type now) 
   static_cast<void>(for_each_in(file.parent_path(), [&](const fs::path& other) {
     std::error_code unknown;
     const fs::file_time_type used = fs::last_write_time(other, unknown);
-    if (!unknown && memory_of(other.filename(), daemons) > 0 && other != file) others.emplace(used, other);
+    if (!unknown && is_daemons(other.filename()) && other != file) others.emplace(used, other);
   }));
   std::vector<fs::path> gone;
   std::size_t kept = 1;

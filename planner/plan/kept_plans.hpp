@@ -2,14 +2,16 @@
 // nothing of that, and another daemon of the same user may use the same name. The ending says who made a plan: the
 // daemon removes its own, never the planner's.
 //
-//   <root>/<network and machine>/<bytes of memory>.plan.pbtxt      by `znnid`
-//   <root>/<network and machine>/<bytes of memory>.planner.pbtxt   by `planner --model-repository`
+//   <root>/<network and machine>/<bytes of memory>.plan.pbtxt              by `znnid`
+//   <root>/<network and machine>/<bytes of memory>.of-ZxYxX.plan.pbtxt     by `znnid --volume Z,Y,X`
+//   <root>/<network and machine>/<bytes of memory>.planner.pbtxt           by `planner --model-repository`
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,15 +21,18 @@
 namespace znni {
 
 // Returns the file of a plan of the daemon. Its folder is named by 32 hexadecimal digits, a fingerprint of the
-// network's nodes without weights, its window, the device's name and its threads.
+// network's nodes without weights, its window, the device's name and its threads. `volume`: the extent of the input
+// that the plan is for; nothing for a volume without end.
 [[nodiscard]] std::filesystem::path kept_plan_file(const std::filesystem::path& root, const Network& network,
-                                                   const DeviceSpec& device, std::int64_t memory);
+                                                   const DeviceSpec& device, std::int64_t memory,
+                                                   const std::optional<Vec3>& volume = {});
 
 // Returns the file of a plan of the planner, in the same folder.
 [[nodiscard]] std::filesystem::path planner_plan_file(const std::filesystem::path& root, const Network& network,
                                                       const DeviceSpec& device, std::int64_t memory);
 
-// Returns the daemon's plan files of this network and device for other memory, the largest memory first.
+// Returns the daemon's plan files of this network and device for other memory and volumes without end, the largest
+// memory first.
 [[nodiscard]] std::vector<std::filesystem::path> other_plan_files(const std::filesystem::path& root,
                                                                   const Network& network, const DeviceSpec& device,
                                                                   std::int64_t memory);

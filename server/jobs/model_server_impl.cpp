@@ -187,6 +187,7 @@ class ModelServerImpl final : public ModelServer {
       return options_.timings.records().empty() ? modelled_costs() : recorded_costs(options_.timings, spec);
     };
     PlanContext context{options_.catalogue, shared_.device->spec(), costs, options_.plan_directory, options_.log};
+    context.volume = options_.volume;
     if (options_.gpu) context.gpu = &options_.gpu->offer;
     return use(context);
   }

@@ -14,6 +14,7 @@
 #include "server/jobs/model_server.hpp"
 #include "server/jobs/server_gpu.hpp"
 #include "server/models/log_sink.hpp"
+#include "server/models/planned_volume.hpp"
 
 namespace znni {
 
@@ -29,6 +30,7 @@ struct ServerOptions {
   std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
   std::optional<ServerGpu> gpu;  // its pinned memory is at most the models' share of `limits`
   LogSink log;                   // called by the thread that loads
+  PlannedVolume volume = {};     // that plans are made for
   // A model serves from its first run on while more memory than this is still to be touched.
   std::int64_t touched_before_serving = std::int64_t{1} << 30;
 };

@@ -190,9 +190,11 @@ void log_lifted_bound(const Network& network, const Plan& plan, const LogSink& l
 
 Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanContext& context,
                        const std::stop_token& stop) {
-  log_to(context.log, "info", "planning network '" + network.name + "' within " + bytes_text(memory));
   SearchOptions options;
   options.memory_limit = memory;
+  options.volume = context.volume.input_of(network);
+  const std::string of = options.volume ? " for volumes of " + to_string(*options.volume) : "";
+  log_to(context.log, "info", "planning network '" + network.name + "' within " + bytes_text(memory) + of);
   options.threads = context.spec.threads;
   options.lifts_extent = true;
   options.stop = [&stop] { return stop.stop_requested(); };
@@ -214,10 +216,12 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
 // the folder that replaces it.
 std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                  const PlanContext& context, std::span<const fs::path> roots) {
+  const std::optional<Vec3> volume = context.volume.input_of(network);
   std::vector<PlanFile> files;
   for (const fs::path& root : roots) {
     files.push_back({named_plan_file(root, entry.name, entry.version), PlanKind::named});
-    files.push_back({kept_plan_file(root, network, context.spec, memory), PlanKind::own});
+    files.push_back({kept_plan_file(root, network, context.spec, memory, volume), PlanKind::own});
+    if (volume) continue;
     for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) {
       files.push_back({other, PlanKind::own_for_other_memory});
     }
@@ -266,7 +270,8 @@ Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, 
   if (*found) return **std::move(found);
   Result<Plan> plan = make_plan(network, memory, context, stop);
   std::vector<fs::path> files;
-  for (const fs::path& root : roots) files.push_back(kept_plan_file(root, network, context.spec, memory));
+  const std::optional<Vec3> volume = context.volume.input_of(network);
+  for (const fs::path& root : roots) files.push_back(kept_plan_file(root, network, context.spec, memory, volume));
   if (plan) keep(*plan, files, context.log);
   return plan;
 }

@@ -18,6 +18,7 @@
 #include "server/models/loading_progress.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
+#include "server/models/planned_volume.hpp"
 #include "server/models/temporary_plans.hpp"
 
 namespace znni {
@@ -34,6 +35,7 @@ struct PlanContext {
   LogSink log;
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
   const GpuOffer* gpu = nullptr;                                   // where there is one
+  PlannedVolume volume = {};                                       // that plans are made for
   LoadingProgress* progress = nullptr;                             // of the model that is planned; nullptr: not told
 };
 

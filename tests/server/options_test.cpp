@@ -43,6 +43,16 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_FALSE(options.check_config);
 }
 
+TEST(Options, PlansAreMadeForAVolumeIfItIsNamed) {
+  const Command command = parse_with_repository({"--volume", "30,40,50", "--volume-is-padded"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  EXPECT_EQ(command.options.volume.extent, (Vec3{30, 40, 50}));
+  EXPECT_TRUE(command.options.volume.is_padded);
+  EXPECT_EQ(parse_with_repository({}).options.volume.extent, std::nullopt);
+  expect_refused(parse_with_repository({"--volume", "30,40"}), "three numbers Z,Y,X of at least 1");
+  expect_refused(parse_with_repository({"--volume-is-padded"}), "--volume");
+}
+
 TEST(Options, EveryOptionIsRead) {
   const Command command = parse_with_repository({"--plan-dir",
                                                  "plans",

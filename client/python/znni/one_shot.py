@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -15,6 +16,8 @@ from znni.repository import Config
 from znni.stores.opening import check_output, open_source
 from znni.stores.overlap import check_output_apart
 from znni.voxel_type import output_type
+
+_PLANNED_VOXELS = 2_000_000  # from which a plan for just this volume pays for the seconds that it takes to make
 
 
 def predict(
@@ -35,7 +38,8 @@ def predict(
 
     Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, that in this
     package, or that on the PATH. It keeps the plan, so that the next call with the same network and memory begins at
-    once. It is stopped at the end, also by Ctrl-C.
+    once. For more than two million voxels it plans for a volume of just this extent. It is stopped at the end, also by
+    Ctrl-C.
 
     ``mem``
         The memory that the daemon may take, "8G" or bytes; None is 0.8 of what is available.
@@ -52,8 +56,16 @@ def predict(
     check_output(output, overwrite)
     check_output_apart(output, volume, overwrite)
     with open_source(volume) as source:  # what is wrong is said before the network is planned
-        parse_roi(roi, source.shape[1:])
-    with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:
+        extent = parse_roi(roi, source.shape[1:]).extent
+    with PrivateDaemon(
+        network,
+        mem=mem,
+        threads=threads,
+        config=config,
+        volume=extent if math.prod(extent) >= _PLANNED_VOXELS else None,
+        is_padded=pad != "none",
+        progress=progress,
+    ) as daemon:
         with Client(daemon.address, retry_seconds=0) as client:
             try:
                 return client.predict(

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from znni.box import Triple
 from znni.connection import Connection
 from znni.errors import Error, NotServedError, UnavailableError
 from znni.installed import find_program
@@ -29,8 +30,9 @@ _UNLESS_IT_DIED = '[ "$PPID" = "$0" ] && exec "$@"'  # before setpriv had asked 
 class PrivateDaemon:
     """Is a context in which ``network``, a file of ONNX, is served at ``address`` as ``model``.
 
-    ``mem`` bounds the daemon's memory ("8G"), ``threads`` those that compute; None is the daemon's default. While it
-    plans it says how far it is, if ``progress`` is True. It ends with the context, and with this process.
+    ``mem`` bounds the daemon's memory ("8G"), ``threads`` those that compute; None is the daemon's default. ``volume``
+    is the extent that it plans for, ``is_padded`` says that volumes are padded to have outputs of it. While it plans it
+    says how far it is, if ``progress`` is True. It ends with the context, and with this process.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class PrivateDaemon:
         mem: str | int | None = None,
         threads: int | None = None,
         config: Config = None,
+        volume: Triple | None = None,
+        is_padded: bool = False,
         progress: Wanted = True,
     ) -> None:
         self.address = ""
@@ -47,7 +51,8 @@ class PrivateDaemon:
         self.process: subprocess.Popen | None = None
         self._network = network
         self._config = config
-        self._limits = {"mem": mem, "threads": threads}
+        self._limits = {"mem": mem, "threads": threads, "volume": volume and ",".join(map(str, volume))}
+        self._flags = ["--volume-is-padded"] if volume and is_padded else []
         self._progress = progress
         self._lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._reader: threading.Thread | None = None
@@ -133,6 +138,7 @@ class PrivateDaemon:
         ]
         for name, value in self._limits.items():
             command += [f"--{name}", str(value)] if value is not None else []
+        command += self._flags
         if shutil.which("setpriv"):  # of util-linux: the kernel ends the daemon when this process dies
             command = ["setpriv", "--pdeathsig", "TERM", "sh", "-c", _UNLESS_IT_DIED, str(os.getpid()), *command]
         self._reader = threading.Thread(target=self._run, args=(command,), daemon=True)

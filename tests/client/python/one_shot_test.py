@@ -34,6 +34,21 @@ class OneShotTest(unittest.TestCase):
         self.assertIs(found, output)
         np.testing.assert_array_equal(found, VOLUME)
 
+    def test_plans_for_a_volume_that_is_large(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.play(f'echo "$@" >>{self.folder}/options', f'echo "info listening on {address}" >&2', "exec sleep 600")
+        for shape, pad, roi in (
+            ((20, 320, 320), "zero", None),
+            ((20, 320, 320), "none", None),
+            ((20, 320, 320), "none", "0:10,0:320,0:320"),
+        ):
+            volume = np.zeros(shape, np.uint8)
+            znni.predict(self.network, volume, dtype="uint8", pad=pad, roi=roi, progress=False)
+        options = (self.folder / "options").read_text().splitlines()
+        self.assertTrue(options[0].endswith("--volume 20,320,320 --volume-is-padded"), options)
+        self.assertTrue(options[1].endswith("--volume 20,320,320"), options)
+        self.assertNotIn("--volume", options[2])
+
     def test_wrong_use_starts_nothing(self):
         self.play(f"touch {self.folder}/started")
         for words, volume, options in (

@@ -123,6 +123,25 @@ TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
   }
 }
 
+TEST_F(PlanSourceTest, APlanIsKeptForEachVolume) {
+  const auto find_for = [&](std::optional<Vec3> extent) {
+    log_.clear();
+    PlanContext of = context(plans());
+    of.volume.extent = extent;
+    return find_or_make_plan(entry_, network_, plenty_of_bytes, of, {});
+  };
+  const Vec3 extent{30, 44, 50};
+  ASSERT_TRUE(find_for(std::nullopt));
+  const Result<Plan> made = find_for(extent);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->key.volume, extent);
+  EXPECT_THAT(log_, HasSubstr("for volumes of 30x44x50"));
+  EXPECT_EQ(*find_for(extent), *made);
+  EXPECT_THAT(log_, HasSubstr(".of-30x44x50.plan.pbtxt is used"));
+  EXPECT_EQ(find_for(std::nullopt)->key.volume, std::nullopt);
+  EXPECT_THAT(log_, Not(HasSubstr("planning")));
+}
+
 TEST_F(PlanSourceTest, APlanIsKeptForEachMemory) {
   const Plan large = *find(plans());
   const Plan small = *find(plans(), large.memory.total() - 1);
