@@ -59,6 +59,17 @@ TEST_F(PlannerKeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(1000), file(50), file(9)));
 }
 
+TEST_F(PlannerKeptPlans, ThoseForAVolumeLieBesideThemAndAreRemovedAsTheyAre) {
+  const fs::path of = kept_plan_file(temporary_.path(), network_, device_, 100, Vec3{3, 40, 50});
+  EXPECT_EQ(of, file(100).parent_path() / "100.of-3x40x50.plan.pbtxt");
+  const fs::path stranger = of.parent_path() / "100.other.plan.pbtxt";
+  for (const fs::path& one : {file(100), of, stranger}) write(one);
+  EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 50), ElementsAre(file(100)));
+  const auto later = fs::file_time_type::clock::now() + 2 * longest_unused;
+  EXPECT_THAT(prune_plans(file(100), later), ElementsAre(of));
+  EXPECT_TRUE(fs::exists(stranger));
+}
+
 TEST_F(PlannerKeptPlans, ThoseOfThePlannerLieBesideTheDaemonsUnderANameThatSaysSo) {
   EXPECT_EQ(planners(100), file(100).parent_path() / "100.planner.pbtxt");
   for (const std::int64_t memory : {49, 50, 100, 101, 200, 201, 60}) write(planners(memory));
