@@ -49,7 +49,7 @@ struct Activate {
 // ScaleShift behind it.
 struct AcrossChannels {
   AcrossKind kind = AcrossKind::softmax;
-  float epsilon = 1e-5F;  // of a norm
+  float epsilon = 1e-5F;  // of a norm and of unit length
   bool operator==(const AcrossChannels&) const = default;
 };
 struct ScaleShift {  // batch normalisation that no convolution could take in
@@ -66,6 +66,7 @@ struct Norm {
   std::int64_t groups = 1;
   float epsilon = 1e-5F;
   Activation activation = {};  // fused by a graph pass
+  NormKind kind = NormKind::deviation;
   bool operator==(const Norm&) const = default;
 };
 // Writes the largest or the mean of all voxels that a whole input makes of an image, at every voxel of it

@@ -99,8 +99,8 @@ std::string_view to_string(UpsampleKind kind) {
 }
 
 std::string_view to_string(AcrossKind kind) {
-  static constexpr std::array<std::string_view, 5> names = {"softmax", "log softmax", "arg max", "arg max last",
-                                                            "channel norm"};
+  static constexpr std::array<std::string_view, 6> names = {"softmax",      "log softmax",  "arg max",
+                                                            "arg max last", "channel norm", "unit length"};
   return names[static_cast<std::size_t>(kind)];
 }
 

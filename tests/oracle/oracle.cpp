@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "primitives/core/fragments.hpp"
+#include "tests/oracle/norms.hpp"
 
 namespace znni::oracle {
 namespace {
@@ -131,15 +132,6 @@ Values run(const ActivationProblem& problem, std::span<const Values> inputs, con
   return out;
 }
 
-// Returns the mean and the standard deviation, epsilon counted, of `count` values.
-std::pair<double, double> moments(const double* values, std::int64_t count, double epsilon) {
-  double mean = 0;
-  for (std::int64_t i = 0; i < count; ++i) mean += values[i] / static_cast<double>(count);
-  double variance = 0;
-  for (std::int64_t i = 0; i < count; ++i) variance += std::pow(values[i] - mean, 2) / static_cast<double>(count);
-  return {mean, std::sqrt(variance + epsilon)};
-}
-
 // Returns what becomes of the channels of a voxel.
 Values across(const AcrossChannelsProblem& problem, Values x) {
   if (std::any_of(x.begin(), x.end(), [](double value) { return std::isnan(value); })) {
@@ -151,6 +143,11 @@ Values across(const AcrossChannelsProblem& problem, Values x) {
   }
   if (problem.kind == AcrossKind::arg_max_last) {
     return {static_cast<double>(x.rend() - std::find(x.rbegin(), x.rend(), most) - 1)};
+  }
+  if (problem.kind == AcrossKind::unit) {
+    const double length = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+    for (double& value : x) value /= std::max(length, static_cast<double>(problem.epsilon));
+    return x;
   }
   if (problem.kind == AcrossKind::norm) {
     const auto count = static_cast<std::int64_t>(x.size());
@@ -207,17 +204,7 @@ Values run(const PReluProblem& problem, std::span<const Values> inputs, const La
 }
 
 Values run(const NormProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
-  Values out = inputs[0];
-  const std::int64_t of_image = voxels(problem.in.n);
-  const std::int64_t images = problem.in.f / problem.groups;
-  for (std::int64_t group = 0; group < problem.in.S * problem.groups; ++group) {
-    double* const values = out.data() + group * images * of_image;
-    const auto [mean, deviation] = moments(values, images * of_image, static_cast<double>(problem.epsilon));
-    for (std::int64_t i = 0; i < images * of_image; ++i) {
-      const auto image = static_cast<std::size_t>(group % problem.groups * images + i / of_image);
-      values[i] = weights.scale[image] * (values[i] - mean) / deviation + weights.shift[image];
-    }
-  }
+  Values out = normalised(problem, inputs[0], weights);
   activate(problem.activation, out);
   return out;
 }

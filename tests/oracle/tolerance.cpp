@@ -102,6 +102,7 @@ double bound(const AcrossChannelsProblem& problem, Largest inputs, const LayerWe
     case AcrossKind::softmax: return eps * (8.0 + 4.0 * inputs[0] + f);
     case AcrossKind::log_softmax: return eps * (10.0 + 8.0 * inputs[0] + 2.0 * f);
     case AcrossKind::norm: return 2.0 * eps * std::sqrt(f);
+    case AcrossKind::unit: return 2.0 * eps;
     case AcrossKind::arg_max:
     case AcrossKind::arg_max_last: break;
   }
@@ -129,7 +130,16 @@ double norm_bound(const NormProblem& problem, double most, double deviation, con
   return through(problem.activation, eps * (8.0 * scaled + 2.0 * shift), scaled + shift);
 }
 
+// Returns the bound of a response normalisation. A channel's length is at most that of its group, so a factor is at
+// most the number of its channels.
+double response_bound(const NormProblem& problem, double most, const LayerWeights& weights) {
+  const double scaled = most * static_cast<double>(problem.in.f / problem.groups) * largest_of(weights.scale);
+  const double shift = largest_of(weights.shift);
+  return through(problem.activation, eps * (4.0 * scaled + 2.0 * shift), scaled + shift);
+}
+
 double bound(const NormProblem& problem, Largest inputs, const LayerWeights& weights) {
+  if (problem.kind == NormKind::response) return response_bound(problem, inputs[0], weights);
   return norm_bound(problem, inputs[0], std::sqrt(static_cast<double>(problem.epsilon)), weights);
 }
 
@@ -210,7 +220,8 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
   std::vector<double> most;
   for (const Values& input : inputs) most.push_back(largest_of(input));
   const auto* norm = std::get_if<NormProblem>(&problem);
-  const double strict = norm == nullptr ? tolerance_within(problem, most, weights)
+  const bool by_deviation = norm != nullptr && norm->kind == NormKind::deviation;
+  const double strict = !by_deviation ? tolerance_within(problem, most, weights)
                                         : norm_bound(*norm, most[0], min_deviation(*norm, inputs[0]), weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
@@ -225,6 +236,7 @@ double carried_across(const AcrossChannelsProblem& problem, double error) {
   ensure(!makes_one_channel(problem.kind), "the number of a channel changes by whole steps");
   if (problem.kind == AcrossKind::softmax) return error;
   if (problem.kind == AcrossKind::log_softmax) return 2.0 * error;
+  if (problem.kind == AcrossKind::unit) return 2.0 / static_cast<double>(problem.epsilon) * error;
   return (2.0 + std::sqrt(static_cast<double>(problem.in.f))) / std::sqrt(static_cast<double>(problem.epsilon)) * error;
 }
 

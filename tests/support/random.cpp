@@ -203,11 +203,12 @@ NormProblem random_norm(Random& random) {
   if (norm.in.f % groups != 0) norm.groups = random.chance(0.5) ? norm.in.f : 1;
   if (random.chance(0.3)) norm.epsilon = 1e-3F;
   norm.activation = random_activation(random);
+  if (random.chance(0.3)) norm.kind = NormKind::response;
   return norm;
 }
 
 AcrossChannelsProblem random_across(Random& random) {
-  return {random_shape(random, 35, 12), static_cast<AcrossKind>(random.integer(1, 4)), 0.01F};
+  return {random_shape(random, 35, 12), static_cast<AcrossKind>(random.integer(1, 5)), 0.01F};
 }
 
 GlobalPoolProblem random_global_pool(Random& random) {

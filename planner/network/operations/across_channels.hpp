@@ -15,9 +15,10 @@ struct OperationRules<AcrossChannels> : RulesOfOneVoxel<AcrossChannels> {
       case AcrossKind::log_softmax: return {"softmax", "log softmax", Origin::voxel, false, std::nullopt, {}};
       case AcrossKind::arg_max:
       case AcrossKind::arg_max_last: return {"arg_max", "largest channel", Origin::voxel, false, std::nullopt, {}};
-      case AcrossKind::norm: break;
+      case AcrossKind::norm: return {"channel_norm", "layer normalisation", Origin::voxel, false, std::nullopt, {}};
+      case AcrossKind::unit: break;
     }
-    return {"channel_norm", "layer normalisation", Origin::voxel, false, std::nullopt, {}};
+    return {"channel_norm", "normalisation to unit length", Origin::voxel, false, std::nullopt, {}};
   }
 
   static Result<void> check(const AcrossChannels& across, int) { return check_norm_epsilon(across.epsilon); }

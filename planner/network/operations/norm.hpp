@@ -30,11 +30,12 @@ struct OperationRules<Norm> : RulesOfOneVoxel<Norm> {
   static Activation* fused(Norm& norm) { return &norm.activation; }
 
   static NormProblem problem(const Norm& norm, const NodeInputs& in) {
-    return {in.shapes.front(), norm.groups, norm.epsilon, norm.activation};
+    return {in.shapes.front(), norm.groups, norm.epsilon, norm.activation, norm.kind};
   }
 
   static std::string text(const Norm& norm, std::int64_t f, bool) {
-    return "norm " + std::to_string(f) + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +
+    const std::string name = norm.kind == NormKind::response ? "response norm " : "norm ";
+    return name + std::to_string(f) + ", groups " + std::to_string(norm.groups) + epsilon_text(norm.epsilon) +
            activation_text(norm.activation);
   }
 };

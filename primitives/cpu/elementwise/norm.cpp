@@ -1,4 +1,4 @@
-// cpu.norm: instance and group normalisation. Two passes over the input: sums of each channel's planes, in float64 so
+// cpu.norm: instance, group and global response normalisation. Two passes over the input: sums of each channel's planes, in float64 so
 // that they do not cancel, then a product and a sum per voxel. Sums are added up in the same order for any number of
 // workers.
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Factors {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* norm = std::get_if<NormProblem>(&problem);
-  if (norm == nullptr) return refusal("cpu.norm", "instance and group normalisations", problem);
+  if (norm == nullptr) return refusal("cpu.norm", "instance, group and response normalisations", problem);
   const double per_element = vector_flops(instructions, spec) + activation_flops(norm->activation, spec);
   const double flops = per_element * static_cast<double>(elements(norm->in));
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), per_element);
@@ -157,27 +157,60 @@ class NormLayer final : public PreparedLayer {
     std::fill(factors.begin(), factors.end(), Factors{});
     for (std::int64_t s = 0; s < problem_.in.S; ++s) {
       for (std::int64_t first = 0; first < problem_.in.f; first += of_group) {
-        const auto [mean, inverse] = moments(sums, s, first, first + of_group);
-        for (std::int64_t image = first; image < first + of_group; ++image) {
-          factors[static_cast<std::size_t>(s * blocks_ * width_ + image)] = factors_of(image, mean, inverse);
-        }
+        const Images group{s, first, first + of_group};
+        problem_.kind == NormKind::response ? by_response(sums, group, factors) : by_deviation(sums, group, factors);
       }
     }
   }
 
-  // Returns the mean of images [first, end) of input s, and what 1 is over their deviation.
-  [[nodiscard]] std::pair<double, double> moments(std::span<const Sums> sums, std::int64_t s, std::int64_t first,
-                                                  std::int64_t end) const {
-    Sums group;
-    for (std::int64_t image = first; image < end; ++image) {
-      const std::int64_t block = s * blocks_ + image / width_;
+  // Images [first, end) of input s.
+  struct Images {
+    std::int64_t s = 0;
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+  };
+
+  [[nodiscard]] Factors& entry_of(std::span<Factors> factors, std::int64_t s, std::int64_t image) const {
+    return factors[static_cast<std::size_t>(s * blocks_ * width_ + image)];
+  }
+
+  void by_deviation(std::span<const Sums> sums, const Images& group, std::span<Factors> factors) const {
+    const auto [mean, inverse] = moments(sums, group);
+    for (std::int64_t image = group.first; image < group.end; ++image) {
+      entry_of(factors, group.s, image) = factors_of(image, mean, inverse);
+    }
+  }
+
+  void by_response(std::span<const Sums> sums, const Images& group, std::span<Factors> factors) const {
+    const auto length = [&](std::int64_t image) {
+      return std::sqrt(sums_of(sums, {group.s, image, image + 1}).squares);
+    };
+    double lengths = 0;
+    for (std::int64_t image = group.first; image < group.end; ++image) lengths += length(image);
+    const double divisor =
+        lengths / static_cast<double>(group.end - group.first) + static_cast<double>(problem_.epsilon);
+    for (std::int64_t image = group.first; image < group.end; ++image) {
+      entry_of(factors, group.s, image) = factors_of(image, 0.0, length(image) / divisor);
+    }
+  }
+
+  [[nodiscard]] Sums sums_of(std::span<const Sums> sums, const Images& images) const {
+    Sums all;
+    for (std::int64_t image = images.first; image < images.end; ++image) {
+      const std::int64_t block = images.s * blocks_ + image / width_;
       for (std::int64_t z = 0; z < problem_.in.n.z; ++z) {
         const Sums& own = lanes_of(sums, block * problem_.in.n.z + z)[static_cast<std::size_t>(image % width_)];
-        group.values += own.values;
-        group.squares += own.squares;
+        all.values += own.values;
+        all.squares += own.squares;
       }
     }
-    const double count = static_cast<double>(end - first) * static_cast<double>(voxels(problem_.in.n));
+    return all;
+  }
+
+  // Returns the mean of the images, and what 1 is over their deviation.
+  [[nodiscard]] std::pair<double, double> moments(std::span<const Sums> sums, const Images& images) const {
+    const Sums group = sums_of(sums, images);
+    const double count = static_cast<double>(images.end - images.first) * static_cast<double>(voxels(problem_.in.n));
     const double mean = group.values / count;
     const double variance = std::max(0.0, group.squares / count - mean * mean);
     return {mean, 1.0 / std::sqrt(variance + static_cast<double>(problem_.epsilon))};

@@ -12,7 +12,9 @@ constexpr std::string_view name = "cuda.norm";
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* norm = std::get_if<NormProblem>(&problem);
-  if (norm == nullptr) return refusal(name, "instance and group normalisations", problem);
+  if (norm == nullptr || norm->kind != NormKind::deviation) {
+    return refusal(name, "instance and group normalisations", problem);
+  }
   Result<std::vector<Estimate>> estimates = describe_moments(name, problem, spec, 2.0);
   if (!estimates) return estimates;
   for (Estimate& estimate : *estimates) {

@@ -21,6 +21,12 @@ struct RulesWithoutPads {
   static Result<Border> pads(const text::Node&, int) { return Border{}; }
 };
 
+// Sets an epsilon that is not the usual one.
+template <class Message>
+void set_epsilon(Message& message, float epsilon) {
+  if (epsilon != message.epsilon()) message.set_epsilon(epsilon);
+}
+
 template <>
 struct NodeRules<Convolution> {
   static constexpr std::array fields = {text::Node::kConv};
@@ -99,12 +105,13 @@ struct NodeRules<Activate> : RulesWithoutPads {
 template <>
 struct NodeRules<AcrossChannels> : RulesWithoutPads {
   static constexpr std::array fields = {text::Node::kSoftmax, text::Node::kLogSoftmax, text::Node::kArgMax,
-                                        text::Node::kChannelNorm};
+                                        text::Node::kChannelNorm, text::Node::kUnitLength};
 
   static Result<Operation> read(const text::Node& node, int) {
     if (node.has_softmax()) return Operation(AcrossChannels{AcrossKind::softmax});
     if (node.has_log_softmax()) return Operation(AcrossChannels{AcrossKind::log_softmax});
     if (node.has_channel_norm()) return Operation(AcrossChannels{AcrossKind::norm, node.channel_norm().epsilon()});
+    if (node.has_unit_length()) return Operation(AcrossChannels{AcrossKind::unit, node.unit_length().epsilon()});
     return Operation(AcrossChannels{node.arg_max().last() ? AcrossKind::arg_max_last : AcrossKind::arg_max});
   }
 
@@ -114,10 +121,9 @@ struct NodeRules<AcrossChannels> : RulesWithoutPads {
       case AcrossKind::log_softmax: node.mutable_log_softmax(); return;
       case AcrossKind::arg_max: node.mutable_arg_max(); return;
       case AcrossKind::arg_max_last: node.mutable_arg_max()->set_last(true); return;
-      case AcrossKind::norm: break;
+      case AcrossKind::norm: return set_epsilon(*node.mutable_channel_norm(), across.epsilon);
+      case AcrossKind::unit: return set_epsilon(*node.mutable_unit_length(), across.epsilon);
     }
-    text::ChannelNorm& norm = *node.mutable_channel_norm();
-    if (across.epsilon != norm.epsilon()) norm.set_epsilon(across.epsilon);
   }
 };
 
@@ -141,14 +147,16 @@ struct NodeRules<Norm> : RulesWithoutPads {
 
   static Result<Operation> read(const text::Node& node, int) {
     const text::Norm& norm = node.norm();
-    return Operation(Norm{norm.groups(), norm.epsilon(), fused_activation_of(norm)});
+    const NormKind kind = norm.response() ? NormKind::response : NormKind::deviation;
+    return Operation(Norm{norm.groups(), norm.epsilon(), fused_activation_of(norm), kind});
   }
 
   static void write(text::Node& node, const Norm& norm, int) {
     text::Norm& written = *node.mutable_norm();
     written.set_groups(norm.groups);
-    if (norm.epsilon != written.epsilon()) written.set_epsilon(norm.epsilon);
+    set_epsilon(written, norm.epsilon);
     set_fused_activation(written, norm.activation);
+    if (norm.kind == NormKind::response) written.set_response(true);
   }
 };
 

@@ -17,7 +17,7 @@ std::vector<LayerProblem> problems() {
   const PoolProblem pool{shape, twos, twos};
   std::vector<LayerProblem> all = {conv, pool, AcrossChannelsProblem{shape}, ScaleShiftProblem{shape},
                                    AddProblem{shape, 2, {}}};
-  for (const AcrossKind kind : {AcrossKind::log_softmax, AcrossKind::arg_max, AcrossKind::norm}) {
+  for (const AcrossKind kind : {AcrossKind::log_softmax, AcrossKind::arg_max, AcrossKind::norm, AcrossKind::unit}) {
     all.emplace_back(AcrossChannelsProblem{shape, kind});
   }
   all.emplace_back(AcrossChannelsProblem{shape, AcrossKind::norm, 0.5F});
@@ -25,6 +25,7 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(NormProblem{shape, 3});
   all.emplace_back(NormProblem{shape, 3, 1e-3F});
   all.emplace_back(NormProblem{shape, 3, 1e-5F, {ActivationKind::relu}});
+  all.emplace_back(NormProblem{shape, 3, 1e-5F, {ActivationKind::relu}, NormKind::response});
   const auto another_conv = [&](auto change) {
     ConvProblem other = conv;
     change(other);

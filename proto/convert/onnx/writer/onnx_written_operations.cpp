@@ -76,6 +76,7 @@ class OperationWriter {
       case AcrossKind::arg_max: return arg_max(0);
       case AcrossKind::arg_max_last: return arg_max(1);
       case AcrossKind::norm: return layer_norm(across.epsilon);
+      case AcrossKind::unit: return unit_length(across.epsilon);
     }
     return unsupported("has an unknown operation over channels");
   }
@@ -134,6 +135,7 @@ class OperationWriter {
   }
 
   Result<void> operator()(const Norm& norm) {
+    if (norm.kind == NormKind::response) return unsupported("is a global response normalisation, which is not written");
     const OnnxNumbers f = {written_.images};
     const std::vector<std::string> inputs = {written_.inputs.front(), floats(".scale", f, written_.weights.scale),
                                              floats(".shift", f, written_.weights.shift)};
@@ -225,22 +227,30 @@ class OperationWriter {
   // Written as several nodes, because LayerNormalization goes over the last axes alone.
   Result<void> layer_norm(float epsilon) {
     const std::string& x = written_.inputs.front();
-    const std::string mean = mean_over_images(x, ".mean");
+    const std::string mean = over_images("ReduceMean", x, ".mean");
     const std::string off = part("Sub", ".off", {x, mean});
     const std::string square = part("Mul", ".square", {off, off});
-    const std::string variance = mean_over_images(square, ".variance");
+    const std::string variance = over_images("ReduceMean", square, ".variance");
     const std::string sum = part("Add", ".sum", {variance, number(".epsilon", epsilon)});
     last("Div", {off, part("Sqrt", ".deviation", {sum})});
     return {};
   }
 
-  std::string mean_over_images(const std::string& tensor, const std::string& suffix) {
+  // Written as several nodes, because LpNormalization has no epsilon.
+  Result<void> unit_length(float epsilon) {
+    const std::string& x = written_.inputs.front();
+    const std::string length = over_images("ReduceL2", x, ".length");
+    last("Div", {x, part("Clip", ".divisor", {length, number(".epsilon", epsilon)})});
+    return {};
+  }
+
+  std::string over_images(std::string_view reduction, const std::string& tensor, const std::string& suffix) {
     constexpr std::int64_t opset_of_inputs = 18;  // before, the axes are an attribute
     const bool has_input = message_.model().opset_import(0).version() >= opset_of_inputs;
     const std::string output = message_.free_name(written_.node.name + suffix);
     std::vector<std::string> inputs = {tensor};
     if (has_input) inputs.push_back(integers(suffix + ".axes", {image_axis}));
-    onnx::NodeProto& node = message_.node("ReduceMean", output, inputs, output);
+    onnx::NodeProto& node = message_.node(reduction, output, inputs, output);
     if (!has_input) set_integers(node, "axes", {image_axis});
     return output;
   }

@@ -21,7 +21,9 @@ TEST(ChannelNorm, MatchesTheOracleOnRandomProblems) {
   test::check_random(channel_norm, 12, [](test::Random& random) {
     const float epsilon = random.chance(0.5) ? 1e-6F : 0.3F;
     return AcrossChannelsProblem{
-        {random.integer(1, 3), random.integer(1, 12), random.vec3(1, 12)}, AcrossKind::norm, epsilon};
+        {random.integer(1, 3), random.integer(1, 12), random.vec3(1, 12)},
+        random.chance(0.5) ? AcrossKind::norm : AcrossKind::unit,
+        epsilon};
   });
 }
 
@@ -42,6 +44,18 @@ TEST(ChannelNorm, KeepsSmallDifferencesOnALargeMean) {
 
 TEST(ChannelNorm, OfOneChannelIsZero) {
   EXPECT_EQ(normalised({{1, 1, {1, 1, 2}}, AcrossKind::norm}, {7, -3}), (std::vector<float>{0, 0}));
+}
+
+// Squares that float32 does not hold: those of the first voxel overflow, those of the second are 0.
+TEST(ChannelNorm, UnitLengthOfVeryLargeAndSmallVoxels) {
+  const AcrossChannelsProblem problem{{1, 2, {1, 1, 2}}, AcrossKind::unit, 1e-30F};
+  const std::vector<float> found = normalised(problem, {3e25F, 3e-25F, -4e25F, 4e-25F});
+  const float exact[] = {0.6F, 0.6F, -0.8F, 0.8F};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(found[i], exact[i], 1e-6F) << i;
+}
+
+TEST(ChannelNorm, UnitLengthOfZerosIsZero) {
+  EXPECT_EQ(normalised({{1, 2, {1, 1, 1}}, AcrossKind::unit, 1e-12F}, {0, 0}), (std::vector<float>{0, 0}));
 }
 
 TEST(ChannelNorm, RefusesOtherKindsOfLayer) {

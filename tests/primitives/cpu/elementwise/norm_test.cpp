@@ -20,8 +20,10 @@ TEST(Norm, MatchesTheOracleForEveryRowLengthAndGroup) {
   const std::unique_ptr<Device> device = test::open_cpu();
   for (const std::int64_t x : {1, 7, 16, 33, 150}) {
     for (const std::int64_t groups : {1, 2, 4, 20}) {
-      const NormProblem problem{{2, 20, {2, 3, x}}, groups};
-      test::check_primitive(norm, problem, *device, static_cast<std::uint64_t>(x));
+      for (const NormKind kind : {NormKind::deviation, NormKind::response}) {
+        const NormProblem problem{{2, 20, {2, 3, x}}, groups, 1e-5F, {}, kind};
+        test::check_primitive(norm, problem, *device, static_cast<std::uint64_t>(x));
+      }
     }
   }
 }
@@ -81,7 +83,7 @@ TEST(Norm, ReadsAndWritesBothLayouts) {
 
 TEST(Norm, RefusesOtherKindsOfLayer) {
   test::expect_refusal(norm, AcrossChannelsProblem{{1, 2, {3, 3, 3}}},
-                       "cpu.norm computes instance and group normalisations");
+                       "cpu.norm computes instance, group and response normalisations");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ TEST(CudaChannelNorm, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaChannelNorm, RefusesOtherProblemsAndDevices) {
-  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::arg_max, AcrossKind::log_softmax}) {
+  for (const AcrossKind kind : {AcrossKind::softmax, AcrossKind::arg_max, AcrossKind::log_softmax, AcrossKind::unit}) {
     expect_refusal(channel_norm, AcrossChannelsProblem{{1, 3, {2, 2, 2}}, kind}, "computes normalisations");
   }
   expect_refusal(channel_norm, problem, "runs on GPUs", a_cpu());

@@ -17,6 +17,9 @@ TEST(CudaNorm, DescribesItsProblemInEveryFormat) {
 
 TEST(CudaNorm, RefusesOtherProblemsAndDevices) {
   expect_refusal(norm, AcrossChannelsProblem{{1, 3, {2, 2, 2}}, AcrossKind::norm}, "computes instance and group");
+  NormProblem response = problem;
+  response.kind = NormKind::response;
+  expect_refusal(norm, response, "computes instance and group");
   expect_refusal(norm, problem, "runs on GPUs", a_cpu());
 }
 

@@ -36,7 +36,8 @@ TEST(NetworkText, AChainNeedsNoNamesAndNoInputs) {
     node { channel_norm { epsilon: 0.5 } }
     node { channel_norm {} }
     node { arg_max { last: true } }
-    node { arg_max {} })");
+    node { arg_max {} }
+    node { unit_length {} })");
   const std::vector<Node> nodes = {
       {"conv1", Convolution{4, Vec3::cube(3), Vec3::cube(1), {ActivationKind::relu}}, {0}},
       {"pool1", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {1}},
@@ -49,7 +50,8 @@ TEST(NetworkText, AChainNeedsNoNamesAndNoInputs) {
       {"norm1", AcrossChannels{AcrossKind::norm, 0.5F}, {8}},
       {"norm2", AcrossChannels{AcrossKind::norm}, {9}},
       {"arg_max1", AcrossChannels{AcrossKind::arg_max_last}, {10}},
-      {"arg_max2", AcrossChannels{AcrossKind::arg_max}, {11}}};
+      {"arg_max2", AcrossChannels{AcrossKind::arg_max}, {11}},
+      {"unit_length1", AcrossChannels{AcrossKind::unit, 1e-12F}, {12}}};
   EXPECT_EQ(network.name, "chain");
   EXPECT_EQ(network.f_in, 1);
   EXPECT_EQ(network.input_name, "input");
@@ -73,9 +75,11 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
   const Network network = parsed(R"(
     f_in: 4
     node { norm {} }
-    node { norm { groups: 4 epsilon: 0.5 activation: leaky_relu } })");
+    node { norm { groups: 4 epsilon: 0.5 activation: leaky_relu } }
+    node { norm { response: true } })");
   EXPECT_EQ(network.nodes[0], (Node{"norm1", Norm{}, {0}}));
   EXPECT_EQ(network.nodes[1], (Node{"norm2", Norm{4, 0.5F, {ActivationKind::leaky_relu, 0.01F}}, {1}}));
+  EXPECT_EQ(network.nodes[2], (Node{"norm3", Norm{1, 1e-5F, {}, NormKind::response}, {2}}));
   EXPECT_EQ(describe(network)[1], "norm2: norm 4, groups 4, epsilon 0.5, leaky_relu 0.00999999978 <- norm1");
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("f_in: 4 node { norm { groups: 3 } }"), HasSubstr("4 images in 3 groups, which does not divide"));
@@ -208,6 +212,7 @@ Network random_network(test::Random& random) {
         Activate{{ActivationKind::elu, random.normal()}},
         AcrossChannels{static_cast<AcrossKind>(random.integer(0, 3))},
         AcrossChannels{AcrossKind::norm, random.chance(0.5) ? 1e-5F : 0.25F},
+        AcrossChannels{AcrossKind::unit, random.chance(0.5) ? 1e-12F : 0.25F},
         ScaleShift{},
         PRelu{},
         Add{test::random_activation(random)},
