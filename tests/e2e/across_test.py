@@ -97,6 +97,27 @@ def written_norm():
     return nodes, {name: values.astype(np.float32) for name, values in numbers.items()}
 
 
+def unit_length():
+    """Returns PyTorch's F.normalize of channels that are first."""
+    nodes = [
+        make("ReduceL2", ["body"], ["length"], axes=[1], keepdims=1),
+        make("Clip", ["length", "epsilon"], ["divisor"]),
+        make("Shape", ["body"], ["shape"]),
+        make("Expand", ["divisor", "shape"], ["wide"]),
+        make("Div", ["body", "wide"], ["result"]),
+    ]
+    return nodes, {"epsilon": np.full((), 1e-12, np.float32)}
+
+
+def unit_length_last():
+    """Returns LpNormalization of channels that are last."""
+    return [
+        make("Transpose", ["body"], ["last"], perm=LAST),
+        make("LpNormalization", ["last"], ["unit"], axis=-1, p=2),
+        make("Transpose", ["unit"], ["result"], perm=FIRST),
+    ], {}
+
+
 TAILS = {
     "log_softmax": logarithm,
     "log_of_softmax": logarithm_of_a_softmax,
@@ -104,6 +125,8 @@ TAILS = {
     "last_class": last_class_numbers,
     "layer_norm": layer_norm,
     "written_norm": written_norm,
+    "unit_length": unit_length,
+    "unit_length_last": unit_length_last,
 }
 CLASSES = ("class",)
 

@@ -95,6 +95,19 @@ def excited():
     return graph.model(graph.conv(both, 3))
 
 
+def responding():
+    """Returns a small net with ConvNeXt V2's global response normalisation and its residual."""
+    graph = Graph(14, 1)
+    x = graph.conv("input", 6, stride=2)
+    length = graph.add("ReduceL2", [x], 6, axes=[2, 3, 4], keepdims=1)
+    mean = graph.add("ReduceMean", [length], 1, axes=[1], keepdims=1)
+    factor = graph.add("Div", [length, graph.add("Add", [mean], 1, [np.full((), 1e-6, np.float32)])], 6)
+    scale, shift = (graph.rng.normal(0, 1, (6, 1, 1, 1)).astype(np.float32) for _ in range(2))
+    scaled = graph.add("Mul", [graph.add("Mul", [x, factor], 6)], 6, [scale])
+    last = graph.add("Add", [graph.add("Add", [scaled], 6, [shift]), x], 6)
+    return graph.model(graph.transposed(last, 3, (2, 2, 2), 2))
+
+
 def gaussian(extent):
     """Returns the weights of the voxels of a window: a Gaussian of an eighth of the extent along each axis."""
     z, y, x = (np.exp(-0.5 * ((np.arange(n) - (n - 1) / 2) / (n / 8)) ** 2) for n in extent)
@@ -165,6 +178,7 @@ class NormalisedTest(unittest.TestCase):
         )
         save(shrinking(), cls.folder / "models", "shrinking", CONFIG)
         save(excited(), cls.folder / "models", "excited", CONFIG)
+        save(responding(), cls.folder / "models", "responding", CONFIG)
         planned = save(cls.model, cls.folder / "models", "planned")
         subprocess.run(
             [
@@ -296,6 +310,14 @@ class NormalisedTest(unittest.TestCase):
             exact = blended(excited(), volume, gaussian(WINDOW), 0.5)
             with self.daemon.client() as client:
                 self.assert_equal_to(exact, infer(client, "excited", volume), extent)
+
+    def test_global_response_normalisation(self):
+        """Each window has responses of its own."""
+        for extent in (WINDOW, OTHERS[0]):
+            volume = noise(extent)
+            exact = blended(responding(), volume, gaussian(WINDOW), 0.5)
+            with self.daemon.client() as client:
+                self.assert_equal_to(exact, infer(client, "responding", volume), extent)
 
     def header(self, extent, model="named", **fields):
         """Returns the status of a stream that ends behind its header."""

@@ -33,7 +33,7 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 21> operators = {{
+constexpr std::array<OperatorRow, 22> operators = {{
     {"Celu", "CELU", activate, true},
     {"ConvInteger", "quantised Conv", float_text},
     {"DequantizeLinear", "quantisation (DequantizeLinear)", float_text, true},
@@ -47,6 +47,7 @@ constexpr std::array<OperatorRow, 21> operators = {{
     {"QLinearConv", "quantised Conv", float_text},
     {"QuantizeLinear", "quantisation (QuantizeLinear)", float_text, true},
     {"RMSNormalization", "RMSNorm", normalise, true},
+    {"ReduceL2", "lengths of vectors (ReduceL2)", ""},
     {"SequenceAt", control, unrolled},
     {"SequenceConstruct", control, unrolled},
     {"SequenceEmpty", control, unrolled},

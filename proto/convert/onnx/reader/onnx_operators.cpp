@@ -18,6 +18,7 @@
 #include "proto/convert/onnx/operators/onnx_global_pool.hpp"
 #include "proto/convert/onnx/operators/onnx_join.hpp"
 #include "proto/convert/onnx/operators/onnx_layer_norm.hpp"
+#include "proto/convert/onnx/operators/onnx_lengths.hpp"
 #include "proto/convert/onnx/operators/onnx_norm.hpp"
 #include "proto/convert/onnx/operators/onnx_pooled.hpp"
 #include "proto/convert/onnx/operators/onnx_pooling.hpp"
@@ -61,6 +62,7 @@ constexpr std::array<Names, 1> epsilon = {"epsilon"};
 // stash_type is the precision that a framework computes with.
 constexpr std::array<Names, 3> group_normalization = {"epsilon", "num_groups", "stash_type"};
 constexpr std::array<Names, 2> hard_sigmoid = {"alpha", "beta"};
+constexpr std::array<Names, 2> lp_normalization = {"axis", "p"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
 constexpr std::array<Names, 3> reduction = {"axes", "keepdims", "noop_with_empty_axes"};
@@ -83,7 +85,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 56> operators = {{
+constexpr std::array<OnnxOperator, 57> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"ArgMax", 1, 1, arg_max, convert_arg_max},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
@@ -114,6 +116,7 @@ constexpr std::array<OnnxOperator, 56> operators = {{
     {"Log", 1, 1, {}, convert_log},
     {"LogSoftmax", 1, 1, axis_names, convert_log_softmax},
     {"Loop", 2, any, body, convert_loop},
+    {"LpNormalization", 1, 1, lp_normalization, convert_lp_normalization},
     {"Max", 1, any, {}, convert_max},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
     {"Min", 1, any, {}, convert_min},

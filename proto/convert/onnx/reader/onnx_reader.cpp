@@ -18,6 +18,7 @@
 #include "proto/convert/onnx/graph/onnx_words.hpp"
 #include "proto/convert/onnx/operators/onnx_flatten.hpp"
 #include "proto/convert/onnx/operators/onnx_layer_norm.hpp"
+#include "proto/convert/onnx/operators/onnx_lengths.hpp"
 #include "proto/convert/onnx/operators/onnx_softmax.hpp"
 #include "proto/convert/onnx/operators/onnx_turned.hpp"
 #include "proto/convert/onnx/reader/onnx_blockers.hpp"
@@ -111,6 +112,7 @@ Result<void> convert_join(const OnnxGraph& graph, OnnxBuilder& builder) {
 struct Written {
   OnnxGates gates;
   OnnxWrittenNorms norms;
+  OnnxWrittenLengths lengths;
 };
 
 // Converts a node that is a part of a gate. Only the last one writes anything.
@@ -142,6 +144,11 @@ Result<void> convert_or_join(const onnx::NodeProto& node, const Written& written
   if (norm != nullptr && is_of_tokens(*norm, builder)) {
     if (norm->last != &node) return {};
     if (Result<void> converted = convert_norm_of_tokens(*norm, builder); !converted) return converted;
+    return builder.check_limits();
+  }
+  const OnnxWrittenLength* length = written.lengths.of(node);
+  if (length != nullptr && is_layer(*length, builder)) {
+    if (length->last == &node) convert_written_length(*length, builder);
     return builder.check_limits();
   }
   const OnnxGate* gate = written.gates.of(node);
@@ -303,7 +310,7 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!form) return refused_early(form.error(), all);
   if (const Result<void> fits = check_room(*graph, source.reading.max_weight_bytes); !fits) return fits.error();
   const std::int64_t max_numbers = plausible_parameters(model, source.bytes_elsewhere);
-  const Written written = {OnnxGates(*graph), OnnxWrittenNorms(*graph)};
+  const Written written = {OnnxGates(*graph), OnnxWrittenNorms(*graph), OnnxWrittenLengths(*graph)};
   const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, max_numbers, source.floats); },
                                [&](OnnxBuilder& builder, Blockers& found) {
                                  OnnxBlockers blockers(*graph);
