@@ -56,6 +56,9 @@ LayerParameters random_parameters(const LayerProblem& problem) {
     parameters.scale = normals(f, 1.0F, 3);
     parameters.shift = normals(f, 0.1F, 4);
   }
+  if (std::holds_alternative<AddVolumeProblem>(problem)) {
+    parameters.shift = normals(elements(input_shape(problem, 0)), 0.1F, 4);
+  }
   return parameters;
 }
 

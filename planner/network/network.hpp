@@ -75,6 +75,19 @@ struct GlobalPool {
   PoolKind kind = PoolKind::average;
   bool operator==(const GlobalPool&) const = default;
 };
+// Makes each voxel of all voxels of the input, weighted by what its query has in common with their keys
+// (AttentionProblem). Reads queries, keys and values. Binds the network to its window, too.
+struct Attention {
+  std::int64_t heads = 1;
+  float scale = 1;
+  bool operator==(const Attention&) const = default;
+};
+// Adds a number of its own to each voxel of each channel, which are the node's shift (AddVolumeProblem). So the input
+// has this extent alone, and the network is bound to its window.
+struct AddVolume {
+  Vec3 extent = Vec3::cube(1);
+  bool operator==(const AddVolume&) const = default;
+};
 struct Add {
   Activation activation;  // fused by a graph pass
   bool operator==(const Add&) const = default;
@@ -95,7 +108,7 @@ struct Crop {
   bool operator==(const Crop&) const = default;
 };
 using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
-                               Norm, Multiply, GlobalPool, PRelu>;
+                               Norm, Multiply, GlobalPool, PRelu, Attention, AddVolume>;
 
 // Voxels at both ends of each axis.
 struct Border {
@@ -213,8 +226,8 @@ struct Reach {
 // Returns 1 along the axes along which some node pads, else 0. Where padding follows a crop, there is none of it in the
 // frame.
 [[nodiscard]] Vec3 padded_axes(const Network& network);
-// Returns true if each voxel that the operation writes depends on all of its input. Such are Norm, GlobalPool, and an
-// Upsample that aligns corners, because the input's extent says where voxels lie.
+// Returns true if each voxel that the operation writes depends on all of its input. Such are Norm, GlobalPool,
+// Attention, and where the input's extent says where voxels lie: AddVolume, and an Upsample that aligns corners.
 [[nodiscard]] bool reads_all_voxels(const Operation& operation);
 // Returns true if a node does so. What the network computes of a window then depends on all of it. No part of a larger
 // volume's output follows from a part of that volume.

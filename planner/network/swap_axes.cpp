@@ -38,7 +38,8 @@ Network swap_axes(Network network, int axis) {
 bool can_swap_axes(const Network& network) {
   return std::none_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
     const auto* up = std::get_if<Upsample>(&node.operation);
-    return up != nullptr && up->kind == UpsampleKind::shuffle;
+    const bool shuffles = up != nullptr && up->kind == UpsampleKind::shuffle;
+    return shuffles || std::holds_alternative<AddVolume>(node.operation);
   });
 }
 

@@ -12,6 +12,8 @@
 #include "primitives/core/problems/across_channels.hpp"
 #include "primitives/core/problems/activation.hpp"
 #include "primitives/core/problems/add.hpp"
+#include "primitives/core/problems/add_volume.hpp"
+#include "primitives/core/problems/attention.hpp"
 #include "primitives/core/problems/concat.hpp"
 #include "primitives/core/problems/conv.hpp"
 #include "primitives/core/problems/conv_pool.hpp"
@@ -31,14 +33,15 @@ namespace znni {
 
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
                                   AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
-                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem>;
+                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
+                                  AttentionProblem, AddVolumeProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
   std::span<const float> kernels;  // [f_out][f / groups][k.z][k.y][k.x]
   std::span<const float> bias;     // [f_out]; empty means zeros
   std::span<const float> scale;    // [f]
-  std::span<const float> shift;    // [f]
+  std::span<const float> shift;    // [f]; of a sum with a volume [f][z][y][x]
 };
 
 // Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.

@@ -118,6 +118,8 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ScaleShiftProblem{shape}},
       {PReluProblem{shape}},
       {NormProblem{shape, 2}, NormProblem{shape, 2, 1e-5F, {}, NormKind::response}},
+      {AttentionProblem{shape, 6, 2}},
+      {AddVolumeProblem{shape, shape.n}},
       {GlobalPoolProblem{shape}, GlobalPoolProblem{shape, PoolKind::max}},
       {AddProblem{shape, 2, {}}},
       {MultiplyProblem{shape, 1}, MultiplyProblem{shape, shape.f}},

@@ -1,5 +1,6 @@
 #include "tests/oracle/norms.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -40,7 +41,50 @@ Values by_response(const NormProblem& problem, Values out, const LayerWeights& w
   return out;
 }
 
+// One head: [channels][tokens].
+struct AttendedHead {
+  const double* queries;
+  const double* keys;
+  std::int64_t tokens;
+  std::int64_t channels;
+
+  [[nodiscard]] Values shares(std::int64_t v, double scale) const {
+    Values own(static_cast<std::size_t>(tokens), 0.0);
+    for (std::int64_t u = 0; u < tokens; ++u) {
+      double& score = own[static_cast<std::size_t>(u)];
+      for (std::int64_t c = 0; c < channels; ++c) score += queries[c * tokens + v] * keys[c * tokens + u];
+      score *= scale;
+    }
+    const double most = *std::max_element(own.begin(), own.end());
+    double sum = 0;
+    for (double& score : own) sum += score = std::exp(score - most);
+    for (double& score : own) score /= sum;
+    return own;
+  }
+};
+
 }  // namespace
+
+Values attended(const AttentionProblem& problem, std::span<const Values> inputs) {
+  const std::int64_t tokens = voxels(problem.in.n);
+  const std::int64_t channels = problem.in.f / problem.heads;
+  const std::int64_t made = problem.f_out / problem.heads;
+  Values out;
+  for (std::int64_t head = 0; head < problem.in.S * problem.heads; ++head) {
+    const double* const values = inputs[2].data() + head * made * tokens;
+    const std::int64_t first = head * channels * tokens;
+    const AttendedHead own{inputs[0].data() + first, inputs[1].data() + first, tokens, channels};
+    out.resize(out.size() + static_cast<std::size_t>(made * tokens));
+    double* const to = out.data() + head * made * tokens;
+    for (std::int64_t v = 0; v < tokens; ++v) {
+      const Values shares = own.shares(v, static_cast<double>(problem.scale));
+      for (std::int64_t c = 0; c < made; ++c) {
+        to[c * tokens + v] = std::inner_product(shares.begin(), shares.end(), values + c * tokens, 0.0);
+      }
+    }
+  }
+  return out;
+}
 
 std::pair<double, double> moments(const double* values, std::int64_t count, double epsilon) {
   double mean = 0;

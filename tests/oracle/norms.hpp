@@ -1,4 +1,4 @@
-// The oracle's normalisations, in float64.
+// The oracle's normalisations and attention, in float64.
 #pragma once
 
 #include <utility>
@@ -12,5 +12,8 @@ namespace znni::oracle {
 
 // Returns what the problem makes of its input, before the activation.
 [[nodiscard]] Values normalised(const NormProblem& problem, const Values& in, const LayerWeights& weights);
+
+// Returns what attention makes of queries, keys and values.
+[[nodiscard]] Values attended(const AttentionProblem& problem, std::span<const Values> inputs);
 
 }  // namespace znni::oracle

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace znni::oracle {
 namespace {
 
@@ -26,6 +28,23 @@ TEST(OracleNorms, ResponsesOfEachInputOfTheBatchAreItsOwn) {
   const std::vector<float> one = {1};
   const std::vector<float> zero = {0};
   EXPECT_EQ(normalised(problem, {3, 4, 6, 8}, {{}, {}, one, zero}), (Values{1.5, 2, 4, 16.0 / 3}));
+}
+
+// Scores of token 0 are 0 and log 3, of token 1 the same twice: shares of 1/4 and 3/4, and of 1/10 and 9/10.
+TEST(OracleNorms, AttentionSharesValues) {
+  const AttentionProblem problem{{1, 1, {1, 1, 2}}, 2, 1, 0.5F};
+  const std::vector<Values> inputs = {{2, 4}, {0, std::log(3.0)}, {4, 8, 10, 20}};
+  const Values out = attended(problem, inputs);
+  const double exact[] = {7, 7.6, 17.5, 19};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(out[i], exact[i], 1e-12) << i;
+}
+
+// Equal keys make means; each head has its own values.
+TEST(OracleNorms, HeadsAttendByThemselves) {
+  const AttentionProblem problem{{2, 2, {1, 1, 2}}, 2, 2};
+  const Values zeros(8, 0.0);
+  const std::vector<Values> inputs = {zeros, zeros, {1, 3, 5, 9, -2, 2, 7, 7}};
+  EXPECT_EQ(attended(problem, inputs), (Values{2, 2, 7, 7, 0, 0, 7, 7}));
 }
 
 }  // namespace

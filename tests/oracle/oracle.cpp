@@ -209,6 +209,17 @@ Values run(const NormProblem& problem, std::span<const Values> inputs, const Lay
   return out;
 }
 
+Values run(const AttentionProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  return attended(problem, inputs);
+}
+
+Values run(const AddVolumeProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  Values out = inputs[0];
+  const auto own = static_cast<std::size_t>(elements(problem.in) / problem.in.S);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] += static_cast<double>(weights.shift[i % own]);
+  return out;
+}
+
 Values run(const GlobalPoolProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
   const std::int64_t count = voxels(problem.in.n);

@@ -168,6 +168,19 @@ double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
   return through(problem.activation, eps * problem.inputs * most, most);
 }
 
+// Returns the bound of attention. Scores are sums of products, and their errors are relative errors of exponentials; so
+// are those of a sum of shares. Sums of values, weighted by shares that add up to 1, are no larger than the values.
+double bound(const AttentionProblem& problem, Largest inputs, const LayerWeights&) {
+  const auto terms = static_cast<double>(problem.in.f / problem.heads);
+  const double scores = std::abs(static_cast<double>(problem.scale)) * terms * inputs[0] * inputs[1];
+  const auto tokens = static_cast<double>(voxels(problem.in.n));
+  return eps * inputs[2] * (16.0 + 4.0 * scores * std::sqrt(terms) + 2.0 * std::sqrt(tokens));
+}
+
+double bound(const AddVolumeProblem&, Largest inputs, const LayerWeights& weights) {
+  return eps * (inputs[0] + largest_of(weights.shift));
+}
+
 double bound(const MultiplyProblem&, Largest inputs, const LayerWeights&) { return eps * inputs[0] * inputs[1]; }
 
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
@@ -190,7 +203,8 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
                  },
                  [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
                  [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem, ConcatProblem,
-                                 ReorderProblem, CropProblem, UpsampleProblem, NormProblem, GlobalPoolProblem> auto&) {
+                                 ReorderProblem, CropProblem, UpsampleProblem, NormProblem, GlobalPoolProblem,
+                                 AttentionProblem, AddVolumeProblem> auto&) {
                    return largest_of(weights.shift) + sum_of(inputs);
                  }},
       problem);
@@ -203,7 +217,8 @@ double slope_of(const LayerProblem& problem) {
                  },
                  [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
                  [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
-                                CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem> auto&) {
+                                CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
+                                AttentionProblem, AddVolumeProblem> auto&) {
                    return 1.0;
                  }},
       problem);
@@ -252,6 +267,7 @@ double carried_by(const ConvProblem& conv, Errors errors, const LayerWeights& we
 // Bounds the error that is carried. The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation,
 // and y to the root of their number.
 double carried_by(const NormProblem& norm, Errors errors, const LayerWeights& weights) {
+  ensure(norm.kind == NormKind::deviation, "what a response normalisation carries depends on its inputs");
   const auto count = static_cast<double>(norm.in.f / norm.groups * voxels(norm.in.n));
   const double steepest = largest_of(weights.scale) / std::sqrt(static_cast<double>(norm.epsilon));
   return slope_of(norm.activation) * (2.0 + std::sqrt(count)) * steepest * errors[0];
@@ -272,8 +288,12 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
                    ensure(false, "what a product carries depends on its inputs");
                    return 0.0;
                  },
+                 [](const AttentionProblem&) {
+                   ensure(false, "what attention carries depends on its inputs");
+                   return 0.0;
+                 },
                  [&](const OneOf<PoolProblem, ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem,
-                                 GlobalPoolProblem> auto&) { return largest_error(errors); }},
+                                 GlobalPoolProblem, AddVolumeProblem> auto&) { return largest_error(errors); }},
       problem);
 }
 

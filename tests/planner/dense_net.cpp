@@ -172,6 +172,8 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const Crop& crop) { return dense_crop(crop, in, stride); },
                                [&](const Upsample&) -> Grid { throw std::logic_error("dense networks alone"); },
                                [&](const Norm&) -> Grid { throw std::logic_error("dense networks alone"); },
+                               [&](const Attention&) -> Grid { throw std::logic_error("dense networks alone"); },
+                               [&](const AddVolume&) -> Grid { throw std::logic_error("dense networks alone"); },
                                [&](const GlobalPool&) -> Grid { throw std::logic_error("dense networks alone"); }},
                     node.operation);
 }

@@ -61,6 +61,9 @@ Weights random_weights(const LayerProblem& problem, Random& random) {
     weights.scale = random.normals(input_shape(problem, 0).f);
     weights.shift = random.normals(input_shape(problem, 0).f);
   }
+  if (std::holds_alternative<AddVolumeProblem>(problem)) {
+    weights.shift = random.normals(elements(input_shape(problem, 0)));
+  }
   return weights;
 }
 
@@ -209,6 +212,17 @@ NormProblem random_norm(Random& random) {
 
 AcrossChannelsProblem random_across(Random& random) {
   return {random_shape(random, 35, 12), static_cast<AcrossKind>(random.integer(1, 5)), 0.01F};
+}
+
+AttentionProblem random_attention(Random& random) {
+  const std::int64_t heads = random.integer(1, 3);
+  const Shape5 in{random.integer(1, 2), heads * random.integer(1, 9), random.vec3(1, 6)};
+  return {in, heads * random.integer(1, 9), heads, random.chance(0.5) ? 1.0F : 0.25F};
+}
+
+AddVolumeProblem random_add_volume(Random& random) {
+  const Shape5 in = random_shape(random, 9, 9);
+  return {in, in.n};
 }
 
 GlobalPoolProblem random_global_pool(Random& random) {

@@ -79,6 +79,8 @@ struct Weights {
 [[nodiscard]] AcrossChannelsProblem random_across(Random& random);
 // Returns a pooling of all voxels of either kind, with the same reservation.
 [[nodiscard]] GlobalPoolProblem random_global_pool(Random& random);
+[[nodiscard]] AttentionProblem random_attention(Random& random);
+[[nodiscard]] AddVolumeProblem random_add_volume(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
 // Returns any of the others.

@@ -4,6 +4,8 @@
 #include "planner/network/operations/across_channels.hpp"
 #include "planner/network/operations/activate.hpp"
 #include "planner/network/operations/add.hpp"
+#include "planner/network/operations/add_volume.hpp"
+#include "planner/network/operations/attention.hpp"
 #include "planner/network/operations/concat.hpp"
 #include "planner/network/operations/convolution.hpp"
 #include "planner/network/operations/crop.hpp"

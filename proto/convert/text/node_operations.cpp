@@ -183,6 +183,36 @@ struct NodeRules<Add> : RulesWithoutPads {
 };
 
 template <>
+struct NodeRules<Attention> : RulesWithoutPads {
+  static constexpr std::array fields = {text::Node::kAttention};
+
+  static Result<Operation> read(const text::Node& node, int) {
+    return Operation(Attention{node.attention().heads(), node.attention().scale()});
+  }
+
+  static void write(text::Node& node, const Attention& own, int) {
+    text::Attention& written = *node.mutable_attention();
+    written.set_heads(own.heads);
+    if (own.scale != written.scale()) written.set_scale(own.scale);
+  }
+};
+
+template <>
+struct NodeRules<AddVolume> : RulesWithoutPads {
+  static constexpr std::array fields = {text::Node::kAddVolume};
+
+  static Result<Operation> read(const text::Node& node, int rank) {
+    if (node.add_volume().extent().empty()) return corrupt("add_volume needs extent");
+    const Result<Vec3> extent = extent_or("extent", node.add_volume().extent(), rank, Vec3::cube(1));
+    return extent ? Result<Operation>(AddVolume{*extent}) : extent.error();
+  }
+
+  static void write(text::Node& node, const AddVolume& own, int rank) {
+    set_extent(node.mutable_add_volume()->mutable_extent(), own.extent, rank);
+  }
+};
+
+template <>
 struct NodeRules<Multiply> : RulesWithoutPads {
   static constexpr std::array fields = {text::Node::kMultiply};
   static Result<Operation> read(const text::Node&, int) { return Operation(Multiply{}); }

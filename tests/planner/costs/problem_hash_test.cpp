@@ -56,6 +56,11 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(ActivationProblem{shape, {ActivationKind::relu}});
   all.emplace_back(ActivationProblem{shape, {ActivationKind::tanh}});
   all.emplace_back(AddProblem{shape, 3, {}});
+  all.emplace_back(AttentionProblem{shape, 6, 3});
+  all.emplace_back(AttentionProblem{shape, 3, 3});
+  all.emplace_back(AttentionProblem{shape, 6, 1});
+  all.emplace_back(AttentionProblem{shape, 6, 3, 0.5F});
+  all.emplace_back(AddVolumeProblem{shape, shape.n});
   all.emplace_back(GlobalPoolProblem{shape, PoolKind::max});
   all.emplace_back(GlobalPoolProblem{shape, PoolKind::average});
   all.emplace_back(PReluProblem{shape});

@@ -57,7 +57,9 @@ std::vector<Operation> sound_operations() {
           Multiply{},
           GlobalPool{},
           GlobalPool{PoolKind::max},
-          PRelu{}};
+          PRelu{},
+          Attention{2, 0.5F},
+          AddVolume{{2, 3, 4}}};
 }
 
 std::vector<Operation> unsound_operations() {
@@ -82,12 +84,21 @@ std::vector<Operation> unsound_operations() {
           Norm{0},
           Norm{3},
           Norm{1, 0.0F},
-          Norm{1, 0.5F, {ActivationKind::elu, no_number}}};
+          Norm{1, 0.5F, {ActivationKind::elu, no_number}},
+          Attention{0},
+          Attention{3},
+          Attention{1, no_number},
+          AddVolume{{0, 1, 1}}};
 }
 
 bool joins(const Operation& operation) {
   return std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation) ||
          std::holds_alternative<Multiply>(operation);
+}
+
+// Returns the inputs that the operation has at least.
+std::size_t inputs_of(const Operation& operation) {
+  return std::holds_alternative<Attention>(operation) ? 3 : joins(operation) ? 2 : 1;
 }
 
 // Returns a network that has the operation behind a node of 8 images and, where it upsamples, of a stride.
@@ -126,13 +137,13 @@ void write_facts(std::ostream& to, const Network& network) {
 std::string operations_text() {
   std::ostringstream text;
   for (const Operation& operation : sound_operations()) {
-    write_facts(text, around(operation, joins(operation) ? 2 : 1));
+    write_facts(text, around(operation, inputs_of(operation)));
     for (std::size_t inputs = 0; inputs < 4; ++inputs) {
       text << "  of " << inputs << ": " << verdict(check(around(operation, inputs))) << "\n";
     }
   }
   for (const Operation& operation : unsound_operations()) {
-    text << verdict(check(around(operation, joins(operation) ? 2 : 1))) << "\n";
+    text << verdict(check(around(operation, inputs_of(operation)))) << "\n";
   }
   return text.str();
 }
@@ -177,7 +188,9 @@ std::vector<LayerProblem> sound_problems() {
       MultiplyProblem{shape, 4},
       GlobalPoolProblem{shape},
       GlobalPoolProblem{shape, PoolKind::max},
-      PReluProblem{shape}};
+      PReluProblem{shape},
+      AttentionProblem{shape, 6, 2, 0.5F},
+      AddVolumeProblem{shape, shape.n}};
 }
 
 std::vector<LayerProblem> unsound_problems() {
@@ -208,7 +221,10 @@ std::vector<LayerProblem> unsound_problems() {
           UpsampleProblem{{1, 1, {2, 2, 2}}, Vec3::cube(2), UpsampleKind::linear},
           NormProblem{shape, 3},
           NormProblem{shape, 2, -1.0F},
-          MultiplyProblem{shape, 3}};
+          MultiplyProblem{shape, 3},
+          AttentionProblem{shape, 6, 4},
+          AttentionProblem{shape, 6, 2, no_number},
+          AddVolumeProblem{shape, {8, 9, 9}}};
 }
 
 std::string problems_text() {

@@ -56,13 +56,19 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
                  [&](const PRelu&) -> LayerProblem { return PReluProblem{in[0]}; },
                  [&](const Norm& n) -> LayerProblem {
-                   return NormProblem{in[0], n.groups, n.epsilon, n.activation};
+                   return NormProblem{in[0], n.groups, n.epsilon, n.activation, n.kind};
                  },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in[0], count, a.activation};
                  },
                  [&](const GlobalPool& p) -> LayerProblem {
                    return GlobalPoolProblem{in[0], p.kind};
+                 },
+                 [&](const Attention& a) -> LayerProblem {
+                   return AttentionProblem{in[0], in.back().f, a.heads, a.scale};
+                 },
+                 [&](const AddVolume& a) -> LayerProblem {
+                   return AddVolumeProblem{in[0], a.extent};
                  },
                  [&](const Multiply&) -> LayerProblem {
                    return MultiplyProblem{in[0], in.back().f};

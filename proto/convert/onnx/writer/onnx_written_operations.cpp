@@ -146,6 +146,9 @@ class OperationWriter {
     return {};
   }
 
+  Result<void> operator()(const Attention&) { return unsupported("is attention, which is not written"); }
+  Result<void> operator()(const AddVolume&) { return unsupported("adds a constant volume, which is not written"); }
+
   Result<void> operator()(const GlobalPool& pool) {
     return plain(pool.kind == PoolKind::max ? "GlobalMaxPool" : "GlobalAveragePool");
   }
