@@ -24,8 +24,8 @@ namespace znni {
 // Swaps the axes of windows, strides and dilations of all nodes; names, order and images stay.
 [[nodiscard]] Network swap_axes(Network network, int axis);
 
-// Returns whether swapping axes keeps what the network means. A shuffle reads its channels in the order of the axes, and
-// a sum with a volume has one order of its voxels.
+// Returns whether swapping axes keeps what the network means. A shuffle reads its channels in the order of the axes,
+// and a sum with a volume has one order of its voxels.
 [[nodiscard]] bool can_swap_axes(const Network& network);
 
 // Returns the bytes of the kernels of all convolutions.

@@ -1,4 +1,4 @@
-"""Networks whose voxels are tokens give what ONNX Runtime computes of their window; over volumes of other extents they
+"""Networks with transformer blocks give what ONNX Runtime computes of their window; over volumes of other extents they
 give the weighted mean of what it computes of overlapping windows."""
 
 import pathlib
@@ -13,7 +13,9 @@ from padded_test import Graph, infer, integers
 
 PATCH = 4
 GRID = [n // PATCH for n in WINDOW]
+TOKENS = int(np.prod(GRID))
 CHANNELS = 12
+HEADS = 3
 LAST = [0, 2, 3, 4, 1]
 FIRST = [0, 4, 1, 2, 3]
 
@@ -50,6 +52,91 @@ def add(graph, a, b):
     return graph.add("Add", [a, b], graph.images[a])
 
 
+def embedded(graph, positions=True):
+    """Returns tokens of patches, with a number of its own for each channel of each."""
+    conv = graph.conv("input", CHANNELS, (PATCH,) * 3, stride=PATCH, pads=[0] * 6)
+    flat = graph.add("Reshape", [conv], CHANNELS, [integers(1, CHANNELS, -1)])
+    tokens = graph.add("Transpose", [flat], CHANNELS, perm=[0, 2, 1])
+    if not positions:
+        return tokens
+    place = graph.rng.normal(0, 0.5, (1, TOKENS, CHANNELS)).astype(np.float32)
+    return graph.add("Add", [tokens], CHANNELS, [place])
+
+
+def heads_of(graph, tokens):
+    """Returns queries, keys and values, [1, heads, tokens, channels], of one linear layer."""
+    each = CHANNELS // HEADS
+    split = graph.add("Reshape", [linear(graph, tokens, 3 * CHANNELS)], each, [integers(1, TOKENS, 3, HEADS, each)])
+    turned = graph.add("Transpose", [split], each, perm=[2, 0, 3, 1, 4])
+    return [graph.add("Gather", [turned], each, [np.full((), i, np.int64)], axis=0) for i in range(3)]
+
+
+def by_products(graph, q, k, v):
+    """Returns attention by MatMul, as PyTorch's scaled_dot_product_attention is exported."""
+    each = CHANNELS // HEADS
+    root = number(each**-0.25)
+    turned = graph.add("Transpose", [k], TOKENS, perm=[0, 1, 3, 2])
+    scores = graph.add(
+        "MatMul", [graph.add("Mul", [q], each, [root]), graph.add("Mul", [turned], TOKENS, [root])], TOKENS
+    )
+    shares = graph.add("Softmax", [scores], TOKENS, axis=-1)
+    out = graph.add("Transpose", [graph.add("MatMul", [shares, v], each)], each, perm=[0, 2, 1, 3])
+    return graph.add("Reshape", [out], CHANNELS, [integers(1, TOKENS, CHANNELS)])
+
+
+def by_letters(graph, q, k, v):
+    """Returns attention by Einsum, as MONAI's SABlock has it."""
+    scores = graph.add("Einsum", [q, k], TOKENS, equation="blxd,blyd->blxy")
+    scaled = graph.add("Mul", [scores], TOKENS, [number((CHANNELS // HEADS) ** -0.5)])
+    shares = graph.add("Softmax", [scaled], TOKENS, axis=-1)
+    out = graph.add("Einsum", [shares, v], CHANNELS // HEADS, equation="bhxy,bhyd->bhxd")
+    turned = graph.add("Transpose", [out], CHANNELS // HEADS, perm=[0, 2, 1, 3])
+    return graph.add("Reshape", [turned], CHANNELS, [integers(0, TOKENS, CHANNELS)])
+
+
+def block(graph, tokens, attention):
+    """Returns a block of a vision transformer."""
+    x = add(graph, tokens, linear(graph, attention(graph, *heads_of(graph, norm(graph, tokens))), CHANNELS))
+    return add(graph, x, linear(graph, gelu(graph, linear(graph, norm(graph, x), 2 * CHANNELS)), CHANNELS))
+
+
+def transformer(seed, attention):
+    """Returns UNETR in small: patches, a block, tokens back to voxels, and a transposed convolution; and a skip."""
+    graph = Graph(seed, 1)
+    last = norm(graph, block(graph, embedded(graph), attention))
+    grid = graph.add("Reshape", [last], CHANNELS, [integers(1, *GRID, CHANNELS)])
+    low = graph.add("Transpose", [grid], CHANNELS, perm=FIRST)
+    up = graph.transposed(low, 4, (PATCH,) * 3, PATCH)
+    both = graph.add("Concat", [up, graph.conv("input", 3)], 7, axis=1)
+    return graph.model(graph.conv(both, 3))
+
+
+def non_local():
+    """Returns a non-local block: attention whose queries and keys have half of the channels; and its residual."""
+    graph = Graph(33, 1)
+    x = graph.conv("input", 6, (PATCH,) * 3, stride=PATCH, pads=[0] * 6)
+    q, k, v = (graph.add("Reshape", [graph.conv(x, f, (1, 1, 1))], f, [integers(1, f, TOKENS)]) for f in (3, 3, 6))
+    scores = graph.add("MatMul", [graph.add("Transpose", [q], 3, perm=[0, 2, 1]), k], TOKENS)
+    shares = graph.add("Softmax", [scores], TOKENS, axis=2)
+    made = graph.add("MatMul", [shares, graph.add("Transpose", [v], 6, perm=[0, 2, 1])], 6)
+    flat = graph.add("Transpose", [made], 6, perm=[0, 2, 1])
+    grid = graph.add("Reshape", [flat], 6, [integers(1, 6, *GRID)])
+    last = add(graph, x, graph.conv(grid, 6, (1, 1, 1)))
+    return graph.model(graph.transposed(last, 3, (PATCH,) * 3, PATCH))
+
+
+def turned_scores():
+    """Returns SAGAN's attention: values before scores whose queries are last."""
+    graph = Graph(34, 1)
+    x = graph.conv("input", 6, (PATCH,) * 3, stride=PATCH, pads=[0] * 6)
+    q, k, v = (graph.add("Reshape", [graph.conv(x, f, (1, 1, 1))], f, [integers(1, -1, TOKENS)]) for f in (2, 2, 6))
+    scores = graph.add("MatMul", [graph.add("Transpose", [q], 2, perm=[0, 2, 1]), k], TOKENS)
+    shares = graph.add("Softmax", [scores], TOKENS, axis=-1)
+    made = graph.add("MatMul", [v, graph.add("Transpose", [shares], TOKENS, perm=[0, 2, 1])], 6)
+    last = add(graph, graph.add("Reshape", [made], 6, [integers(1, 6, *GRID)]), x)
+    return graph.model(graph.transposed(last, 3, (PATCH,) * 3, PATCH))
+
+
 def tokens_of(graph, source):
     """Returns the voxels as tokens."""
     f = graph.images[source]
@@ -78,16 +165,28 @@ def perceptron():
 
 
 def convnext():
-    """Returns a block of ConvNeXt behind a normalisation: linear layers of channels that are last."""
+    """Returns a block of ConvNeXt V2: linear layers of channels that are last, and global response normalisation."""
     graph = Graph(35, 1)
-    x = instance_norm(graph, graph.conv("input", 4))
+    x = graph.conv("input", 4)
     last = norm(graph, graph.add("Transpose", [graph.conv(x, 4, group=4)], 4, perm=LAST))
-    out = linear(graph, gelu(graph, linear(graph, last, 8)), 4)
-    scaled = graph.add("Mul", [out], 4, [graph.rng.normal(0, 1, 4).astype(np.float32)])
-    return graph.model(graph.conv(add(graph, x, graph.add("Transpose", [scaled], 4, perm=FIRST)), 3))
+    wide = gelu(graph, linear(graph, last, 8))
+    length = graph.add("ReduceL2", [wide], 8, axes=[1, 2, 3], keepdims=1)
+    mean = graph.add("Add", [graph.add("ReduceMean", [length], 1, axes=[-1], keepdims=1)], 1, [number(1e-6)])
+    response = graph.add("Mul", [wide, graph.add("Div", [length, mean], 8)], 8)
+    scale, shift = (graph.rng.normal(0, 1, (1, 1, 1, 1, 8)).astype(np.float32) for _ in range(2))
+    scaled = graph.add("Add", [graph.add("Mul", [response], 8, [scale])], 8, [shift])
+    out = linear(graph, add(graph, scaled, wide), 4)
+    return graph.model(graph.conv(add(graph, x, graph.add("Transpose", [out], 4, perm=FIRST)), 3))
 
 
-NETS = {"perceptron": perceptron(), "convnext": convnext()}
+NETS = {
+    "products": transformer(31, by_products),
+    "letters": transformer(32, by_letters),
+    "non_local": non_local(),
+    "turned_scores": turned_scores(),
+    "convnext": convnext(),
+    "perceptron": perceptron(),
+}
 
 
 def declared(model):
@@ -99,7 +198,7 @@ def declared(model):
 
 
 class TokensTest(unittest.TestCase):
-    """A daemon with such networks, which normalise over their window, too."""
+    """A daemon with transformers."""
 
     @classmethod
     def setUpClass(cls):

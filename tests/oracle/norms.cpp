@@ -32,8 +32,8 @@ Values by_response(const NormProblem& problem, Values out, const LayerWeights& w
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t image = i / count;
     const auto group = lengths.begin() + static_cast<std::ptrdiff_t>(image / images * images);
-    const double mean = std::accumulate(group, group + static_cast<std::ptrdiff_t>(images), 0.0) /
-                        static_cast<double>(images);
+    const double mean =
+        std::accumulate(group, group + static_cast<std::ptrdiff_t>(images), 0.0) / static_cast<double>(images);
     const std::size_t channel = image % static_cast<std::size_t>(problem.in.f);
     const double factor = lengths[image] / (mean + static_cast<double>(problem.epsilon));
     out[i] = weights.scale[channel] * factor * out[i] + weights.shift[channel];

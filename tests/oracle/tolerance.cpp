@@ -194,20 +194,19 @@ double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; 
 
 // Returns the largest value in a layer before its activation.
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
-  return std::visit(
-      Overloaded{[&](const ConvProblem& conv) { return most_of(conv, inputs, weights); },
-                 [&](const ConvPoolProblem& both) { return most_of(both.conv, inputs, weights); },
-                 [&](const MultiplyProblem&) { return inputs[0] * inputs[1]; },
-                 [&](const ScaleShiftProblem&) {
-                   return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
-                 },
-                 [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
-                 [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem, ConcatProblem,
-                                 ReorderProblem, CropProblem, UpsampleProblem, NormProblem, GlobalPoolProblem,
-                                 AttentionProblem, AddVolumeProblem> auto&) {
-                   return largest_of(weights.shift) + sum_of(inputs);
-                 }},
-      problem);
+  return std::visit(Overloaded{[&](const ConvProblem& conv) { return most_of(conv, inputs, weights); },
+                               [&](const ConvPoolProblem& both) { return most_of(both.conv, inputs, weights); },
+                               [&](const MultiplyProblem&) { return inputs[0] * inputs[1]; },
+                               [&](const ScaleShiftProblem&) {
+                                 return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
+                               },
+                               [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
+                               [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem,
+                                               ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem, NormProblem,
+                                               GlobalPoolProblem, AttentionProblem, AddVolumeProblem> auto&) {
+                                 return largest_of(weights.shift) + sum_of(inputs);
+                               }},
+                    problem);
 }
 
 double slope_of(const LayerProblem& problem) {
@@ -218,9 +217,7 @@ double slope_of(const LayerProblem& problem) {
                  [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
                  [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
                                 CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
-                                AttentionProblem, AddVolumeProblem> auto&) {
-                   return 1.0;
-                 }},
+                                AttentionProblem, AddVolumeProblem> auto&) { return 1.0; }},
       problem);
 }
 
@@ -237,7 +234,7 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
   const auto* norm = std::get_if<NormProblem>(&problem);
   const bool by_deviation = norm != nullptr && norm->kind == NormKind::deviation;
   const double strict = !by_deviation ? tolerance_within(problem, most, weights)
-                                        : norm_bound(*norm, most[0], min_deviation(*norm, inputs[0]), weights);
+                                      : norm_bound(*norm, most[0], min_deviation(*norm, inputs[0]), weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
   return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));

@@ -32,8 +32,8 @@ struct ProblemRules<AttentionProblem> : RulesOfOneInput<AttentionProblem> {
     if (Result<void> sound = check_shape(own.in); !sound) return sound;
     if (Result<void> sound = check_shape(output(own)); !sound) return sound;
     if (own.heads < 1 || own.in.f % own.heads != 0 || own.f_out % own.heads != 0) {
-      return invalid_problem("heads = " + std::to_string(own.heads) + " do not divide f = " +
-                             std::to_string(own.in.f) + " and f_out = " + std::to_string(own.f_out));
+      return invalid_problem("heads = " + std::to_string(own.heads) + " do not divide f = " + std::to_string(own.in.f) +
+                             " and f_out = " + std::to_string(own.f_out));
     }
     if (own.scale - own.scale != 0) return invalid_problem("scale is not finite");
     return {};

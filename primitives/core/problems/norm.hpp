@@ -9,8 +9,8 @@ namespace znni {
 
 enum class NormKind { deviation, response };
 
-// deviation: instance and group normalisation. With m the mean and v the variance (of the population) of all voxels of a group of
-// f / groups neighbouring channels of one input,
+// deviation: instance and group normalisation. With m the mean and v the variance (of the population) of all voxels of
+// a group of f / groups neighbouring channels of one input,
 //   out = activation(scale[i] (in - m) / sqrt(v + epsilon) + shift[i]) for channel i.
 // groups = f is an instance normalisation; groups = 1 normalises all channels together.
 // response: global response normalisation (ConvNeXt V2). With r[i] the root of the sum of in^2 over all voxels of

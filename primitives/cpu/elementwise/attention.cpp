@@ -100,7 +100,8 @@ std::array<float, rows> attended(const Head& head, std::int64_t channel, const f
   for (std::int64_t begin = 0; begin < head.row; begin += width) {
     for (std::size_t r = 0; r < rows; ++r) {
       const float* const share = shares + static_cast<std::int64_t>(r) * head.row + begin;
-      for (std::size_t lane = 0; lane < width; ++lane) sums[r][lane] += share[lane] * value[begin + static_cast<std::int64_t>(lane)];
+      for (std::size_t lane = 0; lane < width; ++lane)
+        sums[r][lane] += share[lane] * value[begin + static_cast<std::int64_t>(lane)];
     }
   }
   std::array<float, rows> result{};
@@ -145,7 +146,8 @@ class AttentionLayer final : public PreparedLayer {
     const std::int64_t channels = problem_.in.f / problem_.heads;
     const std::int64_t first = number * channels;
     const std::int64_t value = 2 * problem_.in.f + number * (problem_.f_out / problem_.heads);
-    return {tokens + first * row_, tokens + (problem_.in.f + first) * row_, tokens + value * row_, row_,
+    return {tokens + first * row_, tokens + (problem_.in.f + first) * row_,
+            tokens + value * row_, row_,
             voxels(problem_.in.n), channels};
   }
 

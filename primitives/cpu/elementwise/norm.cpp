@@ -1,6 +1,6 @@
-// cpu.norm: instance, group and global response normalisation. Two passes over the input: sums of each channel's planes, in float64 so
-// that they do not cancel, then a product and a sum per voxel. Sums are added up in the same order for any number of
-// workers.
+// cpu.norm: instance, group and global response normalisation. Two passes over the input: sums of each channel's
+// planes, in float64 so that they do not cancel, then a product and a sum per voxel. Sums are added up in the same
+// order for any number of workers.
 #include <algorithm>
 #include <array>
 #include <cmath>

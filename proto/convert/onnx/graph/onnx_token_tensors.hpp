@@ -1,4 +1,5 @@
-// Tensors that an OnnxBuilder knows besides values: those whose axes lie in another way, as tokens.
+// Tensors of transformers that an OnnxBuilder knows besides values: those whose axes lie in another way, and the scores
+// between tokens.
 #pragma once
 
 #include <map>
@@ -9,6 +10,16 @@
 
 namespace znni {
 
+// The products of queries and keys, whose last two axes are tokens and channels, times `scale`; or their softmax over
+// the keys. Turned ones have the queries last.
+struct TokenScores {
+  AxisLayout queries;
+  AxisLayout keys;
+  float scale = 1;
+  bool is_softmax = false;
+  bool is_turned = false;
+};
+
 class OnnxTokenTensors {
  public:
   void lay(const std::string& tensor, AxisLayout layout) { laid_.insert_or_assign(tensor, std::move(layout)); }
@@ -18,10 +29,21 @@ class OnnxTokenTensors {
     return found == laid_.end() ? nullptr : &found->second;
   }
 
-  void clear() { laid_.clear(); }
+  void note(const std::string& tensor, TokenScores scores) { scores_.insert_or_assign(tensor, std::move(scores)); }
+  // Returns the scores that the tensor is; nullptr for any other.
+  [[nodiscard]] const TokenScores* scores(const std::string& tensor) const {
+    const auto found = scores_.find(tensor);
+    return found == scores_.end() ? nullptr : &found->second;
+  }
+
+  void clear() {
+    laid_.clear();
+    scores_.clear();
+  }
 
  private:
   std::map<std::string, AxisLayout> laid_;
+  std::map<std::string, TokenScores> scores_;
 };
 
 }  // namespace znni

@@ -46,7 +46,7 @@ class OnnxWrittenLengths {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> axes_of(const onnx::NodeProto& reduction) const;
 
   const OnnxGraph& graph_;
-  std::unordered_map<std::string, Nodes> readers_;   // of a tensor; nullptr for the graph's end and for inner graphs
+  std::unordered_map<std::string, Nodes> readers_;  // of a tensor; nullptr for the graph's end and for inner graphs
   std::vector<OnnxWrittenLength> lengths_;
   std::unordered_map<const onnx::NodeProto*, std::size_t> parts_;  // node -> index of its length
 };

@@ -23,8 +23,8 @@ int axis_of_value(const TurnedValue& turned, std::int64_t axis) {
 // Returns the tensor; nothing if it is no value whose voxels stand by themselves.
 std::optional<TurnedValue> tensor_of(const std::string& tensor, const OnnxBuilder& builder) {
   if (const TurnedValue* turned = builder.turned(tensor)) return *turned;
-  const bool is_plain = builder.value_of(tensor) >= 0 && builder.flat(tensor) == nullptr &&
-                        builder.pooled_axes(tensor) == 0;
+  const bool is_plain =
+      builder.value_of(tensor) >= 0 && builder.flat(tensor) == nullptr && builder.pooled_axes(tensor) == 0;
   if (!is_plain) return std::nullopt;
   return TurnedValue{builder.value_of(tensor), axes_in_order(builder.rank())};
 }

@@ -97,6 +97,21 @@ Error not_cut(std::int64_t axis) {
   return unsupported("takes a part along axis " + std::to_string(axis) + " that is not one of channels");
 }
 
+Result<void> transpose_scores(const OnnxNode& node, OnnxBuilder& builder, TokenScores scores) {
+  const Result<Integers> perm = node.attributes.integers("perm");
+  if (!perm) return perm.error();
+  const std::size_t axes = scores.queries.axes.size();
+  bool swaps_last = perm->size() == axes;
+  for (std::size_t i = 0; swaps_last && i < axes; ++i) {
+    const std::size_t wanted = i + 2 < axes ? i : 2 * axes - 3 - i;
+    swaps_last = (*perm)[i] == static_cast<std::int64_t>(wanted);
+  }
+  if (!swaps_last) return unsupported("of scores of attention is not supported; only of their last two axes");
+  scores.is_turned = !scores.is_turned;
+  builder.tokens().note(node.proto.output(0), std::move(scores));
+  return {};
+}
+
 }  // namespace
 
 Result<void> reshape_laid(const OnnxNode& node, OnnxBuilder& builder) {
@@ -112,6 +127,9 @@ Result<void> reshape_laid(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> transpose_laid(const OnnxNode& node, OnnxBuilder& builder) {
+  if (const TokenScores* scores = builder.tokens().scores(node.proto.input(0))) {
+    return transpose_scores(node, builder, *scores);
+  }
   return with_layout(node, builder, [&](const AxisLayout& layout) -> Result<AxisLayout> {
     const Result<Integers> perm = node.attributes.integers("perm");
     if (!perm) return perm.error();
@@ -220,6 +238,10 @@ Result<void> slice_laid(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> pass_laid_on(const OnnxNode& node, OnnxBuilder& builder) {
+  if (const TokenScores* scores = builder.tokens().scores(node.proto.input(0))) {
+    builder.tokens().note(node.proto.output(0), TokenScores(*scores));
+    return {};
+  }
   return with_layout(node, builder, [](const AxisLayout& layout) { return Result<AxisLayout>(layout); });
 }
 

@@ -13,7 +13,7 @@ namespace znni {
 [[nodiscard]] Result<void> split_laid(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> gather_laid(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> slice_laid(const OnnxNode& node, OnnxBuilder& builder);
-// Passes on a tensor as it is.
+// Passes on a tensor, or scores, as they are.
 [[nodiscard]] Result<void> pass_laid_on(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

@@ -112,7 +112,19 @@ Result<void> append_scaled(const OnnxNode& node, OnnxBuilder& builder, const Ope
   return {};
 }
 
-Error no_numbers_of_voxels() { return unsupported("of numbers that differ from voxel to voxel is not supported"); }
+Result<void> append_volume(const OnnxNode& node, OnnxBuilder& builder, Operands operands) {
+  AddVolume volume;
+  for (int axis = 3 - builder.rank(); axis < 3; ++axis) {
+    volume.extent[axis] = extent_along(builder.extents(operands.layout.value), axis)->least;
+  }
+  const std::int64_t f = builder.images(operands.layout.value);
+  NodeWeights weights{{}, {}, {}, std::move(operands.numbers)};
+  operands.layout.value = builder.append_part(node.proto, volume, operands.layout.value, f, std::move(weights));
+  keep_layout(node.proto.output(0), builder, std::move(operands.layout));
+  return {};
+}
+
+Error no_factors_of_voxels() { return unsupported("of numbers that differ from voxel to voxel is not supported"); }
 
 // Returns the kernels, [f_out][f], of the constant matrix.
 Result<NodeWeights> matrix_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f, bool is_turned,
@@ -203,7 +215,7 @@ Result<void> convert_of_values(const OnnxOperator& row, const onnx::NodeProto& n
 Result<void> add_constant(const OnnxNode& node, OnnxBuilder& builder) {
   Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
-  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  if (operands->is_per_voxel) return append_volume(node, builder, *std::move(operands));
   NodeWeights weights;
   weights.scale.assign(operands->numbers.size(), 1.0F);
   weights.shift = operands->numbers;
@@ -211,11 +223,15 @@ Result<void> add_constant(const OnnxNode& node, OnnxBuilder& builder) {
 }
 
 Result<void> subtract_constant(const OnnxNode& node, OnnxBuilder& builder) {
-  const Result<Operands> operands = operands_of(node, builder);
+  Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
-  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  if (operands->is_per_voxel && operands->constant_first) return no_factors_of_voxels();
   std::vector<float> shift = operands->numbers;
   if (!operands->constant_first) std::transform(shift.begin(), shift.end(), shift.begin(), std::negate<>());
+  if (operands->is_per_voxel) {
+    operands->numbers = std::move(shift);
+    return append_volume(node, builder, *std::move(operands));
+  }
   NodeWeights weights;
   weights.scale.assign(shift.size(), operands->constant_first ? -1.0F : 1.0F);
   weights.shift = std::move(shift);
@@ -225,7 +241,7 @@ Result<void> subtract_constant(const OnnxNode& node, OnnxBuilder& builder) {
 Result<void> multiply_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
-  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  if (operands->is_per_voxel) return no_factors_of_voxels();
   NodeWeights weights;
   weights.scale = operands->numbers;
   weights.shift.assign(weights.scale.size(), 0.0F);
@@ -235,7 +251,7 @@ Result<void> multiply_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
 Result<void> divide_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
-  if (operands->is_per_voxel) return no_numbers_of_voxels();
+  if (operands->is_per_voxel) return no_factors_of_voxels();
   if (operands->constant_first) return unsupported("of a constant by a tensor is not supported");
   NodeWeights weights;
   for (const float divisor : operands->numbers) {

@@ -11,7 +11,8 @@ namespace znni {
 [[nodiscard]] Result<void> convert_of_values(const OnnxOperator& row, const onnx::NodeProto& node,
                                              OnnxBuilder& builder);
 
-// Convert a sum, difference, product or quotient with a constant: of one number, or one for each channel.
+// Convert a sum, difference, product or quotient with a constant: of one number, one for each channel, or, of sums, one
+// for each channel and voxel.
 [[nodiscard]] Result<void> add_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> subtract_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> multiply_by_constant(const OnnxNode& node, OnnxBuilder& builder);

@@ -7,6 +7,7 @@
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/onnx/graph/onnx_tensors.hpp"
 #include "proto/convert/onnx/operators/onnx_pooled.hpp"
+#include "proto/convert/onnx/tokens/onnx_attention.hpp"
 #include "proto/convert/onnx/tokens/onnx_laid.hpp"
 #include "proto/convert/onnx/tokens/onnx_laid_axes.hpp"
 #include "proto/convert/onnx/tokens/onnx_laid_layers.hpp"
@@ -22,6 +23,7 @@ constexpr std::size_t least_axes = 3;
 constexpr std::array<Names, 1> allowzero = {"allowzero"};
 constexpr std::array<Names, 1> axes_alone = {"axes"};
 constexpr std::array<Names, 1> axis_alone = {"axis"};
+constexpr std::array<Names, 1> equation = {"equation"};
 constexpr std::array<Names, 4> gemm = {"alpha", "beta", "transA", "transB"};
 constexpr std::array<Names, 3> layer_normalization = {"axis", "epsilon", "stash_type"};
 constexpr std::array<Names, 1> perm = {"perm"};
@@ -29,12 +31,18 @@ constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr std::array<Names, 3> split = {"axis", "num_outputs", "split"};
 constexpr std::array<Names, 4> of_two = {"Add", "Mul", "Sub", "Max"};
 
-constexpr std::array<OnnxOperator, 11> layouts = {{
+Result<void> mat_mul(const OnnxNode& node, OnnxBuilder& builder) {
+  return is_product_of_tensors(node.proto, builder) ? multiply_tokens(node, builder)
+                                                    : convert_linear_of_tokens(node, builder);
+}
+
+constexpr std::array<OnnxOperator, 12> layouts = {{
+    {"Einsum", 2, 2, equation, convert_einsum},
     {"Gather", 2, 2, axis_alone, gather_laid},
     {"Gemm", 2, 3, gemm, convert_gemm_of_tokens},
     {"Identity", 1, 1, {}, pass_laid_on},
     {"LayerNormalization", 2, 3, layer_normalization, normalise_tokens},
-    {"MatMul", 2, 2, {}, convert_linear_of_tokens},
+    {"MatMul", 2, 2, {}, mat_mul},
     {"Reshape", 2, 2, allowzero, reshape_laid},
     {"Slice", 3, 5, slice, slice_laid},
     {"Split", 1, 2, split, split_laid},
@@ -61,6 +69,11 @@ bool reads_constant(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   return node.input_size() == 2 && (builder.constant(node, 0) != nullptr || builder.constant(node, 1) != nullptr);
 }
 
+bool reads_scores(const onnx::NodeProto& node, const OnnxBuilder& builder) {
+  return std::any_of(node.input().begin(), node.input().end(),
+                     [&](const std::string& input) { return builder.tokens().scores(input) != nullptr; });
+}
+
 Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
   if (node.input_size() < row.min_inputs || node.input_size() > row.max_inputs) {
     return corrupt("has " + std::to_string(node.input_size()) + " inputs");
@@ -73,6 +86,27 @@ Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, 
     return {};
   }
   return row.convert(own, builder);
+}
+
+// Returns the row of a node that reads scores of attention; nullptr if it may not.
+const OnnxOperator* find_row_of_scores(const onnx::NodeProto& node) {
+  static constexpr std::array<OnnxOperator, 8> rows = {{
+      {"Cast", 1, 1, {}, pass_laid_on},
+      {"Div", 2, 2, {}, scale_scores},
+      {"Einsum", 2, 2, equation, convert_einsum},
+      {"Identity", 1, 1, {}, pass_laid_on},
+      {"MatMul", 2, 2, {}, multiply_tokens},
+      {"Mul", 2, 2, {}, scale_scores},
+      {"Softmax", 1, 1, axis_alone, share_scores},
+      {"Transpose", 1, 1, perm, transpose_laid},
+  }};
+  return find_row(rows, node);
+}
+
+Error not_of_scores() {
+  return unsupported(
+      "reads scores of attention, which is not supported; only a scale, a softmax over the keys and the "
+      "product with the values may do that");
 }
 
 bool is_of_values(const onnx::NodeProto& node) {
@@ -96,11 +130,17 @@ bool is_turned(const std::string& tensor, const OnnxBuilder& builder) {
 
 bool reads_tokens(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   if (is_operator(node, "Shape")) return false;
-  return std::any_of(node.input().begin(), node.input().end(),
+  const bool is_product = is_product_of_tensors(node, builder) && !builder.is_guessed_number(node.input(0));
+  return is_product || reads_scores(node, builder) ||
+         std::any_of(node.input().begin(), node.input().end(),
                      [&](const std::string& input) { return builder.tokens().laid(input) != nullptr; });
 }
 
 Result<void> convert_tokens(const onnx::NodeProto& node, OnnxBuilder& builder, const OnnxOperator* regular) {
+  if (reads_scores(node, builder)) {
+    const OnnxOperator* row = find_row_of_scores(node);
+    return row == nullptr ? not_of_scores() : convert_with(*row, node, builder);
+  }
   if (const OnnxOperator* row = find_row_of_layouts(node, builder)) return convert_with(*row, node, builder);
   if (regular != nullptr && is_of_values(node)) return convert_of_values(*regular, node, builder);
   return unsupported("reads voxels that are laid out as tokens, which is not supported here");

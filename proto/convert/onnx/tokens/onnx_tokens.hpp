@@ -1,5 +1,5 @@
-// What transformers make of a value: tokens, and linear layers of them. The operators that may read a tensor in another
-// layout stand here.
+// What transformers make of a value: tokens, linear layers of them, and attention. The operators that may read a tensor
+// in another layout, or scores of attention, stand here.
 #pragma once
 
 #include "proto/convert/onnx/graph/onnx_written_norms.hpp"
@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// Returns whether the node reads a tensor in another layout.
+// Returns whether the node reads a tensor in another layout or scores of attention, or multiplies two computed tensors.
 [[nodiscard]] bool reads_tokens(const onnx::NodeProto& node, const OnnxBuilder& builder);
 
 // Converts such a node. `regular` is the operator's row in the table of all operators; nullptr if it has none.

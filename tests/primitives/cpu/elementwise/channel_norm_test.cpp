@@ -20,10 +20,9 @@ std::vector<float> normalised(const AcrossChannelsProblem& problem, const std::v
 TEST(ChannelNorm, MatchesTheOracleOnRandomProblems) {
   test::check_random(channel_norm, 12, [](test::Random& random) {
     const float epsilon = random.chance(0.5) ? 1e-6F : 0.3F;
-    return AcrossChannelsProblem{
-        {random.integer(1, 3), random.integer(1, 12), random.vec3(1, 12)},
-        random.chance(0.5) ? AcrossKind::norm : AcrossKind::unit,
-        epsilon};
+    return AcrossChannelsProblem{{random.integer(1, 3), random.integer(1, 12), random.vec3(1, 12)},
+                                 random.chance(0.5) ? AcrossKind::norm : AcrossKind::unit,
+                                 epsilon};
   });
 }
 
