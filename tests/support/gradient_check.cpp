@@ -89,6 +89,17 @@ void check_outcome(const GradientOutcome& outcome, const GradientData& data, con
   EXPECT_TRUE(outcome.surroundings_kept) << name << ": wrote outside of its window";
 }
 
+// Runs an estimate in both placings.
+void check_estimate(const GradientPrimitive& primitive, const GradientProblem& problem, const Estimate& estimate,
+                    const GradientData& data, Device& device, std::uint64_t seed) {
+  std::string name = name_of_gradient(primitive, problem, estimate, seed);
+  if (problem.of == GradientOf::weights && data.bias.empty()) name += ", without a bias";
+  for (const Placing placing : {Placing::packed, Placing::separate}) {
+    const GradientOutcome outcome = run_gradient(primitive, problem, estimate, data, device, placing, seed);
+    check_outcome(outcome, data, estimate, name + (placing == Placing::packed ? ", dense" : ", strided"));
+  }
+}
+
 }  // namespace
 
 GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
@@ -161,13 +172,14 @@ void check_gradient(const GradientPrimitive& primitive, const GradientProblem& p
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, device.spec());
   ASSERT_TRUE(estimates.has_value()) << primitive.name << ": " << estimates.error().message;
   const GradientData data = gradient_data(problem, seed);
+  GradientData no_bias = data;
+  no_bias.weights.bias.clear();
+  no_bias.bias.clear();
+  const bool may_lack_bias = problem.of == GradientOf::weights && std::holds_alternative<ConvProblem>(problem.layer);
   for (const Estimate& estimate : *estimates) {
-    const std::string name = name_of_gradient(primitive, problem, estimate, seed);
-    EXPECT_GT(estimate.time, 0.0) << name;
-    for (const Placing placing : {Placing::packed, Placing::separate}) {
-      const GradientOutcome outcome = run_gradient(primitive, problem, estimate, data, device, placing, seed);
-      check_outcome(outcome, data, estimate, name + (placing == Placing::packed ? ", dense" : ", strided"));
-    }
+    EXPECT_GT(estimate.time, 0.0) << name_of_gradient(primitive, problem, estimate, seed);
+    check_estimate(primitive, problem, estimate, data, device, seed);
+    if (may_lack_bias) check_estimate(primitive, problem, estimate, no_bias, device, seed);
   }
 }
 

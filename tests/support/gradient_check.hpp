@@ -42,8 +42,9 @@ struct GradientOutcome {
                                            const Estimate& estimate, const GradientData& data, Device& device,
                                            Placing placing, std::uint64_t seed = 1);
 
-// Runs random data through every estimate of `primitive`, in both placings, and compares with the oracle. Also checks
-// the declared peak, padding and surroundings. A refusal is a failure.
+// Runs random data through every estimate of `primitive`, in both placings, and compares with the oracle; gradients of
+// a convolution's weights also without a bias. Also checks the declared peak, padding and surroundings. A refusal is a
+// failure.
 void check_gradient(const GradientPrimitive& primitive, const GradientProblem& problem, Device& device,
                     std::uint64_t seed);
 

@@ -141,7 +141,7 @@ class WeightsGradient final : public PreparedGradient {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     const std::int64_t columns = row_ / width;
     const std::int64_t kernels = groups_ * columns;
-    const std::int64_t tasks = kernels + out_ / width;
+    const std::int64_t tasks = kernels + (views.bias.empty() ? 0 : out_ / width);
     executor_.parallel_for(parts_ * tasks, [&](std::int64_t index, int) {
       const std::int64_t part = index / tasks;
       const std::int64_t task = index % tasks;
@@ -218,7 +218,7 @@ class WeightsGradient final : public PreparedGradient {
 
   void add_parts(const GradientViews& views) const {
     for (std::int64_t j = 0; j < conv_.f_out; ++j) {
-      views.bias[static_cast<std::size_t>(j)] = sum_of_parts(out_ * row_ + j);
+      if (!views.bias.empty()) views.bias[static_cast<std::size_t>(j)] = sum_of_parts(out_ * row_ + j);
       for (std::int64_t i = 0; i < conv_.in.f; ++i) views.gradient.at(j, i, {}) = sum_of_parts(j * row_ + i);
     }
   }
