@@ -160,6 +160,8 @@ class OnnxBuilder {
   [[nodiscard]] Result<void> pass_on(const std::string& from, const std::string& to);
   // Returns whether a tensor stands for anything yet.
   [[nodiscard]] bool is_written(const std::string& tensor) const;
+  // Returns whether the file has a tensor of that name.
+  [[nodiscard]] bool is_of_file(const std::string& tensor) const { return graph_.names.contains(tensor); }
   // Makes the node's output a value with its axes in another order. Only the operators of
   // proto/convert/onnx/operators/onnx_turned.hpp, those over channels and Split read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);

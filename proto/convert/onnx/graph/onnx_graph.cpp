@@ -254,6 +254,15 @@ void drop_unread_inputs(const Names& read, OnnxGraph& graph) {
   std::erase_if(graph.inputs, [&](const onnx::ValueInfoProto* input) { return !read.contains(input->name()); });
 }
 
+// Returns the names of all tensors of the file, and of those that stand for several inputs or outputs.
+Names all_names(const Names& inputs, const Producers& producers, const OnnxGraph& graph) {
+  Names names = inputs;
+  for (const auto& [name, node] : producers) names.insert(name);
+  for (const auto& [name, tensor] : graph.constants) names.insert(name);
+  names.insert({graph.input, graph.output});
+  return names;
+}
+
 // Notes the constant of a node that only holds or passes on one. Returns whether it is such a node.
 bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
   const bool one_output = node.output_size() == 1;
@@ -324,6 +333,7 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, const std::vect
   drop_unread_inputs(read, graph);
   split_input(*inputs, *producers, graph);
   join_outputs(*inputs, *producers, graph);
+  graph.names = all_names(*inputs, *producers, graph);
   const Result<std::vector<int>> order = topological_order(proto, *needed, *producers);
   if (!order) return order.error();
   if (graph.split) graph.nodes.push_back(graph.split.get());

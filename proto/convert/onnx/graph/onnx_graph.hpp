@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct OnnxGraph {
   std::unique_ptr<onnx::NodeProto> join;
   // Initializers, outputs of Constant nodes, and outputs of Identity nodes whose input is constant.
   std::map<std::string, const onnx::TensorProto*> constants;
+  std::set<std::string> names;  // of all tensors but those of inner graphs
   // Nodes that the outputs depend on, in topological order; otherwise in the file's order.
   std::vector<const onnx::NodeProto*> nodes;
   // Tensors made of Constant nodes that hold plain numbers.

@@ -175,6 +175,20 @@ bool is_part(const AxisLayout& layout, const OnnxBuilder& builder) {
   return images != builder.images(layout.value);
 }
 
+// Returns the name, with marks behind it until the file has no such tensor.
+std::string name_beside_file(std::string name, const OnnxBuilder& builder) {
+  while (builder.is_of_file(name)) name += '\'';
+  return name;
+}
+
+// Returns a name of the value itself, which is none of the file's.
+Result<std::string> name_of_value(int value, OnnxBuilder& builder) {
+  std::string name = name_beside_file("value " + std::to_string(value), builder);
+  if (!builder.is_written(name)) builder.name(name, value);
+  if (builder.value_of(name) == value) return name;
+  return corrupt("tensor " + in_quotes(name) + " of an inner graph has a name that is kept for a value; rename it");
+}
+
 }  // namespace
 
 Result<void> append_of_voxel(const OnnxNode& node, OnnxBuilder& builder, const AxisLayout& of,
@@ -201,13 +215,15 @@ Result<void> convert_of_values(const OnnxOperator& row, const onnx::NodeProto& n
                                       builder.images(common->value) == builder.images(layout->value));
     if (!is_alike) return unsupported("of tensors of different layouts is not supported");
     common = *layout;
-    const std::string name = "value " + std::to_string(layout->value);
-    builder.name(name, layout->value);
-    plain.set_input(i, name);
+    Result<std::string> name = name_of_value(layout->value, builder);
+    if (!name) return name.error();
+    plain.set_input(i, *std::move(name));
   }
-  plain.set_output(0, node.output(0) + " as a value");
+  plain.set_output(0, name_beside_file(node.output(0) + " as a value", builder));
+  if (builder.is_written(plain.output(0))) return corrupt("tensor " + in_quotes(plain.output(0)) + " is written twice");
   if (Result<void> converted = row.convert({plain, *attributes}, builder); !converted) return converted;
   common->value = builder.value_of(plain.output(0));
+  if (common->value < 0) return unsupported("of this layout is not supported");
   keep_layout(node.output(0), builder, *std::move(common));
   return {};
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/proto/convert/onnx/tokens/token_model.hpp"
 
 namespace znni {
@@ -74,6 +76,31 @@ TEST(OnnxLaidLayers, SumsOfTokensAreSumsOfValues) {
   model.node("Add", {"s", "t"}, {"a"});
   EXPECT_THAT(describe(with_voxels(model, "a", 2).read().network),
               ElementsAre(HasSubstr("relu"), HasSubstr("sigmoid"), HasSubstr("add 2 <- ")));
+}
+
+// Names that the reader gives values are none of the file's: a net is the same whatever its tensors are called.
+TEST(OnnxLaidLayers, AnyNamesMakeTheSameNet) {
+  const auto read = [](const std::string& own, const std::string& next, const std::string& number) {
+    OnnxModel model = token_model(2);
+    model.tensor(number, {1}, {5});
+    model.node("Sigmoid", {"t"}, {own});
+    model.node("Tanh", {own}, {next});
+    model.node("Add", {next, number}, {"s"});
+    model.node("Add", {own, "s"}, {"a"});
+    return with_voxels(model, "a", 2).read();
+  };
+  const LoadedNetwork plain = read("b", "c", "d");
+  ASSERT_EQ(plain.network.nodes.size(), 5U);
+  for (const auto& [own, next, number] :
+       {std::array{"value 3", "value 1", "value 2"}, std::array{"b", "b as a value", "value 2"},
+        std::array{"value 2'", "value 2", "value 1"}, std::array{"b", "value 1", "b as a value"}}) {
+    const LoadedNetwork other = read(own, next, number);
+    ASSERT_EQ(other.network.nodes.size(), plain.network.nodes.size()) << own;
+    for (std::size_t i = 0; i < plain.network.nodes.size(); ++i) {
+      EXPECT_EQ(other.network.nodes[i].operation, plain.network.nodes[i].operation) << own << " " << i;
+      EXPECT_EQ(other.network.nodes[i].inputs, plain.network.nodes[i].inputs) << own << " " << i;
+    }
+  }
 }
 
 TEST(OnnxLaidLayers, WhatDependsOnTheLayoutIsRefused) {
