@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "proto/convert/base/errors.hpp"
@@ -15,35 +16,55 @@ namespace {
 struct Operands {
   AxisLayout layout;
   bool constant_first = false;
-  std::vector<float> numbers;  // in the order of `places`
+  std::vector<float> numbers;  // of each channel of the value
   bool is_per_voxel = false;   // [f][voxels]; else [f]
 };
 
-// Returns the numbers of a constant at every element of a tensor of these extents; nothing if it has others.
-std::optional<std::vector<float>> spread(const std::vector<float>& numbers, const std::vector<std::int64_t>& dims,
-                                         const std::vector<std::int64_t>& extents) {
-  if (dims.size() > extents.size()) return std::nullopt;
-  std::vector<float> all = {0.0F};
-  std::vector<std::size_t> places = {0};
-  std::size_t read = 1;
+// Returns the extent of an axis of a constant that has these, of as many axes at the end as it has.
+std::int64_t own_extent(const std::vector<std::int64_t>& dims, std::size_t axis, std::size_t axes) {
+  const std::size_t missing = axes - dims.size();
+  return axis < missing ? 1 : dims[axis - missing];
+}
+
+// Returns whether the constant has, along each axis, one place or all.
+bool suits(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& extents) {
+  if (dims.size() > extents.size()) return false;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    const std::size_t missing = extents.size() - dims.size();
-    const std::int64_t own = axis < missing ? 1 : dims[axis - missing];
-    if (own != 1 && own != extents[axis]) return std::nullopt;
+    const std::int64_t own = own_extent(dims, axis, extents.size());
+    if (own != 1 && own != extents[axis]) return false;
+  }
+  return true;
+}
+
+// Returns the places of one voxel: all channels.
+AxisLayout of_one_voxel(const AxisLayout& layout) {
+  AxisLayout channels = layout;
+  for (LayoutAxis& axis : channels.axes)
+    std::erase_if(axis, [](const LayoutPart& part) { return part.image_step == 0; });
+  return channels;
+}
+
+// Returns the numbers of a constant that suits the extents of a layout, [f][voxels]; `voxels` is 1 of one voxel's.
+std::vector<float> numbers_of_places(const std::vector<float>& numbers, const std::vector<std::int64_t>& dims,
+                                     const AxisLayout& layout, std::int64_t voxels) {
+  const std::vector<std::int64_t> extents = extents_of(layout);
+  std::vector<std::size_t> from = {0};  // per place so far
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const std::int64_t own = own_extent(dims, axis, extents.size());
     std::vector<std::size_t> next;
-    next.reserve(places.size() * static_cast<std::size_t>(extents[axis]));
-    for (const std::size_t place : places) {
+    for (const std::size_t place : from) {
       for (std::int64_t i = 0; i < extents[axis]; ++i) {
         next.push_back(place * static_cast<std::size_t>(own) + static_cast<std::size_t>(own == 1 ? 0 : i));
       }
     }
-    places = std::move(next);
-    read *= static_cast<std::size_t>(own);
+    from = std::move(next);
   }
-  if (read != numbers.size()) return std::nullopt;
-  all.clear();
-  for (const std::size_t place : places) all.push_back(numbers[place]);
-  return all;
+  const std::vector<LayoutPlace> places = places_of(layout);
+  std::vector<float> sorted(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    sorted[static_cast<std::size_t>(places[i].image * voxels + places[i].voxel)] = numbers[from[i]];
+  }
+  return sorted;
 }
 
 std::int64_t count_of_voxels(const OnnxBuilder& builder, int value) {
@@ -54,54 +75,50 @@ std::int64_t count_of_voxels(const OnnxBuilder& builder, int value) {
   return count;
 }
 
-// Returns the numbers of each channel and voxel, [f][voxels], that stand at the places of a tensor of all of them.
-std::vector<float> by_place(const AxisLayout& layout, const std::vector<float>& numbers, std::int64_t voxels) {
-  const std::vector<LayoutPlace> places = places_of(layout);
-  std::vector<float> sorted(numbers.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    sorted[static_cast<std::size_t>(places[i].image * voxels + places[i].voxel)] = numbers[i];
-  }
-  return sorted;
+// Returns whether the tensor has some of its value's channels alone.
+bool is_part(const AxisLayout& layout, const OnnxBuilder& builder) {
+  const std::vector<std::int64_t> extents = extents_of(of_one_voxel(layout));
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, mul) != builder.images(layout.value);
 }
 
-// Returns the numbers of each channel, if all voxels of it have the same.
-std::optional<std::vector<float>> per_image(const std::vector<float>& sorted, std::int64_t voxels) {
-  std::vector<float> numbers;
-  for (auto first = sorted.begin(); first != sorted.end(); first += voxels) {
-    if (std::any_of(first, first + voxels, [&](float one) { return one != *first; })) return std::nullopt;
-    numbers.push_back(*first);
+// Puts the numbers of a constant of these extents into `operands`: for each channel of the value, or for each voxel.
+Result<void> spread(std::vector<float> numbers, const std::vector<std::int64_t>& dims, const OnnxBuilder& builder,
+                    Operands& operands) {
+  const AxisLayout& layout = operands.layout;
+  const std::int64_t f = builder.images(layout.value);
+  if (numbers.size() == 1 && dims.size() <= layout.axes.size()) {
+    operands.numbers.assign(static_cast<std::size_t>(f), numbers.front());
+    return {};
   }
-  return numbers;
+  const std::int64_t count = std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, mul);
+  const bool fits = suits(dims, extents_of(layout)) && count == std::ssize(numbers);
+  if (!fits || is_part(layout, builder)) {
+    return unsupported("is neither one number nor a tensor for all channels and voxels, which is not supported");
+  }
+  const AxisLayout channels = of_one_voxel(layout);
+  operands.is_per_voxel = !suits(dims, extents_of(channels));
+  const std::int64_t voxels = operands.is_per_voxel ? count_of_voxels(builder, layout.value) : 1;
+  if (operands.is_per_voxel && mul(f, voxels) > builder.room()) {
+    return unsupported("has numbers that differ from voxel to voxel, for more of them than the file has room for");
+  }
+  operands.numbers = numbers_of_places(numbers, dims, operands.is_per_voxel ? layout : channels, voxels);
+  return {};
 }
 
 Result<Operands> operands_of(const OnnxNode& node, OnnxBuilder& builder) {
   const int index = builder.constant(node.proto, 1) != nullptr ? 1 : 0;
   const onnx::TensorProto& constant = *builder.constant(node.proto, index);
-  const Result<AxisLayout> layout = layout_at(node, builder, 1 - index);
+  Result<AxisLayout> layout = layout_at(node, builder, 1 - index);
   if (!layout) return layout.error();
   const Result<std::vector<std::int64_t>> dims = dims_of(constant);
   if (!dims) return dims.error();
-  const Result<std::vector<float>> numbers = builder.floats_of(constant);
+  Result<std::vector<float>> numbers = builder.floats_of(constant);
   if (!numbers) return numbers.error();
-  const std::int64_t f = builder.images(layout->value);
-  if (numbers->size() == 1) {
-    return Operands{*layout, index == 0, std::vector<float>(static_cast<std::size_t>(f), numbers->front()), false};
+  Operands operands{*std::move(layout), index == 0, {}};
+  if (Result<void> done = spread(*std::move(numbers), *dims, builder, operands); !done) {
+    return Error{done.error().code, "constant " + in_quotes(node.proto.input(index)) + " " + done.error().message};
   }
-  const std::vector<std::int64_t> extents = extents_of(*layout);
-  std::int64_t all = 1;
-  for (const std::int64_t extent : extents) all = mul(all, extent);
-  const std::int64_t voxels = count_of_voxels(builder, layout->value);
-  const bool is_whole = layout->first_image == 0 && all == mul(f, voxels) && all <= builder.room();
-  const std::optional<std::vector<float>> spread_out = is_whole ? spread(*numbers, *dims, extents) : std::nullopt;
-  if (!spread_out) {
-    return unsupported("constant " + in_quotes(node.proto.input(index)) +
-                       " is neither one number nor a tensor for all channels and voxels, which is not supported");
-  }
-  std::vector<float> sorted = by_place(*layout, *spread_out, voxels);
-  if (std::optional<std::vector<float>> own = per_image(sorted, voxels)) {
-    return Operands{*layout, index == 0, *std::move(own), false};
-  }
-  return Operands{*layout, index == 0, std::move(sorted), true};
+  return operands;
 }
 
 Result<void> append_scaled(const OnnxNode& node, OnnxBuilder& builder, const Operands& operands, NodeWeights weights) {
@@ -164,15 +181,6 @@ Result<void> append_linear(const OnnxNode& node, OnnxBuilder& builder, bool is_t
   }
   return append_of_voxel(node, builder, *layout, Convolution{f_out, Vec3::cube(1), Vec3::cube(1), {}}, f_out,
                          *std::move(weights));
-}
-
-// Returns whether the tensor has some of its value's channels alone.
-bool is_part(const AxisLayout& layout, const OnnxBuilder& builder) {
-  std::int64_t images = 1;
-  for (const LayoutAxis& axis : layout.axes) {
-    for (const LayoutPart& part : axis) images *= part.image_step > 0 ? part.extent : 1;
-  }
-  return images != builder.images(layout.value);
 }
 
 // Returns the name, with marks behind it until the file has no such tensor.

@@ -70,6 +70,49 @@ TEST(OnnxLaidLayers, SumsAndProductsWithConstants) {
   EXPECT_THAT(loaded.weights[4].shift, ElementsAre(3, 4));
 }
 
+// 48 channels of 48^3 voxels have more tokens than the file has parameters: these are not written out for each.
+TEST(OnnxLaidLayers, AConstantOfManyTokensIsOfChannels) {
+  OnnxModel model = token_model(48);
+  onnx::TensorShapeProto& shape =
+      *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int axis = 2; axis < 5; ++axis) shape.mutable_dim(axis)->set_dim_value(48);
+  model.tensor("each", {48});
+  model.node("Add", {"t", "each"}, {"a"});
+  model.integers("back", {1, 48, 48, 48, 48});
+  test::set_integers(model.node("Transpose", {"a"}, {"turned"}), "perm", {0, 2, 1});
+  model.node("Reshape", {"turned", "back"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  for (std::size_t i = 0; i < 48; ++i) EXPECT_EQ(loaded.weights[1].shift[i], static_cast<float>(i));
+}
+
+// Channels in heads: the number of a head, one of each channel of a head, both, and both in another order.
+TEST(OnnxLaidLayers, ConstantsOfHeads) {
+  OnnxModel model = token_model(6);
+  model.integers("split", {1, 24, 3, 2});
+  model.integers("joined", {1, 24, 6});
+  model.tensor("head", {3, 1, 1}, {1, 2, 3});
+  model.tensor("channel", {2}, {4, 5});
+  model.tensor("both", {1, 3, 1, 2}, {1, 2, 3, 4, 5, 6});
+  model.tensor("across", {2, 1, 3}, {1, 2, 3, 4, 5, 6});
+  model.node("Reshape", {"t", "split"}, {"s"});
+  test::set_integers(model.node("Transpose", {"s"}, {"h"}), "perm", {0, 2, 1, 3});
+  model.node("Mul", {"h", "head"}, {"a"});
+  model.node("Mul", {"a", "channel"}, {"b"});
+  model.node("Mul", {"b", "both"}, {"c"});
+  test::set_integers(model.node("Transpose", {"c"}, {"d"}), "perm", {0, 2, 1, 3});
+  test::set_integers(model.node("Transpose", {"d"}, {"e"}), "perm", {0, 3, 1, 2});
+  model.node("Mul", {"e", "across"}, {"g"});
+  test::set_integers(model.node("Transpose", {"g"}, {"i"}), "perm", {0, 2, 3, 1});
+  model.node("Reshape", {"i", "joined"}, {"j"});
+  const LoadedNetwork loaded = with_voxels(model, "j", 6).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 5U);
+  EXPECT_THAT(loaded.weights[1].scale, ElementsAre(1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(loaded.weights[2].scale, ElementsAre(4, 5, 4, 5, 4, 5));
+  EXPECT_THAT(loaded.weights[3].scale, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(loaded.weights[4].scale, ElementsAre(1, 4, 2, 5, 3, 6));
+}
+
 TEST(OnnxLaidLayers, SumsOfTokensAreSumsOfValues) {
   OnnxModel model = token_model(2);
   model.node("Sigmoid", {"t"}, {"s"});
@@ -111,6 +154,10 @@ TEST(OnnxLaidLayers, WhatDependsOnTheLayoutIsRefused) {
   linear.tensor("w", {24, 5});
   linear.node("MatMul", {"f", "w"}, {"m"});
   EXPECT_THAT(linear.output("m").refusal(), HasSubstr("whose last axis is not that of the channels"));
+  OnnxModel more = token_model(2);
+  more.tensor("one", {1, 1, 1, 1}, {3});
+  more.node("Add", {"t", "one"}, {"a"});
+  EXPECT_THAT(more.output("a").refusal(), HasSubstr("constant 'one' is neither one number nor a tensor for all"));
   OnnxModel axes = token_model(2);
   axes.tensor("scale", {24, 2});
   test::set_integer(axes.node("LayerNormalization", {"t", "scale"}, {"n"}), "axis", 1);
