@@ -8,7 +8,6 @@
 #include "primitives/core/refusals.hpp"
 #include "server/train/step/fragments.hpp"
 #include "server/train/step/pads.hpp"
-#include "server/train/step/transposed.hpp"
 
 namespace znni {
 namespace {
@@ -53,7 +52,7 @@ Result<std::unique_ptr<TrainingStep>> TrainingStep::prepare(const Network& netwo
   Result<Reservation> memory = device.reserve(MemorySpace::host, plan.packing.bytes, "a step of training");
   if (!memory) return memory.error();
   std::unique_ptr<TrainingStep> step(new TrainingStep(plan, weights, device, *std::move(memory), poison));
-  step->phases_ = transposed_phases(network);
+  step->ties_ = transposed_ties(network, weights);
   for (const StepCall& call : step->plan_.calls) {
     Task task;
     task.keeps = persistent_bytes(call.estimate.memory) > 0;
@@ -167,8 +166,8 @@ Result<void> TrainingStep::run_gradient(const StepCall& call, Task& task, Networ
     views.bias = own.kernels.empty() ? own.shift : own.bias;
   }
   Result<void> done = task.gradient->run(views, *task.arena);
-  const std::int64_t phases = call.writes < 0 ? phases_[index(call.node)] : 1;
-  if (done && phases > 1) tie_transposed(phases, weights_[index(call.node)], gradients[index(call.node)]);
+  const bool is_tied = call.writes < 0 && ties_[index(call.node)].phases > 1;
+  if (done && is_tied) tie_transposed(ties_[index(call.node)], gradients[index(call.node)]);
   return done;
 }
 

@@ -11,6 +11,7 @@
 #include "planner/train/step_plan.hpp"
 #include "primitives/core/arena.hpp"
 #include "primitives/core/device.hpp"
+#include "server/train/step/transposed.hpp"
 
 namespace znni {
 
@@ -70,7 +71,7 @@ class TrainingStep {
   Reservation memory_;
   bool poison_;
   std::vector<Task> tasks_;           // as in StepPlan::calls
-  std::vector<std::int64_t> phases_;  // per node: transposed_phases()
+  std::vector<TransposedTies> ties_;  // per node
 };
 
 }  // namespace znni

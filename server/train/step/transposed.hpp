@@ -9,11 +9,18 @@
 
 namespace znni {
 
-// Returns per node the voxels that a transposed convolution makes of one, if the node is its convolution; else 1.
-[[nodiscard]] std::vector<std::int64_t> transposed_phases(const Network& network);
+// What ties the weights of a convolution that stands for a transposed one.
+struct TransposedTies {
+  std::int64_t phases = 1;   // voxels that it makes of one; 1: the convolution stands for itself
+  std::vector<bool> absent;  // [phase][tap]: of taps that the transposed kernel has not; empty if it has all
+};
+
+// Returns the ties of each node. The network does not keep the extent of a transposed kernel: it is the least that
+// holds all taps with a weight that is not 0. All taps are there if all weights are 0.
+[[nodiscard]] std::vector<TransposedTies> transposed_ties(const Network& network, const NetworkWeights& weights);
 
 // Makes the gradients of the convolution those of the transposed one: the gradient of a bias is the sum of those of all
-// voxels, and that of a kernel's element that is 0 is 0. `phases`: as above.
-void tie_transposed(std::int64_t phases, const NodeWeights& weights, NodeWeights& gradients);
+// voxels, and that of an absent tap is 0.
+void tie_transposed(const TransposedTies& ties, NodeWeights& gradients);
 
 }  // namespace znni

@@ -108,7 +108,7 @@ double largest(const NodeWeights& gradients) {
 }
 
 void expect_slopes(Case& of, const NetworkWeights& gradients, Random& random) {
-  const std::vector<std::int64_t> phases = transposed_phases(of.valid.network);
+  const std::vector<TransposedTies> ties = transposed_ties(of.valid.network, of.valid.weights);
   for (std::size_t node = 0; node < gradients.size(); ++node) {
     const std::optional<std::size_t> own = padded_node(of, node);
     if (!own) continue;
@@ -116,7 +116,7 @@ void expect_slopes(Case& of, const NetworkWeights& gradients, Random& random) {
     const std::string& name = of.valid.network.nodes[node].name;
     const double scale = largest(gradients[node]);
     expect_slopes(of, weights.kernels, gradients[node].kernels, scale, random, name + " kernels");
-    if (phases[node] == 1) expect_slopes(of, weights.bias, gradients[node].bias, scale, random, name + " bias");
+    if (ties[node].phases == 1) expect_slopes(of, weights.bias, gradients[node].bias, scale, random, name + " bias");
     expect_slopes(of, weights.scale, gradients[node].scale, scale, random, name + " scale");
     expect_slopes(of, weights.shift, gradients[node].shift, scale, random, name + " shift");
   }
