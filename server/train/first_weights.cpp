@@ -13,9 +13,11 @@ namespace {
 
 NetworkWeights he_weights(const Network& network, std::uint64_t seed) {
   NetworkWeights weights = random_weights(network, seed);
-  for (NodeWeights& node : weights) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    NodeWeights& node = weights[i];
+    const bool is_slope = std::holds_alternative<PRelu>(network.nodes[i].operation);
     std::fill(node.bias.begin(), node.bias.end(), 0.0F);
-    std::fill(node.scale.begin(), node.scale.end(), 1.0F);
+    std::fill(node.scale.begin(), node.scale.end(), is_slope ? 0.25F : 1.0F);  // PyTorch's slope
     std::fill(node.shift.begin(), node.shift.end(), 0.0F);
   }
   return weights;

@@ -45,6 +45,17 @@ TEST_F(FirstWeightsTest, TextsGetSeededKernelsAndBiasesOfZero) {
   EXPECT_NE(read(path, 8).loaded.weights[0].kernels, first.loaded.weights[0].kernels);
 }
 
+// A slope of 1 would make no rectifier. Scales are those of normalisations.
+TEST_F(FirstWeightsTest, SlopesAndScalesAreThoseOfPyTorch) {
+  const FirstNetwork first = read(write("net.pbtxt",
+                                        "node { conv { f_out: 4 k: 3 } } node { prelu {} } node { scale_shift {} } "
+                                        "node { prelu {} } node { conv { f_out: 1 k: 1 } }"),
+                                  7);
+  ASSERT_EQ(first.loaded.network.nodes.size(), 5U);
+  EXPECT_EQ(first.loaded.weights[1].scale, std::vector<float>(4, 0.25F));
+  EXPECT_EQ(first.loaded.weights[2].scale, std::vector<float>(4, 1.0F));
+}
+
 TEST_F(FirstWeightsTest, ModelsHaveTheirOwn) {
   const FirstNetwork text = read(write("net.pbtxt", two_layers), 7);
   const std::string path = (folder_.path() / "model.onnx").string();
