@@ -123,6 +123,11 @@ struct JobCourse {
   std::int64_t max_planes = 0;  // of its output that may wait, as its estimate said
 };
 
+// Returns whether a rung can compute a job from its first plane on.
+bool begins_there(std::size_t rung, const VolumeJob& job, const Engine::State& state) {
+  return job.sink.first_plane == 0 || !state.estimates->spans_z(rung);
+}
+
 // Returns the course on the rung that suits the job's work, or on the job's own rung.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   const NetworkShape& network = state.network();
@@ -142,10 +147,14 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
   }
   const bool runs = state.rungs[wanted].is_open() && state.estimates->takes(wanted, left->n);
   const std::size_t rung = runs ? wanted : estimate->rung;
+  if (!begins_there(rung, job, state)) {
+    return invalid_argument("the job's first plane is " + std::to_string(job.sink.first_plane) +
+                            "; 0 is right where a patch has the whole volume along z");
+  }
   const Course on{rung, state.estimates->fallback_of(rung, work)};
   const std::int64_t max_planes = state.estimates->max_planes(on, work);
-  if (on.fallback && state.gpu.why_lost()) return JobCourse{{*on.fallback, {}}, left->n, max_planes};
-  return JobCourse{on, left->n, max_planes};
+  const bool falls_back = on.fallback && state.gpu.why_lost() && begins_there(*on.fallback, job, state);
+  return JobCourse{falls_back ? Course{*on.fallback, {}} : on, left->n, max_planes};
 }
 
 // Runs a job on the CPU, in slabs and planes no larger than the whole job has.
@@ -198,6 +207,16 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
   return statistics;
 }
 
+// Goes on with a job on its fallback after `reason` ended its own rung.
+Result<JobStatistics> go_on(const JobCourse& course, const VolumeJob& left, const Error& reason, Engine::State& state,
+                            const std::stop_token& stop) {
+  if (begins_there(*course.on.fallback, left, state)) return run_rung(*course.on.fallback, course, left, state, stop);
+  return Error{reason.code,
+               reason.message + "; " + std::to_string(left.sink.first_plane) +
+                   " planes are delivered, and the plan's rungs on the CPU begin at plane 0 alone, because "
+                   "their patches have the whole volume along z: run the job again"};
+}
+
 // Returns whether the last run of some rung ended because of the GPU, and other rungs can do without it.
 bool loses_gpu(Engine::State& state) {
   for (const Engine::State::OpenRung& rung : state.rungs) {
@@ -222,7 +241,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   Result<JobStatistics> ran = run_rung(course->on.rung, *course, resumable.job(), *state_, stop);
   if (!ran && course->on.fallback && loses_gpu(*state_)) {
     resumable.go_back();
-    ran = run_rung(*course->on.fallback, *course, resumable.job(), *state_, stop);
+    ran = go_on(*course, resumable.job(), ran.error(), *state_, stop);
   }
   if (!ran) return ran;
   const Vec3 output = job.input.volume.shape.n - Vec3{job.sink.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);

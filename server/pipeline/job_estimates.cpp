@@ -48,6 +48,11 @@ bool JobEstimates::takes(std::size_t rung, Vec3 n) const {
   return network_.is_bound || covers(patch, n * swap_axes(choice.closed, choice.axis));
 }
 
+bool JobEstimates::spans_z(std::size_t rung) const {
+  const GeometryChoice& choice = rungs_[rung].rung->geometry;
+  return !network_.is_bound && swap_axes(choice.closed, choice.axis).z != 0;
+}
+
 std::int64_t JobEstimates::input_plane_bytes(const Work& work) const {
   return plane_bytes_of(network_.f_in, work.input.n, work.input.type);
 }
@@ -148,7 +153,7 @@ std::optional<std::size_t> JobEstimates::fallback_of(std::size_t rung, const Wor
     const JobEstimate own = on(rung, work, most);
     JobEstimate both = with_room_for(touched_on(i, work, most), own);
     both.predicted_seconds += own.predicted_seconds;
-    if (!best || is_better(both, *best, work)) best = both;
+    if (!best || is_better_behind(both, *best, work)) best = both;
   }
   return best ? std::optional(best->rung) : std::nullopt;
 }
@@ -177,6 +182,11 @@ bool JobEstimates::is_better(const JobEstimate& a, const JobEstimate& b, const W
   const std::int64_t b_holds = held_bytes(b, work);
   if (std::max(a_holds, b_holds) <= work.max_held) return a.predicted_seconds < b.predicted_seconds;
   return a_holds < b_holds;
+}
+
+// Returns true if `a` is the better fallback: one that may go on at any plane, then the better of two alike.
+bool JobEstimates::is_better_behind(const JobEstimate& a, const JobEstimate& b, const Work& work) const {
+  return spans_z(a.rung) == spans_z(b.rung) ? is_better(a, b, work) : spans_z(b.rung);
 }
 
 std::optional<WindowWeight> JobEstimates::blend_of(Vec3 n) const {

@@ -76,6 +76,9 @@ class JobEstimates {
   // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span. Windows are
   // laid over volumes of any extent.
   [[nodiscard]] bool takes(std::size_t rung, Vec3 n) const;
+  // Returns whether a rung's patches span a volume along z. They hold its borders there, so that a job on them begins
+  // with plane 0.
+  [[nodiscard]] bool spans_z(std::size_t rung) const;
   // Returns the estimate of the rung that suits the work best; fails if the input does not fit the network.
   [[nodiscard]] Result<JobEstimate> best(const Work& work, std::span<const std::size_t> now) const;
   // Returns the same of an input that fits.
@@ -83,8 +86,9 @@ class JobEstimates {
   // Returns the estimate of a rung, alone: without room for a fallback.
   [[nodiscard]] JobEstimate on(std::size_t rung, const Work& work) const;
   // Returns the rung of the CPU that goes on with a job if the job's own rung fails with its GPU. It is the best,
-  // together with its own, of those in memory that serves both. Takes the memory of the fallbacks for touched, so that
-  // a job finds the one that it was told of. Nothing where its own is on the CPU, or none is.
+  // together with its own, of those in memory that serves both; one that spans z only where all do. Takes the memory of
+  // the fallbacks for touched, so that a job finds the one that it was told of. Nothing where its own is on the CPU, or
+  // none is.
   [[nodiscard]] std::optional<std::size_t> fallback_of(std::size_t rung, const Work& work) const;
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every phase, and the list of patches. The fallback fits in the same
@@ -111,6 +115,7 @@ class JobEstimates {
   [[nodiscard]] Result<void> check(const VolumeShape& input) const;
   [[nodiscard]] Result<void> check_windows(Vec3 n) const;
   [[nodiscard]] bool is_better(const JobEstimate& a, const JobEstimate& b, const Work& work) const;
+  [[nodiscard]] bool is_better_behind(const JobEstimate& a, const JobEstimate& b, const Work& work) const;
   [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const;
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, std::int64_t most) const;
   [[nodiscard]] std::int64_t input_plane_bytes(const Work& work) const;

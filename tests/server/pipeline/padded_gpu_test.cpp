@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "planner/costs/costs.hpp"
 #include "planner/layers/segments.hpp"
@@ -51,17 +54,52 @@ class PaddedOnGpu : public testing::Test {
     return error;
   }
 
-  // Searches a plan of batches of S patches.
-  Result<SplitPlan> search_split(const Network& network, SplitStrategy strategy, std::int64_t S = 1) {
+  // Returns a plan for the GPU and, behind it, rungs on the CPU, of which the first is the fastest.
+  Plan plan_of(const Network& network, const GeometryChoice& on_gpu, const std::vector<GeometryChoice>& on_cpu) {
+    Plan plan = test::mixed_plan(network, on_gpu, 0, cpu_->spec(), gpu_->spec(), on_cpu);
+    for (std::size_t i = 2; i < plan.ladder.size(); ++i) plan.ladder[i].seconds *= 1000;
+    return plan;
+  }
+
+  // Runs a job whose GPU fails at a piece of work. Returns false if the job says that it must begin again.
+  bool goes_on(const LoadedNetwork& valid, const Plan& plan, int piece, const PaddedNetwork& padded, Vec3 n) {
+    test::HostSim gpu;
+    const auto engine = Engine::open(valid.network, valid.weights, plan, catalogue_, {*cpu_, &gpu});
+    if (!engine) throw std::runtime_error(engine.error().message);
+    gpu.fail_work(piece);
+    Random random(7);
+    try {
+      EXPECT_LE(error_of(**engine, padded, n, random), 1e-5) << "piece " << piece;
+      return true;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("run the job again"));
+      EXPECT_TRUE((*engine)->gpu_lost());
+      return false;
+    }
+  }
+
+  // Returns options for batches of S patches.
+  static SearchOptions search_options(const Network& network, std::int64_t S) {
     SearchOptions options;
     options.pins.S = S;
     options.memory_limit = std::int64_t{1} << 26;
     const Vec3 least = min_extent(network);
     options.max_extent = std::max({std::int64_t{40}, least.z, least.y, least.x});
     options.ladder = false;
+    return options;
+  }
+  MachinePlaces places(std::int64_t memory_limit) const {
+    return {{cpu_->spec(), gpu_->spec()}, {memory_limit, std::int64_t{1} << 25, std::int64_t{1} << 25}};
+  }
+
+  // Searches a plan of batches of S patches.
+  Result<SplitPlan> search_split(const Network& network, SplitStrategy strategy, std::int64_t S = 1,
+                                 std::optional<Vec3> volume = {}) {
+    SearchOptions options = search_options(network, S);
+    options.volume = volume;
+    if (volume) options.max_extent = std::max({options.max_extent, volume->z, volume->y, volume->x});
     const std::unique_ptr<CostSource> costs = modelled_costs();
-    const SpaceBytes memory{options.memory_limit, std::int64_t{1} << 25, std::int64_t{1} << 25};
-    return plan_split(network, catalogue_, *costs, {{cpu_->spec(), gpu_->spec()}, memory}, strategy, options);
+    return plan_split(network, catalogue_, *costs, places(options.memory_limit), strategy, options);
   }
 
   const Catalogue catalogue_ = test::split_catalogue();
@@ -82,6 +120,37 @@ TEST_F(PaddedOnGpu, NetworksEqualTheirDefinition) {
     EXPECT_LE(error_on_gpu(valid, plan, padded, random), 1e-5);
     if (HasFailure()) return;
   }
+}
+
+// Returns patches near the smallest, and one that has the whole volume along the axes along which the network pads.
+std::pair<GeometryChoice, GeometryChoice> open_and_closed(const Network& network, Vec3 volume) {
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
+  const GeometryChoice open{reaches(network).back().fov + Vec3::cube(3), 1, modes};
+  GeometryChoice closed{volume, 1, modes};
+  closed.closed = axes_to_close(network, closed, volume);
+  return {open, closed};
+}
+
+// A rung on the CPU that has the borders of the whole volume does not go on behind planes that the GPU delivered.
+TEST_F(PaddedOnGpu, JobsGoOnInPatchesThatBeginAtAnyPlane) {
+  int stopped = 0;
+  for (int i = 0; i < test::case_count(6); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork padded = test::random_padded_network(random);
+    const LoadedNetwork valid = valid_form(padded, true);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    const Vec3 around = valid.network.frame.begin + valid.network.frame.end;
+    const Vec3 n = max(Vec3::cube(14), around + Vec3::cube(3));
+    const auto [open, closed] = open_and_closed(valid.network, n + around);
+    if (closed.closed.z == 0) continue;
+    for (const int piece : {1, 40, 200, 400, 700}) {
+      EXPECT_TRUE(goes_on(valid, plan_of(valid.network, open, {closed, open}), piece, padded, n));
+      if (!goes_on(valid, plan_of(valid.network, open, {closed}), piece, padded, n)) ++stopped;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(stopped, 0);
 }
 
 TEST_F(PaddedOnGpu, SearchedPlansEqualTheDefinition) {
