@@ -10,20 +10,22 @@
 #include <string_view>
 
 #include "primitives/core/fnv.hpp"
+#include "primitives/core/outside_fill.hpp"
 #include "primitives/core/primitive.hpp"
 
 namespace znni {
 
 // Must be raised when a type that crosses the module border changes its meaning without changing its size.
-inline constexpr std::uint32_t module_abi = 3;
+inline constexpr std::uint32_t module_abi = 4;
 
 // Returns a hash of the sizes of the types that cross the module border. Modules of another source tree usually differ
 // here even if module_abi was not raised.
 [[nodiscard]] constexpr std::uint64_t module_layout() {
   std::uint64_t mixed = fnv_start;
-  for (const std::uint64_t size : {sizeof(Backend), sizeof(Primitive), sizeof(Estimate), sizeof(Buffer),
-                                   sizeof(LayerProblem), sizeof(LayerWeights), sizeof(DeviceSpec), sizeof(Device),
-                                   sizeof(Reservation), sizeof(TensorView), sizeof(Arena), sizeof(Error)}) {
+  for (const std::uint64_t size :
+       {sizeof(Backend), sizeof(Primitive), sizeof(Estimate), sizeof(Buffer), sizeof(LayerProblem),
+        sizeof(LayerWeights), sizeof(DeviceSpec), sizeof(Device), sizeof(Reservation), sizeof(TensorView),
+        sizeof(Arena), sizeof(Error), sizeof(OutsideFill)}) {
     mixed = fnv_mixed(mixed, size);
   }
   return mixed;
