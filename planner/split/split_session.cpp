@@ -21,14 +21,28 @@ bool on_several_places(const GeometryChoice& choice) {
          std::none_of(choice.modes.begin(), choice.modes.end(), [](const PoolingMode& mode) { return mode.holds(); });
 }
 
+// Takes the borders of the volume from patches that span it: a GPU sets what is outside instead.
+std::vector<GeometryChoice> opened(std::vector<GeometryChoice> choices) {
+  for (GeometryChoice& choice : choices) choice.closed = {};
+  return choices;
+}
+
 std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptions options) {
   options.stem_slab = 0;
-  std::vector<GeometryChoice> candidates = make_candidates(network, options);
+  std::vector<GeometryChoice> candidates = opened(make_candidates(network, options));
   const bool is_cut = is_dense(network);
   std::erase_if(candidates, [&](const GeometryChoice& choice) {
-    return !on_several_places(choice) || (!is_cut && (choice.streamed || choice.closed != Vec3{}));
+    return !on_several_places(choice) || (!is_cut && choice.streamed);
   });
   return candidates;
+}
+
+// Returns the choices beside `choice`. One that spans the volume is beside itself, closed.
+std::vector<GeometryChoice> split_neighbours(const Network& network, const SearchOptions& options,
+                                             const GeometryChoice& choice) {
+  std::vector<GeometryChoice> near = opened(make_neighbours(network, options, choice));
+  std::erase(near, choice);
+  return near;
 }
 
 // Returns the cost of the rung's steps, each as often as it runs.
@@ -189,7 +203,7 @@ std::optional<WeighedRung> SplitSession::first_rung(const PatchQuery& query, Sea
   std::optional<WeighedRung> best = best_candidate(query, log);
   if (!best) return best;
   const double of_candidates = best->voxels_per_second;
-  const std::vector<GeometryChoice> near = make_neighbours(network_, options_, best->geometry.choice);
+  const std::vector<GeometryChoice> near = split_neighbours(network_, options_, best->geometry.choice);
   best = patches_->best(near, query, log, std::move(best));
   reached_.push_back({query.budget, of_candidates, *best});
   return best;

@@ -169,6 +169,25 @@ TEST_F(PaddedOnGpu, SearchedPlansEqualTheDefinition) {
   }
 }
 
+// The patch that has all of a volume computes nothing twice: it is the fastest, and open along every axis.
+TEST_F(PaddedOnGpu, AVolumeForWhichThePlanIsMadeIsOnePatch) {
+  for (int i = 0; i < test::case_count(4); ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const PaddedNetwork padded = all_kinds()[static_cast<std::size_t>(i) % all_kinds().size()](random);
+    const LoadedNetwork valid = valid_form(padded, true);
+    SCOPED_TRACE(in_words(valid.network));
+    const Vec3 n = random_extent(valid.network, random);
+    const Vec3 volume = framed(valid.network, n);
+    const Result<SplitPlan> plan = search_split(valid.network, SplitStrategy::gpu, 1, volume);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->plan.ladder.front().geometry.pass_input, volume);
+    EXPECT_EQ(plan->plan.ladder.front().geometry.closed, Vec3{});
+    const auto engine = Engine::open(valid.network, valid.weights, plan->plan, catalogue_, {*cpu_, gpu_.get()});
+    ASSERT_TRUE(engine) << engine.error().message;
+    EXPECT_LE(error_of(**engine, padded, n, random), 1e-5);
+  }
+}
+
 TEST_F(PaddedOnGpu, AreNotCut) {
   Random random(test::base_seed());
   const LoadedNetwork valid = valid_form(test::random_strided_network(random, false), true);
