@@ -42,7 +42,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
 std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                    const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
                                    std::size_t count) {
-  if (!is_dense(network)) return {};
+  if (!check_places(network, strategy)) return {};
   const PatchQuery query{split_budget(places.memory, options.memory_limit, weight_bytes(network)), options.volume};
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
   SearchLog log;

@@ -107,15 +107,14 @@ SearchOptions options_of_fallback(SearchOptions options) {
   return options;
 }
 
-// Fails for a network that the strategy cannot place. One that pads or upsamples is not cut.
+}  // namespace
+
 Result<void> check_places(const Network& network, SplitStrategy strategy) {
   if (Result<void> taken = check_gpu_takes(network); !taken) return taken;
   if (is_dense(network) || strategy == SplitStrategy::gpu) return {};
   return Error{ErrorCode::unsupported,
                "a network that pads or upsamples runs on one place: use --strategy cpu or --strategy gpu"};
 }
-
-}  // namespace
 
 SpaceBytes split_budget(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights) {
   const std::int64_t host = std::max<std::int64_t>(0, (limit - weights) / 8 * 7);

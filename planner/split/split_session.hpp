@@ -14,6 +14,9 @@
 
 namespace znni {
 
+// Fails for a network that the strategy cannot place. One that pads or upsamples is not cut.
+[[nodiscard]] Result<void> check_places(const Network& network, SplitStrategy strategy);
+
 // Returns the budget of a plan on a machine with these memories. An eighth of the `limit` bytes of host RAM, beside the
 // weights, is left for rungs of the CPU.
 [[nodiscard]] SpaceBytes split_budget(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights);

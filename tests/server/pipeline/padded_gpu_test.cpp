@@ -199,6 +199,18 @@ TEST_F(PaddedOnGpu, AreNotCut) {
   }
 }
 
+TEST_F(PaddedOnGpu, CubesAreThereWhereTheStrategyIs) {
+  Random random(test::base_seed());
+  const Network network = valid_form(test::random_padded_network(random), true).network;
+  const SearchOptions options = search_options(network, 1);
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const auto cubes = [&](SplitStrategy strategy) {
+    return split_cubes(network, catalogue_, *costs, places(options.memory_limit), strategy, options);
+  };
+  EXPECT_FALSE(cubes(SplitStrategy::gpu).empty());
+  EXPECT_TRUE(cubes(SplitStrategy::cpu_gpu).empty());
+}
+
 TEST_F(PaddedOnGpu, AreNotStreamed) {
   int refused = 0;
   for (int i = 0; i < 12; ++i) {
