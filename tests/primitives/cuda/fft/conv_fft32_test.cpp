@@ -30,7 +30,7 @@ TEST(CudaConvFft32, TakesLessMemoryAndTimeThanCuFftOnTheSameTiles) {
   EXPECT_LT(fft32_traffic(conv, tiling, true), 0.7 * fft_traffic(conv, tiling, true));
 }
 
-// Plans in float32 may have them, products rounded to TF32 may not.
+// They are as exact as float32; products rounded to TF32 are not.
 TEST(CudaConvFft32, SplitNumbersAreOfFloat32AndFaster) {
   const auto fastest = [](std::string_view setting_of_products) {
     double least = 1e30;
