@@ -33,7 +33,7 @@ double tensor_traffic(const LayerProblem& problem, Format in, Format out) {
 }
 
 Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
-                                                  const DeviceSpec& spec) {
+                                                  const DeviceSpec& spec, double reads) {
   if (Result<void> gpu = check_gpu(primitive, spec); !gpu) return gpu.error();
   if (Result<void> rows = check_rows(input_shape(problem, 0)); !rows) {
     return Error{rows.error().code, std::string(primitive) + " " + rows.error().message};
@@ -44,7 +44,8 @@ Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, co
     estimate.in = format;
     estimate.out = format;
     estimate.memory = input_output_buffers(problem, format, format, 0, MemorySpace::device);
-    estimate.time = modelled_time(spec, 0.0, tensor_traffic(problem, format, format));
+    const auto again = (reads - 1.0) * static_cast<double>(tensor_bytes(input_shape(problem, 0), format));
+    estimate.time = modelled_time(spec, 0.0, tensor_traffic(problem, format, format) + again);
     estimates.push_back(std::move(estimate));
   }
   return estimates;

@@ -22,9 +22,10 @@ namespace znni::cuda {
 [[nodiscard]] double tensor_traffic(const LayerProblem& problem, Format in, Format out);
 
 // Returns one estimate per format, read and written alike: input and output in device memory, limited by that memory.
-// `problem` has an input of `shape`; refuses, in the name of `primitive`, rows too long for kernels.
+// `problem` has an input of `shape`, of which each voxel is read `reads` times; refuses, in the name of `primitive`,
+// rows too long for kernels.
 [[nodiscard]] Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
-                                                                const DeviceSpec& spec);
+                                                                const DeviceSpec& spec, double reads = 1.0);
 
 // Refuses a device that is not a GPU, in the name of `primitive`.
 [[nodiscard]] Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec);

@@ -6,13 +6,14 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view name = "cuda.channel_norm";
+constexpr double reads = 3.0;  // across_element.hpp
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   if (across == nullptr || across->kind != AcrossKind::norm) {
     return refusal(name, "normalisations of the channels of voxels", problem);
   }
-  return streaming_estimates(name, problem, spec);
+  return streaming_estimates(name, problem, spec, reads);
 }
 
 }  // namespace

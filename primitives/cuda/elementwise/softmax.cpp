@@ -6,13 +6,14 @@ namespace znni::cuda {
 namespace {
 
 constexpr std::string_view name = "cuda.softmax";
+constexpr double reads = 3.0;  // across_element.hpp
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   const bool suits =
       across != nullptr && (across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax);
   if (!suits) return refusal(name, "softmaxes and their logarithms", problem);
-  return streaming_estimates(name, problem, spec);
+  return streaming_estimates(name, problem, spec, reads);
 }
 
 }  // namespace

@@ -39,6 +39,13 @@ TEST(CudaEstimates, StreamingProblemsHoldTheirTensorsInDeviceMemory) {
   }
 }
 
+TEST(CudaEstimates, WhatIsReadAgainIsCounted) {
+  const ActivationProblem problem{{1, 80, {100, 100, 100}}, {ActivationKind::relu, 0.0F}};
+  const Seconds once = streaming_estimates("cuda.x", problem, gpu())->front().time;
+  const Seconds thrice = streaming_estimates("cuda.x", problem, gpu(), 3)->front().time;
+  EXPECT_NEAR(thrice / once, 2.0, 0.1) << "four passes over the tensor for two";
+}
+
 TEST(CudaEstimates, CpusAndLongRowsAreRefused) {
   const ActivationProblem problem{{1, 1, {1, 1, 10}}, {}};
   const Result<std::vector<Estimate>> cpu = streaming_estimates("cuda.x", problem, DeviceSpec());

@@ -1,6 +1,7 @@
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {
+extern const Primitive activation;
 extern const Primitive softmax;
 
 namespace {
@@ -10,6 +11,14 @@ TEST(CudaSoftmax, DescribesItsProblemInEveryFormat) {
     const std::vector<Estimate> estimates = sound_estimates(softmax, AcrossChannelsProblem{{1, 3, {9, 9, 9}}, kind});
     EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
   }
+}
+
+// An activation of the same tensor has two passes over memory; this has four.
+TEST(CudaSoftmax, ReadsItsInputThreeTimes) {
+  const Shape5 tensor{1, 80, {99, 99, 99}};
+  const Seconds two = sound_estimates(activation, ActivationProblem{tensor, {}}).front().time;
+  EXPECT_NEAR(sound_estimates(softmax, AcrossChannelsProblem{tensor, AcrossKind::softmax}).front().time / two, 2.0,
+              0.05);
 }
 
 TEST(CudaSoftmax, RefusesOtherProblemsAndDevices) {
