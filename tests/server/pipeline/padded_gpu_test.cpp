@@ -134,7 +134,7 @@ std::pair<GeometryChoice, GeometryChoice> open_and_closed(const Network& network
 // A rung on the CPU that has the borders of the whole volume does not go on behind planes that the GPU delivered.
 TEST_F(PaddedOnGpu, JobsGoOnInPatchesThatBeginAtAnyPlane) {
   int stopped = 0;
-  for (int i = 0; i < test::case_count(6); ++i) {
+  for (int i = 0; i < test::case_count(6) || (stopped == 0 && i < 30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
     const PaddedNetwork padded = test::random_padded_network(random);
@@ -151,6 +151,33 @@ TEST_F(PaddedOnGpu, JobsGoOnInPatchesThatBeginAtAnyPlane) {
     if (HasFailure()) return;
   }
   EXPECT_GT(stopped, 0);
+}
+
+TEST_F(PaddedOnGpu, JobsBehindPlaneZeroAreRefusedWhereAPatchHasTheWholeVolume) {
+  int refused = 0;
+  for (int i = 0; i < 12 && refused == 0; ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const LoadedNetwork valid = valid_form(test::random_padded_network(random), true);
+    const Vec3 around = valid.network.frame.begin + valid.network.frame.end;
+    const Vec3 n = max(Vec3::cube(14), around + Vec3::cube(3));
+    const auto [open, closed] = open_and_closed(valid.network, n + around);
+    if (closed.closed.z == 0) continue;
+    const Plan plan = plan_of(valid.network, open, {closed});
+    const auto engine = Engine::open(valid.network, valid.weights, plan, catalogue_, {*cpu_, gpu_.get()});
+    ASSERT_TRUE(engine) << engine.error().message;
+    const test::RandomVolume volume = test::random_volume(valid.network.f_in, n, ElementType::f32, random);
+    test::JobOutcome outcome;
+    const Shape5 output{1, images(valid.network).back(), n};
+    VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::plane_major, outcome);
+    job.schedule.rung = 1;
+    job.sink.first_plane = 1;
+    const Result<JobStatistics> ran = (*engine)->run(job, {});
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().code, ErrorCode::invalid_argument);
+    EXPECT_THAT(ran.error().message, HasSubstr("whole volume along z"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(PaddedOnGpu, SearchedPlansEqualTheDefinition) {
