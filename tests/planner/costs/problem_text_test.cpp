@@ -34,7 +34,7 @@ const std::vector<LayerProblem> problems = {
     NormProblem{shape, 1},
     NormProblem{shape, 1, 1e-5F, {ActivationKind::relu, 0.0F}, NormKind::response},
     NormProblem{shape, shape.f, 1e-5F, {ActivationKind::leaky_relu, 0.01F}},
-    AttentionProblem{shape, 6, 3},
+    AttentionProblem{shape, 6, 2},
     AddVolumeProblem{shape, shape.n},
     GlobalPoolProblem{shape, PoolKind::max},
     GlobalPoolProblem{shape, PoolKind::average},
