@@ -64,7 +64,7 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(ScaleShiftProblem{in});
   for (const std::int64_t groups : {in.f, in.f / 8}) all.emplace_back(NormProblem{in, groups});
   all.emplace_back(GlobalPoolProblem{in});
-  all.emplace_back(AttentionProblem{{1, 64, Vec3::cube(10)}, 64, 4});
+  all.emplace_back(AttentionProblem{{1, 64, Vec3::cube(scale > 1 ? 12 : 8)}, 64, 4});
   all.emplace_back(AddVolumeProblem{in, in.n});
   all.emplace_back(ConcatProblem{{in, in}});
   all.emplace_back(CropProblem{in, ones, ones});
