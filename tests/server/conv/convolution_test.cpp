@@ -73,6 +73,10 @@ TEST(Convolution3d, RefusesWhatCannotBe) {
 
 TEST(Convolution3d, IsRefusedInTheChildOfAFork) {
   const auto own = Convolution3d::make(conv, 1, plenty);
+  test::Random random(test::base_seed());
+  const test::ConvData data(conv, random);
+  test::ConvWritten written(data);
+  run_all(**own, data, written);  // the thread has started then, and holds no lock of an allocator
   const pid_t child = fork();
   if (child == 0) {
     const Result<void> done = (*own)->run(ConvWork::forward, {}, {});

@@ -28,6 +28,8 @@ TEST(SharedDevice, IsGivenBackByTheLast) {
 
 TEST(SharedDevice, IsAnotherInTheChildOfAFork) {
   const std::shared_ptr<SharedDevice> parents = shared_device(1);
+  // Its thread has started then, and holds no lock of an allocator, which the child would wait for.
+  parents->device->executor().parallel_for(1, [](std::int64_t, int) {});
   const pid_t child = fork();
   if (child == 0) {
     const std::shared_ptr<SharedDevice> own = shared_device(1);
