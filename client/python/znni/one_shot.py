@@ -17,7 +17,7 @@ from znni.stores.opening import check_output, open_source
 from znni.stores.overlap import check_output_apart
 from znni.voxel_type import output_type
 
-_PLANNED_VOXELS = 2_000_000  # from which a plan for just this volume pays for the seconds that it takes to make
+_PLANNED_VOXELS = 2_000_000  # volumes of fewer are not worth the seconds that a plan for just them takes to make
 
 
 def predict(

@@ -21,7 +21,7 @@ TEST(CudaBackend, PrimitivesHaveNamesOfTheirOwn) {
   EXPECT_EQ(backend().name, "cuda");
 }
 
-// Of each kind of layer that a U-Net has, some primitive offers a way.
+// Some primitive offers a way for each kind of layer that a U-Net has.
 TEST(CudaBackend, EveryKindOfLayerIsTaken) {
   const Shape5 in{1, 8, {9, 9, 9}};
   ConvProblem conv{.in = in, .f_out = 4, .k = Vec3::cube(3), .activation = {}};

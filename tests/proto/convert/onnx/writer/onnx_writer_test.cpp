@@ -303,7 +303,7 @@ TEST(ConvertOnnxWriter, PadsThatReflectAreRefusedByName) {
   EXPECT_EQ(refusal(reflecting(true)), "unsupported: node last: pads by reflection, which is not written");
 }
 
-// Of an even extent the stride leaves out the pad's last voxel.
+// The stride leaves out the pad's last voxel if the extent is even.
 TEST(ConvertOnnxWriter, PadsThatAStrideLeavesOutAreKept) {
   const Border one{Vec3::cube(1), Vec3::cube(1)};
   Convolution strided = conv(3, Vec3::cube(3));
