@@ -135,6 +135,24 @@ class UsageTest(unittest.TestCase):
         (self.root / "d.py").write_text("a = b\n")
         self.assertNotEqual(self.call("format", "--check", self.root / "d.py").returncode, 0)
 
+    def test_types_of_the_python_client_are_checked(self):
+        """Of all of it, if one source of it is named, and only if nothing is to be changed."""
+        self.stand_in_ruff("")
+        self.stand_in("../build/venv/bin/python", 'echo $1 $2 in "${PWD##*/}"; exit "$WRONG"')
+        inside, outside = "client/python/znni/a.py", "client/python/setup.py"
+        (self.root / inside).parent.mkdir(parents=True)
+        for name in (inside, outside):
+            (self.root / name).write_text("a = 1\n")
+        for wrong in ("1", "0"):
+            with mock.patch.dict(os.environ, WRONG=wrong):
+                done = self.call("format", "--check", self.root / outside, self.root / inside)
+                self.assertEqual(done.returncode == 0, wrong == "0", done.stderr)
+                self.assertIn("-m mypy in python\n", done.stdout)
+                for arguments in (["--check", self.root / outside], [self.root / inside]):
+                    done = self.call("format", *arguments)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertNotIn("mypy", done.stdout)
+
     def test_a_commit_of_sources_that_are_not_formatted_is_refused(self):
         self.stand_in("clang-format-14", 'echo format $*; exit "$WRONG"')
         self.stand_in_ruff("echo ruff $*")

@@ -10,7 +10,7 @@ import os
 import pathlib
 import platform
 import weakref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from znni.box import Triple
 from znni.errors import Error, InvalidError, NotFoundError, OverBudgetError
@@ -115,7 +115,7 @@ class Convolution:
         self._call(call, self._made, gradient, x, weight_gradient, bias_gradient, workspace or None)
 
     @staticmethod
-    def _call(function, *arguments) -> None:
+    def _call(function: Any, *arguments: Any) -> None:
         text = ctypes.create_string_buffer(_MESSAGE_BYTES)
         code = function(*arguments, _room(text))
         if code != 0:

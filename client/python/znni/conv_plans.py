@@ -7,6 +7,7 @@ import ctypes
 import mmap
 import os
 import threading
+from collections.abc import Callable
 
 from znni.conv_library import Convolution, ConvShape, Work
 from znni.errors import OverBudgetError
@@ -28,7 +29,11 @@ class ConvPlans:
         bytes of workspace (0: see Convolution). Raises what Convolution raises."""
         with self._lock:
             convolution = self._planned(shape, threads, mem)
-            method = (convolution.forward, convolution.input_gradient, convolution.weight_gradient)[work]
+            method: Callable[..., None] = (
+                convolution.forward,
+                convolution.input_gradient,
+                convolution.weight_gradient,
+            )[work]
             method(*tensors, self._room(convolution.workspace_bytes(work)))
 
     def describe(self, shape: ConvShape, threads: int, mem: int) -> dict[str, str]:

@@ -45,7 +45,7 @@ class Exported:
     @property
     def extent(self) -> Triple:
         """Returns the voxels of the example."""
-        return self.example[2:]  # type: ignore[return-value]
+        return self.example[2:]
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ def fingerprint(module: Any) -> int:
     """Returns a number that changes with the weights and buffers of a module."""
     found = 0
     for tensor in (*module.parameters(), *module.buffers()):
-        found = zlib.crc32(np.ascontiguousarray(tensor.detach().cpu().double().numpy()), found)
+        found = zlib.crc32(np.ascontiguousarray(tensor.detach().cpu().double().numpy()).data, found)
     return found
 
 

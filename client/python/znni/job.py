@@ -104,10 +104,10 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     check_pad(pad)
     model.check_channels(source.shape[0], source.name)
     volume = source.shape[1:]
-    roi = parse_roi(roi, volume)
+    region = parse_roi(roi, volume)
     whole = padded(pad, Box((0, 0, 0), volume), model.field_of_view)
     model.shrunk(whole.extent, source.name)  # what the volume is too small for is said of the volume
-    if roi.extent != volume:
+    if region.extent != volume:
         _check_region(model, volume, whole.extent, source.name)
-    given, kept = _given_for(padded(pad, roi, model.field_of_view), whole, model, source.name)
-    return Job(model, source, pad, roi, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)
+    given, kept = _given_for(padded(pad, region, model.field_of_view), whole, model, source.name)
+    return Job(model, source, pad, region, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)

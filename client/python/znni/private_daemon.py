@@ -61,6 +61,7 @@ class PrivateDaemon:
         self._is_stopped = False
         self._listening = threading.Event()
         self._folder: OwnFolder | None = None
+        self._repository = ""
 
     def __enter__(self) -> PrivateDaemon:
         try:
@@ -104,7 +105,11 @@ class PrivateDaemon:
         except BaseException:  # a second Ctrl-C, too
             process.kill()
             process.wait()
-        if self._reader is not threading.current_thread():
+        self._join_reader()
+
+    def _join_reader(self) -> None:
+        """Waits until the log is read. The thread that reads it does not wait for itself."""
+        if self._reader is not None and self._reader is not threading.current_thread():
             self._reader.join()
 
     def explained(self, error: Error) -> Error:
@@ -116,17 +121,18 @@ class PrivateDaemon:
             self.process.wait(_LAST_WORDS_SECONDS if isinstance(error, UnavailableError) else 0)
         except subprocess.TimeoutExpired:
             return error
-        self._reader.join()
+        self._join_reader()
         return UnavailableError(f"znnid ended with exit code {self.process.returncode}: {self._last_line()}")
 
     def _start(self) -> None:
         program = find_program("znnid", "ZNNID")
         self._folder = OwnFolder()
-        self.model = make_repository(self._folder.name, self._network, self._config)
+        self._repository = self._folder.name
+        self.model = make_repository(self._repository, self._network, self._config)
         command = [
             program,
             "--model-repository",
-            self._folder.name,
+            self._repository,
             "--grpc-address",
             "127.0.0.1",
             "--grpc-port",
@@ -147,13 +153,14 @@ class PrivateDaemon:
         if self._failure is not None:
             raise self._failure
         if not self.address:
-            self.process.wait()
-            raise self._not_started(self.explained(Error("")))
+            raise self._not_started()
 
-    def _not_started(self, error: Error) -> Error:
+    def _not_started(self) -> Error:
         """Returns the error of a daemon that ended before it listened: what it refused will be refused again, but it
         may have been killed."""
-        return NotServedError(str(error)) if self.process.returncode > 0 else error
+        code = self.process.wait() if self.process is not None else 0
+        error = self.explained(UnavailableError("znnid was stopped before it listened"))
+        return NotServedError(str(error)) if code > 0 else error
 
     def _run(self, command: list[str]) -> None:
         """Starts the daemon and reads its log, in a thread of its own: the kernel ends the daemon with the thread that
@@ -196,9 +203,9 @@ class PrivateDaemon:
 
     def _of_user(self, text: str) -> str:
         """Returns what the daemon says with the paths of the user's files, which it reads in its own folder."""
-        text = text.replace(f"{self._folder.name}/{self.model}/1/model.onnx", os.fspath(self._network))
+        text = text.replace(f"{self._repository}/{self.model}/1/model.onnx", os.fspath(self._network))
         given = "config" if self._config is None or isinstance(self._config, Mapping) else os.fspath(self._config)
-        return text.replace(f"{self._folder.name}/{self.model}/config.pbtxt", given)
+        return text.replace(f"{self._repository}/{self.model}/config.pbtxt", given)
 
     def _wait_until_ready(self) -> None:
         notice = Notice(self._progress)

@@ -136,7 +136,7 @@ def _threads_of(threads: int | None) -> int:
 def _run(work: Work, extents: tuple, threads: int, mem: int, *tensors: torch.Tensor | None) -> None:
     """Runs a work on contiguous tensors. ``extents``: shapes of x and weight."""
     x, weight = extents
-    shape = ConvShape(x[0], x[1], weight[0], tuple(x[2:]), tuple(weight[2:]))  # type: ignore[arg-type]
+    shape = ConvShape(x[0], x[1], weight[0], tuple(x[2:]), tuple(weight[2:]))
     addresses = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
     of_process().run(work, shape, threads or torch.get_num_threads(), mem, *addresses)
 

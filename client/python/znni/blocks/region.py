@@ -39,7 +39,7 @@ class Region:
         sides = tuple(slice(a, b) for a, b in zip(start, stop))
         for z in range(first, last, self.chunks[-3]):
             layer = self._array[(..., slice(z, min(z + self.chunks[-3], last)), *sides)]
-            found.update(np.ascontiguousarray(layer))
+            found.update(np.ascontiguousarray(layer).data)
         return found.hexdigest()
 
     def sync(self) -> None:

@@ -198,7 +198,7 @@ def _extent(text: str) -> Triple:
     numbers = _list_of(_whole(1))(text)
     if len(numbers) != 3:
         raise argparse.ArgumentTypeError(f"'{text}' found, expected Z,Y,X, for example 100000,100000,100000")
-    return tuple(numbers)  # type: ignore[return-value]
+    return tuple(numbers)
 
 
 def _seconds(text: str) -> float | str:

@@ -136,8 +136,7 @@ class Worker:
             except (Error, OSError) as error:
                 if self._serving.is_lasting(error):
                     raise
-                is_of_daemon = isinstance(error, Error) and not error.is_of_store
-                reason = self._serving.drop(error) if is_of_daemon else error
+                reason = self._serving.drop(error) if isinstance(error, Error) and not error.is_of_store else error
                 if tries_left == 0 or self._has_ended():
                     raise reason from None
                 delay = _FIRST_DELAY * 2 ** (self._retries - tries_left)

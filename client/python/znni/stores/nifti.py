@@ -151,7 +151,7 @@ class NiftiTarget(MappedTarget):
                 file.write(self._header())
                 voxels = self._spool.reshape(-1).view("u1")
                 for at in range(0, len(voxels), _AT_ONCE):
-                    file.write(voxels[at : at + _AT_ONCE])
+                    file.write(voxels[at : at + _AT_ONCE].data)
                     give_back(self._spool)
         self._spool = None
         super().finish()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _INTEGERS = {
     "u8": ("ulonglong", "unsigned long long", "unsigned long long int", "uint64", "uint64_t"),
 }
 _TYPES = {name: code for code, names in _INTEGERS.items() for name in names} | {"float": "f4", "double": "f8"}
-_ORDERS = {"little": "<", "big": ">"}
+_ORDERS: dict[str, Literal["<", ">"]] = {"little": "<", "big": ">"}
 # Signs that lead from the axes of a space to right, anterior and superior.
 _SPACES = {
     "right-anterior-superior": (1, 1, 1),

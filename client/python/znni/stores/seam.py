@@ -96,7 +96,7 @@ class OutputFacts:
     def chunk(self) -> Triple:
         """Returns the extent of chunks in a folder: 128 voxels wide of one byte, else 64, or as wide as the output."""
         edge = 128 if self.dtype.itemsize == 1 else 64
-        return tuple(min(edge, n) for n in self.shape[1:])  # type: ignore[return-value]
+        return tuple(min(edge, n) for n in self.shape[1:])
 
     @property
     def file_shape(self) -> tuple:

@@ -36,7 +36,7 @@ def _of_ome(xml: str) -> Geometry | None:
     if not is_scale(scale[1]) or not is_scale(scale[2]):
         return None
     units = tuple(name_of(pixels.get(f"PhysicalSize{axis}Unit", _OME_UNIT)) for axis in "ZYX")
-    plane = next((e for e in pixels if e.tag.endswith("}Plane")), {})
+    plane: Any = next((e for e in pixels if e.tag.endswith("}Plane")), {})
     translation = tuple(_position(plane, axis, unit) for axis, unit in zip("ZYX", units))
     return Geometry((scale[0] if is_scale(scale[0]) else 1.0, *scale[1:]), translation, units)  # type: ignore[arg-type]
 

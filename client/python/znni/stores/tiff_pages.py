@@ -170,7 +170,7 @@ class PageFolder:
                 self._open = (number, module_of("tiff").TiffFile(path))
             except Exception as error:  # of many classes
                 raise unreadable(path, "TIFF", error) from None
-        pages = self._open[1].pages  # type: ignore[index]
+        pages = self._open[1].pages
         if len(pages) != 1:
             raise InvalidError(f"{path}: {len(pages)} pages found, expected one in each file of a folder")
         return pages[0]

@@ -111,4 +111,4 @@ def _in_the_middle(output: Source, source: Source) -> Placement:
             f"{text_of(source.shape[1:])} of {source.name}: pass --offset Z,Y,X"
         )
     reason = _ASSUMED if any(missing) else "its extent, that of the input"
-    return _at([n // 2 for n in missing], reason)  # type: ignore[arg-type]
+    return _at([n // 2 for n in missing], reason)
