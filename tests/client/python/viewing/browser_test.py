@@ -58,7 +58,7 @@ class BrowserTest(ViewCase):
         path.write_text(path.read_text().replace("</body>", SCRIPT.replace("STEPS", steps)))
         command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         command += [f"--user-data-dir={self.folder}/browser", "--virtual-time-budget=30000", "--dump-dom", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500)
         found = PageReader(done.stdout).texts.get("pre")
         self.assertTrue(found, done.stderr)
         return json.loads(found[0])
