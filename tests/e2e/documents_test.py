@@ -1,0 +1,144 @@
+"""Blocks of documents run as they stand: the README's commands with a net of one's own, and docs/tutorial.md."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import unittest
+
+import h5py
+import nets
+import numpy as np
+import onnx
+import zarr
+import znni
+from harness import ROOT, ZNNID
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# The voxel size and the position of images, in nanometers.
+SCALE, PLACE = [40.0, 8.0, 8.0], [4000.0, 160.0, -80.0]
+
+
+def blocks_of(document, *kinds, section=""):
+    """Returns (kind, text) of the blocks of these kinds in a document, or in the section with this heading."""
+    text = (ROOT / document).read_text()
+    if section:
+        text = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)[1]
+    return [block for block in BLOCK.findall(text) if block[0] in kinds]
+
+
+def write_image(path, voxels):
+    """Writes an OME-Zarr image with voxel size and position."""
+    transforms = [{"type": "scale", "scale": SCALE}, {"type": "translation", "translation": PLACE}]
+    image = {
+        "axes": [{"name": name, "type": "space", "unit": "nanometer"} for name in "zyx"],
+        "datasets": [{"path": "0", "coordinateTransformations": transforms}],
+    }
+    group = zarr.open_group(path, mode="w")
+    group.create_array("0", data=voxels, chunks=(16, 32, 32))
+    group.attrs["ome"] = {"version": "0.5", "multiscales": [image]}
+
+
+def tutorial_net():
+    """Returns the net of the tutorial's first block, with other weights."""
+    rng = np.random.default_rng(1)
+    net = nets.Net(1)
+    for channels, is_pooled in ((8, True), (16, False), (1, False)):
+        net.conv(rng, channels, (3, 3, 3))
+        net.activate("Sigmoid" if channels == 1 else "Relu")
+        if is_pooled:
+            net.pool((2, 2, 2))
+    model = nets.export(net)
+    model.graph.input[0].name = model.graph.node[0].input[0] = "raw"
+    return model
+
+
+class DocumentCase(unittest.TestCase):
+    """An empty folder in which blocks run."""
+
+    def setUp(self):
+        self.work = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.environment = {**os.environ, "XDG_STATE_HOME": str(self.work / "state")}
+
+    def run_block(self, kind, text):
+        """Runs a block and returns what it printed on standard error."""
+        command = [sys.executable, "-c", text] if kind == "python" else ["bash", "-euc", text]
+        ran = subprocess.run(command, cwd=self.work, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 0, f"{text}\n{ran.stdout}{ran.stderr}")
+        return ran.stderr
+
+
+class ReadmeTest(DocumentCase):
+    """The commands that come first, in what deploy/demo leaves of a clone."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("client/python", "proto"):
+            built = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", "*.binpb", "bin", "*.so")
+            shutil.copytree(ROOT / name, self.work / name, ignore=built)
+        (self.work / "deploy").symlink_to(ROOT / "deploy")
+        (self.work / "build/release").mkdir(parents=True)
+        (self.work / "build/release/bin").symlink_to(ZNNID.parent)
+        self.make_environment(self.work / "build/venv")
+        self.generated = np.random.default_rng(2).integers(0, 256, (50, 52, 54), np.uint8)
+        (self.work / "build/demo").mkdir()
+        with h5py.File(self.work / "build/demo/generated.h5", "w") as file:
+            file["raw"] = self.generated
+
+    def make_environment(self, folder):
+        """Makes an environment that finds the packages of this one, and whose pip asks no network."""
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        (packages,) = folder.glob("lib/python*/site-packages")
+        (packages / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        pip = folder / "bin/pip"
+        pip.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m pip "$@"\n')
+        pip.chmod(0o755)
+        # 0 of what is off by default: "no isolation" would be on otherwise.
+        self.environment.update(PIP_NO_INDEX="1", PIP_NO_BUILD_ISOLATION="0", PIP_DISABLE_PIP_VERSION_CHECK="1")
+        self.environment.update(PIP_CONFIG_FILE=os.devnull, PIP_ROOT_USER_ACTION="ignore", PIP_NO_CACHE_DIR="1")
+        for name in ("PYTHONPATH", "ZNNID", "ZNNI_PROGRAMS", "ZNNI_CONV_LIBRARY"):
+            self.environment.pop(name, None)
+
+    def test_a_net_of_ones_own(self):
+        net = nets.small_net(7, f_out=1)
+        onnx.save(nets.export(net), self.work / "net.onnx")
+        # Few grey values: with larger ones the sigmoid at the net's end would show rounding errors of thousands.
+        voxels = np.random.default_rng(1).integers(0, 4, (24, 40, 36), np.uint8)
+        write_image(self.work / "raw.ome.zarr", voxels)
+        (_, three), (_, on_what_is_shipped) = blocks_of("README.md", "", section="Your own net, your own volume")
+        demo, install, run = three.splitlines()
+        self.assertEqual(demo.split()[0], "deploy/demo")  # CI runs it, on a machine without anything
+        self.assertIn("\ndeploy/demo\n", (ROOT / ".ci/run").read_text())
+        said = self.run_block("sh", install)
+        self.assertNotIn("does not provide the extra", said)
+        self.run_block("sh", run.replace("4G", "1G"))
+        padded = np.pad(voxels, [(4, 5)] * 3, mode="reflect")
+        expected = nets.run_float64(net, padded[None, None])[0, 0]
+        found = zarr.open_array(self.work / "dense.ome.zarr/0", mode="r")[:]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+        self.run_block("sh", on_what_is_shipped.replace("4G", "1G"))
+        self.assertEqual(np.load(self.work / "try.npy").shape, (10, 12, 14))
+
+
+class TutorialTest(DocumentCase):
+    def test_all_blocks(self):
+        programs = pathlib.Path(znni.__file__).parents[1] / "bin"
+        self.environment["PATH"] = f"{ZNNID.parent}:{programs}:{os.environ['PATH']}"
+        blocks = blocks_of("docs/tutorial.md", "python", "sh")
+        self.assertEqual([kind for kind, _ in blocks], ["python", "sh", "python", "sh", "python", "python", "sh"])
+        self.assertIn("torch.onnx.export", blocks[0][1])
+        if importlib.util.find_spec("torch") is None:  # it is not among the packages of the tests
+            print("no PyTorch: its block is replaced by a net of the same layers")
+            onnx.save(tutorial_net(), self.work / "net.onnx")
+            blocks = blocks[1:]
+        for block in blocks:
+            self.run_block(*block)
+
+
+if __name__ == "__main__":
+    unittest.main()
