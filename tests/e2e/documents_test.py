@@ -1,5 +1,7 @@
-"""Blocks of documents run as they stand: the README's commands with a net of one's own, and docs/tutorial.md."""
+"""Blocks of documents run as they stand: the README's commands with a net of one's own, docs/tutorial.md, and the
+recipe of docs/volumes.md for napari."""
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -9,7 +11,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import types
 import unittest
+from unittest import mock
 
 import h5py
 import nets
@@ -56,6 +60,17 @@ def tutorial_net():
     model = nets.export(net)
     model.graph.input[0].name = model.graph.node[0].input[0] = "raw"
     return model
+
+
+def looking_net(field_of_view):
+    """Returns a net that gives the voxel in the middle of its field of view."""
+    kernel = np.zeros((1, 1, *field_of_view), np.float32)
+    kernel[(0, 0, *((extent - 1) // 2 for extent in field_of_view))] = 1
+    net = nets.Net(1)
+    weights = [kernel, np.zeros(1, np.float32)]
+    ones = (1, 1, 1)
+    net.add(nets.Node("Conv", ["input"], "seen", weights, k=field_of_view, dilation=ones), 1, (field_of_view, ones))
+    return net
 
 
 class DocumentCase(unittest.TestCase):
@@ -138,6 +153,55 @@ class TutorialTest(DocumentCase):
             blocks = blocks[1:]
         for block in blocks:
             self.run_block(*block)
+
+
+class Viewer:
+    """Stands for napari's viewer: keeps the layers, each with the place of its first voxel in the world."""
+
+    def __init__(self):
+        self.layers = {}
+
+    def add_image(self, array, *, channel_axis, name, scale, translate):
+        self.layers[name] = (np.asarray(array), channel_axis, np.array(scale), np.array(translate))
+
+
+class NapariTest(DocumentCase):
+    """The recipe lays each voxel of an output where the middle of what the net has seen of it lies."""
+
+    def layers(self):
+        """Runs the recipe in the folder and returns the layers that it adds."""
+        (recipe,) = (text for _, text in blocks_of("docs/volumes.md", "python") if "import napari\n" in text)
+        viewer = Viewer()
+        napari = types.SimpleNamespace(Viewer=lambda: viewer, run=lambda: None)
+        with mock.patch.dict(sys.modules, napari=napari), contextlib.chdir(self.work):
+            exec(recipe, {})
+        return viewer.layers
+
+    def check(self, voxels, field_of_view, **options):
+        """Runs a net that shows where it has looked, and compares the places of equal voxels."""
+        onnx.save(nets.export(looking_net(field_of_view)), self.work / "net.onnx")
+        own = {"ZNNID": str(ZNNID), "XDG_STATE_HOME": str(self.work / "state")}
+        with mock.patch.dict(os.environ, own), contextlib.chdir(self.work):
+            znni.predict("net.onnx", "in.zarr", "out.zarr", mem="256M", progress=False, overwrite=True, **options)
+        layers = self.layers()
+        self.assertEqual(list(layers), ["in.zarr", "out.zarr"])
+        _, _, scale, translation = layers["in.zarr"]
+        np.testing.assert_array_equal((scale, translation), (SCALE, PLACE))
+        seen, channel_axis, own_scale, own_translation = layers["out.zarr"]
+        self.assertIsNone(channel_axis)
+        np.testing.assert_array_equal(own_scale, scale)
+        for here in ((0, 0, 0), (1, 2, 3), tuple(n - 1 for n in seen.shape)):
+            (there,) = np.argwhere(voxels == round(float(seen[here])))
+            np.testing.assert_allclose(own_translation + own_scale * here, translation + scale * there)
+
+    def test_places(self):
+        """Every voxel has a number of its own."""
+        voxels = np.random.default_rng(3).permutation(14 * 18 * 22).reshape(14, 18, 22).astype(np.uint16)
+        write_image(self.work / "in.zarr", voxels)
+        self.check(voxels, (5, 7, 3))
+        self.check(voxels, (4, 6, 2))
+        self.check(voxels, (5, 4, 3), roi=np.s_[2:12, 3:15, 5:20])
+        self.check(voxels, (5, 4, 3), pad="reflect")
 
 
 if __name__ == "__main__":
