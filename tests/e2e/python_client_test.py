@@ -236,7 +236,9 @@ class PythonClientTest(unittest.TestCase):
     def test_what_is_refused(self):
         volume = self.volume((20, 24, 30))
         self.refused(znni.NotFoundError, "unknown model: 'nets'", volume, model="nets")
-        self.refused(znni.InvalidError, "int64 found, expected uint8, uint16, float16 or", volume.astype(np.int64))
+        self.refused(znni.InvalidError, "complex128 found, expected whole or real numbers", volume.astype(complex))
+        large = np.full((20, 24, 30), (1 << 24) + 1)
+        self.refused(znni.InvalidError, "volume: voxel 16777217 of type int64 found, expected 16777216", large)
         self.refused(znni.InvalidError, "'int8' found, expected one of float32, float16, uint8", volume, dtype="int8")
         volume[7, 8, 9] = np.nan
         self.refused(

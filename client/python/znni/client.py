@@ -90,14 +90,15 @@ class Client:
         """Computes the dense output of ``model`` for ``volume`` and returns it, or ``output`` if one is given.
 
         ``volume``
-            ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
+            ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of any type of whole or real numbers: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
             path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FILE.tif``, ``FILE.nii.gz``, ``FILE.nrrd``,
             ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or ``precomputed://FOLDER``, the last three also at
-            ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them; TIFF, NIfTI and NRRD of any
-            type of numbers. The model's own scale is applied by the daemon. For a model with several inputs a
-            dictionary has a volume for each, {"raw": raw, "mask": mask}, all of one extent and type; or one volume has
-            the channels of all, in the model's order.
+            ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them. Types other than uint8,
+            uint16, float16 and float32 are sent as float32: float64 is rounded, a whole number beyond 2^24 is refused.
+            The model's own scale is applied by the daemon. For a model with several inputs a dictionary has a volume
+            for each, {"raw": raw, "mask": mask}, all of one extent; or one volume has the channels of all, in the
+            model's order.
         ``output``
             None: the returned array. Else an array of the output's shape and ``dtype``, or a path as above, into which
             slabs are written as they come. Its axes are those of the volume, but ``[C, Z, Y, X]`` where a volume

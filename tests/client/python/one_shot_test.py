@@ -54,7 +54,7 @@ class OneShotTest(unittest.TestCase):
         for words, volume, options in (
             ("pad: 'x'", VOLUME, {"pad": "x"}),
             ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
-            ("int64 found", VOLUME.astype(int), {}),
+            ("complex128 found", VOLUME.astype(complex), {}),
             ("no such file", "/none.npy", {}),
             ("roi: z from 0 to 9 found", VOLUME, {"roi": "0:9,0:4,0:5"}),
         ):

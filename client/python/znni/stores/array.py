@@ -10,13 +10,16 @@ from znni import axes
 from znni.box import Box, Triple
 from znni.errors import InvalidError
 from znni.stores.seam import OutputFacts, Source, Target
-from znni.voxel_type import input_type
+from znni.stores.sent_array import SentArray
 
 
 class ArraySource(Source):
-    """Reads an array. Raises InvalidError if it is not a volume, with its ``name``."""
+    """Reads an array, voxels of all types of numbers: ``slope`` times each plus ``inter``. ``raw`` is the array itself.
 
-    def __init__(self, array: Any, name: str) -> None:
+    Raises InvalidError if it is not a volume, with its ``name``.
+    """
+
+    def __init__(self, array: Any, name: str, slope: float = 1.0, inter: float = 0.0) -> None:
         if not hasattr(array, "shape") or not hasattr(array, "dtype") or not hasattr(array, "__getitem__"):
             raise InvalidError(
                 f"{name}: {type(array).__name__} found, expected an array with shape, dtype and slicing, or a path"
@@ -24,13 +27,14 @@ class ArraySource(Source):
         self.name = name
         self.shape = axes.czyx(array.shape, name)
         self.ndim = len(array.shape)
-        self.dtype = input_type(array.dtype, name)
         self.depth, _ = axes.chunk_of(array, self.ndim)
-        self._array = array
+        self.raw = array
+        self._array = SentArray(array, name, slope, inter)
+        self.dtype = self._array.dtype
 
     def read(self, box: Box) -> np.ndarray:
         ranges = [slice(a, b) for a, b in zip(box.start, box.stop)]
-        found = np.asarray(self._array[axes.index_of(self.ndim, ranges)])
+        found = self._array[axes.index_of(self.ndim, ranges)]
         return found.reshape(self.shape[0], *box.extent)
 
 

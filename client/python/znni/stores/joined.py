@@ -13,8 +13,8 @@ from znni.stores.seam import Source
 
 class JoinedSource(Source):
     """Reads volumes side by side: their channels follow each other, in the order of ``parts`` until ``arrange`` says
-    another. Raises InvalidError, naming the input, if there is none, or if they differ in extent or in type. Closes
-    them."""
+    another. Volumes of several types are read as float32, which holds all that are sent. Raises InvalidError, naming
+    the input, if there is none, or if they differ in extent. Closes them."""
 
     name = "volume"
 
@@ -23,12 +23,12 @@ class JoinedSource(Source):
         if not self._parts:
             raise InvalidError("volume: no input found, expected a volume for each input of the model")
         first, *others = self._parts
-        self._first = self._parts[first]
-        self.dtype = self._first.dtype
-        self.shape = (sum(part.shape[0] for part in self._parts.values()), *self._first.shape[1:])
-        self.ndim = max(part.ndim for part in self._parts.values())
-        self.depth = max(part.depth for part in self._parts.values())
         each = self._parts.values()
+        types = {part.dtype for part in each}
+        self.dtype = types.pop() if len(types) == 1 else np.dtype("<f4")
+        self.shape = (sum(part.shape[0] for part in each), *self._parts[first].shape[1:])
+        self.ndim = max(part.ndim for part in each)
+        self.depth = max(part.depth for part in each)
         self.geometry = next((part.geometry for part in each if part.geometry), None)
         self.zarr_format = next((part.zarr_format for part in each if part.zarr_format), None)
         for name in others:
@@ -40,11 +40,6 @@ class JoinedSource(Source):
             raise InvalidError(
                 f"volume, input '{name}': {text_of(part.shape[1:])} voxels found, expected "
                 f"{text_of(self.shape[1:])} as input '{first}' has"
-            )
-        if part.dtype != self.dtype:
-            raise InvalidError(
-                f"volume, input '{name}': voxels of type {part.dtype.name} found, expected "
-                f"{self.dtype.name} as input '{first}' has"
             )
 
     def arrange(self, inputs: Mapping[str, slice], model: str) -> None:
@@ -66,7 +61,7 @@ class JoinedSource(Source):
         self._parts = {name: self._parts[name] for name in inputs}
 
     def read(self, box: Box) -> np.ndarray:
-        return np.concatenate([part.read(box) for part in self._parts.values()])
+        return np.concatenate([part.read(box) for part in self._parts.values()], dtype=self.dtype)
 
     def close(self) -> None:
         for part in self._parts.values():

@@ -35,8 +35,10 @@ class MemmapSource(ArraySource):
     """Reads a mapped array and holds one slab of it."""
 
     def read(self, box: Box) -> np.ndarray:
-        found = super().read(box).copy()
-        give_back(self._array)
+        found = super().read(box)
+        if shared_map_of(found) is not None:
+            found = found.copy()
+        give_back(self.raw)
         return found
 
 

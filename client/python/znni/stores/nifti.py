@@ -18,11 +18,11 @@ from znni.spool import make_spool
 from znni.stores.affine import affine_of, geometry_of_affine
 from znni.stores.decompressed import Decompressed
 from znni.stores.fields import notes_of
+from znni.stores.file_source import FileSource
 from znni.stores.files import check_format, check_length, module_of, unreadable
 from znni.stores.mapped_target import MappedTarget, map_behind
 from znni.stores.memmap import give_back
 from znni.stores.seam import OutputFacts
-from znni.stores.sent_array import FileSource
 from znni.stores.units import common_unit
 
 _UNITS = {"unknown": "", "meter": "meter", "mm": "millimeter", "micron": "micrometer"}

@@ -17,10 +17,10 @@ import numpy as np
 from znni.errors import InvalidError
 from znni.geometry import Geometry
 from znni.stores.fields import notes_of
+from znni.stores.file_source import FileSource
 from znni.stores.files import check_format, check_length, kind_of_file, module_of, unreadable
 from znni.stores.mapped_target import MappedTarget
 from znni.stores.seam import OutputFacts
-from znni.stores.sent_array import FileSource
 from znni.stores.tiff_geometry import description_of, geometry_of_tiff
 from znni.stores.tiff_pages import PageArray, PageFolder, read_page
 from znni.stores.units import common_unit, factor

@@ -176,7 +176,7 @@ class ZarrSource(ArraySource):
             raise
         except Exception as error:  # whatever codecs raise, and the caller's own stores
             at = ", ".join(f"{axis} {a} to {b}" for axis, a, b in zip("zyx", *box))
-            is_ours = type(self._array.store).__name__ in (*HERE, "RemoteStore")  # whose own errors are told apart
+            is_ours = type(self.raw.store).__name__ in (*HERE, "RemoteStore")  # whose own errors are told apart
             kind, words = (
                 (InvalidError, "a chunk cannot be decoded") if is_ours else (Error, "a chunk could not be read")
             )

@@ -109,7 +109,7 @@ class ProgramTest(ViewCase):
     def test_wrong_input_is_one_line(self):
         source, output = self.files("{}.npy")
         folder = str(self.folder)
-        np.save(f"{folder}/wide.npy", np.zeros((3, 4, 5), np.int64))
+        np.save(f"{folder}/complex.npy", np.zeros((3, 4, 5), complex))
         np.save(f"{folder}/flat.npy", np.zeros((4, 5), np.uint8))
         (self.folder / "text.nrrd").write_text("hello")
         (self.folder / "no.json").write_text("hello")
@@ -117,7 +117,7 @@ class ProgramTest(ViewCase):
             file["a"], file["b"] = self.part, self.part
         for words, arguments in (
             ("none.npy: there is no such file", (f"{folder}/none.npy", "-o", self.page)),
-            ("wide.npy: voxels of type int64 found, expected uint8", (f"{folder}/wide.npy", "-o", self.page)),
+            ("complex.npy: voxels of type complex128 found", (f"{folder}/complex.npy", "-o", self.page)),
             ("flat.npy: shape .4, 5. found, expected .Z, Y, X.", (f"{folder}/flat.npy", "-o", self.page)),
             (
                 "text.nrrd: first bytes b'hello' found, expected a file of NRRD",

@@ -38,12 +38,47 @@ class ArraySourceTest(unittest.TestCase):
         self.assertEqual((source.shape, source.ndim, source.dtype), ((2, 3, 4, 5), 5, np.dtype("<u2")))
         self.assertEqual((source.depth, source.geometry), (1, None))
 
+    def test_all_types_of_numbers_in_either_byte_order(self):
+        """What float32 holds exactly is read exactly, float64 rounded to the nearest."""
+        for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"):
+            info = np.iinfo(kind) if kind[0] in "iu" else np.finfo(kind)
+            ends = [max(int(info.min), -(1 << 24)), min(int(info.max), 1 << 24)] if kind[0] in "iu" else [-7.5, 65504]
+            volume = np.resize([*ends, 0, 1, 100, *range(1, 60)], (3, 4, 5)).astype(kind)
+            for order in "<>":
+                stored = volume.astype(np.dtype(kind).newbyteorder(order))
+                for array in (stored, Sliced(stored), stored[None, None]):
+                    source = ArraySource(array, "v")
+                    found = source.read(Box((0, 0, 0), (3, 4, 5)))
+                    self.assertEqual(found.dtype, source.dtype)
+                    self.assertEqual(source.dtype, kind if kind in ("u1", "u2", "f2", "f4") else "<f4")
+                    self.assertEqual(
+                        [[int(n) for n in plane.flat] for plane in found[0]],
+                        [[int(n) for n in plane.flat] for plane in volume],
+                    )
+        rounded = ArraySource(np.full((3, 4, 5), 0.1), "v").read(Box((0, 0, 0), (1, 1, 1)))
+        self.assertEqual(rounded[0, 0, 0, 0], np.float32(0.1))
+
+    def test_truth_values_are_0_and_1(self):
+        volume = np.arange(60).reshape(3, 4, 5) % 3 == 0
+        source = ArraySource(volume, "v")
+        self.assertEqual(source.dtype, np.uint8)
+        np.testing.assert_array_equal(source.read(Box((0, 0, 0), (3, 4, 5)))[0], volume.astype(np.uint8))
+
+    def test_planes_that_are_stored_together(self):
+        array = Sliced(np.zeros((3, 4, 5), "i4"))
+        array.chunks = (2, 4, 5)
+        self.assertEqual(ArraySource(array, "v").depth, 2)
+        array.shards = (3, 4, 5)
+        self.assertEqual(ArraySource(array, "v").depth, 3)
+
     def test_no_volume(self):
         for volume, words in (
             (3, "int found"),
             ([[1]], "list found"),
             (np.zeros((3, 4), np.uint8), "shape"),
-            (np.zeros((3, 4, 5)), "float64 found"),
+            (np.zeros((3, 4, 5), complex), "complex128 found, expected whole or real numbers"),
+            (np.zeros((3, 4, 5), "S2"), "S2 found"),
+            (Sliced(np.zeros((3, 4, 5), object)), "object found"),
         ):
             with self.assertRaisesRegex(InvalidError, "^v: .*" + words):
                 ArraySource(volume, "v")

@@ -39,8 +39,15 @@ class JoinedTest(unittest.TestCase):
     def test_volumes_that_differ(self):
         with self.assertRaisesRegex(InvalidError, "input 'mask': 2x4x5 voxels found, expected 3x4x5 as input 'raw'"):
             joined(raw=RAW, mask=MASK[:2])
-        with self.assertRaisesRegex(InvalidError, "input 'mask': voxels of type uint8 found, expected float32"):
-            joined(raw=RAW, mask=MASK.astype(np.uint8))
+
+    def test_types_that_differ_are_read_as_float32(self):
+        labels = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
+        for raw in (RAW, RAW.astype(np.uint16), RAW.astype(np.float16)):
+            source = joined(raw=raw, mask=labels)
+            found = source.read(Box((0, 0, 0), (3, 4, 5)))
+            self.assertEqual((source.dtype, found.dtype), (np.dtype("<f4"), np.dtype("<f4")))
+            np.testing.assert_array_equal(found, np.concatenate([RAW, labels[None]]))
+        self.assertEqual(joined(raw=RAW.astype(np.uint8), mask=labels).dtype, np.uint8)
 
     def test_inputs_that_are_not_the_models(self):
         with self.assertRaisesRegex(InvalidError, "input 'mask' is missing, which model 'net' has"):

@@ -176,9 +176,16 @@ class N5Test(unittest.TestCase):
                 N5Target(str(self.folder / "v.n5") + name, facts(), True)
         self.written(facts(), self.folder / "v.n5/g/s0")
 
-    def test_types_that_are_not_sent(self):
-        with self.assertRaisesRegex(InvalidError, "v.n5/raw: voxels of type int64 found, expected uint8"):
-            N5Source(self.make(self.volume.astype("i8")))
+    def test_reads_all_types(self):
+        for kind in TYPES:
+            source = N5Source(self.make(self.volume.astype(kind)))
+            self.assertEqual(source.dtype, kind if kind in ("u1", "u2", "f4") else "<f4")
+            np.testing.assert_array_equal(source.read(Box((0, 1, 0), (3, 4, 5)))[0], self.volume[:, 1:])
+
+    def test_whole_numbers_that_float32_does_not_hold(self):
+        source = N5Source(self.make(self.volume.astype("i8") + (1 << 40)))
+        with self.assertRaisesRegex(InvalidError, "v.n5/raw: voxel 1099511627776 of type int64 found, expected 167772"):
+            source.read(Box((0, 0, 0), (3, 4, 5)))
 
     def test_a_pyramid_stands_for_its_first_array(self):
         self.make(where="raw/s0")

@@ -1,5 +1,6 @@
 """The store to which a volume or output belongs."""
 
+import contextlib
 import dataclasses
 import pathlib
 import sys
@@ -7,12 +8,14 @@ import tempfile
 import unittest
 from unittest import mock
 
+import dask.array
 import h5py
 import numpy as np
 import zarr
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
+from znni.stores.file_source import FileSource
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget
@@ -23,7 +26,6 @@ from znni.stores.nrrd import NrrdTarget
 from znni.stores.opening import check_output, open_raw, open_shared, open_shared_target, open_source, open_target
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts
-from znni.stores.sent_array import FileSource
 from znni.stores.tiff import TiffTarget
 from znni.stores.zarr_store import ZarrSource, ZarrTarget
 
@@ -54,6 +56,50 @@ class OpeningTest(unittest.TestCase):
             with open_source(volume) as source:
                 self.assertIs(type(source), kind)
                 self.assertEqual(source.shape, (1, 3, 4, 5))
+
+    def stored(self, volume):
+        """Yields the volume in all kinds of arrays and stores that hold its type in its byte order."""
+        yield volume
+        yield dask.array.from_array(volume, chunks=(2, 3, 4))
+        np.save(self.folder / "v.npy", volume)
+        yield self.folder / "v.npy"
+        yield np.load(self.folder / "v.npy", "r")
+        with h5py.File(self.folder / "v.h5", "w") as file:
+            file.create_dataset("raw", data=volume, chunks=(2, 3, 4))
+        yield f"{self.folder}/v.h5:/raw"
+        yield zarr.create_array(f"{self.folder}/2.zarr", data=volume, chunks=(2, 3, 4), zarr_format=2, overwrite=True)
+        zarr.create_array(f"{self.folder}/3.zarr", data=volume, chunks=(2, 3, 4), zarr_format=3, overwrite=True)
+        yield f"{self.folder}/3.zarr"
+        facts = dataclasses.replace(FACTS, dtype=volume.dtype.newbyteorder("<"))
+        for path in (f"{self.folder}/c.n5/raw", f"precomputed://{self.folder}/p"):
+            with contextlib.suppress(InvalidError):  # neither holds all types
+                target = open_target(path, facts, True)
+                target.begin()
+                target.write((0, 0, 0), volume[None].astype(facts.dtype))
+                target.finish()
+                yield path
+
+    def test_all_types_of_numbers_in_either_byte_order(self):
+        """What is read are the same numbers: float32 holds those of the volume."""
+        box, inner = Box((1, 0, 2), (3, 4, 5)), np.s_[1:3, 0:4, 2:5]
+        for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"):
+            volume = np.arange(60).reshape(3, 4, 5) - (30 if kind[0] != "u" else 0)
+            volume = (volume * {"1": 2, "2": 1000}.get(kind[1], 250_000)).astype(kind)
+            for order in "<>" if volume.itemsize > 1 else "<":
+                counted = 0
+                for each in self.stored(volume.astype(np.dtype(kind).newbyteorder(order))):
+                    with self.subTest(kind=kind, order=order, each=each), open_source(each) as source:
+                        found = source.read(box)
+                        sent = kind if kind in ("u1", "u2", "f2", "f4") else "f4"
+                        self.assertEqual((source.dtype, found.dtype.name), (np.dtype("<" + sent), np.dtype(sent).name))
+                        np.testing.assert_array_equal(found[0].astype("f8"), volume[inner].astype("f8"))
+                    counted += 1
+                self.assertGreaterEqual(counted, 7)
+
+    def test_what_are_no_numbers(self):
+        for each in self.stored(np.zeros((3, 4, 5), complex)):
+            with self.assertRaisesRegex(InvalidError, "^.*: voxels of type complex128 found, expected whole or real"):
+                open_source(each)
 
     def test_a_dictionary_is_joined(self):
         np.save(self.folder / "v.npy", VOLUME)
