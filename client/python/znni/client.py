@@ -18,6 +18,7 @@ from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
 from znni.run import Run
+from znni.scaling import Scale, parse_scaling
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
 from znni.stores.overlap import check_output_apart
@@ -82,6 +83,7 @@ class Client:
         roi: Roi = None,
         pad: str = "none",
         dtype: Any = "float32",
+        scale: Scale = None,
         version: str = "",
         overwrite: bool = False,
         resume: bool = True,
@@ -96,9 +98,8 @@ class Client:
             ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or ``precomputed://FOLDER``, the last three also at
             ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them. Types other than uint8,
             uint16, float16 and float32 are sent as float32: float64 is rounded, a whole number beyond 2^24 is refused.
-            The model's own scale is applied by the daemon. For a model with several inputs a dictionary has a volume
-            for each, {"raw": raw, "mask": mask}, all of one extent; or one volume has the channels of all, in the
-            model's order.
+            For a model with several inputs a dictionary has a volume for each, {"raw": raw, "mask": mask}, all of one
+            extent; or one volume has the channels of all, in the model's order.
         ``output``
             None: the returned array. Else an array of the output's shape and ``dtype``, or a path as above, into which
             slabs are written as they come. Its axes are those of the volume, but ``[C, Z, Y, X]`` where a volume
@@ -114,6 +115,10 @@ class Client:
             the border's voxel, or the border's voxel.
         ``dtype``
             Of the output: float32, float16, or uint8, which is 0..1 mapped to 0..255.
+        ``scale``
+            A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
+            or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
+            None: the model's own, which the daemon applies.
         ``overwrite``
             Whether a path of ``output`` that exists is replaced.
         ``resume``
@@ -123,7 +128,10 @@ class Client:
 
         Raises a subclass of Error for what the daemon or the client refuses, and what reading and writing raise.
         """
+        scaling = parse_scaling(scale)
         with open_source(volume) as source:
+            if scaling:
+                source.rescale(scaling)
             facts = self.model(model, version)
             if isinstance(source, JoinedSource):
                 source.arrange(facts.inputs, facts.name)
@@ -170,6 +178,8 @@ def facts_of(job: Job) -> OutputFacts:
         "dtype": job.dtype.name,
         "client": __version__,
     }
+    if source.scaling:
+        notes["scale"] = list(source.scaling)
     return OutputFacts(
         (job.model.output_channels, *job.output),
         job.dtype,

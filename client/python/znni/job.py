@@ -58,6 +58,7 @@ class Job:
             channels=self.source.shape[0],
             extent=wire.Extent(z=z, y=y, x=x),
             output_datatype=wire_name(self.dtype),
+            normalised=self.source.scaling is not None,
             first_plane=first_plane,
             resume_token=resume_token,
         )
@@ -75,18 +76,18 @@ def _given_for(read: Box, whole: Box, model: Model, name: str) -> tuple[Box, Box
     return Box(*given), Box(*kept)  # type: ignore[arg-type]
 
 
-def _check_region(model: Model, volume: Triple, padded_extent: Triple, name: str) -> None:
-    """Raises InvalidError if no region of such a volume, of ``padded_extent`` with its padding, has an output."""
-    if model.needs_whole:
+def _check_region(model: Model, source: Source, padded_extent: Triple) -> None:
+    """Raises InvalidError if no region of the volume, of ``padded_extent`` with its padding, has an output."""
+    if model.needs_whole and source.scaling is None:
         raise InvalidError(
             f"roi: model '{model.name}' takes mean and deviation of all of the volume, which a region "
-            "by itself does not have: leave roi out, or pass the region as a volume of its own"
+            "by itself does not have: leave roi out, pass the region as a volume of its own, or pass scale"
         )
-    for axis, n, grown, period, least in zip("zyx", volume, padded_extent, model.period, model.least_extent):
+    for axis, n, grown, period, least in zip("zyx", source.shape[1:], padded_extent, model.period, model.least_extent):
         if model.window is None and grown >= least and (grown - least) % period:
             below = n - (grown - least) % period
             raise InvalidError(
-                f"{name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
+                f"{source.name}: {n} voxels along {axis} found, expected {below} or {below + period}: the "
                 f"strides of model '{model.name}' need steps of {period}"
             )
 
@@ -108,6 +109,6 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     whole = padded(pad, Box((0, 0, 0), volume), model.field_of_view)
     model.shrunk(whole.extent, source.name)  # what the volume is too small for is said of the volume
     if region.extent != volume:
-        _check_region(model, volume, whole.extent, source.name)
+        _check_region(model, source, whole.extent)
     given, kept = _given_for(padded(pad, region, model.field_of_view), whole, model, source.name)
     return Job(model, source, pad, region, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)

@@ -13,6 +13,7 @@ from znni.padding import check_pad
 from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
 from znni.repository import Config
+from znni.scaling import Scale, parse_scaling
 from znni.stores.opening import check_output, open_source
 from znni.stores.overlap import check_output_apart
 from znni.voxel_type import output_type
@@ -31,6 +32,7 @@ def predict(
     roi: Roi = None,
     pad: str = "none",
     dtype: Any = "float32",
+    scale: Scale = None,
     overwrite: bool = False,
     progress: Wanted = True,
 ) -> Any:
@@ -53,6 +55,7 @@ def predict(
     """
     check_pad(pad)
     output_type(dtype)
+    parse_scaling(scale)
     check_output(output, overwrite)
     check_output_apart(output, volume, overwrite)
     with open_source(volume) as source:  # what is wrong is said before the network is planned
@@ -69,7 +72,15 @@ def predict(
         with Client(daemon.address, retry_seconds=0) as client:
             try:
                 return client.predict(
-                    daemon.model, volume, output, roi=roi, pad=pad, dtype=dtype, overwrite=overwrite, progress=progress
+                    daemon.model,
+                    volume,
+                    output,
+                    roi=roi,
+                    pad=pad,
+                    dtype=dtype,
+                    scale=scale,
+                    overwrite=overwrite,
+                    progress=progress,
                 )
             except Error as error:
                 raise daemon.explained(error) from None

@@ -8,6 +8,7 @@ from znni.box import Box
 from znni.errors import InvalidError
 from znni.job import plan_job, roi_of
 from znni.model import Model
+from znni.scaling import Scaling
 from znni.stores.array import ArraySource
 
 MODEL = Model("net", "2", True, 1, 3, (10, 1, 5), False, {})
@@ -94,6 +95,16 @@ class JobTest(unittest.TestCase):
         self.assertEqual(job(model=whole).output, (21, 40, 46))
         with self.assertRaisesRegex(InvalidError, "^roi: model 'net' takes mean and deviation of all of the volume"):
             job(roi="0:29,:,:", model=whole)
+
+    def test_a_scale_of_the_callers(self):
+        """The daemon is told so, and takes no mean of the volume, so that a region is no matter."""
+        whole = dataclasses.replace(MODEL, properties={"input_zscore": "volume"})
+        source = ArraySource(np.zeros((30, 40, 50), np.uint16), "volume")
+        box = Box((0, 0, 0), (1, 1, 1))
+        self.assertFalse(plan_job(whole, source, None, "none", "uint8").header(box).normalised)
+        source.rescale(Scaling(0.5, 0))
+        header = plan_job(whole, source, "0:29,:,:", "none", "uint8").header(box)
+        self.assertEqual((header.normalised, header.datatype), (True, "FP32"))
 
     def test_the_region_of_a_box_of_the_output(self):
         box = Box((1, 2, 3), (4, 5, 6))

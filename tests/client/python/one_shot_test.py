@@ -33,6 +33,8 @@ class OneShotTest(unittest.TestCase):
         found = znni.predict(self.network, VOLUME, output, dtype="uint8", roi="0:3,0:4,0:5", progress=False)
         self.assertIs(found, output)
         np.testing.assert_array_equal(found, VOLUME)
+        found = znni.predict(self.network, VOLUME, scale=(0.5, -1), progress=False)
+        np.testing.assert_array_equal(found, VOLUME / np.float32(2) - 1)
 
     def test_plans_for_a_volume_that_is_large(self):
         address = self.enterContext(FakeDaemon().served())
@@ -54,6 +56,7 @@ class OneShotTest(unittest.TestCase):
         for words, volume, options in (
             ("pad: 'x'", VOLUME, {"pad": "x"}),
             ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
+            ("scale: 'x' found", VOLUME, {"scale": "x"}),
             ("complex128 found", VOLUME.astype(complex), {}),
             ("no such file", "/none.npy", {}),
             ("roi: z from 0 to 9 found", VOLUME, {"roi": "0:9,0:4,0:5"}),

@@ -26,6 +26,9 @@ class ArrayOfNumbers(Source):
         self.depth, self.geometry, self.notes = depth, geometry, notes
         self.boxes = []
 
+    def rescale(self, scaling):
+        raise AssertionError("pages show the voxels of the volume")
+
     def read(self, box: Box):
         self.boxes.append(box)
         return self.array[(slice(None), *(slice(a, b) for a, b in zip(*box)))]

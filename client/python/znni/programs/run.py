@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import pathlib
 import time
 from collections.abc import Sequence
@@ -32,6 +33,16 @@ def _threads(text: str) -> int:
     return int(text)
 
 
+def _number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise argparse.ArgumentTypeError(f"'{text}' found, expected a finite number, for example 0.0039")
+    return found
+
+
 def _parameter(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
@@ -56,6 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none, a smaller output)")
     add("--roi", help="region of the volume, for example 0:100,:,200:900, stop exclusive (default: all)")
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
+    add("--scale", type=_number, help="factor of the volume's voxels, instead of the model's own normalisation")
+    add("--offset", type=_number, help="number that is added after --scale (default: 0)")
     add("--config", help="config.pbtxt of the network (default: its own, if it lies in a model repository)")
     add(
         "--parameter",
@@ -97,6 +110,13 @@ def _config_of(options: argparse.Namespace) -> Config:
     return parameters
 
 
+def _scale_of(options: argparse.Namespace) -> tuple[float, float] | None:
+    """Returns factor and offset, of which one that is not given does nothing; None if neither is."""
+    if options.scale is None and options.offset is None:
+        return None
+    return 1.0 if options.scale is None else options.scale, options.offset or 0.0
+
+
 def _run(options: argparse.Namespace) -> int:
     began = time.monotonic()
     predict(
@@ -109,6 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         roi=options.roi,
         pad=options.pad,
         dtype=options.dtype,
+        scale=_scale_of(options),
         overwrite=options.overwrite,
         progress=not options.no_progress,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from znni import axes
 from znni.box import Box, Triple
 from znni.errors import InvalidError
+from znni.scaling import Scaling
 from znni.stores.seam import OutputFacts, Source, Target
 from znni.stores.sent_array import SentArray
 
@@ -31,6 +32,11 @@ class ArraySource(Source):
         self.raw = array
         self._array = SentArray(array, name, slope, inter)
         self.dtype = self._array.dtype
+
+    def rescale(self, scaling: Scaling) -> None:
+        self._array.rescale(*scaling)
+        self.dtype = self._array.dtype
+        self.scaling = scaling
 
     def read(self, box: Box) -> np.ndarray:
         ranges = [slice(a, b) for a, b in zip(box.start, box.stop)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from znni.box import Box, text_of
 from znni.errors import InvalidError
+from znni.scaling import Scaling
 from znni.stores.seam import Source
 
 
@@ -59,6 +60,12 @@ class JoinedSource(Source):
                 known = ", ".join(f"'{known}'" for known in inputs)
                 raise InvalidError(f"volume: input '{name}' found, expected {known}, which model '{model}' has")
         self._parts = {name: self._parts[name] for name in inputs}
+
+    def rescale(self, scaling: Scaling) -> None:
+        for part in self._parts.values():
+            part.rescale(scaling)
+        self.dtype = np.dtype("<f4")
+        self.scaling = scaling
 
     def read(self, box: Box) -> np.ndarray:
         return np.concatenate([part.read(box) for part in self._parts.values()], dtype=self.dtype)

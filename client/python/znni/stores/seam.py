@@ -11,6 +11,7 @@ import numpy as np
 from znni import axes
 from znni.box import Box, Triple
 from znni.geometry import Geometry
+from znni.scaling import Scaling
 
 
 class Source(abc.ABC):
@@ -19,7 +20,7 @@ class Source(abc.ABC):
     ``name`` is for messages; ``shape`` is (C, Z, Y, X), ``ndim`` the number of axes of the caller's array, ``dtype``
     the type that is sent; ``depth`` planes, from a multiple of it on, are best read together. ``geometry`` is None
     where the store has none, ``zarr_format`` None where it is not zarr. ``notes`` say how an output was made, as
-    those of OutputFacts do; None where nothing does.
+    those of OutputFacts do; None where nothing does. ``scaling`` is what rescale() was told, else None.
     """
 
     name: str
@@ -30,10 +31,15 @@ class Source(abc.ABC):
     geometry: Geometry | None = None
     zarr_format: int | None = None
     notes: dict[str, Any] | None = None
+    scaling: Scaling | None = None
 
     @abc.abstractmethod
     def read(self, box: Box) -> np.ndarray:
         """Returns the voxels ``[C, Z, Y, X]`` of a box that lies in the volume."""
+
+    @abc.abstractmethod
+    def rescale(self, scaling: Scaling) -> None:
+        """Makes voxels that are read from now on what ``scaling`` makes of them, in float32. Is called once at most."""
 
     def close(self) -> None:
         """Closes what the source itself opened."""

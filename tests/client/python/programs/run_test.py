@@ -73,6 +73,20 @@ class RunTest(unittest.TestCase):
         self.assertIn('"input_scale" value { string_value: "0.5" }', config)
         self.assertIn('"input_offset" value { string_value: "-1" }', config)
 
+    def test_scale_and_offset(self):
+        self.serve()
+        for number, (options, expected) in enumerate(
+            (
+                (("--scale=0.5", "--offset=-1"), VOLUME / 2 - 1),
+                (("--scale=0.5",), VOLUME / 2),
+                (("--offset=3",), VOLUME + 3),
+            )
+        ):
+            output = self.path(f"out{number}.npy")
+            code, _, err = self.call(self.network, self.path("in.npy"), output, "--no-progress", *options)
+            self.assertEqual((code, err), (0, ""))
+            np.testing.assert_array_equal(np.load(output), expected)
+
     def test_an_output_that_exists_is_kept(self):
         self.serve()
         np.save(self.path("out.npy"), VOLUME[:1])
@@ -96,6 +110,9 @@ class RunTest(unittest.TestCase):
             ("would be lost: name another file", (whole[0], whole[1], self.path("two.h5:/out"), "--overwrite")),
             ("name another output", (whole[0], whole[1], whole[1], "--overwrite")),
             ("'2x' found", (*whole, "--threads=2x")),
+            ("--scale: 'x' found, expected a finite number", (*whole, "--scale=x")),
+            ("--offset: 'nan' found, expected a finite number", (*whole, "--offset=nan")),
+            ("scale: (1e+39, 0.0) found", (*whole, "--scale=1e39")),
             ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
         ):
             with self.subTest(words):

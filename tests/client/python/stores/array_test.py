@@ -5,6 +5,7 @@ import unittest
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError
+from znni.scaling import Scaling
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.seam import OutputFacts
 
@@ -57,6 +58,14 @@ class ArraySourceTest(unittest.TestCase):
                     )
         rounded = ArraySource(np.full((3, 4, 5), 0.1), "v").read(Box((0, 0, 0), (1, 1, 1)))
         self.assertEqual(rounded[0, 0, 0, 0], np.float32(0.1))
+
+    def test_rescaled(self):
+        volume = np.arange(120, dtype="i2").reshape(2, 3, 4, 5)
+        source = ArraySource(volume, "v")
+        self.assertIsNone(source.scaling)
+        source.rescale(Scaling(0.5, -3))
+        self.assertEqual((source.dtype, source.scaling), (np.dtype("<f4"), (0.5, -3)))
+        np.testing.assert_array_equal(source.read(BOX), volume[:, 1:3, 0:2, 2:5] / 2 - 3)
 
     def test_truth_values_are_0_and_1(self):
         volume = np.arange(60).reshape(3, 4, 5) % 3 == 0

@@ -5,6 +5,7 @@ import unittest
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError
+from znni.scaling import Scaling
 from znni.stores.array import ArraySource
 from znni.stores.joined import JoinedSource
 
@@ -23,6 +24,12 @@ class JoinedTest(unittest.TestCase):
         self.assertEqual((source.shape, source.ndim, source.dtype), ((3, 3, 4, 5), 4, np.dtype("<f4")))
         found = source.read(Box((1, 0, 2), (3, 4, 5)))
         np.testing.assert_array_equal(found, np.concatenate([RAW, MASK[None]])[:, 1:3, :, 2:5])
+
+    def test_rescaled(self):
+        source = joined(raw=RAW, mask=MASK.astype(np.int8))
+        source.rescale(Scaling(0.5, 1))
+        self.assertEqual((source.dtype, source.scaling), (np.dtype("<f4"), (0.5, 1)))
+        np.testing.assert_array_equal(source.read(Box((0, 0, 0), (3, 4, 5))), np.concatenate([RAW, MASK[None]]) / 2 + 1)
 
     def test_in_the_models_order(self):
         source = joined(mask=MASK, raw=RAW)

@@ -42,6 +42,23 @@ class SentArrayTest(unittest.TestCase):
         volume = SentArray(array, "v", 0.1, -3.0)
         self.assertEqual((volume.dtype, volume[ALL][0, 0, 0]), (np.dtype("<f4"), np.float32(100 * 0.1 - 3)))
 
+    def test_rescaled_by_the_caller(self):
+        """The product and sum of all types are rounded once, also behind slope and intercept of a file."""
+        draw = np.random.default_rng(5)
+        for kind in ("u1", ">i2", "u2", "<i4", "u8", "f2", ">f4", "f8"):
+            array = (draw.random((2, 3, 4)) * 100).astype(kind)
+            if kind in ("<i4", "u8"):
+                array += (1 << 24) + 1  # more than float32 holds
+            volume = SentArray(array, "v")
+            volume.rescale(0.5, -7.25)
+            expected = (array.astype("f8") * 0.5 - 7.25).astype("<f4")
+            self.assertEqual((volume.dtype, volume[ALL].dtype), (np.dtype("<f4"), np.dtype("<f4")))
+            np.testing.assert_array_equal(volume[ALL], expected)
+            behind = SentArray(array, "v", 3.0, 1.0)
+            behind.rescale(0.5, -7.25)
+            expected = ((array.astype("f8") * 3 + 1) * 0.5 - 7.25).astype("<f4")
+            np.testing.assert_array_equal(behind[ALL], expected)
+
     def test_whole_numbers_that_float32_does_not_hold(self):
         for value in ((1 << 24) + 1, -(1 << 24) - 1):
             array = np.full((2, 3, 4), value, "<i8")

@@ -1,0 +1,46 @@
+"""The factor and the offset by which a caller's voxels become those that a network expects."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from znni.errors import InvalidError
+
+Scale = float | Sequence[float] | None
+
+
+class Scaling(NamedTuple):
+    """Makes ``voxel * factor + offset`` of each voxel; both are numbers that float32 holds."""
+
+    factor: float
+    offset: float
+
+
+def _float32(value: Any) -> float:
+    """Returns a number as float32 rounds it; NaN for what is none."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        with np.errstate(over="ignore"):
+            return float(np.float32(float(value)))
+    except OverflowError:
+        return math.inf
+
+
+def parse_scaling(scale: Scale) -> Scaling | None:
+    """Returns what ``scale`` says: a factor, or factor and offset; None for None. Raises InvalidError for anything
+    else."""
+    if scale is None:
+        return None
+    parts = [scale, 0.0] if isinstance(scale, numbers.Real) else scale
+    found = [_float32(part) for part in parts] if isinstance(parts, (tuple, list, np.ndarray)) else []
+    if len(found) != 2 or not all(map(math.isfinite, found)):
+        raise InvalidError(
+            f"scale: {scale!r} found, expected a factor or (factor, offset), finite numbers: scale=(1 / 255, -0.5)"
+        )
+    return Scaling(*found)

@@ -1,0 +1,36 @@
+"""Factors and offsets as callers write them."""
+
+import fractions
+import unittest
+
+import numpy as np
+from znni.errors import InvalidError
+from znni.scaling import Scaling, parse_scaling
+
+
+class ScalingTest(unittest.TestCase):
+    def test_forms(self):
+        for scale, expected in (
+            (None, None),
+            (2, (2.0, 0.0)),
+            (0.5, (0.5, 0.0)),
+            (np.float32(0.5), (0.5, 0.0)),
+            (fractions.Fraction(1, 2), (0.5, 0.0)),
+            ((2, -1), (2.0, -1.0)),
+            ([0.5, np.int64(3)], (0.5, 3.0)),
+            (np.array([0.5, 3]), (0.5, 3.0)),
+        ):
+            self.assertEqual(parse_scaling(scale), expected)
+
+    def test_is_rounded_to_float32(self):
+        found = parse_scaling((1 / 255, 0.1))
+        self.assertEqual(found, Scaling(float(np.float32(1 / 255)), float(np.float32(0.1))))
+
+    def test_what_is_none(self):
+        for scale in ("0.5", True, (1, 2, 3), (1,), (1, "2"), (1, None), {}, np.nan, (1, np.inf), 1e39, 10**400, 1j):
+            with self.assertRaisesRegex(InvalidError, "^scale: .* found, expected a factor or .factor, offset."):
+                parse_scaling(scale)
+
+
+if __name__ == "__main__":
+    unittest.main()
