@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from znni import __version__
 from znni.box import Roi
+from znni.channels import Channels, chosen_channels
 from znni.connection import Connection
 from znni.credentials import read_credentials
 from znni.errors import InvalidError
@@ -84,6 +86,7 @@ class Client:
         pad: str = "none",
         dtype: Any = "float32",
         scale: Scale = None,
+        channels: Channels = None,
         version: str = "",
         overwrite: bool = False,
         resume: bool = True,
@@ -119,6 +122,10 @@ class Client:
             A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
             or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
             None: the model's own, which the daemon applies.
+        ``channels``
+            Of the model's output those to keep, in their order: numbers from 0 on, names of outputs, which stand for
+            all of their channels, or both, ``[2, "mask"]`` or "2,mask". None: all. The daemon computes and sends all;
+            only these are gathered and written.
         ``overwrite``
             Whether a path of ``output`` that exists is replaced.
         ``resume``
@@ -136,6 +143,7 @@ class Client:
             if isinstance(source, JoinedSource):
                 source.arrange(facts.inputs, facts.name)
             job = plan_job(facts, source, roi, pad, dtype)
+            job = dataclasses.replace(job, channels=chosen_channels(channels, facts))
             target = _open_target(output, volume, job, overwrite)
             shown = open_progress(progress, model, float(math.prod(job.streamed)))
             try:
@@ -180,8 +188,10 @@ def facts_of(job: Job) -> OutputFacts:
     }
     if source.scaling:
         notes["scale"] = list(source.scaling)
+    if job.channels is not None:
+        notes["channels"] = list(job.channels)
     return OutputFacts(
-        (job.model.output_channels, *job.output),
+        (job.output_channels, *job.output),
         job.dtype,
         source.ndim,
         source.zarr_format,

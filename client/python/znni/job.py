@@ -20,7 +20,8 @@ from znni.voxel_type import output_type, wire_name
 @dataclasses.dataclass(frozen=True)
 class Job:
     """Describes one run. ``given`` is the box of the volume that the model is given, padded where it leaves the volume;
-    ``streamed`` is the extent of its output, of which ``kept`` is the output."""
+    ``streamed`` is the extent of its output, of which ``kept`` is the output, and ``channels`` those that it has, in
+    their order; None is all."""
 
     model: Model
     source: Source
@@ -30,6 +31,12 @@ class Job:
     dtype: np.dtype
     streamed: Triple
     kept: Box
+    channels: tuple[int, ...] | None = None
+
+    @property
+    def output_channels(self) -> int:
+        """Returns how many channels the output has."""
+        return self.model.output_channels if self.channels is None else len(self.channels)
 
     @property
     def output(self) -> Triple:

@@ -11,7 +11,8 @@ from znni.stores.seam import Target
 
 
 class KeptWriter:
-    """Writes the planes of ``part``, a box of what is streamed, into ``target``, which has the job's ``kept`` box."""
+    """Writes the planes of ``part``, a box of what is streamed, into ``target``, which has the job's ``kept`` box and
+    its ``channels``."""
 
     def __init__(self, target: Target, part: Box, job: Job) -> None:
         start = tuple(min(max(a, b), c) for a, b, c in zip(part.start, *job.kept))
@@ -19,8 +20,9 @@ class KeptWriter:
         self._part = part
         self._kept = Box(start, stop)  # type: ignore[arg-type]
         inner = (tuple(a - b for a, b in zip(side, job.kept.start)) for side in self._kept)
+        self._channels = slice(None) if job.channels is None else list(job.channels)
         self._is_needed = min(self._kept.extent) > 0
-        self._writer = SlabWriter(target, Box(*inner), job.model.output_channels, job.dtype)  # type: ignore[arg-type]
+        self._writer = SlabWriter(target, Box(*inner), job.output_channels, job.dtype)  # type: ignore[arg-type]
 
     def write(self, z: int, planes: np.ndarray) -> None:
         """Takes planes ``[Z, C, Y, X]``, plane ``z`` of the part being the first."""
@@ -29,7 +31,7 @@ class KeptWriter:
         if not self._is_needed or begin >= end:
             return
         rows, columns = (slice(a - b, c - b) for a, b, c in zip(start, self._part.start[1:], stop))
-        self._writer.write(begin - top, planes[begin - first : end - first, :, rows, columns])
+        self._writer.write(begin - top, planes[begin - first : end - first, self._channels, rows, columns])
 
     def flush(self) -> None:
         """Writes what is gathered."""

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from znni.box import Roi, parse_roi
+from znni.channels import Channels
 from znni.client import Client
 from znni.errors import Error
 from znni.padding import check_pad
@@ -33,6 +34,7 @@ def predict(
     pad: str = "none",
     dtype: Any = "float32",
     scale: Scale = None,
+    channels: Channels = None,
     overwrite: bool = False,
     progress: Wanted = True,
 ) -> Any:
@@ -79,6 +81,7 @@ def predict(
                     pad=pad,
                     dtype=dtype,
                     scale=scale,
+                    channels=channels,
                     overwrite=overwrite,
                     progress=progress,
                 )

@@ -25,9 +25,11 @@ class KeptWriterTest(unittest.TestCase):
             stop = tuple(draw.randint(a + 1, n) for a, n in zip(start, streamed))
             whole = plan_job(MODEL, ArraySource(np.zeros(streamed, np.uint8), "volume"), None, "none", "float32")
             job = dataclasses.replace(whole, kept=Box(start, stop))
-            found = self.written(job, [draw.randint(1, 9) for _ in range(3)], draw)
             z, y, x = (slice(a, b) for a, b in zip(start, stop))
-            np.testing.assert_array_equal(found, self.voxels(job)[:, z, y, x])
+            for channels in (None, (0,), (1,), (1, 0)):
+                job = dataclasses.replace(job, channels=channels)
+                found = self.written(job, [draw.randint(1, 9) for _ in range(3)], draw)
+                np.testing.assert_array_equal(found, self.voxels(job)[list(channels or (0, 1)), z, y, x])
 
     @staticmethod
     def voxels(job):
@@ -36,7 +38,7 @@ class KeptWriterTest(unittest.TestCase):
 
     def written(self, job, part, draw):
         """Writes all parts, a few planes at a time, some of them twice, as a stream that goes on brings them."""
-        output = np.zeros((2, *job.output), np.float32)
+        output = np.zeros((job.output_channels, *job.output), np.float32)
         target = ArrayTarget(output, OutputFacts(output.shape, job.dtype, 4, None, None, (0, 0, 0), {}))
         for box in cut(job.streamed, part):
             writer = KeptWriter(target, box, job)

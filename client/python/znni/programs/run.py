@@ -69,6 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--scale", type=_number, help="factor of the volume's voxels, instead of the model's own normalisation")
     add("--offset", type=_number, help="number that is added after --scale (default: 0)")
+    add(
+        "--channels",
+        help="channels of the output to keep, numbers from 0 on or names of outputs: 2,mask (default: all)",
+    )
     add("--config", help="config.pbtxt of the network (default: its own, if it lies in a model repository)")
     add(
         "--parameter",
@@ -130,6 +134,7 @@ def _run(options: argparse.Namespace) -> int:
         pad=options.pad,
         dtype=options.dtype,
         scale=_scale_of(options),
+        channels=options.channels,
         overwrite=options.overwrite,
         progress=not options.no_progress,
     )

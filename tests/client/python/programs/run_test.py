@@ -113,6 +113,7 @@ class RunTest(unittest.TestCase):
             ("--scale: 'x' found, expected a finite number", (*whole, "--scale=x")),
             ("--offset: 'nan' found, expected a finite number", (*whole, "--offset=nan")),
             ("scale: (1e+39, 0.0) found", (*whole, "--scale=1e39")),
+            ("channels: '1' found, expected numbers of channels from 0 to 0", (*whole, "--channels=1")),
             ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
         ):
             with self.subTest(words):
