@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -16,6 +17,8 @@ from znni.connection import Connection
 from znni.credentials import read_credentials
 from znni.errors import InvalidError
 from znni.job import Job, plan_job
+from znni.mask import open_mask
+from znni.masked_target import MaskedTarget
 from znni.model import Model
 from znni.patience import Patience, ask
 from znni.progress import Wanted, open_progress
@@ -86,6 +89,7 @@ class Client:
         pad: str = "none",
         dtype: Any = "float32",
         scale: Scale = None,
+        mask: Any = None,
         channels: Channels = None,
         version: str = "",
         overwrite: bool = False,
@@ -122,6 +126,11 @@ class Client:
             A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
             or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
             None: the model's own, which the daemon applies.
+        ``mask``
+            An array or a path, ``[Z, Y, X]`` of numbers or truth values, as large as the volume, or coarser by a whole
+            factor along each axis: mask voxel ``i`` then stands for volume voxels from ``i * factor`` on. The output is
+            0, in all channels, where the mask is 0 at the voxel's place in the volume. All voxels are computed; jobs
+            (``znni-job plan --mask``) skip blocks.
         ``channels``
             Of the model's output those to keep, in their order: numbers from 0 on, names of outputs, which stand for
             all of their channels, or both, ``[2, "mask"]`` or "2,mask". None: all. The daemon computes and sends all;
@@ -136,15 +145,20 @@ class Client:
         Raises a subclass of Error for what the daemon or the client refuses, and what reading and writing raise.
         """
         scaling = parse_scaling(scale)
-        with open_source(volume) as source:
+        with contextlib.ExitStack() as opened:
+            source = opened.enter_context(open_source(volume))
             if scaling:
                 source.rescale(scaling)
+            inside = opened.enter_context(open_mask(mask, source.shape[1:]))
             facts = self.model(model, version)
             if isinstance(source, JoinedSource):
                 source.arrange(facts.inputs, facts.name)
             job = plan_job(facts, source, roi, pad, dtype)
-            job = dataclasses.replace(job, channels=chosen_channels(channels, facts))
+            job = dataclasses.replace(job, channels=chosen_channels(channels, facts), masked_by=_name_of(mask))
+            check_output_apart(output, mask, overwrite, "mask")
             target = _open_target(output, volume, job, overwrite)
+            if inside is not None:
+                target = MaskedTarget(target, inside, job.origin)
             shown = open_progress(progress, model, float(math.prod(job.streamed)))
             try:
                 Run(self._connection, job, target, shown, resume, self._patience).run()
@@ -158,6 +172,13 @@ class Client:
 
     def _patience(self) -> Patience:
         return Patience(self._retry_seconds)
+
+
+def _name_of(mask: Any) -> str:
+    """Returns how notes name a mask: by its path, if it has one."""
+    if mask is None:
+        return ""
+    return os.fspath(mask) if isinstance(mask, (str, os.PathLike)) else "array"
 
 
 def _is_same(output: Any, volume: Any) -> bool:
@@ -188,6 +209,8 @@ def facts_of(job: Job) -> OutputFacts:
     }
     if source.scaling:
         notes["scale"] = list(source.scaling)
+    if job.masked_by:
+        notes["mask"] = job.masked_by
     if job.channels is not None:
         notes["channels"] = list(job.channels)
     return OutputFacts(

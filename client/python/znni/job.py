@@ -21,7 +21,7 @@ from znni.voxel_type import output_type, wire_name
 class Job:
     """Describes one run. ``given`` is the box of the volume that the model is given, padded where it leaves the volume;
     ``streamed`` is the extent of its output, of which ``kept`` is the output, and ``channels`` those that it has, in
-    their order; None is all."""
+    their order; None is all. ``masked_by`` names the mask where the output is 0; "" for none."""
 
     model: Model
     source: Source
@@ -32,6 +32,7 @@ class Job:
     streamed: Triple
     kept: Box
     channels: tuple[int, ...] | None = None
+    masked_by: str = ""
 
     @property
     def output_channels(self) -> int:

@@ -10,6 +10,7 @@ from znni.box import Roi, parse_roi
 from znni.channels import Channels
 from znni.client import Client
 from znni.errors import Error
+from znni.mask import open_mask
 from znni.padding import check_pad
 from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
@@ -34,6 +35,7 @@ def predict(
     pad: str = "none",
     dtype: Any = "float32",
     scale: Scale = None,
+    mask: Any = None,
     channels: Channels = None,
     overwrite: bool = False,
     progress: Wanted = True,
@@ -60,8 +62,11 @@ def predict(
     parse_scaling(scale)
     check_output(output, overwrite)
     check_output_apart(output, volume, overwrite)
+    check_output_apart(output, mask, overwrite, "mask")
     with open_source(volume) as source:  # what is wrong is said before the network is planned
         extent = parse_roi(roi, source.shape[1:]).extent
+        with open_mask(mask, source.shape[1:]):
+            pass
     with PrivateDaemon(
         network,
         mem=mem,
@@ -81,6 +86,7 @@ def predict(
                     pad=pad,
                     dtype=dtype,
                     scale=scale,
+                    mask=mask,
                     channels=channels,
                     overwrite=overwrite,
                     progress=progress,

@@ -66,6 +66,14 @@ class OneShotTest(unittest.TestCase):
         with self.assertRaisesRegex(znni.InvalidError, "same.npy: is there already"):
             (self.folder / "same.npy").touch()
             znni.predict(self.network, VOLUME, self.folder / "same.npy", progress=False)
+        with self.assertRaisesRegex(
+            znni.InvalidError, "^mask: a mask of 3x4x6 voxels found, expected one channel of 3x4"
+        ):
+            znni.predict(self.network, VOLUME, mask=np.ones((3, 4, 6)), progress=False)
+        np.save(self.folder / "mask.npy", np.ones((3, 4, 5)))
+        with self.assertRaisesRegex(znni.InvalidError, "mask.npy: lies in the output"):
+            mask = self.folder / "mask.npy"
+            znni.predict(self.network, VOLUME, mask, mask=mask, overwrite=True, progress=False)
         self.assertFalse((self.folder / "started").exists())
 
 

@@ -9,13 +9,13 @@ import uuid
 from typing import Any
 
 from znni.blocks.grid import Grid
-from znni.blocks.mask import Mask
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.blocks.spec import COPY, JobSpec, folder_of, to_json
 from znni.box import Box, Triple, text_of
 from znni.client import Client, facts_of
 from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job, roi_of
+from znni.mask import Mask
 from znni.model import Model
 from znni.stores.address import absolute
 from znni.stores.opening import check_output, check_shared, open_shared_target, open_source

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from znni.blocks.duration import duration
+from znni.blocks.emptiness import is_empty
 from znni.blocks.grid import Shard
-from znni.blocks.mask import Mask, is_empty
 from znni.blocks.region import Region
 from znni.blocks.serving import Serving
 from znni.blocks.spec import JobSpec
 from znni.box import Box
 from znni.errors import Error, InvalidError
 from znni.job import plan_job, roi_of
+from znni.mask import Mask
 from znni.stores.opening import open_shared, open_source
 from znni.stores.shared import SharedOutput
 

@@ -70,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--scale", type=_number, help="factor of the volume's voxels, instead of the model's own normalisation")
     add("--offset", type=_number, help="number that is added after --scale (default: 0)")
     add(
+        "--mask", help="volume that is 0 where the output is to be 0, as large as the input or coarser by whole factors"
+    )
+    add(
         "--channels",
         help="channels of the output to keep, numbers from 0 on or names of outputs: 2,mask (default: all)",
     )
@@ -134,6 +137,7 @@ def _run(options: argparse.Namespace) -> int:
         pad=options.pad,
         dtype=options.dtype,
         scale=_scale_of(options),
+        mask=options.mask,
         channels=options.channels,
         overwrite=options.overwrite,
         progress=not options.no_progress,

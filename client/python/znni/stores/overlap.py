@@ -51,7 +51,7 @@ def _address_of(store: Any) -> str:
     return str(store) if remote_scheme(str(store)) else ""
 
 
-def _check_array(volume: Any, output: str, overwrite: bool) -> None:
+def _check_array(volume: Any, output: str, overwrite: bool, name: str) -> None:
     """Raises InvalidError for an array of a store that the output may lie in."""
     store = getattr(volume, "store", None)
     address = _address_of(store)
@@ -61,19 +61,19 @@ def _check_array(volume: Any, output: str, overwrite: bool) -> None:
     is_here = isinstance(volume, np.ndarray) or type(volume).__module__.startswith("h5py")
     if overwrite and not is_here and type(store).__name__ not in HERE:
         raise InvalidError(
-            f"volume: {type(volume).__name__} found, which may be read from the output {output} that is "
+            f"{name}: {type(volume).__name__} found, which may be read from the output {output} that is "
             f"to be replaced: {_MEND}"
         )
 
 
-def check_apart(volume: Any, output: str, overwrite: bool) -> None:
-    """Raises InvalidError if the output would remove what a volume or file is read from.
+def check_apart(volume: Any, output: str, overwrite: bool, name: str = "volume") -> None:
+    """Raises InvalidError if the output would remove what a volume or file is read from; ``name`` is that of an array.
 
     Where an old output is replaced, what may be read from it is refused, too: a folder of its name on a web server, and
     an array of which it is not known where it is stored.
     """
     if not isinstance(volume, (str, os.PathLike)):
-        _check_array(volume, output, overwrite)
+        _check_array(volume, output, overwrite, name)
         return
     path = os.fspath(volume)
     if overlap(path, output):
@@ -85,12 +85,13 @@ def check_apart(volume: Any, output: str, overwrite: bool) -> None:
         )
 
 
-def check_output_apart(output: Any, volume: Any, overwrite: bool) -> None:
+def check_output_apart(output: Any, volume: Any, overwrite: bool, name: str = "volume") -> None:
     """Raises InvalidError if an output that is a path would remove what ``volume``, or one of a dictionary, is read
-    from. What is written on this machine is renamed when it is complete, so that arrays may be read until then."""
-    if not isinstance(output, (str, os.PathLike)):
+    from; None is nothing. What is written on this machine is renamed when it is complete, so that arrays may be read
+    until then."""
+    if volume is None or not isinstance(output, (str, os.PathLike)):
         return
     path = os.fspath(output)
     for each in volume.values() if isinstance(volume, dict) else (volume,):
         if remote_scheme(file_of(path)) or isinstance(each, (str, os.PathLike)):
-            check_apart(each, path, overwrite)
+            check_apart(each, path, overwrite, name)

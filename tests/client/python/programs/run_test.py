@@ -87,6 +87,15 @@ class RunTest(unittest.TestCase):
             self.assertEqual((code, err), (0, ""))
             np.testing.assert_array_equal(np.load(output), expected)
 
+    def test_mask(self):
+        self.serve()
+        mask = VOLUME % 2
+        np.save(self.path("mask.npy"), mask)
+        arguments = (self.network, self.path("in.npy"), self.path("out.npy"), "--dtype=uint8", "--no-progress")
+        code, _, err = self.call(*arguments, "--mask", self.path("mask.npy"))
+        self.assertEqual((code, err), (0, ""))
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME * mask)
+
     def test_an_output_that_exists_is_kept(self):
         self.serve()
         np.save(self.path("out.npy"), VOLUME[:1])
@@ -114,6 +123,7 @@ class RunTest(unittest.TestCase):
             ("--offset: 'nan' found, expected a finite number", (*whole, "--offset=nan")),
             ("scale: (1e+39, 0.0) found", (*whole, "--scale=1e39")),
             ("channels: '1' found, expected numbers of channels from 0 to 0", (*whole, "--channels=1")),
+            ("none.npy: there is no such file", (*whole, "--mask=none.npy")),
             ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
         ):
             with self.subTest(words):

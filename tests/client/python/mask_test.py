@@ -1,4 +1,4 @@
-"""Masks, and input without content."""
+"""Masks in arrays and all kinds of files."""
 
 import pathlib
 import tempfile
@@ -8,11 +8,10 @@ import h5py
 import numpy as np
 import zarr
 from s3_server import S3Server
-from znni.blocks.mask import Mask, is_empty
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
+from znni.mask import Mask, open_mask
 from znni.stores.n5 import N5Target
-from znni.stores.opening import open_source
 from znni.stores.seam import OutputFacts
 
 
@@ -82,7 +81,9 @@ class MaskTest(unittest.TestCase):
     def test_what_is_no_mask(self):
         (self.folder / "m.npy").write_bytes(b"text")
         np.save(self.folder / "empty.npy", np.zeros((0, 3, 3)))
+        np.save(self.folder / "complex.npy", np.zeros((3, 3, 3), complex))
         for name, kind, words in (
+            ("complex.npy", InvalidError, "a mask of type complex128 found, expected numbers or truth"),
             ("m.npy", InvalidError, "is not an array"),
             ("none.npy", NotFoundError, "no such file"),
             ("m.png", InvalidError, "this kind of file"),
@@ -90,6 +91,8 @@ class MaskTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(kind, f"{name}: .*{words}|{name}: {words}"):
                 Mask(self.folder / name, (3, 3, 3))
+        with self.assertRaisesRegex(InvalidError, "^mask: list found, expected an array of a mask, or a path"):
+            Mask([[[1]]], (1, 1, 1))
 
     def test_other_extents_are_refused(self):
         for shape, extent in (((3, 3, 3), (4, 3, 3)), ((2, 3, 3, 3), (3, 3, 3)), ((3, 3), (3, 3, 3))):
@@ -97,14 +100,51 @@ class MaskTest(unittest.TestCase):
             with self.assertRaisesRegex(InvalidError, "m.npy: a mask of .* found, expected one channel of"):
                 Mask(self.folder / "m.npy", extent)
 
-    def test_empty_input(self):
-        values = np.zeros((2, 5, 6, 7), np.uint8)
-        values[1, 4, 5, 6] = 1
-        source = open_source(values)
-        self.assertFalse(is_empty(source, Box((-2, -2, -2), (9, 9, 9))))
-        self.assertFalse(is_empty(source, Box((4, 5, 6), (5, 6, 7))))
-        self.assertTrue(is_empty(source, Box((-2, -2, -2), (9, 9, 6))))
-        self.assertTrue(is_empty(source, Box((0, 0, 0), (4, 6, 7))))
+    def test_reads_boxes(self):
+        """Of a mask of which a voxel stands for 2x3x4, the last along z and x for fewer."""
+        coarse = np.random.default_rng(1).random((4, 3, 5)) < 0.5
+        extent = (7, 9, 18)
+        fine = coarse.repeat(2, 0).repeat(3, 1).repeat(4, 2)[:7, :9, :18]
+        for path in (*self.paths(coarse), coarse, coarse[None], coarse * 1.5):
+            mask = Mask(path, extent)
+            self.addCleanup(mask.close)
+            for start, stop in (
+                ((0, 0, 0), extent),
+                ((1, 2, 3), (2, 3, 4)),
+                ((0, 5, 6), (6, 8, 17)),
+                ((5, 5, 7), extent),
+            ):
+                z, y, x = (slice(a, b) for a, b in zip(start, stop))
+                np.testing.assert_array_equal(mask.read(Box(start, stop)), fine[z, y, x])
+
+    def test_open_mask(self):
+        with open_mask(None, (3, 3, 3)) as mask:
+            self.assertIsNone(mask)
+        list(self.paths(np.ones((3, 3, 3))))
+        with open_mask(f"{self.folder}/m.h5:/mask", (3, 3, 3)) as mask:
+            self.assertTrue(mask.covers(Box((0, 0, 0), (1, 1, 1))))
+        h5py.File(self.folder / "m.h5", "a").close()  # it was closed
+
+    def test_reads_whole_layers_of_chunks_once(self):
+        class Chunked:
+            """An array that keeps which planes are read."""
+
+            shape, dtype, chunks, read = (20, 5, 6), np.dtype("u1"), (8, 5, 6), []
+
+            def __getitem__(self, index):
+                self.read.append((index[0].start, index[0].stop))
+                return np.ones((20, 5, 6), np.uint8)[index]
+
+        mask = Mask(Chunked(), (20, 5, 6))
+        for z in range(3, 20):
+            self.assertTrue(mask.read(Box((z, 0, 0), (z + 1, 5, 6))).all())
+        self.assertEqual(Chunked.read, [(3, 8), (8, 16), (16, 20)])
+
+    def test_a_dataset_of_the_callers_stays_open(self):
+        list(self.paths(np.ones((3, 3, 3))))
+        with h5py.File(self.folder / "m.h5") as file:
+            Mask(file["mask"], (3, 3, 3)).close()
+            self.assertTrue(file["mask"][0, 0, 0])
 
 
 if __name__ == "__main__":
