@@ -10,6 +10,7 @@ import numpy as np
 from znni import wire
 from znni.box import Box, Roi, Triple, parse_roi
 from znni.errors import InvalidError
+from znni.mirrors import UNMIRRORED, Axes, Mirror, passes_of
 from znni.model import Model
 from znni.padding import check_pad, padded
 from znni.stores.seam import Source
@@ -21,7 +22,11 @@ from znni.voxel_type import output_type, wire_name
 class Job:
     """Describes one run. ``given`` is the box of the volume that the model is given, padded where it leaves the volume;
     ``streamed`` is the extent of its output, of which ``kept`` is the output, and ``channels`` those that it has, in
-    their order; None is all. ``masked_by`` names the mask where the output is 0; "" for none."""
+    their order; None is all. ``masked_by`` names the mask where the output is 0; "" for none.
+
+    ``whole`` is what the model is given for the whole volume. ``mirror`` mirrors it, and ``given`` is measured there.
+    ``averaged`` are the axes along which the volumes are mirrored of which the output is a mean.
+    """
 
     model: Model
     source: Source
@@ -31,8 +36,24 @@ class Job:
     dtype: np.dtype
     streamed: Triple
     kept: Box
+    whole: Box
     channels: tuple[int, ...] | None = None
     masked_by: str = ""
+    averaged: Axes = ()
+    mirror: Mirror = UNMIRRORED
+
+    def passes(self) -> list[Job]:
+        """Returns the jobs whose outputs the output is the mean of, in float32; this job alone, if it is of none."""
+        return [self._mirrored(axes) for axes in passes_of(self.averaged)] if self.averaged else [self]
+
+    def _mirrored(self, axes: Axes) -> Job:
+        """Returns the job for the volume, with its padding, mirrored along ``axes``."""
+        mirror = Mirror(axes, self.whole)
+        read = mirror.place_of(padded(self.pad, self.roi, self.model.field_of_view))
+        given, kept = _given_for(read, self.whole, self.model, self.source.name)
+        streamed = self.model.shrunk(given.extent, self.source.name)
+        changed = {"given": given, "kept": kept, "streamed": streamed, "mirror": mirror}
+        return dataclasses.replace(self, dtype=output_type("float32"), **changed)
 
     @property
     def output_channels(self) -> int:
@@ -119,4 +140,5 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     if region.extent != volume:
         _check_region(model, source, whole.extent)
     given, kept = _given_for(padded(pad, region, model.field_of_view), whole, model, source.name)
-    return Job(model, source, pad, region, given, output_type(dtype), model.shrunk(given.extent, source.name), kept)
+    streamed = model.shrunk(given.extent, source.name)
+    return Job(model, source, pad, region, given, output_type(dtype), streamed, kept, whole)

@@ -6,13 +6,14 @@ import numpy as np
 
 from znni.box import Box
 from znni.job import Job
+from znni.mirrored_target import MirroredTarget
 from znni.slab_writer import SlabWriter
 from znni.stores.seam import Target
 
 
 class KeptWriter:
     """Writes the planes of ``part``, a box of what is streamed, into ``target``, which has the job's ``kept`` box and
-    its ``channels``."""
+    its ``channels``, mirrored back."""
 
     def __init__(self, target: Target, part: Box, job: Job) -> None:
         start = tuple(min(max(a, b), c) for a, b, c in zip(part.start, *job.kept))
@@ -22,6 +23,8 @@ class KeptWriter:
         inner = (tuple(a - b for a, b in zip(side, job.kept.start)) for side in self._kept)
         self._channels = slice(None) if job.channels is None else list(job.channels)
         self._is_needed = min(self._kept.extent) > 0
+        if job.mirror.axes:
+            target = MirroredTarget(target, job.output, job.mirror.axes)
         self._writer = SlabWriter(target, Box(*inner), job.output_channels, job.dtype)  # type: ignore[arg-type]
 
     def write(self, z: int, planes: np.ndarray) -> None:

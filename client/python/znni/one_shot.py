@@ -11,6 +11,7 @@ from znni.channels import Channels
 from znni.client import Client
 from znni.errors import Error
 from znni.mask import open_mask
+from znni.mirrors import mirror_axes
 from znni.padding import check_pad
 from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
@@ -37,6 +38,7 @@ def predict(
     scale: Scale = None,
     mask: Any = None,
     channels: Channels = None,
+    tta: str | None = None,
     overwrite: bool = False,
     progress: Wanted = True,
 ) -> Any:
@@ -60,6 +62,7 @@ def predict(
     check_pad(pad)
     output_type(dtype)
     parse_scaling(scale)
+    mirror_axes(tta)
     check_output(output, overwrite)
     check_output_apart(output, volume, overwrite)
     check_output_apart(output, mask, overwrite, "mask")
@@ -88,6 +91,7 @@ def predict(
                     scale=scale,
                     mask=mask,
                     channels=channels,
+                    tta=tta,
                     overwrite=overwrite,
                     progress=progress,
                 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from znni.box import Box
+from znni.mirrors import UNMIRRORED, Mirror
 from znni.padding import sources, span, take
 from znni.stores.seam import Source
 
@@ -15,24 +16,29 @@ MOST_SLAB_BYTES = 64 << 20  # read at a time from one that keeps many planes tog
 
 
 class PaddedSource:
-    """Yields slabs ``[Z, C, Y, X]``, little-endian, of the ``window`` of ``source``, which may lie outside the volume.
+    """Yields slabs ``[Z, C, Y, X]``, little-endian, of the ``window`` of ``source``, which may lie outside the volume,
+    and lies in what ``mirror`` makes of it.
 
     ``nonfinite`` names the first voxel of the volume that was read and is NaN or infinite; "" if there was none.
     """
 
-    def __init__(self, source: Source, pad: str, window: Box) -> None:
+    def __init__(self, source: Source, pad: str, window: Box, mirror: Mirror = UNMIRRORED) -> None:
         self._source = source
         self._pad = pad
         self._window = window
-        self._rows = self._sources(1)
-        self._columns = self._sources(2)
+        self._mirror = mirror
+        self._rows = self._sources(1, window.start[1], window.stop[1])
+        self._columns = self._sources(2, window.start[2], window.stop[2])
         channels = source.shape[0]
         _, height, width = window.extent
         self.plane_bytes = channels * height * width * source.dtype.itemsize
         self.nonfinite = ""
 
-    def _sources(self, axis: int) -> np.ndarray:
-        return sources(self._pad, self._source.shape[axis + 1], self._window.start[axis], self._window.stop[axis])
+    def _sources(self, axis: int, first: int, last: int) -> np.ndarray:
+        extent, both = self._source.shape[axis + 1], self._mirror.sum(axis)
+        if both is None:
+            return sources(self._pad, extent, first, last)
+        return sources(self._pad, extent, both - last, both - first)[::-1]
 
     def slabs(self, first_plane: int = 0) -> Iterator[np.ndarray]:
         """Yields the window's planes from ``first_plane`` on."""
@@ -44,6 +50,11 @@ class PaddedSource:
 
     def _cut(self, z: int) -> int:
         """Returns the plane before which the slab that begins at ``z`` ends: where chunks end, if they fit."""
+        shift = self._mirror.sum(0) or 0  # mirrored, chunks end multiples of their depth before it
+        return self._end(z - shift) + shift
+
+    def _end(self, z: int) -> int:
+        """Returns the same where chunks end at multiples of their depth."""
         depth = self._source.depth
         fits = max(1, MOST_SLAB_BYTES // self.plane_bytes)
         if depth > fits:
@@ -52,7 +63,7 @@ class PaddedSource:
         return z - z % depth + depth * chunks
 
     def _read(self, z: int, last: int) -> np.ndarray:
-        planes = sources(self._pad, self._source.shape[1], z, last)
+        planes = self._sources(0, z, last)
         spans = [span(found) for found in (planes, self._rows, self._columns)]
         box = Box(tuple(s[0] for s in spans), tuple(s[1] for s in spans))  # type: ignore[arg-type]
         inner = self._source.read(box)

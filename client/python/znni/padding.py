@@ -58,6 +58,8 @@ def take(planes: np.ndarray, found: np.ndarray, axis: int) -> np.ndarray:
     first, last = span(found)
     if len(found) == last - first and np.array_equal(found, np.arange(first, last)):
         return planes
+    if len(found) == last - first and np.array_equal(found[::-1], np.arange(first, last)):
+        return np.flip(planes, axis)
     spread = planes.take(np.maximum(found - first, 0), axis)
     spread[(slice(None),) * axis + (found < 0,)] = 0
     return spread

@@ -1,10 +1,10 @@
-"""Runs a job: part after part, each through a stream, which goes on where it broke."""
+"""Runs jobs: part after part, each through a stream, which goes on where it broke."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
@@ -28,7 +28,8 @@ _NEEDLESS = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.DEADLINE_EXCEEDED, g
 
 
 class Run:
-    """Streams the parts of ``job`` into ``target``, which it begins when the daemon has accepted the first.
+    """Streams the parts of ``jobs``, one after the other, of one model, into ``target``, which it begins when the
+    daemon has accepted the first.
 
     ``patience`` makes the patience of a call that is to begin or, with ``resume``, to go on.
     """
@@ -36,14 +37,15 @@ class Run:
     def __init__(
         self,
         connection: Connection,
-        job: Job,
+        jobs: Sequence[Job],
         target: Target,
         progress: Silent,
         resume: bool,
         patience: Callable[[], Patience],
     ) -> None:
         self._connection = connection
-        self._job = job
+        self._jobs = jobs
+        self._job = jobs[0]
         self._target = target
         self._progress = progress
         self._resume = resume
@@ -53,10 +55,12 @@ class Run:
         self._voxels = 0  # of the parts that are done
 
     def run(self) -> None:
-        """Blocks until the whole output is written. Raises the first error."""
-        for part in self._parts():
-            self._run_part(part)
-            self._voxels += math.prod(part.extent)
+        """Blocks until the outputs are written. Raises the first error."""
+        for job in self._jobs:
+            self._job = job
+            for part in self._parts():
+                self._run_part(part)
+                self._voxels += math.prod(part.extent)
 
     def _parts(self) -> list[Box]:
         whole = Box((0, 0, 0), self._job.streamed)
@@ -109,7 +113,7 @@ class Run:
 
     def _stream(self, part: Box, download: Download, token: str) -> None:
         """Streams a part from the plane that ``download`` misses first."""
-        source = PaddedSource(self._job.source, self._job.pad, self._job.input_of(part))
+        source = PaddedSource(self._job.source, self._job.pad, self._job.input_of(part), self._job.mirror)
         first = download.planes
         upload = Upload(
             self._job.header(part, first, token if first else ""), source.slabs(first), first * source.plane_bytes

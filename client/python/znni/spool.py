@@ -17,5 +17,10 @@ def make_spool(shape: Sequence[int], dtype: np.dtype, folder: str | None) -> np.
     """
     size = math.prod(shape) * dtype.itemsize
     with tempfile.TemporaryFile(dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, size)
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            where = folder or tempfile.gettempdir()
+            text = f"{error.strerror}: {size} bytes are needed for a while"
+            raise OSError(error.errno, text, where) from None
         return np.memmap(file, dtype, "r+", shape=tuple(shape))

@@ -35,6 +35,16 @@ def output_type(dtype: Any) -> np.dtype:
     return found.newbyteorder("<")
 
 
+def as_output(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Returns float32 voxels as ``dtype``, a type of outputs, as the daemon makes it: uint8 is 0..1 mapped to 0..255,
+    clamped and rounded to the nearest, NaN is 0 there."""
+    if dtype.kind == "u":
+        scaled = np.fmin(np.fmax(values * np.float32(255), np.float32(0)), np.float32(255))
+        return (scaled + np.float32(0.5)).astype(dtype)
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)
+
+
 def wire_name(dtype: np.dtype) -> str:
     """Returns the wire's name of a type that is sent or written."""
     return _WIRE[dtype.name]

@@ -142,7 +142,8 @@ class FakeDaemon:
                 model_token=self.model_tokens.pop(0) if self.model_tokens else "model",
             )
         )
-        plane = header.channels * header.extent.y * header.extent.x
+        voxel = {"UINT8": 1, "UINT16": 2, "FP16": 2, "FP32": 4}[header.datatype]
+        plane = voxel * header.channels * header.extent.y * header.extent.x
         first = header.first_plane * plane
         data = b"".join(request.chunk.data for request in requests)
         self.sent.append(data)

@@ -90,6 +90,32 @@ class JobTest(unittest.TestCase):
         ):
             job((30, 44, 50), roi="0:9,3:6,:", model=shrinks, pad="zero")
 
+    def test_passes(self):
+        """Each is given the mirrored box of the same voxels, although the field of view is even along z."""
+        one = job(roi="5:30,:,10:50", pad="zero")
+        self.assertEqual(one.passes(), [one])
+        passes = dataclasses.replace(one, averaged=(0, 2), dtype=np.dtype("u1")).passes()
+        self.assertEqual([each.mirror.axes for each in passes], [(), (0,), (2,), (0, 2)])
+        for each in passes:
+            self.assertEqual((each.dtype, each.streamed, each.whole), (np.float32, one.streamed, one.whole))
+            self.assertEqual(each.mirror.place_of(each.given), one.given)
+            self.assertEqual(each.kept, one.kept)
+        self.assertEqual(passes[1].given, Box((-4, 0, 8), (30, 40, 52)))  # of -4 to 35
+
+    def test_passes_of_a_network_that_pads(self):
+        """A region lies elsewhere in the mirrored volume, so that strides that begin there fit it otherwise."""
+        pads = dataclasses.replace(
+            MODEL, pads=True, field_of_view=(1, 1, 1), padding=((3, 0, 0), (5, 0, 0)), period=(4, 1, 1)
+        )
+        one = job(roi="13:16,:,:", model=dataclasses.replace(pads, least_extent=(6, 1, 1)))
+        mirrored = dataclasses.replace(one, averaged=(0,)).passes()[1]
+        region = tuple(30 - n for n in (16, 13))
+        self.assertEqual(
+            tuple(mirrored.given.start[0] + n for n in (mirrored.kept.start[0], mirrored.kept.stop[0])), region
+        )
+        for each in (one, mirrored):
+            self.assertEqual((each.given.start[0] % 4, (30 - each.given.stop[0]) % 4, each.output), (0, 0, (3, 40, 50)))
+
     def test_a_model_that_needs_the_whole_volume(self):
         whole = dataclasses.replace(MODEL, properties={"input_zscore": "volume"})
         self.assertEqual(job(model=whole).output, (21, 40, 46))

@@ -31,6 +31,16 @@ class KeptWriterTest(unittest.TestCase):
                 found = self.written(job, [draw.randint(1, 9) for _ in range(3)], draw)
                 np.testing.assert_array_equal(found, self.voxels(job)[list(channels or (0, 1)), z, y, x])
 
+    def test_a_mirrored_job_is_mirrored_back(self):
+        draw = random.Random(5)
+        for axes in ((0,), (0, 2)):
+            volume = ArraySource(np.zeros((7, 8, 9), np.uint8), "volume")
+            whole = plan_job(MODEL, volume, "1:6,:,3:9", "none", "float32")
+            job = next(each for each in dataclasses.replace(whole, averaged=axes).passes() if each.mirror.axes == axes)
+            found = self.written(job, [2, 3, 4], draw)
+            z, y, x = (slice(a, b) for a, b in zip(*job.kept))
+            np.testing.assert_array_equal(found, np.flip(self.voxels(job)[:, z, y, x], [axis + 1 for axis in axes]))
+
     @staticmethod
     def voxels(job):
         """Returns all that is streamed."""

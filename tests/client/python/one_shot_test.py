@@ -56,6 +56,7 @@ class OneShotTest(unittest.TestCase):
         for words, volume, options in (
             ("pad: 'x'", VOLUME, {"pad": "x"}),
             ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
+            ("tta: 'w' found", VOLUME, {"tta": "w"}),
             ("scale: 'x' found", VOLUME, {"scale": "x"}),
             ("complex128 found", VOLUME.astype(complex), {}),
             ("no such file", "/none.npy", {}),

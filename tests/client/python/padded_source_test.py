@@ -6,6 +6,7 @@ from unittest import mock
 import numpy as np
 from znni import padded_source
 from znni.box import Box
+from znni.mirrors import Mirror
 from znni.padded_source import PaddedSource
 from znni.stores.array import ArraySource
 
@@ -43,6 +44,25 @@ class PaddedSourceTest(unittest.TestCase):
                     self.assertEqual(found.dtype, np.dtype("<u2"))
                     self.assertEqual(window.plane_bytes, found[0].nbytes)
 
+    def test_mirrored_windows_equal_numpy(self):
+        """The box that is mirrored begins four voxels before the volume, and ends five behind it."""
+        volume = self.volume()
+        whole = Box((-4, -4, -4), (14, 12, 13))
+        rng = np.random.default_rng(3)
+        for pad, mode in MODES.items():
+            wide = np.pad(volume, [(0, 0), (4, 5), (4, 5), (4, 5)], mode=mode)
+            for axes in ((0,), (1,), (0, 2), (0, 1, 2)):
+                turned = np.flip(wide, [axis + 1 for axis in axes])
+                for depth in (1, 4):
+                    start = [int(rng.integers(-4, n + 4)) for n in (9, 7, 8)]
+                    stop = [int(rng.integers(a + 1, n + 6)) for a, n in zip(start, (9, 7, 8))]
+                    with mock.patch.object(padded_source, "SLAB_BYTES", 300):
+                        box = Box(tuple(start), tuple(stop))
+                        found = PaddedSource(self.source(volume, depth), pad, box, Mirror(axes, whole)).slabs()
+                        found = np.concatenate(list(found))
+                    ranges = tuple(slice(a + 4, b + 4) for a, b in zip(start, stop))
+                    np.testing.assert_array_equal(found, turned[(slice(None), *ranges)].transpose(1, 0, 2, 3))
+
     def test_begins_at_a_plane(self):
         window = PaddedSource(self.source(self.volume()), "none", Box((1, 0, 0), (9, 7, 8)))
         np.testing.assert_array_equal(np.concatenate(list(window.slabs(3))), self.volume().transpose(1, 0, 2, 3)[4:9])
@@ -52,6 +72,13 @@ class PaddedSourceTest(unittest.TestCase):
         with mock.patch.object(padded_source, "SLAB_BYTES", 1):
             list(window.slabs())
         self.assertEqual(self.read, [(1, 4), (4, 8), (8, 9)])
+
+    def test_mirrored_planes_that_are_stored_together_are_read_once(self):
+        whole = Box((0, 0, 0), (9, 7, 8))
+        window = PaddedSource(self.source(self.volume(), depth=4), "none", whole, Mirror((0,), whole))
+        with mock.patch.object(padded_source, "SLAB_BYTES", 1):
+            list(window.slabs())
+        self.assertEqual(self.read, [(8, 9), (4, 8), (0, 4)])
 
     def test_no_more_is_read_than_fits(self):
         window = PaddedSource(self.source(self.volume(), depth=8), "none", Box((0, 0, 0), (9, 7, 8)))

@@ -31,6 +31,15 @@ class PaddingTest(unittest.TestCase):
                     self.assertLessEqual(high - low, max(1, last - first))
                     np.testing.assert_array_equal(take(line[low:high], found, 0), expected[first + 5 : last + 5])
 
+    def test_a_range_from_its_end(self):
+        line = np.arange(1, 8)
+        for pad, mode in MODES.items():
+            expected = np.pad(line, 5, mode=mode)
+            for first, last in ((0, 7), (2, 5), (-3, 4), (4, 11)):
+                found = sources(pad, 7, first, last)[::-1]
+                low, high = span(found)
+                np.testing.assert_array_equal(take(line[low:high], found, 0), expected[first + 5 : last + 5][::-1])
+
     def test_half_of_an_even_border_comes_behind(self):
         roi = Box((0, 10, 20), (5, 15, 25))
         self.assertEqual(padded("none", roi, (10, 1, 3)), roi)

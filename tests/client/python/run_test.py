@@ -1,5 +1,6 @@
 """Streams that are refused, break, go on and come in parts."""
 
+import dataclasses
 import logging
 import unittest
 import warnings
@@ -7,7 +8,7 @@ from unittest import mock
 
 import grpc
 import numpy as np
-from fake_daemon import Broken, FakeDaemon, Refused
+from fake_daemon import WHOLE, Broken, FakeDaemon, Refused
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import plan_job
@@ -32,6 +33,14 @@ class Recorder(Silent):
         self.shown.append(done)
 
 
+class Summed(ArrayTarget):
+    """Adds what is written to what is there."""
+
+    def write(self, start, block):
+        z, y, x = (slice(a, a + n) for a, n in zip(start, block.shape[1:]))
+        super().write(start, block + self.array[z, y, x])
+
+
 class RunTest(unittest.TestCase):
     def setUp(self):
         logging.getLogger("znni").setLevel(logging.ERROR)
@@ -40,18 +49,21 @@ class RunTest(unittest.TestCase):
     def sleep(self, _):
         self.tries += 1
 
-    def run_with(self, daemon, resume=True, seconds=1000, volume=VOLUME, source=None):
-        """Streams the volume through the daemon and returns the output."""
-        output = np.zeros_like(volume)
+    def run_with(self, daemon, resume=True, seconds=1000, volume=VOLUME, source=None, averaged=()):
+        """Streams the volume through the daemon and returns the output; of passes their sum, in float32."""
+        output = np.zeros(volume.shape, np.float32 if averaged else np.uint8)
         with daemon.served() as address:
             connection = Connection(address)
             self.addCleanup(connection.close)
-            job = plan_job(connection.model("same"), source or ArraySource(volume, "volume"), None, "none", "uint8")
+            job = plan_job(
+                connection.model("same"), source or ArraySource(volume, "volume"), None, "none", output.dtype
+            )
+            jobs = dataclasses.replace(job, averaged=averaged).passes()
             facts = OutputFacts((1, *volume.shape), job.dtype, 3, None, None, (0, 0, 0), {})
             Run(
                 connection,
-                job,
-                ArrayTarget(output, facts),
+                jobs,
+                Summed(output, facts) if averaged else ArrayTarget(output, facts),
                 self.progress,
                 resume,
                 lambda: Patience(seconds, sleep=self.sleep),
@@ -65,6 +77,23 @@ class RunTest(unittest.TestCase):
         daemon = FakeDaemon()
         np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
         self.assertEqual((self.tries, self.progress.shown), (0, [VOLUME.size]))
+
+    def test_passes(self):
+        """Each goes on where it broke; planes that come twice are added once."""
+        volume = VOLUME.astype(np.float32)
+        daemon = FakeDaemon([WHOLE, Broken(5 * 4 * PLANE), WHOLE, Broken(0), WHOLE, WHOLE], part=(10, 11))
+        found = self.run_with(daemon, volume=volume, averaged=(0, 2))
+        np.testing.assert_array_equal(found, 4 * volume)
+        self.assertEqual(self.first_planes(daemon), [0, 0, 5, 0, 0, 0])
+        for sent, axes in ((0, ()), (1, (0,)), (4, (2,)), (5, (0, 2))):
+            self.assertEqual(daemon.sent[sent], np.flip(volume, axes).tobytes())
+        self.assertEqual(self.progress.shown[-1], 4 * VOLUME.size)
+        self.assertEqual(self.progress.shown, sorted(self.progress.shown))
+
+    def test_another_model_in_the_next_pass(self):
+        daemon = FakeDaemon(model_tokens=["one", "two"])
+        with self.assertRaisesRegex(ReplacedError, "is another than that of the planes that are there"):
+            self.run_with(daemon, volume=VOLUME.astype(np.float32), averaged=(1,))
 
     def test_begins_once_the_model_is_there(self):
         daemon = FakeDaemon([Refused(CODE.UNAVAILABLE)] * 3)

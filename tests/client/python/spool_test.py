@@ -24,8 +24,10 @@ class SpoolTest(unittest.TestCase):
 
     def test_a_full_disk(self):
         with mock.patch("os.posix_fallocate", side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))):
-            with self.assertRaisesRegex(OSError, "No space left"):
-                make_spool((2, 3, 4), np.dtype("<f4"), None)
+            for folder in (None, str(self.folder)):
+                words = f"No space left on device: 96 bytes are needed for a while: '{folder or tempfile.gettempdir()}'"
+                with self.assertRaisesRegex(OSError, words):
+                    make_spool((2, 3, 4), np.dtype("<f4"), folder)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import unittest
 
 import numpy as np
 from znni.errors import InvalidError
-from znni.voxel_type import input_type, output_type, wire_name
+from znni.voxel_type import as_output, input_type, output_type, wire_name
 
 
 class VoxelTypeTest(unittest.TestCase):
@@ -25,6 +25,13 @@ class VoxelTypeTest(unittest.TestCase):
         for dtype in ("uint16", "int8", "nonsense", np.float64):
             with self.assertRaisesRegex(InvalidError, "expected one of float32, float16, uint8"):
                 output_type(dtype)
+
+    def test_voxels_as_outputs(self):
+        values = np.float32([-1, 0, 0.00196, 0.00197, 0.5, 1, 1.5, np.inf, -np.inf, np.nan])
+        np.testing.assert_array_equal(as_output(values, np.dtype("u1")), [0, 0, 0, 1, 128, 255, 255, 255, 0, 0])
+        halves = as_output(np.float32([0.1, 70000]), np.dtype("<f2"))
+        self.assertEqual((halves.dtype, halves[0], halves[1]), (np.float16, np.float16(0.1), np.inf))
+        self.assertIs(as_output(values, np.dtype("<f4")), values)
 
 
 if __name__ == "__main__":

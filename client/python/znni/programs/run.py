@@ -76,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
         "--channels",
         help="channels of the output to keep, numbers from 0 on or names of outputs: 2,mask (default: all)",
     )
+    add(
+        "--tta",
+        metavar="AXES",
+        help="mean over mirrored volumes: mirror, which is zyx, or some of the axes, such as yx",
+    )
     add("--config", help="config.pbtxt of the network (default: its own, if it lies in a model repository)")
     add(
         "--parameter",
@@ -139,6 +144,7 @@ def _run(options: argparse.Namespace) -> int:
         scale=_scale_of(options),
         mask=options.mask,
         channels=options.channels,
+        tta=options.tta,
         overwrite=options.overwrite,
         progress=not options.no_progress,
     )

@@ -20,6 +20,7 @@ class MappedTarget(Target):
     def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
         self._facts = facts
         self._partial = Partial(path, overwrite)
+        self.folder = self._partial.folder
         self._target: MemmapTarget | None = None
 
     @abc.abstractmethod

@@ -116,7 +116,6 @@ class NiftiTarget(MappedTarget):
         self._unit = common_unit(self._geometry.units, os.fspath(path))
         self._is_compressed = is_compressed(os.fspath(path))
         self._spool: np.ndarray | None = None
-        self.folder = self._partial.folder
 
     def _header(self) -> bytes:
         """Returns what stands in front of the voxels."""

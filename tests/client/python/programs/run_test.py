@@ -87,6 +87,13 @@ class RunTest(unittest.TestCase):
             self.assertEqual((code, err), (0, ""))
             np.testing.assert_array_equal(np.load(output), expected)
 
+    def test_mirrored_passes(self):
+        self.serve()
+        arguments = (self.network, self.path("in.npy"), self.path("out.npy"), "--scale=0.5", "--tta=mirror")
+        code, _, err = self.call(*arguments, "--no-progress")
+        self.assertEqual((code, err), (0, ""))
+        np.testing.assert_array_equal(np.load(self.path("out.npy")), VOLUME / 2)
+
     def test_mask(self):
         self.serve()
         mask = VOLUME % 2
@@ -123,6 +130,7 @@ class RunTest(unittest.TestCase):
             ("--offset: 'nan' found, expected a finite number", (*whole, "--offset=nan")),
             ("scale: (1e+39, 0.0) found", (*whole, "--scale=1e39")),
             ("channels: '1' found, expected numbers of channels from 0 to 0", (*whole, "--channels=1")),
+            ("tta: 'zz' found, expected 'mirror'", (*whole, "--tta=zz")),
             ("none.npy: there is no such file", (*whole, "--mask=none.npy")),
             ("'scale' found, expected KEY=VALUE", (*whole, "--parameter=scale")),
         ):

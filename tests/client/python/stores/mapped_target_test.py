@@ -27,6 +27,7 @@ class MappedTargetTest(unittest.TestCase):
 
     def test_writes(self):
         target = Headed(self.path, FACTS, False)
+        self.assertEqual(target.folder, str(self.path.parent))
         target.begin()
         target.write((1, 0, 0), np.ones((2, 2, 4, 5), np.float32))
         self.assertFalse(self.path.exists())
