@@ -124,11 +124,12 @@ class Client:
             around the ``roi`` are read, and what lies beyond the volume's border is zero, mirrored without doubling
             the border's voxel, or the border's voxel.
         ``dtype``
-            Of the output: float32, float16, or uint8, which is 0..1 mapped to 0..255.
+            Of the output: float32, float16, or uint8, which is 0..1 mapped to 0..255, as ``value_scale``, 1/255, among
+            the attributes of a file says.
         ``scale``
             A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
             or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
-            None: the model's own, which the daemon applies.
+            All inputs are scaled alike. None: the model's own, which the daemon applies.
         ``mask``
             An array or a path, ``[Z, Y, X]`` of numbers or truth values, as large as the volume, or coarser by a whole
             factor along each axis: mask voxel ``i`` then stands for volume voxels from ``i * factor`` on. The output is
@@ -231,6 +232,8 @@ def facts_of(job: Job) -> OutputFacts:
         "dtype": job.dtype.name,
         "client": __version__,
     }
+    if job.dtype.name == "uint8":
+        notes["value_scale"] = 1 / 255  # times a voxel is what the model gave, of 0 to 1
     if source.scaling:
         notes["scale"] = list(source.scaling)
     if job.masked_by:

@@ -14,6 +14,7 @@ from made_certificate import make_certificate
 from s3_server import S3Server
 from znni import patience
 from znni.stores import remote
+from znni.stores.opening import open_source
 
 VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
 
@@ -50,6 +51,26 @@ class ClientTest(unittest.TestCase):
                 with self.assertRaisesRegex(znni.UnavailableError, "^broken$"):
                     client.predict("same", VOLUME, f"{folder}/{name}", dtype="uint8", progress=False)
                 self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_what_is_written_beside_an_output(self):
+        """Files say all that was chosen, or what was not."""
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/mask.npy", VOLUME > 9)
+            chosen = {"scale": (0.5, -1), "mask": f"{folder}/mask.npy", "tta": "yx", "channels": [0], "pad": "edge"}
+            noted = {**chosen, "scale": [0.5, -1.0], "value_scale": 1 / 255}
+            client = self.client(FakeDaemon())
+            for name in ("o.h5:/x", "o.zarr", "c.n5/o", "precomputed", "o.tif", "o.nii", "o.nii.gz", "o.nrrd"):
+                for options, expected in (
+                    ({"dtype": "uint8", **chosen}, noted),
+                    ({"scale": 2}, {"scale": [2.0, 0.0], "pad": "none"}),
+                    ({"mask": VOLUME, "dtype": "uint8"}, {"mask": "array", "pad": "none", "value_scale": 1 / 255}),
+                ):
+                    output = f"precomputed://{folder}/p" if name == "precomputed" else f"{folder}/{name}"
+                    client.predict("same", VOLUME, output, progress=False, overwrite=True, **options)
+                    with self.subTest(name), open_source(output) as made:
+                        found = {key: made.notes[key] for key in noted if key in made.notes}
+                        self.assertEqual(found, expected)
+                        self.assertEqual((made.notes["offset"], made.notes["field_of_view"]), ([0, 0, 0], [1, 1, 1]))
 
     def test_a_bucket(self):
         server = S3Server()
