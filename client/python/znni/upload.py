@@ -54,3 +54,4 @@ class Upload:
                 chunk = bytes(data[at : at + CHUNK_BYTES])
                 yield wire.VolumeRequest(chunk=wire.VolumeChunk(offset=offset, data=chunk))
                 offset += len(chunk)
+            del slab, data  # before the next one is read

@@ -1,6 +1,7 @@
 """Requests of a stream."""
 
 import unittest
+import weakref
 
 import numpy as np
 from znni import wire
@@ -30,6 +31,21 @@ class UploadTest(unittest.TestCase):
         self.assertEqual(read, [])
         next(upload)
         self.assertEqual(read, [0])
+
+    def test_a_slab_is_gone_before_the_next_is_read(self):
+        held = []
+
+        def slabs():
+            for _ in range(3):
+                self.assertFalse(any(slab() is not None for slab in held))
+                slab = np.zeros((1, 1, 1, 9), np.uint8)
+                held.append(weakref.ref(slab))
+                yield slab
+                del slab
+
+        upload = Upload(HEADER, slabs(), 0)
+        self.assertEqual(len(list(upload)), 4)
+        self.assertIsNone(upload.error)
 
     def test_an_error_of_reading_cancels_the_call(self):
         def slabs():
