@@ -82,11 +82,12 @@ Result<void> read_machines(const RawAnswers& raw, PlannerOptions& options) {
 // Reads --train. A plan of a training step has other options than one of a run: what they do not share is refused by
 // its name.
 Result<void> read_train(const RawAnswers& raw, PlannerOptions& options) {
+  if (!raw.train && raw.sparse) return not_so("--sparse is of a step of training: give --train");
   if (!raw.train) return {};
   options.train = true;
+  options.sparse = raw.sparse;
   if (options.command != Command::plan) return not_so("--train is for planning: leave it out of this command");
   if (options.model.empty()) return not_so("--train is for one model: give --model FILE");
-  if (!options.pins.patch) return not_so("--train plans a step of one patch: give --patch Z,Y,X");
   Pins others = options.pins;
   others.patch.reset();
   if (others != Pins()) return not_so("--train: of pins it takes --patch alone, not" + with_pins(others).substr(5));
@@ -115,8 +116,10 @@ void add_answer_flags(CLI::App& app, RawAnswers& raw) {
                "cost");
   app.add_option("--within", raw.within, "with --price: the time that --volume may take, such as 24h");
   app.add_flag("--train", raw.train,
-               "one step of training on the CPU, in place of a plan: its predicted time and memory for --patch within "
-               "--mem; with --explain call by call");
+               "one step of training on the CPU, in place of a plan: its predicted time and memory for --patch, or the "
+               "fastest patch, within --mem; with --explain call by call");
+  app.add_flag("--sparse", raw.sparse,
+               "with --train: a step of sparse training, where poolings keep the first of their offsets");
 }
 
 Result<void> read_answers(const RawAnswers& raw, PlannerOptions& options) {

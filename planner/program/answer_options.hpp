@@ -20,14 +20,15 @@ struct RawAnswers {
   bool price = false;
   std::string within;
   bool train = false;
+  bool sparse = false;
   bool names_strategy = false;  // --strategy is given
 };
 
 // Adds the flags; `raw` must outlive the parsing.
 void add_answer_flags(CLI::App& app, RawAnswers& raw);
 
-// Sets machine, curve, priced, within and train of `options`, whose other fields are read already, and refuses flags
-// that do not go with these. The error names the flag and what is right.
+// Sets machine, curve, priced, within, train and sparse of `options`, whose other fields are read already, and refuses
+// flags that do not go with these. The error names the flag and what is right.
 [[nodiscard]] Result<void> read_answers(const RawAnswers& raw, PlannerOptions& options);
 
 }  // namespace znni

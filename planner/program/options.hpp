@@ -56,6 +56,7 @@ struct PlannerOptions {
   std::optional<Seconds> within;      // of a price list: the time that the volume may take
   bool any_strategy = false;          // of a price list: the fastest of those that a machine allows
   bool train = false;                 // a step of training is planned in place of a run
+  bool sparse = false;                // of that step: poolings keep the first of their offsets
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;

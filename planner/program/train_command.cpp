@@ -3,16 +3,32 @@
 #include <cstdio>
 
 #include "planner/plan/pins.hpp"
-#include "planner/train/step_plan.hpp"
+#include "planner/train/step_patch.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
 
 namespace znni {
 
+namespace {
+
+// Plans the step of the patch that is asked for, or else chooses one and prints which.
+Result<StepPlan> plan_asked(const Network& network, const PlannerOptions& options, const StepOptions& step,
+                            const StepParts& parts) {
+  if (const std::optional<Vec3> patch = pinned_patch(options.pins, network.spatial_rank)) {
+    return plan_step(network, *patch, step, parts);
+  }
+  Result<StepPatch> chosen = choose_step_patch(network, step, parts);
+  if (!chosen) return chosen.error();
+  std::printf("%s\n", to_string(*chosen).c_str());
+  return std::move(chosen->plan);
+}
+
+}  // namespace
+
 Result<void> train_command(const Network& network, const Session& session) {
   const std::unique_ptr<CostSource> costs = session_costs(session);
   const StepParts parts{session.catalogue, cpu::gradient_registry(), session.spec, costs.get()};
-  const Vec3 patch = *pinned_patch(session.options.pins, network.spatial_rank);
-  const Result<StepPlan> plan = plan_step(network, patch, {session.memory_limit}, parts);
+  const Result<StepPlan> plan =
+      plan_asked(network, session.options, {session.memory_limit, session.options.sparse}, parts);
   if (!plan) return plan.error().within(session.options.model);
   const std::vector<std::string> lines = describe(*plan);
   const std::size_t first = session.options.explain ? 0 : lines.size() - 1;

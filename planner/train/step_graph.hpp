@@ -29,6 +29,8 @@ struct PadProblem {
   Border around;
   OutsideKind kind = OutsideKind::zero;
   bool is_gradient = false;
+
+  bool operator==(const PadProblem&) const = default;
 };
 
 // Returns the shape with padding.
@@ -45,8 +47,9 @@ struct StepTensor {
 struct StepWork {
   int node = -1;  // -1: the loss
   StepProblem problem;
-  std::vector<int> reads;  // tensors, in the order of the problem's inputs; of a gradient as GradientViews has them
-  int writes = -1;         // tensor; -1: the gradients of the node's weights
+  std::vector<int> reads;      // tensors, in the order of the problem's inputs; of a gradient as GradientViews has them
+  int writes = -1;             // tensor; -1: the gradients of the node's weights
+  bool is_recomputed = false;  // a forward work that the backward run does again
 };
 
 struct StepGraph {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/base/text_table.hpp"
+#include "planner/train/recompute.hpp"
 #include "planner/train/trainable.hpp"
 #include "primitives/core/index.hpp"
 #include "primitives/core/refusals.hpp"
@@ -81,6 +82,54 @@ std::optional<StepPlan> fastest_packed(StepSearch& search, const StepPlan& frame
   return std::nullopt;
 }
 
+// Chooses among the steps that compute nothing a second time, and, where the fastest of these does not fit, those that
+// do.
+class StepChooser {
+ public:
+  StepChooser(const StepGraph& graph, StepSearch& plain, const StepParts& parts, const StepPlan& frame)
+      : graph_(graph), plain_(plain), parts_(parts), frame_(frame) {}
+
+  // Returns the fastest step of up to `limit` bytes. Fails if none has so few, with the least.
+  Result<StepPlan> choose(std::int64_t limit, std::int64_t mem) {
+    const std::optional<StepChoice> smallest = plain_.smallest();
+    if (!smallest) return refused("no formats suit the ways to compute the layers of the network");
+    take(plan_of(plain_.line_of(*smallest), frame_), limit);
+    if (std::optional<StepPlan> plan = fastest_packed(plain_, frame_, limit)) take(*std::move(plan), limit);
+    const Seconds least = plain_.best(saturated)->seconds;
+    if (!best_ || best_->seconds > least) try_recomputing(limit, least);
+    if (best_) return *std::move(best_);
+    return too_little(frame_.input.n, least_bytes_, mem);
+  }
+
+ private:
+  // A step that is predicted to be faster than the fastest of those that compute nothing a second time is left out:
+  // with more memory it would not be looked at.
+  void try_recomputing(std::int64_t limit, Seconds least) {
+    for (const std::set<int>& set : sets_to_recompute(graph_, plain_.least_seconds())) {
+      const StepGraph graph = with_recomputed(graph_, set);
+      Result<StepSearch> search = StepSearch::make(graph, parts_);
+      const std::optional<StepChoice> smallest = search ? search->smallest() : std::nullopt;
+      if (!smallest) continue;
+      for (std::optional<StepPlan> plan :
+           {std::optional(plan_of(search->line_of(*smallest), frame_)), fastest_packed(*search, frame_, limit)}) {
+        if (plan && plan->seconds >= least) take(*std::move(plan), limit);
+      }
+    }
+  }
+
+  void take(StepPlan plan, std::int64_t limit) {
+    least_bytes_ = std::min(least_bytes_, plan.bytes.total());
+    if (plan.bytes.step <= limit && (!best_ || plan.seconds < best_->seconds)) best_ = std::move(plan);
+  }
+
+  const StepGraph& graph_;
+  StepSearch& plain_;
+  const StepParts& parts_;
+  const StepPlan& frame_;
+  std::optional<StepPlan> best_;
+  std::int64_t least_bytes_ = saturated;
+};
+
 }  // namespace
 
 Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions& options, const StepParts& parts) {
@@ -101,13 +150,9 @@ Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions
   frame.input_begin = network.frame.begin - geometry->read_begin;
   frame.geometry = std::move(*geometry);
   frame.bytes.weights = frame.bytes.gradients = weight_bytes(network);
-  const std::optional<StepChoice> smallest = search->smallest();
-  if (!smallest) return refused("network " + network.name + ": no formats suit the ways to compute its layers");
-  StepPlan least = plan_of(search->line_of(*smallest), frame);
-  const std::int64_t left = options.mem - frame.bytes.total();
-  if (least.bytes.step > left) return too_little(patch, least.bytes.total(), options.mem);
-  StepPlan plan = fastest_packed(*search, frame, left).value_or(std::move(least));
-  add_weights(network, plan);
+  Result<StepPlan> plan =
+      StepChooser(graph, *search, parts, frame).choose(options.mem - frame.bytes.total(), options.mem);
+  if (plan) add_weights(network, *plan);
   return plan;
 }
 
@@ -148,7 +193,33 @@ std::int64_t alive(const StepPlan& plan, const StepCall& call) {
   return most;
 }
 
+std::int64_t bytes_of(const PlacedTensor& tensor) { return tensor_bytes(tensor.shape, tensor.format); }
+
+// Returns the tensors that forward calls write and backward calls read, rising.
+std::set<int> kept_tensors(const StepPlan& plan) {
+  std::set<int> written = {0};
+  std::set<int> kept;
+  bool forward = true;
+  for (const StepCall& call : plan.calls) {
+    forward = forward && call.node >= 0;
+    if (forward) written.insert(call.writes);
+    for (const int tensor : call.reads) {
+      if (!forward && call.node >= 0 && written.contains(tensor)) kept.insert(tensor);
+    }
+  }
+  return kept;
+}
+
 std::string mebibytes(std::int64_t bytes) { return fixed_text(static_cast<double>(bytes) / (1 << 20), 1); }
+
+std::string kept_text(const StepPlan& plan) {
+  std::string text;
+  for (const int tensor : kept_tensors(plan)) {
+    const PlacedTensor& own = plan.tensors[index(tensor)];
+    text += (text.empty() ? "" : ", ") + own.name + " " + mebibytes(bytes_of(own));
+  }
+  return text + " MiB";
+}
 
 }  // namespace
 
@@ -157,13 +228,14 @@ std::vector<std::string> describe(const StepPlan& plan) {
   bool forward = true;
   for (const StepCall& call : plan.calls) {
     forward = forward && call.node >= 0;
-    const std::string pass = call.node < 0 ? "" : forward ? "forward" : "backward";
+    const std::string pass = call.node < 0 ? "" : forward ? "forward" : call.is_recomputed ? "recompute" : "backward";
     rows.push_back({pass, call.node < 0 ? "" : plan.names[index(call.node)], work_text(call), primitive_text(call),
                     fixed_text(call.seconds * 1e3, 3), mebibytes(alive(plan, call))});
   }
   std::vector<std::string> lines;
   std::istringstream text(text_table(rows, ""));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
+  lines.push_back("kept for the backward run: " + kept_text(plan));
   lines.push_back("step: " + seconds_text(plan.seconds) + ", " + to_string(plan.input.n) + " -> " +
                   to_string(plan.output.n) + "; " + bytes_text(plan.bytes.total()) + ": weights " +
                   bytes_text(plan.bytes.weights) + ", their gradients " + bytes_text(plan.bytes.gradients) +

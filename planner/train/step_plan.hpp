@@ -3,7 +3,8 @@
 // voxel of the patch but those of the border. Sparse training keeps the first offset of each pooling. A network that
 // pads takes each patch for a whole volume, and pads it as it pads that.
 //
-// All of the forward run that a gradient reads is kept for it; nothing is computed a second time.
+// What a gradient reads of the forward run is kept for it. If the fastest step does not fit, some of it may be computed
+// a second time instead (recompute.hpp).
 #pragma once
 
 #include <cstdint>
@@ -44,14 +45,15 @@ struct StepPlan {
   Seconds seconds = 0;  // predicted, without the loss
 };
 
-// Returns the fastest plan found (StepSearch) for one patch of `patch` voxels of the input. The tables of `parts` must
-// outlive the plan. Fails if the network cannot be trained (check_trainable()), the
-// patch does not fit its poolings, or the smallest step takes more than options.mem: the error has both numbers.
+// Returns the fastest plan found (StepSearch) for one patch of `patch` voxels of the input. More memory never predicts
+// a slower step. The tables of `parts` must outlive the plan. Fails if the network cannot be trained
+// (check_trainable()), the patch does not fit its poolings, or the smallest step takes more than options.mem: the error
+// has both numbers.
 [[nodiscard]] Result<StepPlan> plan_step(const Network& network, Vec3 patch, const StepOptions& options,
                                          const StepParts& parts);
 
 // Returns a line for each call, in aligned columns below a head: pass, node, what it computes, primitive, predicted
-// milliseconds, MiB alive; then a line of the whole step.
+// milliseconds, MiB alive; then a line of what is kept for the backward run, and one of the whole step.
 [[nodiscard]] std::vector<std::string> describe(const StepPlan& plan);
 
 }  // namespace znni

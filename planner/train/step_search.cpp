@@ -222,6 +222,15 @@ std::optional<StepChoice> StepSearch::smallest() {
   return best(least);
 }
 
+std::vector<Seconds> StepSearch::least_seconds() const {
+  std::vector<Seconds> seconds;
+  const auto is_faster = [](const StepWay& a, const StepWay& b) { return a.seconds < b.seconds; };
+  for (const std::vector<StepWay>& ways : ways_) {
+    seconds.push_back(std::min_element(ways.begin(), ways.end(), is_faster)->seconds);
+  }
+  return seconds;
+}
+
 StepLine StepSearch::line_of(const StepChoice& choice) {
   StepLine line;
   for (std::size_t i = 0; i < graph_->tensors.size(); ++i) {

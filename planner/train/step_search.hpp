@@ -30,6 +30,8 @@ class StepSearch {
   [[nodiscard]] std::optional<StepChoice> best(std::int64_t limit);
   // Returns the choice of the smallest peak; of equals the fastest. Nothing if a work has no way between its formats.
   [[nodiscard]] std::optional<StepChoice> smallest();
+  // Returns the seconds of each work by its fastest way, without reorders.
+  [[nodiscard]] std::vector<Seconds> least_seconds() const;
   // Returns a line with the calls of a choice.
   [[nodiscard]] StepLine line_of(const StepChoice& choice);
 

@@ -196,7 +196,9 @@ std::optional<Seconds> append(const StepWork& work, const StepWay& way, Reorders
     const PlacedTensor own = line.tensors()[index(writes)];
     writes = line.add_tensor(own.name + "/as written", own.shape, way.estimate.out);
   }
-  line.add(call_of(work.node, way, work.problem, std::move(reads), writes));
+  StepCall call = call_of(work.node, way, work.problem, std::move(reads), writes);
+  call.is_recomputed = work.is_recomputed;
+  line.add(std::move(call));
   if (writes != work.writes && !append_reorder(work.node, writes, work.writes, reorders, line)) return std::nullopt;
   Seconds seconds = 0;
   for (std::size_t i = first_call; i < line.calls().size(); ++i) seconds += line.calls()[i].seconds;

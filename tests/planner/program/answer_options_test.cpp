@@ -76,7 +76,7 @@ TEST(PlannerAnswerOptions, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--price", "--machine", "a=1", "--within", "24h"}, "give --volume Z,Y,X"},
       {{"--model", "x", "--price", "--machine", "a=1", "--volume", "9,9,9", "--within", "soon"},
        "--within: time 'soon'"},
-      {{"--model", "x", "--train"}, "--train plans a step of one patch: give --patch Z,Y,X"},
+      {{"--model", "x", "--sparse"}, "--sparse is of a step of training: give --train"},
       {{"--train", "--patch", "8"}, "--train is for one model"},
       {{"draw", "--model", "x", "--train", "--patch", "8"}, "--train is for planning"},
       {{"--model", "x", "--train", "--patch", "8", "--S", "2"}, "of pins it takes --patch alone, not --S 2"},

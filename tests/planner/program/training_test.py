@@ -41,7 +41,7 @@ class Training(program_case.ProgramCase):
     def test_explain_lists_every_call(self):
         lines = self.step("--patch", "21", "--mem", "1G", "--explain").splitlines()
         self.assertRegex(lines[0], "^pass +node +computes +primitive +ms +MiB$")
-        passes = [re.match(r"[a-z]*", line)[0] for line in lines[1:-1]]
+        passes = [re.match(r"[a-z]*", line)[0] for line in lines[1:-2]]
         self.assertEqual(passes.count(""), 1, "the loss alone belongs to no pass")
         loss = passes.index("")
         self.assertEqual(set(passes[:loss]), {"forward"})
@@ -61,6 +61,21 @@ class Training(program_case.ProgramCase):
         self.assertIn(", and 1.00 MiB are left of --mem: take a smaller patch", line)
         line = self.refused(2, "--train", "--model", self.small, "--patch", "21,22,23", "--mem", "1G")
         self.assertIn("patch.y = 22 does not fit the windows and strides of network small: take 21 or 23", line)
+
+    def test_a_patch_is_chosen(self):
+        lines = self.step("--mem", "64M").splitlines()
+        self.assertEqual(len(lines), 2)
+        edge = re.match(
+            r"patch: (\d+)x\1x\1, of \d+ that fit; it trains most voxels in a second, [0-9.]+ million$", lines[0]
+        )
+        self.assertTrue(edge, lines[0])
+        self.assertIn(f"{edge[1]}x{edge[1]}x{edge[1]} -> ", lines[1])
+
+    def test_sparse_steps_write_one_voxel_for_each_stride(self):
+        dense = self.step("--patch", "21", "--mem", "1G")
+        sparse = self.step("--patch", "20", "--mem", "1G", "--sparse")
+        self.assertIn("21x21x21 -> 14x14x14; ", dense)
+        self.assertIn("20x20x20 -> 7x7x7; ", sparse)
 
     def test_networks_that_cannot_be_trained_are_named(self):
         self.small.write_text(SMALL + "node { channel_norm {} }")

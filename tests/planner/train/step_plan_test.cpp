@@ -163,10 +163,10 @@ TEST(StepPlan, SparseStepsWriteTheFirstOffsetsAlone) {
 TEST(StepPlan, IsDescribedCallByCall) {
   const StepPlan plan = plan_step(chain(), Vec3::cube(33), {gibibyte}, test::cpu_parts(1)).value();
   const std::vector<std::string> lines = describe(plan);
-  ASSERT_EQ(lines.size(), plan.calls.size() + 2);
+  ASSERT_EQ(lines.size(), plan.calls.size() + 3);
   EXPECT_THAT(lines[0], HasSubstr("computes"));
   EXPECT_THAT(lines[1], HasSubstr("forward"));
-  EXPECT_THAT(lines[lines.size() - 2], HasSubstr("gradient of the weights"));
+  EXPECT_THAT(lines[lines.size() - 3], HasSubstr("gradient of the weights"));
   EXPECT_THAT(lines.back(), HasSubstr("33x33x33 -> 26x26x26"));
 }
 
