@@ -15,10 +15,10 @@ constexpr std::int64_t process_bytes = std::int64_t{64} << 20;
 // While the model is written there are the served weights, and three times them of its writer
 // (proto/convert/onnx/writer/onnx_writer.hpp).
 constexpr std::int64_t copies_while_written = 4;
-// While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, and
-// target and weight twice.
+// While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, their
+// weight and that of the target, and target and weight twice.
 constexpr std::int64_t bytes_per_input = 3 * sizeof(float);
-constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + sizeof(float));
+constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + 2 * sizeof(float));
 constexpr std::int64_t bytes_per_target = 2 * sizeof(float);
 
 // Returns the bytes of the sample of a step, while that of the next is made.
@@ -50,6 +50,16 @@ Result<Vec3> output_of_patch(const Network& network, Vec3 patch) {
                                                 to_string(lost) + "; make it larger"};
 }
 
+Result<Vec3> compared_stride(const Network& network, const TrainConfig& config) {
+  if (!config.is_sparse) return Vec3::cube(1);
+  const Vec3 stride = reaches(network).back().stride;
+  if (stride != Vec3::cube(1)) return stride;
+  return Error{ErrorCode::invalid_argument,
+               "network " + network.name +
+                   " has an output for each voxel, and no pooling whose offsets could be left "
+                   "out; leave out sparse"};
+}
+
 SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 output) {
   SampleOptions options;
   options.seed = config.seed;
@@ -78,25 +88,24 @@ TargetKind target_kind(TrainTargets targets) {
 
 std::vector<VolumeNames> names_of(const std::vector<TrainVolume>& volumes) {
   std::vector<VolumeNames> names;
-  for (const TrainVolume& each : volumes) names.push_back({each.input, each.labels, each.mask});
+  for (const TrainVolume& each : volumes) names.push_back({each.input, each.labels, each.mask, each.weights});
   return names;
 }
 
 Result<std::unique_ptr<VolumeSamples>> open_within(const std::vector<TrainVolume>& volumes, SampleOptions options,
                                                    std::int64_t max_bytes) {
   options.max_bytes = max_bytes;
-  options.keeps_volumes = true;
-  Result<std::unique_ptr<VolumeSamples>> kept = open_samples(names_of(volumes), options);
-  if (kept || kept.error().code != ErrorCode::over_budget) return kept;
+  Result<std::unique_ptr<VolumeSamples>> opened = open_samples(names_of(volumes), options);
+  if (opened || !options.keeps_volumes || opened.error().code != ErrorCode::over_budget) return opened;
   options.keeps_volumes = false;
   return open_samples(names_of(volumes), options);
 }
 
 Result<OpenVolumes> open_validation_within(const std::vector<TrainVolume>& volumes, std::int64_t channels,
-                                           std::int64_t max_bytes) {
-  VolumeMemory memory{true, max_bytes, 0};
+                                           std::int64_t max_bytes, bool keeps) {
+  VolumeMemory memory{keeps, max_bytes, 0};
   Result<std::vector<LabelledVolume>> opened = open_volumes(names_of(volumes), channels, memory);
-  if (!opened && opened.error().code == ErrorCode::over_budget) {
+  if (!opened && keeps && opened.error().code == ErrorCode::over_budget) {
     memory = {false, max_bytes, 0};
     opened = open_volumes(names_of(volumes), channels, memory);
   }

@@ -31,12 +31,16 @@ struct TrainingMemory {
 // if the patch is smaller than the field of view; the error has both numbers.
 [[nodiscard]] Result<Vec3> output_of_patch(const Network& network, Vec3 patch);
 
+// Returns how many voxels of the dense output lie between two that the loss compares. Fails if the configuration is
+// sparse, and the network has no pooling whose offsets could be left out.
+[[nodiscard]] Result<Vec3> compared_stride(const Network& network, const TrainConfig& config);
+
 [[nodiscard]] SampleOptions sample_options(const TrainConfig& config, std::int64_t f_in, Vec3 output);
 [[nodiscard]] TargetKind target_kind(TrainTargets targets);
 [[nodiscard]] std::vector<VolumeNames> names_of(const std::vector<TrainVolume>& volumes);
 
-// Opens the volumes, in memory if they take no more than `max_bytes`, else to be read patch by patch; what balanced
-// sampling keeps must fit into that in both cases.
+// Opens the volumes, in memory if `options` keep them and they take no more than `max_bytes`, else to be read patch by
+// patch; what balanced sampling keeps must fit into that in both cases.
 [[nodiscard]] Result<std::unique_ptr<VolumeSamples>> open_within(const std::vector<TrainVolume>& volumes,
                                                                  SampleOptions options, std::int64_t max_bytes);
 
@@ -46,9 +50,10 @@ struct OpenVolumes {
   std::int64_t bytes = 0;
 };
 
-// Opens the volumes of a validation, for a network that reads so many channels, as open_within() does.
+// Opens the volumes of a validation, for a network that reads so many channels, as open_within() does; `keeps`: as
+// SampleOptions::keeps_volumes.
 [[nodiscard]] Result<OpenVolumes> open_validation_within(const std::vector<TrainVolume>& volumes, std::int64_t channels,
-                                                         std::int64_t max_bytes);
+                                                         std::int64_t max_bytes, bool keeps);
 
 // Fails if the targets have another number of channels than the loss wants; the error says what would be right.
 [[nodiscard]] Result<void> check_target_channels(TrainTargets targets, const Loss& loss, std::int64_t network_channels);

@@ -49,7 +49,7 @@ FileState state_of(const fs::path& path) {
 std::set<std::string> paths_of(const std::vector<VolumeNames>& volumes) {
   std::set<std::string> paths;
   for (const VolumeNames& volume : volumes) {
-    for (const std::string* name : {&volume.input, &volume.labels, &volume.mask}) {
+    for (const std::string* name : {&volume.input, &volume.labels, &volume.mask, &volume.weights}) {
       if (!name->empty()) paths.insert(client::parse_file_name(*name).path);
     }
   }

@@ -58,7 +58,7 @@ def output_part(values):
 
 @unittest.skipUnless(HAS_TORCH, "torch is not installed")
 class TrainPeerTest(unittest.TestCase):
-    """One volume of random voxels, a third of which is unlabelled."""
+    """One volume of random voxels, a third of which is unlabelled, the others of different weights."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -68,10 +68,12 @@ class TrainPeerTest(unittest.TestCase):
         raw = rng.standard_normal((PATCH,) * 3).astype(np.float32)
         labels = np.kron(rng.integers(1, 9, (5, 5, 5)), np.ones((5, 5, 5), int)).astype(np.uint32)
         mask = (rng.random(raw.shape) > 0.3).astype(np.uint8)
+        weights = rng.integers(0, 9, raw.shape).astype(np.float32) / 4
         with h5py.File(self.root / "data.h5", "w") as file:
             file["raw"], file["labels"], file["mask"], file["classes"] = raw, labels, mask, labels % 3
+            file["weights"] = weights
         self.input = torch.from_numpy(raw * np.float32(0.5) + np.float32(0.25))[None, None]
-        self.weight = torch.from_numpy(output_part(mask).astype(np.float32))
+        self.weight = torch.from_numpy(output_part(mask * weights).astype(np.float32))
         self.border = torch.from_numpy(output_part(boundaries(labels, mask == 1)).astype(np.float32))
         self.classes = torch.from_numpy(output_part(labels % 3).astype(np.int64))
 
@@ -104,7 +106,8 @@ class TrainPeerTest(unittest.TestCase):
         net.write_text(NET % (channels, end))
         data = self.root / "data.h5"
         labels = "classes" if channels > 1 else "labels"
-        common = f'volume {{ input: "{data}:/raw" labels: "{data}:/{labels}" mask: "{data}:/mask" }} '
+        common = f'volume {{ input: "{data}:/raw" labels: "{data}:/{labels}" mask: "{data}:/mask" '
+        common += f'weights: "{data}:/weights" }} '
         common += "" if channels > 1 else "targets: boundaries "
         loss_text, optimizer_text = settings
         still = "steps: 1 optimizer { kind: sgd learning_rate: 1e-30 } "  # writes the weights of its beginning
@@ -163,8 +166,9 @@ class TrainPeerTest(unittest.TestCase):
         """AdamW takes the decay from the weight; the mean is over the weights of the classes."""
 
         def softmax(logits):
-            known = torch.where(self.weight > 0, self.classes, torch.tensor(-100))
-            return functional.cross_entropy(logits[None], known[None], weight=torch.tensor([1.0, 2.0, 0.5]))
+            of_classes = torch.tensor([1.0, 2.0, 0.5])
+            each = functional.cross_entropy(logits[None], self.classes[None], weight=of_classes, reduction="none")[0]
+            return (self.weight * each).sum() / (self.weight * of_classes[self.classes]).sum()
 
         self.compare(
             SOFTMAX,

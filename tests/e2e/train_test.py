@@ -260,7 +260,7 @@ class TrainTest(unittest.TestCase):
         files = {"model": "wide.pbtxt", "config": "alone.pbtxt"}
 
         def calls_with(mem):
-            lines = self.train("none", "--explain", mem=mem, **files).stdout.splitlines()[1:-2]
+            lines = self.train("none", "--explain", mem=mem, **files).stdout.splitlines()[1:-3]
             return [line.split()[:-2] for line in lines]  # without milliseconds and MiB
 
         wanted = calls_with(MEM)
@@ -313,7 +313,8 @@ class TrainTest(unittest.TestCase):
         self.assertAlmostEqual(own, found["best_f1"], delta=1e-3)
 
     def test_a_model_is_trained_further(self):
-        """The loss begins where that of the model ended, and the model gets its next version."""
+        """The loss begins where that of the model ended, and the model gets its next version, which a daemon that runs
+        serves when it loads the model again."""
         (self.root / "further/net").mkdir(parents=True)
         model = self.root / "whole/net/1/model.onnx"
         (self.root / "further/net/1").mkdir()
@@ -322,8 +323,13 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("further/net: its versions are served with input_scale 1", refused.stderr)
         (self.root / "further/net/config.pbtxt").write_bytes((self.root / "whole/net/config.pbtxt").read_bytes())
-        ended = self.train("further/net", model="further/net/1/model.onnx")
-        self.assertEqual(ended.returncode, 0, ended.stderr)
+        explicit = ("--model-control-mode", "explicit", "--load-model", "net")
+        with Daemon(self.root / "further", *explicit, mem="1G") as daemon, daemon.client() as client:
+            ended = self.train("further/net", model="further/net/1/model.onnx")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertEqual(client.get_model_metadata("net").versions, ["1"])
+            client.load_model("net")
+            self.assertEqual(client.get_model_metadata("net").versions, ["2"])
         self.assertIn("weights of ", ended.stderr)
         self.assertIn("its sigmoid is part of the loss", ended.stderr)
         first, whole = lines_of(self.root / "further/net")[0], lines_of(self.root / "whole/net")

@@ -18,6 +18,7 @@ COVERED_ELSEWHERE = {
     "planner/program/train_command.cpp": "tests/planner/program/training_test.py",
     "planner/program/valid_command.cpp": "tests/e2e/valid_test.py",
     "server/main.cpp": "tests/e2e",
+    "server/train/inputs.cpp": "tests/e2e",
     "server/train/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
     "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",

@@ -73,7 +73,7 @@ Result<std::vector<TrainVolume>> volumes_of(std::string_view field, const Volume
     const std::string place = std::string(field) + " " + std::to_string(volumes.size() + 1) + ": ";
     if (each.input().empty()) return missing(place + "input", "FILE.h5:/dataset, FILE.npy or FILE.tif");
     if (each.labels().empty()) return missing(place + "labels", "FILE.h5:/dataset, FILE.npy or FILE.tif");
-    volumes.push_back({each.input(), each.labels(), each.mask()});
+    volumes.push_back({each.input(), each.labels(), each.mask(), each.weights()});
   }
   return volumes;
 }
@@ -203,6 +203,7 @@ Result<void> read_data(const text::TrainConfig& message, TrainConfig& config) {
   config.input_offset = message.input_offset();
   config.targets = static_cast<TrainTargets>(message.targets());
   config.sampling = static_cast<TrainSampling>(message.sampling());
+  config.is_sparse = message.sparse();
   if (!std::isfinite(config.input_scale) || config.input_scale == 0) {
     return wrong("input_scale", text_of(config.input_scale), "a finite number other than 0");
   }

@@ -40,7 +40,8 @@ struct LearningRate {
 struct TrainVolume {
   std::string input;
   std::string labels;
-  std::string mask;  // "": all voxels are labelled
+  std::string mask;          // "": all voxels are labelled
+  std::string weights = {};  // "": each voxel counts 1
 };
 
 struct AugmentationSettings {
@@ -67,6 +68,7 @@ struct TrainConfig {
   AugmentationSettings augmentation;
   std::int64_t checkpoint_steps = 100;
   std::int64_t validation_steps = 500;
+  bool is_sparse = false;   // poolings keep the first of their offsets, and the loss compares the output there
   bool keeps_best = false;  // the weights of the best validation become a version of the model, too
   std::string text;         // of all fields that the file sets, in order, without comments: equal for equal trainings
 };

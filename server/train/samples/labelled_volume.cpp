@@ -23,21 +23,53 @@ Result<PatchReader> open_labels(const std::string& name, const PatchReader& inpu
   return belongs ? std::move(labels) : belongs.error();
 }
 
+Result<PatchReader> open_weights(const std::string& name, const PatchReader& input, VolumeMemory& memory) {
+  Result<PatchReader> weights = PatchReader::open(name, memory);
+  if (!weights) return weights;
+  if (weights->facts().channels != 1) {
+    return Error{ErrorCode::invalid_argument,
+                 name + ": has " + std::to_string(weights->facts().channels) + " channels; weights have one"};
+  }
+  const Result<void> belongs = check_belongs(*weights, input);
+  return belongs ? std::move(weights) : belongs.error();
+}
+
+Result<std::vector<float>> read_weights(const PatchReader& reader, const Box& box) {
+  Result<std::vector<float>> weights = read_input(reader, box, 1, 0);
+  if (!weights) return weights;
+  const auto wrong = std::find_if(weights->begin(), weights->end(), [](float weight) { return weight < 0; });
+  if (wrong == weights->end()) return weights;
+  return Error{ErrorCode::invalid_argument, reader.name() + ": a voxel of " + client::to_string(box) + " has weight " +
+                                                std::to_string(*wrong) + "; at least 0 is right"};
+}
+
 // Puts the voxels of `inner`, which lies in `outer`, where they lie there.
-void place_box(const std::vector<std::uint64_t>& labels, const std::vector<std::uint64_t>& mask, const Box& inner,
-               const Box& outer, LabelPatch& patch) {
+template <class From, class To>
+void place_box(const std::vector<From>& values, const Box& inner, const Box& outer, std::vector<To>& placed) {
   const Vec3 offset = inner.start - outer.start;
   const Vec3 n = inner.extent();
-  std::size_t from = 0;
+  const Vec3 stored = outer.extent();
+  auto from = values.begin();
   for (std::int64_t z = 0; z < n.z; ++z) {
-    for (std::int64_t y = 0; y < n.y; ++y) {
-      const std::int64_t row = ((z + offset.z) * patch.n.y + y + offset.y) * patch.n.x + offset.x;
-      for (std::int64_t x = 0; x < n.x; ++x, ++from) {
-        patch.labels[static_cast<std::size_t>(row + x)] = labels[from];
-        patch.known[static_cast<std::size_t>(row + x)] = mask.empty() || mask[from] != 0 ? 1 : 0;
-      }
+    for (std::int64_t y = 0; y < n.y; ++y, from += n.x) {
+      const std::int64_t row = ((z + offset.z) * stored.y + y + offset.y) * stored.x + offset.x;
+      std::copy(from, from + n.x, placed.begin() + row);
     }
   }
+}
+
+// Calls `check` with boxes of at most 2^17 voxels, or of a row, that make up the extent, until one fails.
+template <class Check>
+Result<void> check_bands(Vec3 n, const Check& check) {
+  constexpr std::int64_t largest_band = 128 << 10;  // voxels
+  const std::int64_t rows = std::clamp<std::int64_t>(largest_band / n.x, 1, n.y);
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    for (std::int64_t y = 0; y < n.y; y += rows) {
+      const Result<void> sound = check(Box{{z, y, 0}, {z + 1, std::min(y + rows, n.y), n.x}});
+      if (!sound) return sound;
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -47,10 +79,18 @@ Result<LabelledVolume> LabelledVolume::open(const VolumeNames& names, VolumeMemo
   if (!voxels) return voxels.error();
   Result<PatchReader> classes = open_labels(names.labels, *voxels, memory);
   if (!classes) return classes.error();
-  if (names.mask.empty()) return LabelledVolume(*std::move(voxels), *std::move(classes), std::nullopt);
-  Result<PatchReader> known = open_labels(names.mask, *voxels, memory);
-  if (!known) return known.error();
-  return LabelledVolume(*std::move(voxels), *std::move(classes), *std::move(known));
+  LabelledVolume volume(*std::move(voxels), *std::move(classes));
+  if (!names.mask.empty()) {
+    Result<PatchReader> known = open_labels(names.mask, volume.input_, memory);
+    if (!known) return known.error();
+    volume.mask_ = *std::move(known);
+  }
+  if (!names.weights.empty()) {
+    Result<PatchReader> weights = open_weights(names.weights, volume.input_, memory);
+    if (!weights) return weights.error();
+    volume.weights_ = *std::move(weights);
+  }
+  return volume;
 }
 
 Result<LabelPatch> LabelledVolume::labels_around(const Box& box) const {
@@ -59,13 +99,27 @@ Result<LabelPatch> LabelledVolume::labels_around(const Box& box) const {
   const Box inner{max(outer.start, {}), min(outer.stop, extent())};
   const Result<std::vector<std::uint64_t>> labels = read_labels(labels_, inner);
   if (!labels) return labels.error();
-  const Result<std::vector<std::uint64_t>> mask =
-      mask_ ? read_labels(*mask_, inner) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>());
-  if (!mask) return mask.error();
+  const Result<std::vector<std::uint8_t>> known = read_known(inner);
+  if (!known) return known.error();
   const auto count = static_cast<std::size_t>(voxels(outer.extent()));
   LabelPatch patch{outer.extent(), std::vector<std::uint64_t>(count), std::vector<std::uint8_t>(count)};
-  place_box(*labels, *mask, inner, outer, patch);
+  place_box(*labels, inner, outer, patch.labels);
+  place_box(*known, inner, outer, patch.known);
+  if (!weights_) return patch;
+  const Result<std::vector<float>> weights = read_weights(*weights_, inner);
+  if (!weights) return weights.error();
+  patch.weights.resize(count);
+  place_box(*weights, inner, outer, patch.weights);
   return patch;
+}
+
+Result<std::vector<std::uint8_t>> LabelledVolume::read_known(const Box& box) const {
+  std::vector<std::uint8_t> known(static_cast<std::size_t>(voxels(box.extent())), 1);
+  if (!mask_) return known;
+  const Result<std::vector<std::uint64_t>> mask = read_labels(*mask_, box);
+  if (!mask) return mask.error();
+  std::transform(mask->begin(), mask->end(), known.begin(), [](std::uint64_t each) { return each != 0 ? 1 : 0; });
+  return known;
 }
 
 Result<LabelPatch> LabelledVolume::labels_for(TargetKind kind, const Box& box) const {
@@ -76,16 +130,15 @@ Result<LabelPatch> LabelledVolume::labels_for(TargetKind kind, const Box& box) c
 }
 
 Result<void> LabelledVolume::check_classes(std::uint64_t largest) const {
-  constexpr std::int64_t largest_band = 128 << 10;  // voxels
-  const Vec3 n = extent();
-  const std::int64_t rows = std::clamp<std::int64_t>(largest_band / n.x, 1, n.y);
-  for (std::int64_t z = 0; z < n.z; ++z) {
-    for (std::int64_t y = 0; y < n.y; y += rows) {
-      const Result<void> sound = check_band({{z, y, 0}, {z + 1, std::min(y + rows, n.y), n.x}}, largest);
-      if (!sound) return sound;
-    }
-  }
-  return {};
+  return check_bands(extent(), [&](const Box& band) { return check_band(band, largest); });
+}
+
+Result<void> LabelledVolume::check_weights() const {
+  if (!weights_) return {};
+  return check_bands(extent(), [&](const Box& band) -> Result<void> {
+    const Result<std::vector<float>> weights = read_weights(*weights_, band);
+    return weights ? Result<void>() : weights.error();
+  });
 }
 
 Result<void> LabelledVolume::check_band(const Box& band, std::uint64_t largest) const {
@@ -93,11 +146,10 @@ Result<void> LabelledVolume::check_band(const Box& band, std::uint64_t largest) 
   if (!labels) return labels.error();
   const auto is_wrong = [&](std::uint64_t label) { return label > largest; };
   if (std::none_of(labels->begin(), labels->end(), is_wrong)) return {};
-  const Result<std::vector<std::uint64_t>> mask =
-      mask_ ? read_labels(*mask_, band) : Result<std::vector<std::uint64_t>>(std::vector<std::uint64_t>());
-  if (!mask) return mask.error();
+  const Result<std::vector<std::uint8_t>> known = read_known(band);
+  if (!known) return known.error();
   for (std::size_t i = 0; i < labels->size(); ++i) {
-    if (!is_wrong((*labels)[i]) || (!mask->empty() && (*mask)[i] == 0)) continue;
+    if (!is_wrong((*labels)[i]) || (*known)[i] == 0) continue;
     const auto at = static_cast<std::int64_t>(i);
     const std::int64_t x = band.extent().x;
     return Error{ErrorCode::invalid_argument,

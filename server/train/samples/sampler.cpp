@@ -23,8 +23,14 @@ std::int64_t patches_in(Vec3 volume, Vec3 patch) { return voxels(volume - patch 
 // Returns the voxels before the output's first in the frame of the network.
 Vec3 voxels_before(const SampleOptions& options) { return (options.patch - options.output) / Vec3::cube(2); }
 
-// Returns the voxel of the patch that stands in the middle of the output.
-Vec3 middle_of(const SampleOptions& options) { return voxels_before(options) + options.output / Vec3::cube(2); }
+// Returns the voxel of the patch that stands in the middle of those of the output that are compared.
+Vec3 middle_of(const SampleOptions& options) {
+  return voxels_before(options) + strided(options.output, options.stride) / Vec3::cube(2) * options.stride;
+}
+
+std::vector<float> turned_weights(const LabelPatch& patch, const Symmetry& symmetry) {
+  return patch.weights.empty() ? patch.weights : turned<float>(patch.weights, patch.n, symmetry);
+}
 
 class Sampler final : public VolumeSamples {
  public:
@@ -57,7 +63,12 @@ class Sampler final : public VolumeSamples {
     return invalid(volumes_.front().labels().name() + (is_one ? "" : " and the other volumes") + ": " +
                    std::to_string(max_draws) + " patches were drawn, and the output of none has a labelled voxel" +
                    (has_0 ? " of a class whose class_weight is not 0" : "") +
+                   (has_weights() ? " whose weight is not 0" : "") +
                    "; label or unmask more voxels, or cut the volumes around those that are labelled");
+  }
+
+  [[nodiscard]] bool has_weights() const {
+    return std::any_of(volumes_.begin(), volumes_.end(), [](const LabelledVolume& each) { return each.has_weights(); });
   }
 
   // Returns whether a voxel of the sample is labelled, with a target whose class has a weight.
@@ -122,9 +133,11 @@ class Sampler final : public VolumeSamples {
     const Box box{start.voxel + offset, start.voxel + offset + options_.output};
     const Result<LabelPatch> labels = volumes_[start.volume].labels_for(options_.targets, box);
     if (!labels) return labels.error();
-    Targets targets =
-        targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
-                                      turned<std::uint8_t>(labels->known, labels->n, symmetry)});
+    const Targets dense =
+        targets_of(options_.targets,
+                   {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
+                    turned<std::uint8_t>(labels->known, labels->n, symmetry), turned_weights(*labels, symmetry)});
+    Targets targets = strided(dense, options_.output, options_.stride);
     sample.target = std::move(targets.values);
     sample.weight = std::move(targets.weights);
     sample.labels = volumes_[start.volume].labels().name() + ": voxels " + client::to_string(box);
@@ -177,6 +190,7 @@ Result<std::unique_ptr<VolumeSamples>> open_samples(const std::vector<VolumeName
   if (!opened) return opened.error();
   for (const LabelledVolume& volume : *opened) {
     if (Result<void> sound = check_volume(volume, options); !sound) return sound.error();
+    if (Result<void> sound = volume.check_weights(); !sound) return sound.error();
     if (options.targets != TargetKind::classes) continue;
     if (Result<void> sound = volume.check_classes(options.largest_class); !sound) return sound.error();
   }

@@ -19,19 +19,20 @@
 namespace znni {
 
 // uniform: every patch of every volume that has a voxel that counts in its output is as likely: a labelled one, of a
-// class whose weight is not 0. balanced: the voxel in the
-// middle of the output is of each class equally often, and within a class every labelled voxel is as likely. Classes
-// are the labels; of boundaries and affinities 1 (of affinities: along all axes) and 0. Voxels so near to the volume's
-// border that no patch has them in the middle are not drawn; of an even extent or field of view the last one may stand
-// next to the middle.
+// class whose weight is not 0. balanced: the voxel in the middle of the output is of each class equally often, and
+// within a class every labelled voxel is as likely. It is the middle of those that are compared. Classes are the
+// labels; of boundaries and affinities 1 (of affinities: along all axes) and 0. Voxels so near to the volume's border
+// that no patch has them in the middle are not drawn; of an even extent or field of view the last one may stand next to
+// the middle.
 enum class Sampling { uniform, balanced };
 
 struct SampleOptions {
   std::uint64_t seed = 1;
-  std::int64_t f_in = 1;  // channels of the input
-  Vec3 patch;             // of the input
-  Vec3 output;            // that the network makes of the patch; no larger along any axis
-  float input_scale = 1;  // the network sees voxel * input_scale + input_offset
+  std::int64_t f_in = 1;        // channels of the input
+  Vec3 patch;                   // of the input
+  Vec3 output;                  // that the network makes of the patch, dense; no larger along any axis
+  Vec3 stride = Vec3::cube(1);  // the loss compares the output's first voxel and each `stride`-th behind it
+  float input_scale = 1;        // the network sees voxel * input_scale + input_offset
   float input_offset = 0;
   TargetKind targets = TargetKind::classes;
   std::uint64_t largest_class = max_class;  // of labels that are classes

@@ -11,8 +11,8 @@ namespace znni {
 
 struct Sample {
   std::vector<float> input;   // [f_in][patch]
-  std::vector<float> target;  // [targets][output]
-  std::vector<float> weight;  // [output]; 0 where a voxel is unlabelled, else 1
+  std::vector<float> target;  // [targets][output], where the loss compares it
+  std::vector<float> weight;  // [output]; 0 where a voxel is unlabelled, else its weight
   std::string labels;         // where the target was read, for errors: "FILE: voxels BOX"
 };
 

@@ -36,7 +36,7 @@ class TargetWriter {
       case TargetKind::boundaries: targets_.values[place(to)] = is_boundary(from) ? 1.0F : 0.0F; break;
       case TargetKind::affinities: return write_affinities(from, to);
     }
-    targets_.weights[place(to)] = 1;
+    targets_.weights[place(to)] = weight(from);
   }
 
   [[nodiscard]] bool is_boundary(std::int64_t at) const {
@@ -57,10 +57,13 @@ class TargetWriter {
       are_known = are_known && is_known(before);
       targets_.values[place(static_cast<std::int64_t>(axis) * voxels(n_) + to)] = are_one ? 1.0F : 0.0F;
     }
-    targets_.weights[place(to)] = are_known ? 1.0F : 0.0F;
+    targets_.weights[place(to)] = are_known ? weight(from) : 0.0F;
   }
 
   [[nodiscard]] std::uint64_t label(std::int64_t at) const { return patch_.labels[place(at)]; }
+  [[nodiscard]] float weight(std::int64_t at) const {
+    return patch_.weights.empty() ? 1.0F : patch_.weights[place(at)];
+  }
   [[nodiscard]] bool is_known(std::int64_t at) const { return patch_.known[place(at)] != 0; }
 
   const LabelPatch& patch_;
@@ -90,6 +93,22 @@ Targets targets_of(TargetKind kind, const LabelPatch& patch) {
   Targets targets{std::vector<float>(place(target_channels(kind) * voxels(n))), std::vector<float>(place(voxels(n)))};
   TargetWriter(patch, targets).write(kind);
   return targets;
+}
+
+Vec3 strided(Vec3 n, Vec3 stride) { return (n - Vec3::cube(1)) / stride + Vec3::cube(1); }
+
+Targets strided(Targets targets, Vec3 n, Vec3 stride) {
+  if (stride == Vec3::cube(1)) return targets;
+  const auto each = [&](const std::vector<float>& all) {
+    std::vector<float> kept;
+    const std::int64_t rows = std::ssize(all) / n.x;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (row / n.y % n.z % stride.z != 0 || row % n.y % stride.y != 0) continue;
+      for (std::int64_t x = 0; x < n.x; x += stride.x) kept.push_back(all[place(row * n.x + x)]);
+    }
+    return kept;
+  };
+  return {each(targets.values), each(targets.weights)};
 }
 
 }  // namespace znni

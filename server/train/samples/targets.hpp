@@ -14,11 +14,13 @@ namespace znni {
 // before it along that axis have one label that is not 0, else 0.
 enum class TargetKind { classes, boundaries, affinities };
 
-// Labels of a patch, [n.z][n.y][n.x]. A voxel is not known if it is unlabelled or lies outside of the volume.
+// Labels of a patch, [n.z][n.y][n.x]. A voxel is not known if it is unlabelled or lies outside of the volume. A voxel
+// of weight 0 may be known: then its label still makes the targets of its neighbours.
 struct LabelPatch {
   Vec3 n;
   std::vector<std::uint64_t> labels;
   std::vector<std::uint8_t> known;  // 1, or 0
+  std::vector<float> weights = {};  // at least 0; empty: each is 1
 };
 
 // The voxels around a target of which it is made, at either end of each axis.
@@ -33,7 +35,7 @@ inline constexpr std::uint64_t max_class = std::uint64_t{1} << 24;
 
 struct Targets {
   std::vector<float> values;   // [channels][n], n as below
-  std::vector<float> weights;  // [n]; 1 where the target is known, else 0
+  std::vector<float> weights;  // [n]; the voxel's weight where the target is known, else 0
 };
 
 [[nodiscard]] std::int64_t target_channels(TargetKind kind);
@@ -42,5 +44,10 @@ struct Targets {
 // not known do not make a voxel a boundary. A voxel without a known neighbour before it, along any axis, has no known
 // affinities. Requires patch.n above 2 target_margin along each axis, and check_labels().
 [[nodiscard]] Targets targets_of(TargetKind kind, const LabelPatch& patch);
+
+// Returns how many voxels of an extent are the first along each axis or a stride apart from it.
+[[nodiscard]] Vec3 strided(Vec3 n, Vec3 stride);
+// Returns the targets, of extent n, of these voxels.
+[[nodiscard]] Targets strided(Targets targets, Vec3 n, Vec3 stride);
 
 }  // namespace znni

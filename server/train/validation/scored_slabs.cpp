@@ -10,8 +10,9 @@ namespace {
 using client::Box;
 
 constexpr std::int64_t largest_band = 64 << 10;  // voxels of a plane that are compared at once, unless one row has more
-// Labels and mask as read and as numbers, and known or not; with the margins, three planes of them.
-constexpr std::int64_t bytes_per_label = 5 * sizeof(std::uint64_t) + 1;
+// Labels and mask as read and as numbers, known or not twice, and weights as read and as numbers; with the margins,
+// three planes of them.
+constexpr std::int64_t bytes_per_label = 5 * sizeof(std::uint64_t) + 2 + 3 * sizeof(float);
 
 std::int64_t rows_of_band(Vec3 n) { return std::clamp<std::int64_t>(largest_band / n.x, 1, n.y); }
 

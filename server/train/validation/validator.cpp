@@ -57,6 +57,7 @@ Result<void> Validator::check_volumes() const {
                                                     ", smaller than the field of view, " + to_string(fov) +
                                                     "; take a larger volume"};
     }
+    if (Result<void> sound = each.check_weights(); !sound) return sound;
     if (parts_.targets != TargetKind::classes) continue;
     if (Result<void> sound = each.check_classes(parts_.loss.largest_target()); !sound) return sound;
   }

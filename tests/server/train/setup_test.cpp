@@ -25,7 +25,7 @@ TEST(TrainSetup, MemoryIsThatOfStateCopiesAndSamples) {
       training_memory({.kind = OptimizerKind::adam}, 1000, {1, 2, {3, 4, 5}}, {1, 3, {1, 1, 1}});
   EXPECT_EQ(adam.optimizer, 2000);
   EXPECT_EQ(adam.copies, 6000);
-  EXPECT_EQ(adam.samples, 120 * 12 + 27 * 26 + 3 * 8 + (120 + 3 + 1) * 4) << "one is made, the other used";
+  EXPECT_EQ(adam.samples, 120 * 12 + 27 * 34 + 3 * 8 + (120 + 3 + 1) * 4) << "one is made, the other used";
   EXPECT_EQ(adam.total(), adam.process + 2000 + 6000 + adam.samples);
   const TrainingMemory sgd = training_memory({.kind = OptimizerKind::sgd}, 1000, {1, 1, {1, 1, 1}}, {1, 1, {1, 1, 1}});
   EXPECT_EQ(sgd.optimizer, 0);
@@ -54,6 +54,19 @@ TEST(TrainSetup, OutputsOfNetworksThatPadAreAsLargeAsPatches) {
   const Result<Vec3> output = output_of_patch(padded, {4, 6, 8});
   ASSERT_TRUE(output) << output.error().message;
   EXPECT_EQ(*output, (Vec3{4, 6, 8}));
+}
+
+TEST(TrainSetup, SparseStepsCompareOneVoxelForEachStride) {
+  TrainConfig config;
+  EXPECT_EQ(compared_stride(two_layers(), config).value(), Vec3::cube(1));
+  config.is_sparse = true;
+  EXPECT_EQ(compared_stride(two_layers(), config).value(), Vec3::cube(2));
+  Network none = two_layers();
+  none.name = "none";
+  none.nodes = {none.nodes.front()};
+  EXPECT_EQ(compared_stride(none, config).error().message,
+            "network none has an output for each voxel, and no pooling whose offsets could be left out; leave out "
+            "sparse");
 }
 
 TEST(TrainSetup, SamplesFollowTheConfiguration) {

@@ -55,7 +55,7 @@ TEST(TrainConfig, TheLeastHasDefaults) {
 TEST(TrainConfig, AllFields) {
   const TrainConfig config = parsed_config(R"(
     steps: 90 patch: [20, 30, 40] seed: 18446744073709551615
-    volume { input: "a" labels: "b" mask: "c" } volume { input: "d" labels: "e" }
+    volume { input: "a" labels: "b" mask: "c" weights: "w" } volume { input: "d" labels: "e" }
     validation { input: "f" labels: "g" }
     input_scale: 0.5 input_offset: -1 targets: boundaries sampling: balanced
     loss { kind: softmax_cross_entropy class_weight: [1, 2, 0] }
@@ -67,6 +67,8 @@ TEST(TrainConfig, AllFields) {
   EXPECT_EQ(config.seed, 18446744073709551615U);
   EXPECT_THAT(config.volumes, SizeIs(2));
   EXPECT_EQ(config.volumes[0].mask, "c");
+  EXPECT_EQ(config.volumes[0].weights, "w");
+  EXPECT_EQ(config.volumes[1].weights, "");
   EXPECT_EQ(config.validation.at(0).input, "f");
   EXPECT_TRUE(config.keeps_best);
   EXPECT_EQ(config.input_offset, -1);

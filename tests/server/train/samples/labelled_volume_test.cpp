@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/server/train/volumes.hpp"
 
 namespace znni {
@@ -59,17 +61,58 @@ TEST(TrainLabelledVolume, WithoutAMaskAllVoxelsAreLabelled) {
   EXPECT_THAT(volume->labels_around({Vec3::cube(1), Vec3::cube(3)})->known, testing::Each(1));
 }
 
+TEST(TrainLabelledVolume, WeightsLieWhereTheirVoxelsLie) {
+  const Files files;
+  const std::string name = files.scratch.file("weights.npy");
+  const std::vector<std::uint8_t> weights = test::some_voxels<std::uint8_t>(120, 7);
+  test::write_volume(name, n, weights);
+  VolumeMemory memory;
+  const Result<LabelledVolume> volume = LabelledVolume::open({files.raw, files.labels, "", name}, memory);
+  ASSERT_TRUE(volume) << volume.error().message;
+  EXPECT_TRUE(volume->has_weights());
+  EXPECT_TRUE(volume->check_weights());
+  const client::Box box{{0, 2, 3}, {4, 5, 6}};
+  const Result<LabelPatch> patch = volume->labels_around(box);
+  ASSERT_TRUE(patch);
+  const Vec3 inner = box.extent();
+  for (std::int64_t at = 0; at < voxels(inner); ++at) {
+    const Vec3 v{at / (inner.y * inner.x), at / inner.x % inner.y, at % inner.x};
+    const Vec3 from = v + box.start;
+    const Vec3 to = v + Vec3::cube(target_margin);
+    EXPECT_EQ(patch->weights[static_cast<std::size_t>((to.z * patch->n.y + to.y) * patch->n.x + to.x)],
+              weights[static_cast<std::size_t>((from.z * n.y + from.y) * n.x + from.x)]);
+  }
+}
+
+TEST(TrainLabelledVolume, WrongWeightsAreRefused) {
+  const Files files;
+  const std::string name = files.scratch.file("weights.npy");
+  const auto refusal = [&](float wrong) {
+    std::vector<float> weights(120, 0.5F);
+    weights[119] = wrong;
+    test::write_volume(name, n, weights);
+    VolumeMemory memory;
+    const Result<LabelledVolume> volume = LabelledVolume::open({files.raw, files.labels, "", name}, memory);
+    const Result<void> sound = volume ? volume->check_weights() : volume.error();
+    return sound ? std::string() : sound.error().message;
+  };
+  EXPECT_EQ(refusal(0), "");
+  EXPECT_EQ(refusal(-0.25F), name + ": a voxel of 3:4,0:5,0:6 has weight -0.250000; at least 0 is right");
+  EXPECT_THAT(refusal(std::numeric_limits<float>::infinity()), HasSubstr("is NaN or infinite"));
+}
+
 TEST(TrainLabelledVolume, FilesOfOtherExtentsAreRefused) {
   const Files files;
   const std::string other = files.scratch.file("other.npy");
   test::write_volume(other, {4, 5, 5}, test::some_voxels<std::uint8_t>(100, 2));
   VolumeMemory memory;
-  const auto refusal = [&](const std::string& labels, const std::string& mask) {
-    return LabelledVolume::open({files.raw, labels, mask}, memory).error().message;
+  const auto refusal = [&](const std::string& labels, const std::string& mask, const std::string& weights = "") {
+    return LabelledVolume::open({files.raw, labels, mask, weights}, memory).error().message;
   };
   EXPECT_EQ(refusal(other, ""),
             other + ": has an extent of 4x5x5; " + files.raw + " has 4x5x6, and each of its voxels needs one here");
   EXPECT_THAT(refusal(files.labels, other), testing::StartsWith(other + ": has an extent"));
+  EXPECT_THAT(refusal(files.labels, "", other), testing::StartsWith(other + ": has an extent"));
   EXPECT_THAT(refusal(files.scratch.file("none.npy"), ""), HasSubstr("none.npy: "));
 }
 

@@ -183,6 +183,53 @@ TEST(TrainSampler, TheInputIsScaledAndMasksAreWeights) {
   EXPECT_EQ(sample.weight, (std::vector<float>{1, 0}));
 }
 
+// The labels are the numbers of the voxels: those of sparse samples are those of dense ones at every other voxel.
+TEST(TrainSampler, SparseTargetsAreEveryOtherOne) {
+  const NumberedVolume volume({12, 12, 12});
+  SampleOptions options = options_of(Vec3::cube(8), Vec3::cube(5));
+  options.augmentation.symmetries = true;
+  const auto dense = volume.open(options);
+  options.stride = Vec3::cube(2);
+  const auto sparse = volume.open(options);
+  for (std::uint64_t step = 0; step < 20; ++step) {
+    const Sample all = *dense->sample(step);
+    const Sample part = *sparse->sample(step);
+    EXPECT_EQ(part.input, all.input);
+    ASSERT_EQ(part.weight.size(), 27U);
+    for (std::int64_t i = 0; i < 27; ++i) {
+      const Vec3 v{i / 9, i / 3 % 3, i % 3};
+      EXPECT_EQ(at(part.target, Vec3::cube(3), v), at(all.target, Vec3::cube(5), v * Vec3::cube(2)));
+    }
+  }
+}
+
+// A weight is turned with its voxel, and a patch whose voxels have none is drawn again.
+TEST(TrainSampler, WeightsGoWithTheirVoxels) {
+  const Scratch scratch;
+  const std::string raw = scratch.file("raw.npy");
+  const std::string weights = scratch.file("weights.npy");
+  std::vector<std::uint8_t> labels(1000);
+  std::vector<float> all(1000);
+  for (std::size_t i = 500; i < 520; ++i) {
+    labels[i] = static_cast<std::uint8_t>(i - 500);
+    all[i] = 0.5F * static_cast<float>(labels[i]);
+  }
+  test::write_volume(raw, {1, 1, 1000}, labels);
+  test::write_volume(weights, {1, 1, 1000}, all);
+  SampleOptions options = options_of({1, 1, 12}, {1, 1, 10});
+  options.augmentation.symmetries = true;
+  const Result<std::unique_ptr<VolumeSamples>> samples = open_samples({{raw, raw, "", weights}}, options);
+  ASSERT_TRUE(samples) << samples.error().message;
+  std::set<bool> directions;
+  for (std::uint64_t step = 0; step < 50; ++step) {
+    const Sample sample = *(*samples)->sample(step);
+    EXPECT_THAT(sample.weight, testing::Contains(testing::Gt(0)));
+    for (std::size_t i = 0; i < sample.weight.size(); ++i) EXPECT_EQ(sample.weight[i], 0.5F * sample.target[i]);
+    directions.insert(sample.target.front() < sample.target.back());
+  }
+  EXPECT_EQ(directions.size(), 2U);
+}
+
 // A volume of 1 x 1 x 1000 voxels, labelled at one place.
 class SparseVolume {
  public:

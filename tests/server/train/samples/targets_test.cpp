@@ -36,6 +36,34 @@ TEST(TrainTargets, ClassesAreTheLabels) {
   EXPECT_THAT(targets.weights, ElementsAre(1, 1, 0));
 }
 
+TEST(TrainTargets, VoxelsHaveTheirWeights) {
+  LabelPatch patch = row({4, 4, 4, 9, 9});
+  patch.weights.assign(patch.labels.size(), 1);
+  patch.weights[at(patch, 1, 1, 1)] = 0.25F;
+  patch.weights[at(patch, 1, 1, 3)] = 0;
+  for (const TargetKind kind : {TargetKind::classes, TargetKind::boundaries, TargetKind::affinities}) {
+    EXPECT_THAT(targets_of(kind, patch).weights, ElementsAre(0.25F, 1, 0));
+  }
+  EXPECT_THAT(targets_of(TargetKind::boundaries, patch).values, ElementsAre(0, 1, 1))
+      << "a label without weight is one";
+  patch.known[at(patch, 1, 1, 1)] = 0;
+  EXPECT_THAT(targets_of(TargetKind::classes, patch).weights, ElementsAre(0, 1, 0));
+}
+
+TEST(TrainTargets, StridedOnesAreTheFirstAndEveryStrideBehindIt) {
+  const Vec3 n{3, 5, 4};
+  const Vec3 stride{2, 3, 1};
+  EXPECT_EQ(strided(n, stride), (Vec3{2, 2, 4}));
+  Targets targets{std::vector<float>(3 * 60), std::vector<float>(60)};
+  for (std::size_t i = 0; i < 180; ++i) targets.values[i] = static_cast<float>(i);
+  for (std::size_t i = 0; i < 60; ++i) targets.weights[i] = static_cast<float>(i);
+  const Targets kept = strided(targets, n, stride);
+  EXPECT_THAT(kept.weights, ElementsAre(0, 1, 2, 3, 12, 13, 14, 15, 40, 41, 42, 43, 52, 53, 54, 55));
+  ASSERT_EQ(kept.values.size(), 48U);
+  for (std::size_t i = 0; i < 48; ++i)
+    EXPECT_EQ(kept.values[i], 60 * static_cast<float>(i / 16) + kept.weights[i % 16]);
+}
+
 TEST(TrainTargets, BoundariesLieOnBothSidesAndWhereTheLabelIs0) {
   const Targets targets = targets_of(TargetKind::boundaries, row({4, 4, 4, 9, 9, 0, 9, 9, 9}));
   EXPECT_THAT(targets.values, ElementsAre(0, 1, 1, 1, 1, 1, 0));

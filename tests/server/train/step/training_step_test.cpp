@@ -149,6 +149,16 @@ TEST(TrainingStep, RandomNetworksAreExact) {
   EXPECT_GT(trained, test::case_count(30) / 6);
 }
 
+TEST(TrainingStep, StepsThatComputeValuesAgainAreExact) {
+  for (const std::int64_t f : {3, 17}) {
+    const Vec3 patch{14, 15, 19};
+    const Case of(chain(f), patch, {scarce_bytes(chain(f), patch, false)}, 2, 1);
+    const auto again = [](const StepCall& call) { return call.is_recomputed; };
+    EXPECT_TRUE(std::any_of(of.plan.calls.begin(), of.plan.calls.end(), again));
+    run_and_compare(of, 2);
+  }
+}
+
 TEST(TrainingStep, TheLossSeesTheDenseOutput) {
   const Case of(chain(3), {14, 15, 19}, {gibibyte}, 1, 1);
   const std::unique_ptr<Device> device = test::open_cpu(1);
