@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 
 from znni.errors import LASTING, Error
@@ -16,6 +17,10 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
@@ -25,17 +30,20 @@ def run_program(name: str, work: Callable[[], int], interrupted: str, lasting: t
     ``lasting``.
 
     Ctrl-C, a closed terminal and SIGTERM, which schedulers send before they take the machine away, interrupt ``work``.
-    ``interrupted`` says what is left then.
+    ``interrupted`` says what is left then. A warning is one line, too, each time.
     """
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as nohup has it
         signal.signal(signal.SIGHUP, _interrupt)
     try:
-        return work()
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_: say(f"{name}: warning: {_line(message)}")
+            return work()
     except KeyboardInterrupt:
         say(f"{name}: interrupted; {interrupted}")
         return INTERRUPTED
     except Exception as error:  # stores and codecs raise what they like
-        text = str(error) if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: {error}"
-        say(f"{name}: {' '.join(text.split())}")
+        kind = "" if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: "
+        say(f"{name}: {kind}{_line(error)}")
         return WRONG if isinstance(error, lasting) else MAY_HELP

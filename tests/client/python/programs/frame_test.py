@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import unittest
+import warnings
 
 from znni.errors import LASTING, InvalidError, NotServedError, UnavailableError
 from znni.programs.frame import DONE, INTERRUPTED, MAY_HELP, WRONG, run_program
@@ -35,6 +36,14 @@ class FrameTest(unittest.TestCase):
         self.assertEqual(self.end(self.failing(NotServedError("b"))), (WRONG, "znni-x: b\n"))
         self.assertEqual(self.end(self.failing(UnavailableError("away"))), (MAY_HELP, "znni-x: away\n"))
         self.assertEqual(self.end(self.failing(KeyError("k"))), (MAY_HELP, "znni-x: KeyError: 'k'\n"))
+
+    def test_a_warning_is_one_line_each_time(self):
+        def work():
+            for _ in range(2):
+                warnings.warn("a is\n late", stacklevel=1)
+            return DONE
+
+        self.assertEqual(self.end(work), (DONE, 2 * "znni-x: warning: a is late\n"))
 
     def test_signals_interrupt(self):
         for work in (
