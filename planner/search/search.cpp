@@ -88,7 +88,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
     if (log != nullptr) *log = std::move(lifted);
     if (best->predicted.voxels_per_second < worth_lifting * before) break;
   }
-  if (best) session->add_others(*best);
+  if (best) session->add_others(*best, log);
   return best;
 }
 

@@ -16,6 +16,10 @@ namespace znni {
 namespace {
 
 constexpr int max_looks = 8;
+// What a first rung may leave to each of the smaller ones, as a share of the memory limit, and what all of them may
+// cost of its rate.
+constexpr std::int64_t rungs_per_limit = 64;
+constexpr double worth_of_rungs = 0.02;
 
 Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
                                                     const std::map<std::string, std::string>& force) {
@@ -46,7 +50,7 @@ SearchSession::SearchSession(const Network& network, const DeviceSpec& spec, con
 
 Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
   Result<Plan> plan = first_within(memory_limit, log);
-  if (plan) add_others(*plan);
+  if (plan) add_others(*plan, log);
   return plan;
 }
 
@@ -116,16 +120,40 @@ std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQ
   return found;
 }
 
-void SearchSession::add_others(Plan& plan) {
+void SearchSession::add_others(Plan& plan, SearchLog* log) {
   const bool has_others = options_.ladder && !is_tile_bound(network_);  // a window has one patch
   if (!has_others || geometries_->stopped()) return;
+  add_smaller(plan, saturated);
+  if (std::optional<Plan> roomy = with_room(plan, log)) plan = *std::move(roomy);
+}
+
+// Returns a plan with the rungs that were left out; nothing if there were none, or they cost too much. Small volumes
+// would run in patches many times as large.
+std::optional<Plan> SearchSession::with_room(const Plan& plan, SearchLog* log) {
+  const std::int64_t limit = options_.memory_limit;
+  const std::int64_t room = left_out_;
+  if (room == 0 || options_.volume) return std::nullopt;
+  SearchLog own;
+  Result<Plan> roomy = first_within(limit - room, log == nullptr ? nullptr : &own);
+  options_.memory_limit = limit;
+  const double least = (1 - worth_of_rungs) * plan.predicted.voxels_per_second;
+  if (!roomy || geometries_->stopped() || roomy->predicted.voxels_per_second < least) return std::nullopt;
+  roomy->key.memory_limit = limit;
+  add_smaller(*roomy, limit / rungs_per_limit);
+  if (roomy->ladder.size() <= plan.ladder.size()) return std::nullopt;
+  if (log != nullptr) *log = std::move(own);
+  return *std::move(roomy);
+}
+
+// Adds what stands behind the first rung. Each rung of the ladder keeps no more persistent bytes than that.
+void SearchSession::add_smaller(Plan& plan, std::int64_t max_persistent) {
   const Result<Geometry> first = make_geometry(network_, plan.ladder.front().geometry);
   ensure(first.has_value(), "a plan's own rung is legal");
   geometries_->turn_to_smaller();
   const std::vector<GeometryChoice> others = candidates_of_smaller_rungs();
   add_open_rung(plan, others);
   const std::optional<Vec3> prompt = add_prompt_stream(plan, others);
-  add_ladder(plan, prompt.value_or(measure_of(*first)), others);
+  add_ladder(plan, prompt.value_or(measure_of(*first)), max_persistent, others);
 }
 
 std::vector<GeometryChoice> SearchSession::candidates_of_smaller_rungs() const {
@@ -147,20 +175,33 @@ void SearchSession::add_open_rung(Plan& plan, std::vector<GeometryChoice> candid
 // Adds patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is. Each is as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller volumes
 // then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
-void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates) {
+void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_persistent,
+                               std::vector<GeometryChoice> candidates) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
+  left_out_ = 0;
   if (candidates.empty()) return;
   add_smaller_rungs(network_, first_output, geometries_->smallest_output(candidates),
                     [&](Vec3 largest) -> std::optional<Vec3> {
                       RungQuery query;
-                      query.persistent = options_.memory_limit - plan.memory.total();
+                      query.persistent = std::min(max_persistent, options_.memory_limit - plan.memory.total());
                       query.transient = plan.memory.transient;
                       query.largest_output = largest;
                       std::optional<FoundRung> rung = geometries_->best(candidates, query);
-                      if (!rung || rung->rung.geometry == plan.ladder.back().geometry) return std::nullopt;
+                      if (!rung) return leave_out(candidates, query);
+                      if (rung->rung.geometry == plan.ladder.back().geometry) return std::nullopt;
                       append(plan, std::move(rung->rung));
                       return rung->geometry.patch_output;
                     });
+}
+
+// Counts the persistent bytes of the rung that would be there if they had room, if they are few enough for a first rung
+// to leave. Returns what it writes.
+std::optional<Vec3> SearchSession::leave_out(const std::vector<GeometryChoice>& candidates, RungQuery query) {
+  query.persistent = options_.memory_limit / rungs_per_limit;
+  const std::optional<FoundRung> rung = geometries_->best(candidates, query);
+  if (!rung) return std::nullopt;
+  left_out_ = add(left_out_, rung->rung.memory.persistent);
+  return rung->geometry.patch_output;
 }
 
 // Adds, beside a stream whose columns run in several phases, the best stream with one phase, in the same arena: it

@@ -25,8 +25,10 @@ class SearchSession {
   [[nodiscard]] Result<Plan> within(std::int64_t memory_limit, SearchLog* log = nullptr);
   // Returns that plan with its first rung alone.
   [[nodiscard]] Result<Plan> first_within(std::int64_t memory_limit, SearchLog* log = nullptr);
-  // Adds the other rungs to the plan that first_within() returned last.
-  void add_others(Plan& plan);
+  // Adds the other rungs to the plan that first_within() returned last. If its first rung leaves too little memory for
+  // smaller ones, the plan becomes one whose first rung leaves it, unless that is slower by more than 2 %; `log` is
+  // then that of its search. A plan for one volume stays as it is.
+  void add_others(Plan& plan, SearchLog* log = nullptr);
 
  private:
   Result<void> make_ready();
@@ -34,9 +36,12 @@ class SearchSession {
   std::optional<FoundRung> best_candidate(RungQuery query, std::vector<Candidate>* log);
   std::optional<FoundRung> first_rung(std::vector<Candidate>* log);
   std::optional<FoundRung> look_around(FoundRung first, const RungQuery& query, std::vector<Candidate>* log);
+  void add_smaller(Plan& plan, std::int64_t max_persistent);
+  std::optional<Plan> with_room(const Plan& plan, SearchLog* log);
   std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_open_rung(Plan& plan, std::vector<GeometryChoice> candidates);
-  void add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates);
+  std::optional<Vec3> leave_out(const std::vector<GeometryChoice>& candidates, RungQuery query);
+  void add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_persistent, std::vector<GeometryChoice> candidates);
   [[nodiscard]] std::vector<GeometryChoice> candidates_of_smaller_rungs() const;
   [[nodiscard]] Error refuse();
 
@@ -48,6 +53,7 @@ class SearchSession {
   std::vector<GeometryChoice> candidates_;
   std::unique_ptr<GeometrySearch> geometries_;  // nullptr before the first search
   std::map<std::int64_t, double> reached_;      // by limit: voxels per second of the best candidate
+  std::int64_t left_out_ = 0;                   // persistent bytes of smaller rungs that found no room
 };
 
 }  // namespace znni

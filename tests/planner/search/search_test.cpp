@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "planner/geometry/streams.hpp"
 #include "planner/plan/pairs.hpp"
@@ -102,6 +103,56 @@ TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
   EXPECT_EQ(plan->memory.persistent, persistent);
   EXPECT_EQ(plan->memory.transient, plan->ladder.front().memory.transient);
   EXPECT_LE(plan->memory.total(), options.memory_limit);
+}
+
+constexpr std::int64_t kernel_bytes = 50000;
+
+// A layer that keeps its kernels, however large its patch is.
+Result<std::vector<Estimate>> describe_kept_kernels(const LayerProblem& problem, const DeviceSpec&) {
+  if (!std::holds_alternative<ConvProblem>(problem)) return Error{ErrorCode::unsupported, "not a convolution"};
+  Estimate estimate;
+  estimate.time = direct_flops(problem) * 1e-9 + 1e-5;
+  estimate.memory = {
+      {input_name(0), MemorySpace::host, tensor_bytes(input_shape(problem, 0), Format{}), Lifetime::stages(0, 0)},
+      {std::string(output_name), MemorySpace::host, tensor_bytes(output_shape(problem), Format{}),
+       Lifetime::stages(0, 0)},
+      {"kernels", MemorySpace::host, kernel_bytes, Lifetime::plan()}};
+  return std::vector<Estimate>{estimate};
+}
+
+// Patches grow by steps smaller than the kernels: often the fastest first rung leaves no room for those of others.
+TEST(PlannerSearch, FirstRungsLeaveRoomForSmallerOnes) {
+  const Primitive kept{"kept", 1, DeviceKind::cpu, describe_kept_kernels, drawn::never_prepared};
+  const std::array<const Primitive*, 1> primitives = {&kept};
+  const Backend backend{"kept", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  Network network;
+  Convolution conv;
+  conv.f_out = 1;
+  conv.k = Vec3::cube(3);
+  network.nodes = {{"conv", conv, {0}}};
+  SearchOptions options;
+  options.max_extent = 128;
+  int made_room = 0;
+  for (options.memory_limit = 64 * kernel_bytes; options.memory_limit < 5000000; options.memory_limit += 100000) {
+    options.ladder = false;
+    const Plan alone = search(network, test::drawn_device(), catalogue, *costs, options, nullptr).value();
+    options.ladder = true;
+    SearchLog log;
+    const Plan plan = search(network, test::drawn_device(), catalogue, *costs, options, &log).value();
+    EXPECT_GE(plan.ladder.size(), 3U) << options.memory_limit;
+    EXPECT_EQ(plan.key.memory_limit, options.memory_limit);
+    EXPECT_LE(plan.memory.total(), options.memory_limit);
+    EXPECT_GE(plan.predicted.voxels_per_second, 0.98 * alone.predicted.voxels_per_second);
+    if (plan.ladder.front() == alone.ladder.front()) continue;
+    ++made_room;
+    EXPECT_TRUE(std::any_of(log.candidates.begin(), log.candidates.end(), [&](const Candidate& each) {
+      return each.choice == plan.ladder.front().geometry;
+    })) << "the log is that of the search for the plan";
+  }
+  EXPECT_GT(made_room, 0);
 }
 
 TEST(PlannerSearch, RefusesAVolumeSmallerThanTheFieldOfView) {
