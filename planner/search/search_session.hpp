@@ -25,9 +25,9 @@ class SearchSession {
   [[nodiscard]] Result<Plan> within(std::int64_t memory_limit, SearchLog* log = nullptr);
   // Returns that plan with its first rung alone.
   [[nodiscard]] Result<Plan> first_within(std::int64_t memory_limit, SearchLog* log = nullptr);
-  // Adds the other rungs to the plan that first_within() returned last. If its first rung leaves too little memory for
-  // smaller ones, the plan becomes one whose first rung leaves it, unless that is slower by more than 2 %; `log` is
-  // then that of its search. A plan for one volume stays as it is.
+  // Adds the other rungs to the plan that first_within() returned last. Its first rung may leave too little memory for
+  // smaller ones. The plan then becomes one whose first rung leaves it, unless that is slower by more than 2 %, and `log`
+  // is that of its search. A plan for one volume stays as it is.
   void add_others(Plan& plan, SearchLog* log = nullptr);
 
  private:
