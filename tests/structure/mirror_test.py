@@ -33,6 +33,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/blocks/__init__.py": "tests/client/python/blocks",
     "client/python/znni/stores/__init__.py": "tests/client/python/stores",
     "client/python/znni/programs/__init__.py": "tests/client/python/programs",
+    "client/python/znni/pyramid/__init__.py": "tests/client/python/pyramid",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
     "client/python/znni/viewing/__init__.py": "tests/client/python/viewing",
 }

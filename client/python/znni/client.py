@@ -231,6 +231,7 @@ def facts_of(job: Job) -> OutputFacts:
         "field_of_view": list(job.model.field_of_view),
         "dtype": job.dtype.name,
         "client": __version__,
+        **({"is_label": True} if job.model.has_labels else {}),
     }
     if job.dtype.name == "uint8":
         notes["value_scale"] = 1 / 255  # times a voxel is what the model gave, of 0 to 1

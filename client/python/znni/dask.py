@@ -18,6 +18,7 @@ except ImportError:
     raise ImportError("znni.dask needs Dask: pip install 'znni[dask]'") from None
 
 from znni import __version__
+from znni.blocks.coarser import lacks_coarser, make_coarser
 from znni.blocks.dispatcher import Dispatcher, not_installed
 from znni.blocks.planning import Wishes, plan
 from znni.blocks.serving import check_files
@@ -99,7 +100,8 @@ def run(
     progress: Wanted = True,
 ) -> Status:
     """Computes the missing blocks of ``job``, a file of ``znni-job plan`` or the output, on the workers of a
-    Dask cluster. Returns how far the job is: all blocks are done.
+    Dask cluster, and then here the coarser resolutions of FOLDER.ome.zarr. Returns how far the job is: all blocks are
+    done.
 
     ``servers`` and ``model`` are daemons to use instead of the job's. If there are several, each block goes to the one
     that has the fewest under way; one that does not answer is left alone for a minute. A block that fails is tried
@@ -144,6 +146,8 @@ def _compute(client: distributed.Client, job_run: Run, progress: Wanted) -> Stat
             dispatcher.end()
     if failed:
         raise _error_of(failed, spec)
+    if lacks_coarser(spec):
+        make_coarser(spec)
     return status_of(spec)
 
 

@@ -43,6 +43,14 @@ class Geometry:
         frame = self.frame.moved(origin) if self.frame else None
         return Geometry(self.scale, translation, self.units, frame)  # type: ignore[arg-type]
 
+    def halved(self, halvings: Triple) -> Geometry:
+        """Returns the geometry of the volume once each axis was halved so often: a voxel lies in the middle of those
+        that became it. ``frame`` is left out."""
+        factors = [2**times for times in halvings]
+        scale = tuple(s * n for s, n in zip(self.scale, factors))
+        translation = tuple(t + s * (n - 1) / 2 for t, s, n in zip(self.translation, self.scale, factors))
+        return Geometry(scale, translation, self.units)  # type: ignore[arg-type]
+
 
 def _names(multiscale: Mapping[str, Any]) -> list[str]:
     return [axis if isinstance(axis, str) else axis["name"] for axis in multiscale.get("axes", [])]
@@ -76,19 +84,28 @@ def geometry_of(multiscale: Mapping[str, Any], path: str, name: str) -> Geometry
     return Geometry(tuple(scale), tuple(translation), _units(multiscale) or ("", "", ""))  # type: ignore[arg-type]
 
 
-def multiscale_of(geometry: Geometry, name: str, path: str, ndim: int, version: str) -> dict[str, Any]:
-    """Returns the OME-NGFF multiscale of one array at ``path`` with ``ndim`` axes, the last of them z, y and x; a
-    fourth is the channels."""
+def multiscale_of(
+    geometry: Geometry, name: str, resolutions: Mapping[str, Triple], ndim: int, version: str
+) -> dict[str, Any]:
+    """Returns the OME-NGFF multiscale of the arrays ``resolutions``, the finest first: how often each axis was halved,
+    by the array's path. They have ``ndim`` axes, the last of them z, y and x; a fourth is the channels."""
     axes: list[dict[str, str]] = [{"name": "c", "type": "channel"}] if ndim == 4 else []
     axes += [
         {"name": axis, "type": "space", **({"unit": unit} if unit else {})} for axis, unit in zip(SPACE, geometry.units)
     ]
-    transforms = [
+    datasets = [
+        {"path": path, "coordinateTransformations": _transforms(geometry.halved(halvings), ndim)}
+        for path, halvings in resolutions.items()
+    ]
+    multiscale = {"name": name, "axes": axes, "datasets": datasets}
+    return multiscale if version == "0.5" else {"version": version, **multiscale}
+
+
+def _transforms(geometry: Geometry, ndim: int) -> list[dict[str, Any]]:
+    return [
         {"type": "scale", "scale": _all_axes(1.0, geometry.scale, ndim)},
         {"type": "translation", "translation": _all_axes(0.0, geometry.translation, ndim)},
     ]
-    multiscale = {"name": name, "axes": axes, "datasets": [{"path": path, "coordinateTransformations": transforms}]}
-    return multiscale if version == "0.5" else {"version": version, **multiscale}
 
 
 def _all_axes(first: float, space: Sequence[float], ndim: int) -> list[float]:

@@ -52,6 +52,11 @@ class Model:
         return self.properties.get("input_zscore") == "volume"
 
     @property
+    def has_labels(self) -> bool:
+        """Returns whether an output has numbers of channels, those of ArgMax, of which a mean has no meaning."""
+        return "largest_channel_number" in self.properties
+
+    @property
     def halo(self) -> tuple[Triple, Triple]:
         """Returns the voxels before and behind an output voxel that it depends on, along z, y and x.
 

@@ -13,6 +13,9 @@ from fake_daemon import Broken, FakeDaemon
 from made_certificate import make_certificate
 from s3_server import S3Server
 from znni import patience
+from znni.box import Box
+from znni.pyramid import halvings, making
+from znni.pyramid.halving import halve
 from znni.stores import remote
 from znni.stores.opening import open_source
 
@@ -103,6 +106,24 @@ class ClientTest(unittest.TestCase):
                     client.predict(
                         "same", dask.array.from_array(VOLUME), output, dtype="uint8", progress=False, overwrite=True
                     )
+
+    def test_an_image_of_several_resolutions(self):
+        self.enterContext(mock.patch.object(halvings, "MOST", 4))
+        folder, server = self.enterContext(tempfile.TemporaryDirectory()), S3Server()
+        objects = server.buckets["data"]
+        self.enterContext(server.served())
+        for label in (False, True):
+            daemon = FakeDaemon(properties={"largest_channel_number": "254"} if label else {})
+            for output in (f"{folder}/{label}.ome.zarr", f"s3://data/{label}.ome.zarr"):
+                self.client(daemon).predict("same", VOLUME, output, dtype="uint8", progress=False)
+                for path, expected in (("", VOLUME), ("/1", halve(VOLUME, (0, 1, 2), label))):
+                    with open_source(output + path) as source:
+                        np.testing.assert_array_equal(source.read(Box((0, 0, 0), expected.shape))[0], expected)
+        kept = set(objects)
+        for broken in (KeyboardInterrupt, OSError):
+            with mock.patch.object(making, "fill", side_effect=broken), self.assertRaises(broken):
+                self.client(FakeDaemon()).predict("same", VOLUME, "s3://data/x.ome.zarr", dtype="uint8", progress=False)
+            self.assertEqual(set(objects), kept)
 
     def test_a_bucket_that_is_busy_for_a_while(self):
         quick = {"max_retries": 3, "initial_delay": "1ms", "max_delay": "2ms"}

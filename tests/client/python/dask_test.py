@@ -17,6 +17,8 @@ from s3_server import S3Server
 from znni.blocks import serving, tasks, worker_pool
 from znni.box import Box
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
+from znni.pyramid import halvings
+from znni.pyramid.halving import halve
 from znni.stores.opening import open_source
 
 
@@ -49,6 +51,14 @@ class DaskTest(JobCase):
             self.output,
             **{"servers": [self.address], "block": (64, 64, 20), "retries": 0, "progress": False, **options},
         )
+
+    def test_coarser_resolutions(self):
+        self.output = str(self.folder / "out.ome.zarr")
+        with mock.patch.object(halvings, "MOST", 64):
+            self.assertFalse(self.predict().lacks_coarser)
+        with open_source(f"{self.output}/1") as source:
+            expected = halve(self.volume, (0, 1, 2), False)
+            np.testing.assert_array_equal(source.read(Box((0, 0, 0), expected.shape))[0], expected)
 
     def test_a_volume_in_blocks(self):
         seen = []

@@ -6,6 +6,7 @@ from znni.errors import InvalidError
 from znni.geometry import Frame, Geometry, geometry_of, multiscale_of
 
 NM = ("nanometer",) * 3
+ONE = {"s0": (0, 0, 0)}  # resolution
 
 
 def image(axes="czyx", own=(), common=()):
@@ -49,11 +50,28 @@ class GeometryTest(unittest.TestCase):
     def test_what_is_written_is_read(self):
         geometry = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), NM)
         for ndim in (3, 4):
-            made = multiscale_of(geometry, "net", "s0", ndim, "0.4")
+            made = multiscale_of(geometry, "net", ONE, ndim, "0.4")
             self.assertEqual(geometry_of(made, "s0", "v"), geometry)
             self.assertEqual((len(made["axes"]), made["version"]), (ndim, "0.4"))
-        self.assertNotIn("version", multiscale_of(geometry, "net", "s0", 3, "0.5"))
-        self.assertNotIn("unit", multiscale_of(Geometry(), "net", "s0", 3, "0.4")["axes"][0])
+        self.assertNotIn("version", multiscale_of(geometry, "net", ONE, 3, "0.5"))
+        self.assertNotIn("unit", multiscale_of(Geometry(), "net", ONE, 3, "0.4")["axes"][0])
+
+    def test_coarser_voxels_lie_in_the_middle_of_those_that_became_them(self):
+        geometry = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), NM)
+        halved = geometry.halved((0, 1, 3))
+        self.assertEqual(halved, Geometry((40.0, 8.0, 32.0), (7.0, 10.0, 23.0), NM))
+        for axis, count in enumerate((1, 2, 8)):
+            centres = [geometry.translation[axis] + geometry.scale[axis] * i for i in range(count, 2 * count)]
+            self.assertEqual(halved.translation[axis] + halved.scale[axis], sum(centres) / count)
+
+    def test_coarser_resolutions_are_written_behind_the_finest(self):
+        geometry = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), NM)
+        resolutions = {"0": (0, 0, 0), "1": (0, 1, 1), "2": (1, 3, 3)}
+        for ndim, version in ((3, "0.4"), (4, "0.5")):
+            made = multiscale_of(geometry, "net", resolutions, ndim, version)
+            self.assertEqual([one["path"] for one in made["datasets"]], ["0", "1", "2"])
+            for path, halvings in resolutions.items():
+                self.assertEqual(geometry_of(made, path, "v"), geometry.halved(halvings))
 
 
 if __name__ == "__main__":

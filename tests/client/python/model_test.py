@@ -29,6 +29,10 @@ class ModelTest(unittest.TestCase):
         self.assertEqual(model_of(answer(), True, "1").version, "1")
         self.assertEqual((model.padding, model.period, model.least_extent), (((0, 0, 0),) * 2, (1, 1, 1), (1, 1, 1)))
 
+    def test_labels(self):
+        self.assertFalse(model_of(answer(), True, "").has_labels)
+        self.assertTrue(model_of(answer(largest_channel_number="3"), True, "").has_labels)
+
     def test_networks_that_pad(self):
         model = model_of(
             answer(padding_before="2,3", padding_after="4,5", input_period="8,4", least_input="16,4"), True, ""

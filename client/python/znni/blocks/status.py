@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from znni.blocks.coarser import forget_coarser, lacks_coarser
 from znni.blocks.region import Region
 from znni.blocks.spec import JobSpec
 from znni.blocks.work import open_output
@@ -13,13 +14,15 @@ from znni.blocks.work import open_output
 @dataclasses.dataclass(frozen=True)
 class Status:
     """Counts the blocks of a job. ``failed`` has the reasons of those that failed last, by number; ``seconds`` is what
-    the computed ones took, one after the other."""
+    the computed ones took, one after the other. ``lacks_coarser`` is set if the output is to have coarser resolutions,
+    and has not."""
 
     blocks: int
     done: int
     skipped: int
     failed: dict[int, str]
     seconds: float
+    lacks_coarser: bool = False
 
     @property
     def missing(self) -> int:
@@ -42,12 +45,12 @@ def status_of(spec: JobSpec) -> Status:
         failed.pop(number, None)
         skipped += bool(facts["skipped"])
         seconds += 0 if facts["skipped"] else facts["seconds"]
-    return Status(len(spec.grid), done, skipped, failed, seconds)
+    return Status(len(spec.grid), done, skipped, failed, seconds, lacks_coarser(spec))
 
 
 def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[list[int], list[int]]:
     """Reads all blocks that are done. Returns the numbers of those that are missing, and of those whose voxels differ
-    from what was computed; with ``repair`` the latter are missing from now on."""
+    from what was computed; with ``repair`` the latter are missing from now on, and so are the coarser resolutions."""
     marks, output, grid = spec.marks, open_output(spec), spec.grid
     missing, damaged = [], []
     for number in range(len(grid)):
@@ -59,6 +62,8 @@ def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[lis
             say(f"block {number}: its voxels are not those that were computed")
             if repair:
                 marks.forget(number)
+    if repair and damaged:
+        forget_coarser(spec)
     return missing, damaged
 
 

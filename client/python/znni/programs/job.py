@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from znni import __version__
+from znni.blocks.coarser import make_coarser
 from znni.blocks.duration import duration
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
@@ -58,7 +59,7 @@ def _price(text: str) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="znni-job", description=__doc__, epilog=_EXITS)
     parser.add_argument("--version", action="version", version=f"znni-job {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify|simulate")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify|pyramid|simulate")
     _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))
     run = commands.add_parser("run", help="compute the blocks of a shard that are missing", epilog=_EXITS)
     run.add_argument("job", help="file that 'plan' printed, or the output, beside which a copy lies")
@@ -83,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("verify", help="read the output and compare it with what was computed", epilog=_EXITS)
     check.add_argument("job", help="file that 'plan' printed, or the output")
     check.add_argument("--repair", action="store_true", help="let the next run compute damaged blocks again")
+    pyramid = commands.add_parser("pyramid", help="make the coarser resolutions of FOLDER.ome.zarr", epilog=_EXITS)
+    pyramid.add_argument("job", help="file that 'plan' printed, or the output")
     add_options(commands.add_parser("simulate", help="what the job takes on how many machines, and what it costs"))
     return parser
 
@@ -185,6 +188,8 @@ def _status(options: argparse.Namespace) -> int:
         f"{status.done} of {status.blocks} blocks done, {status.skipped} of them skipped; {status.missing} missing"
         + (f", which take one machine {duration(left)}" if left else "")
     )
+    if status.lacks_coarser:
+        print("its coarser resolutions are missing: 'znni-job pyramid' makes them once all blocks are done")
     for number, reason in sorted(status.failed.items()):
         print(f"block {number} failed: {reason}")
     return DONE
@@ -197,6 +202,11 @@ def _verify(options: argparse.Namespace) -> int:
     return MAY_HELP if missing or damaged else DONE
 
 
+def _pyramid(options: argparse.Namespace) -> int:
+    make_coarser(read_spec(options.job))
+    return DONE
+
+
 def _simulate(options: argparse.Namespace) -> int:
     return simulate(options, _say)
 
@@ -204,7 +214,14 @@ def _simulate(options: argparse.Namespace) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     options = _parser().parse_args(arguments)
-    command = {"plan": _plan, "run": _run, "status": _status, "verify": _verify, "simulate": _simulate}[options.command]
+    command = {
+        "plan": _plan,
+        "run": _run,
+        "status": _status,
+        "verify": _verify,
+        "pyramid": _pyramid,
+        "simulate": _simulate,
+    }[options.command]
     return run_program("znni-job", lambda: command(options), "run it again to go on")
 
 

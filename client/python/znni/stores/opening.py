@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from contextlib import ExitStack
 from typing import Any
@@ -117,7 +118,7 @@ def open_shared_target(output: str, facts: OutputFacts, overwrite: bool) -> Any:
     """Returns an output that machines write together, as a target whose ``chunk`` is known. Raises InvalidError for
     one that they cannot write so."""
     kind, path, _ = check_shared(output)
-    return _TARGETS[kind](path, facts, overwrite)  # type: ignore[abstract]
+    return _TARGETS[kind](path, dataclasses.replace(facts, is_shared=True), overwrite)  # type: ignore[abstract]
 
 
 def check_shared(output: str) -> Address:

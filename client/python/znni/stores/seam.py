@@ -83,6 +83,7 @@ class OutputFacts:
     """Describes an output: ``shape`` is (C, Z, Y, X); the array has axes for a volume with ``ndim`` of them.
 
     ``origin`` is the position in the volume of its first voxel, ``geometry`` is its own, ``notes`` say how it was made.
+    ``is_shared`` says that machines write it together, after it was made.
     """
 
     shape: tuple
@@ -92,6 +93,7 @@ class OutputFacts:
     geometry: Geometry | None
     origin: Triple
     notes: dict[str, Any]
+    is_shared: bool = False
 
     @property
     def array_shape(self) -> tuple:

@@ -13,7 +13,9 @@ import numpy as np
 
 from znni.box import Box, Triple
 from znni.errors import AccessError, Error, InvalidError, NotFoundError
-from znni.geometry import Geometry, geometry_of, multiscale_of
+from znni.geometry import Geometry, geometry_of
+from znni.pyramid.arrays import Layout, make_array
+from znni.pyramid.making import FINEST, describe, is_pyramid, make_resolutions
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.fields import NOTES, check_fields, notes_of
 from znni.stores.partials import partial_of
@@ -26,7 +28,6 @@ from znni.stores.shared import SharedOutput
 DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 HERE = ("LocalStore", "MemoryStore", "ZipStore")  # stores of zarr on this machine
 _MISSING = (FileNotFoundError, KeyError, IndexError)  # the last of an array, which has nothing in it
-_ARRAY = "0"  # the name of an output's array in its group
 
 
 def zarr_module() -> Any:
@@ -199,7 +200,8 @@ class ZarrSource(ArraySource):
 
 
 class ZarrTarget(Target):
-    """Writes a folder: an OME-NGFF image of one resolution, of the format of the volume, or of version 2.
+    """Writes a folder: an OME-NGFF image of the format of the volume, or of version 2. FOLDER.ome.zarr gets its coarser
+    resolutions at the end, unless machines write it together; others have one resolution.
 
     Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64. ``chunk`` is their extent
     along z, y and x.
@@ -208,8 +210,10 @@ class ZarrTarget(Target):
     def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
         self._zarr = zarr_module()
         self._facts = facts
-        self._partial = partial_of(os.fspath(path), overwrite)
+        self._name = os.fspath(path)
+        self._partial = partial_of(self._name, overwrite)
         self._store: Any = None
+        self._group: Any = None
         self._target: ArrayTarget | None = None
         self.chunk: Triple = facts.chunk
         self.depth, self.rows = self.chunk[:2]
@@ -217,42 +221,15 @@ class ZarrTarget(Target):
 
     def begin(self) -> None:
         facts = self._facts
-        version = facts.zarr_format or 2
         self._store = store_of(str(self._partial.begin()), holds_back=True)
-        group = self._zarr.open_group(self._store, mode="a", zarr_format=version)  # "w" would remove a mark
+        version = facts.zarr_format or 2
+        self._group = self._zarr.open_group(self._store, mode="a", zarr_format=version)  # "w" would remove a mark
+        self._group.attrs["znni"] = facts.notes
+        shape = facts.file_shape
         geometry = facts.geometry or Geometry().moved(facts.origin)
-        ndim = len(facts.file_shape)
-        ome = "0.5" if version == 3 else "0.4"
-        multiscales = [multiscale_of(geometry, str(facts.notes["model"]), _ARRAY, ndim, ome)]
-        group.attrs.update(
-            {"ome": {"version": ome, "multiscales": multiscales}} if version == 3 else {"multiscales": multiscales}
-        )
-        group.attrs.update({"znni": facts.notes})
-        self._target = ArrayTarget(self._make(group, ndim), facts)
-
-    def _make(self, group: Any, ndim: int) -> Any:
-        shape = self._facts.file_shape
-        chunks = (1,) * (ndim - 3) + self.chunk
-        version = group.metadata.zarr_format
-        names = {"dimension_names": ("c", "z", "y", "x")[-ndim:]} if version == 3 else {}
-        return group.create_array(
-            _ARRAY,
-            shape=shape,
-            chunks=chunks,
-            dtype=self._facts.dtype,
-            fill_value=0,
-            compressors=self._compressor(version),
-            chunk_key_encoding={"name": "default" if version == 3 else "v2", "separator": "/"},
-            **names,
-        )
-
-    def _compressor(self, version: int) -> Any:
-        """Returns Zstandard in Blosc, which stores the bytes of equal weight side by side."""
-        if version == 3:
-            return self._zarr.codecs.BloscCodec(
-                cname="zstd", clevel=3, shuffle="shuffle", typesize=self._facts.dtype.itemsize
-            )
-        return importlib.import_module("numcodecs").Blosc(cname="zstd", clevel=3, shuffle=1)
+        describe(self._group, geometry, str(facts.notes["model"]), len(shape), [(0, 0, 0)])
+        layout = Layout(facts.chunk)
+        self._target = ArrayTarget(make_array(self._group, FINEST, shape, facts.dtype, layout), facts)
 
     def write(self, start: Triple, block: np.ndarray) -> None:
         assert self._target is not None
@@ -260,6 +237,8 @@ class ZarrTarget(Target):
 
     def finish(self) -> None:
         self._target = None
+        if is_pyramid(self._name) and not self._facts.is_shared:
+            make_resolutions(self._group, self._name)
         self._partial.check()
         if not isinstance(self._store, str):
             self._store.release()
@@ -272,20 +251,25 @@ class ZarrTarget(Target):
 
 def shared(group: Any, path: str) -> SharedOutput:
     """Returns the output that is a group of zarr at ``path``."""
-    array, place = group[_ARRAY], place_of(path)
+    array, place = group[FINEST], place_of(path)
     notes = group.attrs.asdict()
     check_fields(notes, [NOTES], path)
     return SharedOutput(
         array,
         array.shards or array.chunks,
         notes.get("znni", {}),
-        place.inside(_ARRAY),
+        place.inside(FINEST),
         array.metadata.encode_chunk_key,
         place.room,
     )
 
 
+def open_image(path: str) -> Any:
+    """Returns the group of an output at a path, to read and write. Raises NotFoundError if it is not there."""
+    open_node(path)
+    return zarr_module().open_group(store_of(path), mode="r+")
+
+
 def open_shared(path: str) -> SharedOutput:
     """Returns the output at a path, to read and write."""
-    open_node(path)  # raises NotFoundError
-    return shared(zarr_module().open_group(store_of(path), mode="r+"), path)
+    return shared(open_image(path), path)

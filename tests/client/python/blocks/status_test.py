@@ -2,11 +2,14 @@
 
 import pathlib
 import shutil
+from unittest import mock
 
 from job_case import JobCase
+from znni.blocks.coarser import make_coarser
 from znni.blocks.grid import Shard
 from znni.blocks.status import status_of, verify
 from znni.errors import NotFoundError
+from znni.pyramid import halvings
 
 
 class StatusTest(JobCase):
@@ -42,6 +45,22 @@ class StatusTest(JobCase):
         self.run_shard(spec, Shard(0, 1))
         self.assertEqual(self.verify(spec), ([], []))
         self.assertTrue((self.found() == self.volume).all())
+
+    def test_a_repair_takes_the_coarser_resolutions_away(self):
+        self.enterContext(mock.patch.object(halvings, "MOST", 64))
+        self.assertFalse(status_of(self.plan()).lacks_coarser)
+        self.output = str(self.folder / "out.ome.zarr")
+        spec = self.plan()
+        self.assertTrue(status_of(spec).lacks_coarser)
+        self.run_shard(spec, Shard(0, 1))
+        make_coarser(spec)
+        self.verify(spec, repair=True)
+        self.assertFalse(status_of(spec).lacks_coarser)
+        next(path for path in pathlib.Path(self.output, "0").rglob("*") if path.stat().st_size > 5000).unlink()
+        self.verify(spec)
+        self.assertFalse(status_of(spec).lacks_coarser)
+        self.verify(spec, repair=True)
+        self.assertTrue(status_of(spec).lacks_coarser)
 
     def test_an_output_that_is_gone(self):
         spec = self.plan()

@@ -15,6 +15,8 @@ from s3_server import S3Server
 from znni.blocks.serving import digests_of
 from znni.box import Box
 from znni.programs import job as program
+from znni.pyramid import halvings
+from znni.pyramid.halving import halve
 from znni.stores.opening import open_source, open_target
 from znni.stores.seam import OutputFacts
 
@@ -77,6 +79,26 @@ class ProgramTest(JobCase):
         self.assertEqual(self.call("verify", self.job)[0], 0)
         np.testing.assert_array_equal(self.found(), self.volume)
 
+    def test_a_job_of_an_image_of_several_resolutions(self):
+        self.enterContext(mock.patch.object(halvings, "MOST", 64))
+        self.output = str(self.folder / "out.ome.zarr")
+        self.plan()
+        self.assertIn("\nits coarser resolutions are missing: 'znni-job pyramid'", self.call("status", self.job)[1])
+        code, _, err = self.call("pyramid", self.job)
+        self.assertEqual((code, err.count("\n")), (1, 1))
+        self.assertIn("6 blocks are missing", err)
+        self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertEqual(self.call("pyramid", self.output), (0, "", ""))
+        self.assertEqual(self.call("status", self.job)[1], "6 of 6 blocks done, 0 of them skipped; 0 missing\n")
+        self.assertFalse(json.loads(self.call("status", self.job, "--json")[1])["lacks_coarser"])
+        with open_source(f"{self.output}/1") as source:
+            expected = halve(self.volume, (0, 1, 2), False)
+            np.testing.assert_array_equal(source.read(Box((0, 0, 0), expected.shape))[0], expected)
+        self.output = str(self.folder / "out.zarr")
+        self.plan()
+        code, _, err = self.call("pyramid", self.job)
+        self.assertEqual((code, err.count("\n")), (2, 1))
+
     def test_a_job_in_other_formats(self):
         volume = OutputFacts((1, *EXTENT), np.dtype("<f4"), 3, None, None, (0, 0, 0), {})
         for kind in (f"{self.folder}/a.n5/{{}}", f"precomputed://{self.folder}/{{}}"):
@@ -114,8 +136,9 @@ class ProgramTest(JobCase):
             }
         )
         self.input = "s3://data/in.zarr"
+        self.enterContext(mock.patch.object(halvings, "MOST", 64))
         for self.output, where in (
-            ("s3://data/o.zarr", "o.zarr"),
+            ("s3://data/o.ome.zarr", "o.ome.zarr"),
             ("s3://data/o.n5/p", "o.n5/p"),
             ("precomputed://s3://data/p", "p"),
         ):
@@ -135,6 +158,11 @@ class ProgramTest(JobCase):
             self.assertEqual((self.call("run", self.job)[0], self.call("verify", self.job)[0]), (0, 0))
             with open_source(self.output) as source:
                 np.testing.assert_array_equal(source.read(Box((0, 0, 0), EXTENT))[0], self.volume)
+            if where == "o.ome.zarr":
+                self.assertEqual(self.call("pyramid", self.output), (0, "", ""))
+                with open_source("s3://data/o.ome.zarr/1") as source:
+                    expected = halve(self.volume, (0, 1, 2), False)
+                    np.testing.assert_array_equal(source.read(Box((0, 0, 0), expected.shape))[0], expected)
             self.plan("--overwrite")
             self.assertRegex(self.call("status", self.output)[1], "^0 of 6 blocks done")
         for arguments, words in (

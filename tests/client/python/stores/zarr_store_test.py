@@ -1,5 +1,6 @@
 """Zarr, versions 2 and 3."""
 
+import dataclasses
 import pathlib
 import sys
 import tempfile
@@ -11,6 +12,8 @@ import zarr
 from znni.box import Box
 from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry
+from znni.pyramid import making
+from znni.pyramid.halving import halve
 from znni.stores.seam import OutputFacts
 from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node, open_shared
 
@@ -169,6 +172,33 @@ class ZarrTest(unittest.TestCase):
     def test_discarded(self):
         target = ZarrTarget(self.path, facts(3), False)
         target.begin()
+        target.discard()
+        self.assertEqual(list(pathlib.Path(self.folder).iterdir()), [])
+
+    def test_coarser_resolutions_by_name(self):
+        voxels = np.random.default_rng(1).random((2, 5, 300, 7), np.float32)
+        for name, is_shared, count in (("a.ome.zarr", False, 2), ("a.zarr", False, 1), ("b.ome.zarr", True, 1)):
+            for version, path in ((2, f"{self.folder}/2{name}"), (3, f"{self.folder}/3{name}/")):
+                given = facts(version, extent=voxels.shape[1:])
+                target = ZarrTarget(path, dataclasses.replace(given, is_shared=is_shared), False)
+                target.begin()
+                target.write((0, 0, 0), voxels)
+                target.finish()
+                group = zarr.open_group(path, mode="r")
+                found = (group.attrs["ome"] if version == 3 else group.attrs)["multiscales"][0]
+                self.assertEqual([one["path"] for one in found["datasets"]], ["0", "1"][:count])
+                self.assertEqual(len(list(group.arrays())), count)
+                with ZarrSource(open_node(path), path) as source:
+                    self.assertEqual((source.shape, source.geometry), (voxels.shape, GEOMETRY))
+                if count == 2:
+                    np.testing.assert_array_equal(group["1"][:], halve(voxels, (2, 3), False))
+                    self.assertEqual(ZarrSource(open_node(path + "/1"), "v").geometry, GEOMETRY.halved((0, 1, 1)))
+
+    def test_interrupted_while_coarser_resolutions_are_made(self):
+        target = ZarrTarget(self.path, facts(3, extent=(5, 300, 7)), False)
+        target.begin()
+        with mock.patch.object(making, "fill", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            target.finish()
         target.discard()
         self.assertEqual(list(pathlib.Path(self.folder).iterdir()), [])
 

@@ -55,6 +55,13 @@ TEST(ModelDescription, PropertiesTellWhatAClientNeeds) {
   EXPECT_EQ(describe_metadata(coarse, {}, {}).properties().at("precision"), "bf16");
 }
 
+TEST(ModelDescription, LabelsAreTold) {
+  ModelInfo model = twice_model();
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().count("largest_channel_number"), 0);
+  model.largest_channel_number = 4;
+  EXPECT_EQ(describe_metadata(model, {}, {}).properties().at("largest_channel_number"), "4");
+}
+
 TEST(ModelDescription, HalvesOfAnEvenFieldOfViewAddUp) {
   ModelInfo model = twice_model();
   model.field_of_view = {4, 1, 7};

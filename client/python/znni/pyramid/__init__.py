@@ -1,0 +1,1 @@
+"""Coarser resolutions of outputs: an image of OME-NGFF has several, each halved from the one before."""
