@@ -23,6 +23,7 @@ from znni.errors import (
 from znni.model import Model
 from znni.one_shot import predict
 from znni.planner import Check, Plan, ValidForm, check, make_valid, plan
+from znni.stores.sharded import Sharded
 
 __all__ = [
     "AccessError",
@@ -36,6 +37,7 @@ __all__ = [
     "OverBudgetError",
     "Plan",
     "ReplacedError",
+    "Sharded",
     "UnavailableError",
     "UnsupportedError",
     "ValidForm",

@@ -50,6 +50,7 @@ def predict(
     mask: str | os.PathLike | None = None,
     skip_empty: bool = False,
     overwrite: bool = False,
+    shard: Triple | None = None,
     retries: int = 4,
     progress: Wanted = True,
 ) -> Status:
@@ -61,8 +62,8 @@ def predict(
     ``servers``, daemons that run already (["host:8001"]).
 
     Plans the job first as ``znni-job plan`` does, by a znnid on this machine within the same ``mem``; ``config``,
-    ``block`` (voxels along z, y, x), ``mask`` and ``skip_empty`` are options of that. Then it is run as ``run`` does.
-    The job lies beside the output: after an interruption ``run(client, output)`` computes what is missing.
+    ``block`` and ``shard`` (voxels along z, y, x), ``mask`` and ``skip_empty`` are options of that. Then it is run as
+    ``run`` does. The job lies beside the output: after an interruption ``run(client, output)`` computes the rest.
     """
     _check(client, servers, retries)
     check_pad(pad)
@@ -85,6 +86,7 @@ def predict(
             skip_empty=skip_empty,
             price_per_hour=None,
             overwrite=overwrite,
+            shard=shard,
         )
     )
     return _compute(client, _new_run(spec, spec.servers, "", retries), progress)

@@ -8,6 +8,7 @@ from unittest import mock
 
 import dask.array
 import numpy as np
+import zarr
 import znni
 from fake_daemon import Broken, FakeDaemon
 from made_certificate import make_certificate
@@ -124,6 +125,24 @@ class ClientTest(unittest.TestCase):
             with mock.patch.object(making, "fill", side_effect=broken), self.assertRaises(broken):
                 self.client(FakeDaemon()).predict("same", VOLUME, "s3://data/x.ome.zarr", dtype="uint8", progress=False)
             self.assertEqual(set(objects), kept)
+
+    def test_an_output_in_shards(self):
+        self.enterContext(mock.patch.object(halvings, "MOST", 20))
+        folder, server = self.enterContext(tempfile.TemporaryDirectory()), S3Server()
+        self.enterContext(server.served())
+        volume = np.random.default_rng(8).integers(0, 255, (20, 300, 300)).astype(np.uint8)
+        for place in (folder, "s3://data"):
+            output = znni.Sharded(f"{place}/o.ome.zarr", 256)
+            found = self.client(FakeDaemon(part=(100, 300))).predict(
+                "same", volume, output, dtype="uint8", progress=False
+            )
+            self.assertIs(found, output)
+            for path, expected in (("", volume), ("/1", halve(volume, (0, 1, 2), False))):
+                with open_source(f"{place}/o.ome.zarr{path}") as source:
+                    np.testing.assert_array_equal(source.read(Box((0, 0, 0), expected.shape))[0], expected)
+        array = zarr.open_array(f"{folder}/o.ome.zarr/0")
+        self.assertEqual((array.chunks, array.shards), ((20, 128, 128), (20, 256, 256)))
+        self.assertEqual(len(list(pathlib.Path(folder).glob("o.ome.zarr/0/c/*/*/*"))), 4)
 
     def test_a_bucket_that_is_busy_for_a_while(self):
         quick = {"max_retries": 3, "initial_delay": "1ms", "max_delay": "2ms"}

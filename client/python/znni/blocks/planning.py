@@ -22,6 +22,7 @@ from znni.stores.opening import check_output, check_shared, open_shared_target, 
 from znni.stores.overlap import check_apart
 from znni.stores.place import is_unfinished
 from znni.stores.places import place_of
+from znni.stores.sharded import Sharded
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output
@@ -48,6 +49,7 @@ class Wishes:
     skip_empty: bool
     price_per_hour: float | None
     overwrite: bool
+    shard: Triple | None = None  # of an output in zarr
 
 
 class Pricing:
@@ -166,7 +168,7 @@ def _check_keeps_files(wishes: Wishes) -> None:
 def _check_keeps_folder(wishes: Wishes) -> None:
     """Raises InvalidError for an output that is not written, or if what no job made lies where this one keeps what is
     done."""
-    check_output(wishes.output, wishes.overwrite)
+    check_output(Sharded(wishes.output, wishes.shard) if wishes.shard else wishes.output, wishes.overwrite)
     place = place_of(folder_of(wishes.output))
     if wishes.overwrite or place.read(COPY) is not None:
         return
@@ -198,7 +200,8 @@ def _config(wishes: Wishes) -> str | None:
 def _make_target(wishes: Wishes, job: Job, identity: str) -> Any:
     facts = facts_of(job)
     facts = dataclasses.replace(facts, notes={**facts.notes, "job": identity})
-    return open_shared_target(absolute(wishes.output), facts, wishes.overwrite)
+    output = absolute(wishes.output)
+    return open_shared_target(Sharded(output, wishes.shard) if wishes.shard else output, facts, wishes.overwrite)
 
 
 def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Triple, identity: str) -> JobSpec:
@@ -236,7 +239,7 @@ def check_block(block: Triple, chunk: Triple, output: Triple) -> None:
     write no chunk."""
     if any(b < 1 or (b % c and b < n) for b, c, n in zip(block, chunk, output)):
         raise InvalidError(
-            f"--block: {text_of(block)} found, expected multiples of the output's chunks, {text_of(chunk)}"
+            f"--block: {text_of(block)} found, expected multiples of the output's chunks or shards, {text_of(chunk)}"
         )
 
 

@@ -24,6 +24,7 @@ from znni.box import Triple, text_of
 from znni.padding import PADS
 from znni.programs.frame import DONE, MAY_HELP, WRONG, run_program
 from znni.programs.frame import say as _say
+from znni.programs.options import SHARD_HELP, shard_of
 
 _EXITS = "exit codes: 0 all is there; 1 some is missing, run it again; 2 wrong input, which running again does not mend"
 
@@ -114,6 +115,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--pad", choices=PADS, default="none", help="padding at the volume's border (default: none)")
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")
+    add("--shard", type=shard_of, metavar="Z,Y,X", help=SHARD_HELP)
     add("--nodes", type=_at_least(1), default=1, help="number of machines (default: 1)")
     add("--mem", help="memory of a machine's daemon, for example 16G (default: 0.8 of what is available)")
     add("--threads", type=_at_least(1), help="threads of a machine's daemon (default: all processors)")

@@ -16,8 +16,10 @@ from znni.errors import LASTING, InvalidError, NotServedError
 from znni.one_shot import predict
 from znni.padding import PADS
 from znni.programs.frame import DONE, run_program, say
+from znni.programs.options import SHARD_HELP, shard_of
 from znni.repository import Config, own_config
 from znni.stores.opening import open_source
+from znni.stores.sharded import Sharded
 
 _EXAMPLE = "example: znni run net.onnx raw.ome.zarr dense.ome.zarr --mem 16G --pad reflect"
 _EXITS = "exit codes: 0 the output is there; 1 running it again may help; 2 wrong input; 130 interrupted"
@@ -89,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="entry of config.pbtxt instead of a file, for example input_scale=0.0039; may be repeated",
     )
+    add("--shard", type=shard_of, metavar="Z,Y,X", help=SHARD_HELP)
     add("--overwrite", action="store_true", help="replace an output that is there")
     add("--no-progress", action="store_true", help="no progress on standard error")
     return parser
@@ -134,7 +137,7 @@ def _run(options: argparse.Namespace) -> int:
     predict(
         options.network,
         _volume_of(options.volume),
-        options.output,
+        Sharded(options.output, options.shard) if options.shard else options.output,
         mem=options.mem,
         threads=options.threads,
         config=_config_of(options),

@@ -23,6 +23,7 @@ from znni.stores.partials import partial_of
 from znni.stores.places import place_of
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts, Source, Target
+from znni.stores.sharded import Sharded
 from znni.stores.shared import SharedOutput
 from znni.stores.tiff import TiffTarget, open_tiff
 from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
@@ -93,6 +94,8 @@ def check_output(output: Any, overwrite: bool) -> None:
         module_of(kind)
     if kind == "hdf5" and overwrite:
         check_alone(path, dataset)
+    if isinstance(output, Sharded) and kind != "zarr":
+        raise InvalidError(f"{path}: only outputs in zarr, FOLDER.zarr, have shards")
     partial_of(path, overwrite, n5.container_of(path) if kind == "n5" else "")
 
 
@@ -103,7 +106,8 @@ def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
     if output is None:
         return NewArrayTarget(facts)
     if isinstance(output, (str, os.PathLike)):
-        return _open_target(output_address(output), facts, overwrite)
+        shard = output.shard if isinstance(output, Sharded) else None
+        return _open_target(output_address(output), dataclasses.replace(facts, shard=shard), overwrite)
     return MemmapTarget(output, facts) if shared_map_of(output) else ArrayTarget(output, facts)
 
 
@@ -114,14 +118,15 @@ def _open_target(address: Address, facts: OutputFacts, overwrite: bool) -> Targe
     return _TARGETS[kind](path, facts, overwrite)  # type: ignore[abstract]
 
 
-def open_shared_target(output: str, facts: OutputFacts, overwrite: bool) -> Any:
+def open_shared_target(output: str | Sharded, facts: OutputFacts, overwrite: bool) -> Any:
     """Returns an output that machines write together, as a target whose ``chunk`` is known. Raises InvalidError for
     one that they cannot write so."""
     kind, path, _ = check_shared(output)
-    return _TARGETS[kind](path, dataclasses.replace(facts, is_shared=True), overwrite)  # type: ignore[abstract]
+    shard = output.shard if isinstance(output, Sharded) else None
+    return _TARGETS[kind](path, dataclasses.replace(facts, is_shared=True, shard=shard), overwrite)  # type: ignore[abstract]
 
 
-def check_shared(output: str) -> Address:
+def check_shared(output: str | Sharded) -> Address:
     """Returns the address of an output that machines write together. Raises InvalidError if they cannot."""
     address = output_address(output)
     if address.kind not in _SHARED:

@@ -83,7 +83,8 @@ class OutputFacts:
     """Describes an output: ``shape`` is (C, Z, Y, X); the array has axes for a volume with ``ndim`` of them.
 
     ``origin`` is the position in the volume of its first voxel, ``geometry`` is its own, ``notes`` say how it was made.
-    ``is_shared`` says that machines write it together, after it was made.
+    ``is_shared`` says that machines write it together, after it was made. ``shard`` is the extent of shards of zarr;
+    None for none.
     """
 
     shape: tuple
@@ -94,6 +95,7 @@ class OutputFacts:
     origin: Triple
     notes: dict[str, Any]
     is_shared: bool = False
+    shard: Triple | None = None
 
     @property
     def array_shape(self) -> tuple:

@@ -23,6 +23,7 @@ from znni.stores.place import Place
 from znni.stores.places import place_of
 from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
+from znni.stores.sharded import whole_chunks
 from znni.stores.shared import SharedOutput
 
 DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
@@ -203,8 +204,8 @@ class ZarrTarget(Target):
     """Writes a folder: an OME-NGFF image of the format of the volume, or of version 2. FOLDER.ome.zarr gets its coarser
     resolutions at the end, unless machines write it together; others have one resolution.
 
-    Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64. ``chunk`` is their extent
-    along z, y and x.
+    Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64. ``chunk`` is the extent
+    of what is best written at once, along z, y and x: that of chunks or, where the facts name any, of shards.
     """
 
     def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
@@ -215,20 +216,21 @@ class ZarrTarget(Target):
         self._store: Any = None
         self._group: Any = None
         self._target: ArrayTarget | None = None
-        self.chunk: Triple = facts.chunk
+        self._shard = whole_chunks(facts.shard, facts.chunk, facts.shape[1:]) if facts.shard else None
+        self.chunk: Triple = self._shard or facts.chunk
         self.depth, self.rows = self.chunk[:2]
         self.folder = self._partial.folder
 
     def begin(self) -> None:
         facts = self._facts
         self._store = store_of(str(self._partial.begin()), holds_back=True)
-        version = facts.zarr_format or 2
+        version = 3 if self._shard else facts.zarr_format or 2
         self._group = self._zarr.open_group(self._store, mode="a", zarr_format=version)  # "w" would remove a mark
         self._group.attrs["znni"] = facts.notes
         shape = facts.file_shape
         geometry = facts.geometry or Geometry().moved(facts.origin)
         describe(self._group, geometry, str(facts.notes["model"]), len(shape), [(0, 0, 0)])
-        layout = Layout(facts.chunk)
+        layout = Layout(facts.chunk, self._shard)
         self._target = ArrayTarget(make_array(self._group, FINEST, shape, facts.dtype, layout), facts)
 
     def write(self, start: Triple, block: np.ndarray) -> None:

@@ -49,7 +49,7 @@ class PlanningTest(JobCase):
         for block in ((128, 64, 20), (64, 64, 30), (999, 999, 999)):
             check_block(block, (64, 64, 20), output)
         for block in ((100, 64, 20), (64, 64, 10), (64, 0, 20)):
-            expected = "--block: .* expected multiples of the output's chunks, 64x64x20"
+            expected = "--block: .* expected multiples of the output's chunks or shards, 64x64x20"
             with self.assertRaisesRegex(InvalidError, expected):
                 check_block(block, (64, 64, 20), output)
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 import grpc
 import numpy as np
+import zarr
 from fake_daemon import Refused
 from job_case import EXTENT, JobCase
 from s3_server import S3Server
@@ -98,6 +99,36 @@ class ProgramTest(JobCase):
         self.plan()
         code, _, err = self.call("pyramid", self.job)
         self.assertEqual((code, err.count("\n")), (2, 1))
+
+    def test_a_job_of_an_output_in_shards(self):
+        code, _, err = self.call(
+            "plan",
+            "--server",
+            self.address,
+            "--model",
+            "same",
+            "-i",
+            self.input,
+            "-o",
+            self.output,
+            "--shard",
+            "128",
+            "--block",
+            "64,64,20",
+        )
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("expected multiples of the output's chunks or shards, 128x128x20", err)
+        self.plan("--shard", "64,128,512", "--block", "64,128,20")
+        self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertEqual(self.call("verify", self.job)[:2], (0, "0 blocks missing, 0 damaged\n"))
+        np.testing.assert_array_equal(self.found(), self.volume)
+        self.assertEqual(zarr.open_array(f"{self.output}/0").shards, (64, 128, 20))
+        self.output = str(self.folder / "out.n5/x")
+        code, _, err = self.call(
+            "plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.output, "--shard", "64"
+        )
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("only outputs in zarr, FOLDER.zarr, have shards", err)
 
     def test_a_job_in_other_formats(self):
         volume = OutputFacts((1, *EXTENT), np.dtype("<f4"), 3, None, None, (0, 0, 0), {})

@@ -10,6 +10,7 @@ from unittest import mock
 
 import h5py
 import numpy as np
+import zarr
 from fake_daemon import FakeDaemon
 from znni import __version__
 from znni.programs import run
@@ -50,6 +51,22 @@ class RunTest(unittest.TestCase):
             except SystemExit as end:
                 code = end.code
         return code, out.getvalue(), err.getvalue()
+
+    def test_writes_an_output_in_shards(self):
+        self.serve()
+        output = self.path("o.zarr")
+        code, out, err = self.call(
+            self.network, self.path("in.npy"), output, "--shard", "64", "--dtype", "uint8", "--no-progress"
+        )
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, "^.*/o.zarr: 1x3x4x5 uint8 in ")
+        self.assertEqual(zarr.open_array(output + "/0").shards, (3, 4, 5))
+        code, _, err = self.call(self.network, self.path("in.npy"), self.path("o.npy"), "--shard", "64")
+        self.assertEqual((code, err.count("\n")), (2, 1))
+        self.assertIn("o.npy: only outputs in zarr, FOLDER.zarr, have shards", err)
+        code, _, err = self.call(self.network, self.path("in.npy"), output, "--shard", "64,0,64")
+        self.assertEqual(code, 2)
+        self.assertIn("--shard: '64,0,64' found, expected Z,Y,X", err)
 
     def test_writes_the_output(self):
         self.serve()

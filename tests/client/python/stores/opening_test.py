@@ -26,6 +26,7 @@ from znni.stores.nrrd import NrrdTarget
 from znni.stores.opening import check_output, open_raw, open_shared, open_shared_target, open_source, open_target
 from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts
+from znni.stores.sharded import Sharded
 from znni.stores.tiff import TiffTarget
 from znni.stores.zarr_store import ZarrSource, ZarrTarget
 
@@ -128,6 +129,13 @@ class OpeningTest(unittest.TestCase):
             (f"{self.folder}/o.h5:/raw", Hdf5Target),
         ):
             self.assertIs(type(open_target(output, FACTS, False)), kind)
+
+    def test_shards_are_of_zarr(self):
+        target = open_target(Sharded(self.folder / "s.zarr", 64), FACTS, False)
+        self.assertEqual((type(target), target.chunk), (ZarrTarget, (3, 4, 5)))
+        for other in (self.folder / "o.npy", self.folder / "c.n5/o", f"precomputed://{self.folder}/o"):
+            with self.assertRaisesRegex(InvalidError, "o: only outputs in zarr|o.npy: only outputs in zarr"):
+                open_target(Sharded(other, 64), FACTS, False)
 
     def test_files_of_other_programs(self):
         for name in ("v.tif", "v.nii", "v.nii.gz", "v.nrrd"):

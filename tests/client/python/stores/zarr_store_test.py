@@ -194,6 +194,20 @@ class ZarrTest(unittest.TestCase):
                     np.testing.assert_array_equal(group["1"][:], halve(voxels, (2, 3), False))
                     self.assertEqual(ZarrSource(open_node(path + "/1"), "v").geometry, GEOMETRY.halved((0, 1, 1)))
 
+    def test_in_shards(self):
+        for version in (None, 2, 3):
+            given = dataclasses.replace(facts(version, extent=(70, 4, 300)), shard=(512, 512, 128))
+            group = self.written(given)
+            self.assertEqual((group.metadata.zarr_format, group["0"].chunks[1:]), (3, (64, 4, 64)))
+            self.assertEqual(group["0"].shards, (1, 128, 4, 128))
+            self.assertEqual(group["1"].shards, (1, 128, 2, 128))
+            target = ZarrTarget(self.path, given, True)
+            self.assertEqual((target.chunk, target.depth, target.rows), ((128, 4, 128), 128, 4))
+            self.assertEqual(ZarrSource(open_node(self.path), "v").read(Box((0, 0, 0), (70, 4, 300))).min(), 1)
+            self.assertEqual(open_shared(self.path).chunks, (1, 128, 4, 128))
+        with self.assertRaisesRegex(InvalidError, "^shard: 100x512x512 .*, expected multiples of .* chunks, 64x4x64$"):
+            ZarrTarget(self.path, dataclasses.replace(facts(3, extent=(170, 4, 300)), shard=(100, 512, 512)), True)
+
     def test_interrupted_while_coarser_resolutions_are_made(self):
         target = ZarrTarget(self.path, facts(3, extent=(5, 300, 7)), False)
         target.begin()
