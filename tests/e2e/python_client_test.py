@@ -163,6 +163,24 @@ class PythonClientTest(PythonCase):
         np.testing.assert_array_equal(found, volume)
         daemons[1].logged("code=OK")
 
+    def test_goes_on_at_another_daemon(self):
+        """One of two is killed when a fifth is done; the other has the same models and plans."""
+        volume = np.random.default_rng(3).integers(0, 255, (100, 1000, 1000)).astype(np.uint8)
+        other = Daemon(self.work / "models", address="127.0.0.3", mem="256M").wait_ready()
+        self.addCleanup(other.stop)
+
+        def kill(done, total):
+            if other.process.poll() is None and done > total / 5:
+                other.stop(signal.SIGKILL)
+
+        with znni.Client([other.url, self.daemon.url], retry_seconds=0) as client:
+            with self.assertLogs("znni", "WARNING") as logs:
+                found = client.predict("same", volume, dtype="uint8", progress=kill)
+            self.assertIn(f"going on at {self.daemon.url}: ", logs.output[0])
+            np.testing.assert_array_equal(found, volume)
+            self.assertIsNotNone(other.process.poll())
+            self.assertEqual(client.models()["same"], "ready")
+
     def test_model(self):
         model = self.client.model("net")
         self.assertEqual((model.channels, model.output_channels, model.field_of_view), (1, 3, (10, 10, 10)))

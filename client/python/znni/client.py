@@ -6,14 +6,16 @@ import contextlib
 import dataclasses
 import math
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from znni import __version__
 from znni.box import Roi
+from znni.calls.route import Route
+from znni.calls.servers import Servers, addresses_of
 from znni.channels import Channels, chosen_channels
-from znni.connection import Connection
 from znni.credentials import read_credentials
 from znni.errors import InvalidError
 from znni.job import Job, plan_job
@@ -22,7 +24,7 @@ from znni.masked_target import MaskedTarget
 from znni.mean_target import MeanTarget
 from znni.mirrors import mirror_axes, names_of
 from znni.model import Model
-from znni.patience import Patience, ask
+from znni.patience import Patience
 from znni.progress import Wanted, open_progress
 from znni.run import Run
 from znni.scaling import Scale, parse_scaling
@@ -33,7 +35,11 @@ from znni.stores.seam import OutputFacts, Target
 
 
 class Client:
-    """Streams volumes through the models of the znnid at ``address``, "HOST:PORT".
+    """Streams volumes through the models of the znnid at ``address``, "HOST:PORT", or of several: a list of addresses.
+
+    Of several, each call, in whatever thread, goes to the one that has the fewest calls of this client under way, and
+    on to the next if that does not answer. An output is computed by servers of the same model alone: where one breaks
+    off, another goes on if it has the same weights, configuration and plan.
 
     ``tls_root_cert`` is a PEM file of who signed the daemon's certificate and turns TLS on; ``tls_cert`` and
     ``tls_key`` are our own, for mutual TLS. ``token`` is what the daemon asks for. A call that finds no
@@ -47,7 +53,7 @@ class Client:
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         token: str = "",
         tls_root_cert: str | os.PathLike | None = None,
@@ -55,7 +61,8 @@ class Client:
         tls_key: str | os.PathLike | None = None,
         retry_seconds: float = 30,
     ) -> None:
-        self._connection = Connection(address, read_credentials(tls_root_cert, tls_cert, tls_key), token)
+        credentials = read_credentials(tls_root_cert, tls_cert, tls_key)
+        self._servers = Servers(addresses_of(address), credentials, token)
         self._retry_seconds = retry_seconds
 
     def __enter__(self) -> Client:
@@ -65,21 +72,24 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
-        self._connection.close()
+        """Ends the connections."""
+        self._servers.close()
 
     def models(self) -> dict[str, str]:
         """Returns the daemon's models, each with "ready" or its state and the reason for it."""
-        return ask(self._connection.models, self._patience())
+        with self._route() as route:
+            return route.ask(lambda daemon: daemon.models())
 
     def model(self, name: str, version: str = "") -> Model:
         """Returns what is known about a model: channels, field of view and halo in voxels along z, y and x, and the
         shape of the output for a volume. Version "" is the newest. Raises NotFoundError if there is none."""
-        return ask(lambda: self._connection.model(name, version), self._patience())
+        with self._route() as route:
+            return route.ask(lambda daemon: daemon.model(name, version))
 
     def outlook(self, header: Any) -> Any:
         """Returns the daemon's VolumeOutlook, predicted seconds among it, for a stream with this header of a Job."""
-        return ask(lambda: self._connection.outlook(header), self._patience())
+        with self._route() as route:
+            return route.ask(lambda daemon: daemon.outlook(header))
 
     def predict(
         self,
@@ -162,7 +172,9 @@ class Client:
             if scaling:
                 source.rescale(scaling)
             inside = opened.enter_context(open_mask(mask, source.shape[1:]))
-            facts = self.model(model, version)
+            route = opened.enter_context(self._route())
+            facts = route.ask(lambda daemon: daemon.model(model, version))
+            route.bind(facts)
             if isinstance(source, JoinedSource):
                 source.arrange(facts.inputs, facts.name)
             job = dataclasses.replace(
@@ -176,7 +188,7 @@ class Client:
             target = _wrapped(_open_target(output, volume, job, overwrite), inside, job)
             shown = open_progress(progress, model, float(sum(math.prod(each.streamed) for each in jobs)))
             try:
-                Run(self._connection, jobs, target, shown, resume, self._patience).run()
+                Run(route, jobs, target, shown, resume).run()
                 target.finish()
                 return target.array if output is None else output
             except BaseException:
@@ -185,8 +197,8 @@ class Client:
             finally:
                 shown.close()
 
-    def _patience(self) -> Patience:
-        return Patience(self._retry_seconds)
+    def _route(self) -> Route:
+        return Route(self._servers, lambda: Patience(self._retry_seconds))
 
 
 def _name_of(mask: Any) -> str:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import TypeVar
 
-import grpc
-
-from znni.errors import Error, UnavailableError
+from znni.calls.stop import sleep as stoppable_sleep
+from znni.errors import Error
 
 _FIRST_DELAY = 0.25  # seconds
 _LONGEST_DELAY = 30.0
 _LOG = logging.getLogger("znni")
-T = TypeVar("T")
 
 
 class Patience:
-    """Waits longer and longer between tries, ``seconds`` in all. ``clock`` and ``sleep`` are those of ``time``."""
+    """Waits longer and longer between tries, ``seconds`` in all. ``clock`` is that of ``time``; ``sleep`` ends
+    with the call, too, if that is stopped."""
 
     def __init__(
         self,
         seconds: float,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = stoppable_sleep,
     ) -> None:
         self._clock = clock
         self._sleep = sleep
@@ -40,15 +38,3 @@ class Patience:
         _LOG.warning("trying again for %.0f s: %s", left, error)
         self._sleep(min(self._delay, left))
         self._delay = min(2 * self._delay, _LONGEST_DELAY)
-
-
-def ask(call: Callable[[], T], patience: Patience) -> T:
-    """Returns what ``call`` returns. Tries again while it ends as UNAVAILABLE and the patience lasts, but not after a
-    deadline, which is a wait by itself."""
-    while True:
-        try:
-            return call()
-        except UnavailableError as error:
-            if error.code == grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise
-            patience.wait(error)

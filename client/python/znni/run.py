@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import grpc
 
 from znni.box import Box
-from znni.connection import Connection
+from znni.calls.route import Route
+from znni.calls.stop import ending
 from znni.download import Download
 from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import Job
 from znni.kept_writer import KeptWriter
 from znni.padded_source import PaddedSource
 from znni.parts import cut
-from znni.patience import Patience, ask
 from znni.progress import Silent
 from znni.stores.seam import Target
 from znni.upload import Upload
 from znni.voxel_type import wire_name
 
+_OTHER_PLAN = "has another plan, or another model meanwhile, whose voxels do not belong to those that are there"
 # Statuses of Outlook after which the job can go on in one stream; any other would end the stream, too.
 _NEEDLESS = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL)
 
@@ -31,25 +32,23 @@ class Run:
     """Streams the parts of ``jobs``, one after the other, of one model, into ``target``, which it begins when the
     daemon has accepted the first.
 
-    ``patience`` makes the patience of a call that is to begin or, with ``resume``, to go on.
+    ``route`` leads to the daemon, and to others where a stream is to begin or, with ``resume``, to go on.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        route: Route,
         jobs: Sequence[Job],
         target: Target,
         progress: Silent,
         resume: bool,
-        patience: Callable[[], Patience],
     ) -> None:
-        self._connection = connection
+        self._route = route
         self._jobs = jobs
         self._job = jobs[0]
         self._target = target
         self._progress = progress
         self._resume = resume
-        self._patience = patience
         self._has_begun = False
         self._model_token = ""
         self._voxels = 0  # of the parts that are done
@@ -65,7 +64,7 @@ class Run:
     def _parts(self) -> list[Box]:
         whole = Box((0, 0, 0), self._job.streamed)
         try:
-            part = ask(lambda: self._connection.outlook(self._job.header(whole)), self._patience()).part
+            part = self._route.ask(lambda daemon: daemon.outlook(self._job.header(whole))).part
         except Error as error:
             if error.code not in _NEEDLESS:
                 raise
@@ -82,7 +81,7 @@ class Run:
     def _run_part(self, part: Box) -> None:
         writer = KeptWriter(self._target, part, self._job)
         planes, token = 0, ""
-        patience = self._patience()
+        patience, broke = self._route.patience(), None
         while True:
             download = Download(
                 (self._job.model.output_channels, *part.extent),
@@ -98,8 +97,14 @@ class Run:
                 if not self._may_go_on(error, download, token):
                     raise
                 if download.planes > planes:
-                    patience = self._patience()
-                patience.wait(error)
+                    patience = self._route.patience()
+                broke = error
+            except ReplacedError:
+                if broke is None or not self._route.reject(_OTHER_PLAN):
+                    raise
+                self._route.go_on(broke, patience)
+                continue
+            self._route.go_on(broke, patience)
             token = download.accepted.resume_token if download.accepted else token
             planes = min(download.planes, part.extent[0] - 1)
 
@@ -118,12 +123,14 @@ class Run:
         upload = Upload(
             self._job.header(part, first, token if first else ""), source.slabs(first), first * source.plane_bytes
         )
-        call = self._connection.stream(upload)
+        connection = self._route.connection
+        call = connection.stream(upload)
         upload.cancel = call.cancel
         try:
-            for message in call:
-                download.take(message)
-                self._follow(part, message, download)
+            with ending(call.cancel):
+                for message in call:
+                    download.take(message)
+                    self._follow(part, message, download)
             if download.done is None:
                 raise UnavailableError("the daemon ended the stream before the output was complete")
         except (grpc.RpcError, Error) as error:
@@ -131,7 +138,7 @@ class Run:
                 raise upload.error from None
             if isinstance(error, Error):
                 raise
-            raise self._explained(self._connection.explained(error), source) from None
+            raise self._explained(connection.explained(error), source) from None
         finally:
             call.cancel()
             upload.close()
@@ -153,6 +160,7 @@ class Run:
             )
         self._model_token = accepted.model_token
         if not self._has_begun:
+            self._route.bind(self._job.model)
             self._target.begin()
         self._has_begun = True
 

@@ -7,10 +7,11 @@ import unittest
 from unittest import mock
 
 import dask.array
+import grpc
 import numpy as np
 import zarr
 import znni
-from fake_daemon import Broken, FakeDaemon
+from fake_daemon import Broken, FakeDaemon, Refused
 from made_certificate import make_certificate
 from s3_server import S3Server
 from znni import patience
@@ -162,6 +163,66 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual([header.first_plane for header in daemon.headers], [0, 0])
                 again = self.client(FakeDaemon()).predict("same", output, dtype="uint8", progress=False)
                 np.testing.assert_array_equal(again, VOLUME)
+
+    def several(self, *daemons, **options):
+        """Returns a client of several daemons, which does not wait."""
+        self.enterContext(mock.patch.object(patience, "_FIRST_DELAY", 0))
+        addresses = [self.enterContext(daemon.served()) for daemon in daemons]
+        return self.enterContext(znni.Client(addresses, **options)), addresses
+
+    def predicted(self, client, **options):
+        return client.predict("same", VOLUME, dtype="uint8", progress=False, **options)
+
+    def planes(self, daemon):
+        return [header.first_plane for header in daemon.headers]
+
+    def test_several_servers_share_calls(self):
+        first, second = FakeDaemon(), FakeDaemon()
+        client, _ = self.several(first, second)
+        inner = []
+
+        def meanwhile(done, total):
+            inner.append(self.predicted(client))
+
+        self.predicted(client)
+        np.testing.assert_array_equal(client.predict("same", VOLUME, dtype="uint8", progress=meanwhile), VOLUME)
+        np.testing.assert_array_equal(inner[0], VOLUME)
+        self.assertEqual((self.planes(first), self.planes(second)), ([0, 0], [0]))
+
+    def test_a_call_begins_at_the_server_that_answers(self):
+        first, second = FakeDaemon([Refused(grpc.StatusCode.UNAVAILABLE)]), FakeDaemon()
+        client, _ = self.several(first, second, retry_seconds=0)
+        for _ in range(2):
+            np.testing.assert_array_equal(self.predicted(client), VOLUME)
+        self.assertEqual((self.planes(first), self.planes(second)), ([0], [0, 0]))
+        with znni.Client(["127.0.0.1:1", self.enterContext(second.served())], retry_seconds=0) as client:
+            np.testing.assert_array_equal(self.predicted(client), VOLUME)
+
+    def test_a_stream_goes_on_at_another_server(self):
+        first, second = FakeDaemon([Broken(150)]), FakeDaemon([Broken(250)])
+        client, _ = self.several(first, second)
+        np.testing.assert_array_equal(self.predicted(client), VOLUME)
+        self.assertEqual((self.planes(first), self.planes(second)), ([0, 4], [2]))
+
+    def test_a_stream_does_not_go_on_at_another_model_or_plan(self):
+        for other, planes in (
+            (FakeDaemon(properties={"fingerprint": "2"}), []),
+            (FakeDaemon(model_tokens=["other"]), [2]),
+            (FakeDaemon([Refused(grpc.StatusCode.FAILED_PRECONDITION)]), [2]),
+        ):
+            first = FakeDaemon([Broken(150)])
+            client, _ = self.several(first, other)
+            np.testing.assert_array_equal(self.predicted(client), VOLUME)
+            self.assertEqual((self.planes(first), self.planes(other)), ([0, 2], planes))
+        client, addresses = self.several(
+            FakeDaemon([Broken(150)]), FakeDaemon(properties={"fingerprint": "2"}), retry_seconds=0
+        )
+        with self.assertRaisesRegex(znni.UnavailableError, f"^broken; no other .*: {addresses[1]}: serves another"):
+            self.predicted(client)
+
+    def test_no_server(self):
+        with self.assertRaisesRegex(znni.InvalidError, r"^address: \[\] found"):
+            znni.Client([])
 
     def test_the_volume_is_no_output(self):
         client = self.client(FakeDaemon())

@@ -9,6 +9,8 @@ from unittest import mock
 import grpc
 import numpy as np
 from fake_daemon import WHOLE, Broken, FakeDaemon, Refused
+from znni.calls.route import Route
+from znni.calls.servers import Servers
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import plan_job
@@ -53,21 +55,15 @@ class RunTest(unittest.TestCase):
         """Streams the volume through the daemon and returns the output; of passes their sum, in float32."""
         output = np.zeros(volume.shape, np.float32 if averaged else np.uint8)
         with daemon.served() as address:
-            connection = Connection(address)
-            self.addCleanup(connection.close)
-            job = plan_job(
-                connection.model("same"), source or ArraySource(volume, "volume"), None, "none", output.dtype
-            )
+            servers = Servers([address])
+            self.addCleanup(servers.close)
+            route = self.enterContext(Route(servers, lambda: Patience(seconds, sleep=self.sleep)))
+            model = route.connection.model("same")
+            job = plan_job(model, source or ArraySource(volume, "volume"), None, "none", output.dtype)
             jobs = dataclasses.replace(job, averaged=averaged).passes()
             facts = OutputFacts((1, *volume.shape), job.dtype, 3, None, None, (0, 0, 0), {})
-            Run(
-                connection,
-                jobs,
-                Summed(output, facts) if averaged else ArrayTarget(output, facts),
-                self.progress,
-                resume,
-                lambda: Patience(seconds, sleep=self.sleep),
-            ).run()
+            target = Summed(output, facts) if averaged else ArrayTarget(output, facts)
+            Run(route, jobs, target, self.progress, resume).run()
         return output
 
     def first_planes(self, daemon):

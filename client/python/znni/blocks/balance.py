@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 _AWAY_SECONDS = 60.0
 
@@ -18,11 +18,14 @@ class Balance:
         self._max_blocks = max_blocks
         self._clock = clock
 
-    def take(self) -> str | None:
-        """Returns the server for the next block, and counts the block; None if all have ``max_blocks``. Passes over
-        servers that are away, unless all are."""
+    def take(self, passed_over: Collection[str] = ()) -> str | None:
+        """Returns the server for the next block, and counts the block; None if all have ``max_blocks``, or are passed
+        over. Passes over servers that are away, unless all others are."""
         now = self._clock()
-        here = [server for server, until in self._away_until.items() if until <= now] or list(self._under_way)
+        left = [server for server in self._under_way if server not in passed_over]
+        if not left:
+            return None
+        here = [server for server in left if self._away_until[server] <= now] or left
         server = min(here, key=self._under_way.__getitem__)
         if self._under_way[server] >= self._max_blocks:
             return None

@@ -24,6 +24,13 @@ class BalanceTest(unittest.TestCase):
         balance.give_back("b", "a")
         self.assertEqual(balance.take(), "a", "both are away: then either")
 
+    def test_servers_are_passed_over(self):
+        balance = Balance(["a", "b", "c"], 2)
+        self.assertEqual([balance.take({"a"}), balance.take({"a"}), balance.take({"a", "c"})], ["b", "c", "b"])
+        self.assertIsNone(balance.take({"a", "b", "c"}))
+        balance.give_back("a", "b")
+        self.assertEqual(balance.take({"b", "c"}), "a", "it is away, but so are all others")
+
 
 if __name__ == "__main__":
     unittest.main()
