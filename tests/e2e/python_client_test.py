@@ -1,5 +1,6 @@
 """The Python client as users call it, beside `znni infer`: the same voxels, in bounded memory, of any store."""
 
+import asyncio
 import contextlib
 import io
 import os
@@ -180,6 +181,28 @@ class PythonClientTest(PythonCase):
             np.testing.assert_array_equal(found, volume)
             self.assertIsNotNone(other.process.poll())
             self.assertEqual(client.models()["same"], "ready")
+
+    def test_asyncio(self):
+        """A call that is cancelled ends at the daemon and leaves no output; others go on."""
+        volume = np.random.default_rng(3).integers(0, 255, (100, 1000, 1000)).astype(np.uint8)
+        small = self.volume((30, 40, 50))
+
+        async def work():
+            async with znni.AsyncClient(self.daemon.url) as client:
+                begun = asyncio.Event()
+                large = asyncio.create_task(
+                    client.predict("same", volume, self.work / "cancelled.npy", progress=lambda *_: begun.set())
+                )
+                await begun.wait()
+                found = asyncio.create_task(client.predict("net", small, progress=False))
+                large.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await large
+                return await found
+
+        self.assert_same(asyncio.run(work()), self.predict(small))
+        self.assertEqual(list(self.work.glob("cancelled*")), [])
+        self.daemon.logged("code=CANCELLED")
 
     def test_model(self):
         model = self.client.model("net")

@@ -8,6 +8,7 @@ extents are in voxels.
 
 __version__ = "0.2.0"
 
+from znni.calls.async_client import AsyncClient
 from znni.client import Client
 from znni.compiled import Compiled, compile  # noqa: F401
 from znni.errors import (
@@ -27,6 +28,7 @@ from znni.stores.sharded import Sharded
 
 __all__ = [
     "AccessError",
+    "AsyncClient",
     "Check",
     "Client",
     "Compiled",

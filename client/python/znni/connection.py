@@ -8,6 +8,7 @@ from typing import Any
 import grpc
 
 from znni import wire
+from znni.calls.stop import ending
 from znni.errors import Error, from_rpc
 from znni.model import Model, model_of
 
@@ -42,9 +43,11 @@ class Connection:
 
     def ask(self, method: str, request: Any, answer: Any) -> Any:
         """Returns the ``answer`` to a request. Raises Error if there is none within ten seconds."""
-        call = self._channel.unary_unary(method, type(request).SerializeToString, answer.FromString)
+        ask = self._channel.unary_unary(method, type(request).SerializeToString, answer.FromString)
+        call = ask.future(request, timeout=_ANSWER_SECONDS, metadata=self._metadata)
         try:
-            return call(request, timeout=_ANSWER_SECONDS, metadata=self._metadata)
+            with ending(call.cancel):
+                return call.result()
         except grpc.RpcError as error:
             raise self.explained(error) from None
 

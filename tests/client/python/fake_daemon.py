@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import threading
 
 import grpc
 from znni import wire
@@ -24,12 +25,20 @@ class Broken(Refused):
         self.count = count
 
 
+class Held:
+    """A stream that sends so many bytes of output, and then nothing until the client ends it."""
+
+    def __init__(self, count):
+        self.count = count
+
+
 class FakeDaemon:
     """Serves model "same", whose field of view is one voxel. `streams` says what becomes of one stream after the other,
     `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered,
     `outlooks` with which statuses those for parts are, `voxel_seconds` what a voxel is predicted to take, `properties`
     what else the model's metadata has, `outputs` the names of its outputs. `headers`, `sent` and `metadata` are what
-    came."""
+    came. `holds` is set if questions get no answer; `held` is set once the client waits for what does not come, and
+    `left` once it has ended that."""
 
     def __init__(
         self,
@@ -47,6 +56,7 @@ class FakeDaemon:
         self.voxel_seconds, self.properties, self.outputs = voxel_seconds, dict(properties), outputs
         self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
         self.headers, self.metadata, self.sent = [], [], []
+        self.holds, self.held, self.left = False, threading.Event(), threading.Event()
 
     @contextlib.contextmanager
     def served(self):
@@ -87,8 +97,17 @@ class FakeDaemon:
         context.set_trailing_metadata([("answered-by", "znnid")])
         context.abort(code, words)
 
+    def _hold(self, context):
+        """Returns once the client has ended the call."""
+        if not context.add_callback(self.left.set):
+            self.left.set()
+        self.held.set()
+        self.left.wait()
+
     def _ready(self, _, context):
         self.metadata.append(dict(context.invocation_metadata()))
+        if self.holds:
+            self._hold(context)
         if self.refusals:
             self.refusals -= 1
             self._end(context, grpc.StatusCode.UNAVAILABLE, "is loading")
@@ -147,6 +166,9 @@ class FakeDaemon:
         first = header.first_plane * plane
         data = b"".join(request.chunk.data for request in requests)
         self.sent.append(data)
+        if isinstance(fate, Held):
+            yield wire.VolumeResponse(chunk=wire.VolumeChunk(offset=first, data=data[: fate.count]))
+            return self._hold(context)
         end = len(data) if fate is WHOLE else max(0, fate.count - first)
         for at in range(0, end, 1000):
             yield wire.VolumeResponse(chunk=wire.VolumeChunk(offset=first + at, data=data[at : min(at + 1000, end)]))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from znni.box import Triple
+from znni.calls.stop import check
 from znni.pyramid.halving import halve
 
 
@@ -67,6 +68,7 @@ def fill(fine: Any, coarse: Any, is_label: bool) -> None:
     for box in boxes(coarse.shape, coarse.shards or coarse.chunks):
         found = np.empty([one.stop - one.start for one in box], coarse.dtype)
         for part in boxes(found.shape, coarse.chunks):
+            check()
             voxels = fine[tuple(map(_finer, box, part, steps))]
             found[part] = halve(np.asarray(voxels), axes, is_label)
         coarse[box] = found
