@@ -12,6 +12,7 @@ import numpy as np
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.hdf5_geometry import NAMES, read_geometry, write_geometry
 from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Target
 
@@ -75,7 +76,8 @@ def check_alone(path: str, dataset: str) -> None:
 
 def _notes(array: Any) -> dict[str, Any] | None:
     """Returns what Hdf5Target wrote into the attributes of a dataset."""
-    named = {key.removeprefix(_NOTE): value for key, value in array.attrs.items() if key.startswith(_NOTE)}
+    own = {key: value for key, value in array.attrs.items() if key.startswith(_NOTE) and key not in NAMES}
+    named = {key.removeprefix(_NOTE): value for key, value in own.items()}
     return {key: value.tolist() if hasattr(value, "tolist") else value for key, value in named.items()} or None
 
 
@@ -88,6 +90,7 @@ class Hdf5Source(ArraySource):
         try:
             super().__init__(array, f"{path}:{dataset}" if dataset else path)
             self.notes = _notes(array)
+            self.geometry = read_geometry(array.attrs, self.name)
         except BaseException:
             self._file.close()
             raise
@@ -119,6 +122,7 @@ class Hdf5Target(Target):
             self._dataset, shape, self._facts.dtype, chunks=chunks, compression="gzip", compression_opts=1, shuffle=True
         )
         array.attrs.update({f"{_NOTE}{key}": value for key, value in self._facts.notes.items()})
+        write_geometry(array.attrs, self._facts.geometry, len(shape))
         self._target = ArrayTarget(array, self._facts)
 
     def write(self, start: Triple, block: np.ndarray) -> None:

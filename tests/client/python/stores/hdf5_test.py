@@ -1,5 +1,6 @@
 """Datasets of HDF5."""
 
+import dataclasses
 import pathlib
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import h5py
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
+from znni.geometry import Geometry
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone
 from znni.stores.seam import OutputFacts
 
@@ -55,6 +57,15 @@ class Hdf5Test(unittest.TestCase):
             self.assertEqual(
                 (file["g/prob"].attrs["znni_model"], list(file["g/prob"].attrs["znni_offset"])), ("net", [4, 0, 0])
             )
+
+    def test_geometry_stands_beside_the_notes(self):
+        geometry = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
+        for given in (geometry, None):
+            target = Hdf5Target(self.path, "/x", dataclasses.replace(FACTS, geometry=given), True)
+            target.begin()
+            target.finish()
+            with Hdf5Source(self.path, "/x") as source:
+                self.assertEqual((source.geometry, source.notes), (given, FACTS.notes))
 
     def test_no_dataset(self):
         with self.assertRaisesRegex(InvalidError, "no dataset found, expected .*v.h5:/dataset"):
