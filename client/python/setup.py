@@ -1,5 +1,5 @@
-"""Installs the client. Makes the descriptors of its messages from the repository's proto/*.proto, and takes in what the
-clone's build of the preset release has made:
+"""Installs the client. Makes the descriptors of its messages from proto/*.proto, of the repository or, in a source
+distribution (`python -m build --sdist`), of its own; takes in what the clone's build of the preset release has made:
 
 - libznni_conv.so, or the file that the environment's ZNNI_CONV_LIBRARY names. Without it znni.torch says so.
 - The programs znnid, planner and znni, or those of the folder that ZNNI_PROGRAMS names (empty: none). Without them they
@@ -13,11 +13,15 @@ import shutil
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from setuptools.dist import Distribution
 
 HERE = pathlib.Path(__file__).resolve().parent
-CLONE = HERE.parents[1]
 FILES = ("proto/inference.proto", "proto/volumes.proto")
+IMPORTED = ("proto/config.proto",)  # by these
+# Of the repository: the clone, or a source distribution, into which what lies beside the client was copied.
+ROOT = HERE if (HERE / FILES[0]).is_file() else HERE.parent.parent
+BUILT = ROOT / "build/release/bin"
 LIBRARY = "libznni_conv.so"
 PROGRAMS = ("planner", "znni", "znnid")
 
@@ -27,16 +31,19 @@ def make_descriptors(target):
     from grpc_tools import protoc
 
     for name in FILES:
-        if not (CLONE / name).is_file():
-            raise SystemExit(f"{CLONE / name}: is missing: install from client/python of a clone of the repository")
-    if protoc.main(["protoc", f"-I{CLONE}", "--include_imports", f"--descriptor_set_out={target}", *FILES]) != 0:
+        if not (ROOT / name).is_file():
+            raise SystemExit(
+                f"{ROOT / name}: is missing: install from client/python of a clone of the repository, or from the file "
+                "that 'python -m build --sdist' makes there"
+            )
+    if protoc.main(["protoc", f"-I{ROOT}", "--include_imports", f"--descriptor_set_out={target}", *FILES]) != 0:
         raise SystemExit("protoc failed on " + ", ".join(FILES))
 
 
 def find_library():
     """Returns the path of the library; None if there is none to take in."""
     named = os.environ.get("ZNNI_CONV_LIBRARY")
-    path = pathlib.Path(named) if named else CLONE / "build/release/bin" / LIBRARY
+    path = pathlib.Path(named) if named else BUILT / LIBRARY
     if named and not path.is_file():
         raise SystemExit(f"ZNNI_CONV_LIBRARY: {named}: there is no such file")
     return path if path.is_file() else None
@@ -47,7 +54,7 @@ def find_programs():
     named = os.environ.get("ZNNI_PROGRAMS")
     if named == "":
         return []
-    folder = pathlib.Path(named) if named else CLONE / "build/release/bin"
+    folder = pathlib.Path(named) if named else BUILT
     if not folder.is_absolute():
         raise SystemExit(f"ZNNI_PROGRAMS: {named}: found, expected the whole path of a folder, from / on")
     found = [folder / name for name in PROGRAMS if (folder / name).is_file()]
@@ -78,6 +85,17 @@ class BuildWithDescriptors(build_py):
         add_programs(package / "bin")
 
 
+class SdistWithMessages(sdist):
+    """Adds what lies beside the client in the repository and is needed without it."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        for name in (*FILES, *IMPORTED, "LICENSE"):
+            target = pathlib.Path(base_dir) / name
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+
+
 class OfPlatform(Distribution):
     """Is for one kind of machine if the library or programs are in it."""
 
@@ -93,4 +111,7 @@ class WheelOfAnyPython(bdist_wheel):
         return (python, abi, platform) if platform == "any" else ("py3", "none", platform)
 
 
-setup(distclass=OfPlatform, cmdclass={"build_py": BuildWithDescriptors, "bdist_wheel": WheelOfAnyPython})
+setup(
+    distclass=OfPlatform,
+    cmdclass={"build_py": BuildWithDescriptors, "bdist_wheel": WheelOfAnyPython, "sdist": SdistWithMessages},
+)
