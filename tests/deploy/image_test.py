@@ -100,6 +100,24 @@ class ImageTest(unittest.TestCase):
         self.assertIn("--target packaged", calls[0])
         self.assertIn(f"-cpu-{self.commit()}", done.stdout)
 
+    def test_znni_job_has_its_programs_from_a_package_or_is_compiled(self):
+        for name in ("proto/volumes.proto", "client/python/setup.py"):
+            (self.clone / name).parent.mkdir(parents=True)
+            (self.clone / name).touch()
+        package = self.folder / "znni_1_amd64.deb"
+        package.write_text("")
+        listing = STAND_IN + 'for last; do :; done\n(cd "$last" && echo proto/* client/python/* packages/*) >>"{log}"\n'
+        with unittest.mock.patch(f"{__name__}.STAND_IN", listing):
+            done, (compiled, _) = self.image("job")
+            self.assertIn(f"-job-{self.commit()}", done.stdout)
+            self.assertIn("--target job ", compiled)
+            self.assertNotIn("PROGRAMS", compiled)
+            done, (_, _, packed, context) = self.image("--package", str(package), "job")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for part in ("--target job ", "--build-arg PROGRAMS=packaged"):
+            self.assertIn(part, packed)
+        self.assertEqual(context, "proto/volumes.proto client/python/setup.py packages/znni_1_amd64.deb")
+
     def test_the_bill_of_materials_is_the_last_layer(self):
         environment = self.clone / "build/venv-bill"
         (environment / "bin").mkdir(parents=True)
@@ -145,6 +163,37 @@ class ImageTest(unittest.TestCase):
         done, _ = self.image(tools=())
         self.assertEqual(done.returncode, 2)
         self.assertIn("docker, podman and buildah", done.stderr)
+
+
+class DockerfileTest(unittest.TestCase):
+    """deploy/docker/Dockerfile as far as it can be read."""
+
+    def setUp(self):
+        text = (ROOT / "deploy/docker/Dockerfile").read_text()
+        self.stages = dict(re.findall(r"^FROM \S+ AS (\S+)\n(.*?)(?=^FROM |\Z)", text, re.MULTILINE | re.DOTALL))
+        self.order = re.findall(r"^FROM (\S+) AS (\S+)$", text, re.MULTILINE)
+        self.arguments = dict(re.findall(r"^ARG (\w+)=(\S*)$", text.partition("\nFROM ")[0], re.MULTILINE))
+
+    def test_the_default_is_the_image_of_the_daemon(self):
+        self.assertEqual(self.order[-1], ("built", "cpu"))
+
+    def test_a_stage_takes_what_comes_before_it(self):
+        before = set()
+        for base, stage in self.order:
+            for name in (base, *re.findall(r"COPY --from=(\S+)", self.stages[stage])):
+                if name.startswith("${"):
+                    name = self.arguments[name[2:-1]]
+                self.assertTrue(name in before or "/" in name, (stage, name))
+            before.add(stage)
+
+    def test_job_starts_znni_job_as_the_manifests_do(self):
+        self.assertIn('ENTRYPOINT ["/opt/znni/bin/znni-job"]', self.stages["job"])
+        self.assertLess(self.stages["job"].rindex("USER 0:0"), self.stages["job"].rindex("USER 10001:0"))
+        self.assertIn("/opt/znni/bin/znni-job", (ROOT / "deploy/k8s/blocks/run/job.yaml").read_text())
+        project = (ROOT / "client/python/pyproject.toml").read_text()
+        extras = re.search(r"client/python\[(\S+)\]'", self.stages["client"])[1].split(",")
+        for extra in extras:
+            self.assertRegex(project, rf"(?m)^{extra} = ")
 
 
 # Files of NVIDIA's image for Ubuntu as far as they matter: links are "->".

@@ -63,11 +63,52 @@ class FilesTest(unittest.TestCase):
             (timeout,) = (one["value"] for one in pod["containers"][0]["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
             self.assertGreater(pod["terminationGracePeriodSeconds"], lame_duck + int(timeout), file)
 
+    def test_a_pod_with_wrong_input_is_not_tried_again(self):
+        """The policy needs pods that are never restarted, limits for each index, and the container's name."""
+        found = (ROOT / "client/python/znni/programs/frame.py").read_text()
+        codes = dict(zip(*(words.split(", ") for words in re.search(r"^(DONE, .*) = ([\d, ]+)", found, re.M).groups())))
+        for file in ("job/job.yaml", "blocks/run/job.yaml"):
+            spec = yaml.safe_load((K8S / file).read_text())["spec"]
+            pod = spec["template"]["spec"]
+            (container,) = pod["containers"]
+            (rule,) = (rule for rule in spec["podFailurePolicy"]["rules"] if "onExitCodes" in rule)
+            self.assertEqual((rule["action"], pod["restartPolicy"]), ("FailIndex", "Never"), file)
+            self.assertEqual(rule["onExitCodes"]["containerName"], container["name"], file)
+            self.assertEqual((rule["onExitCodes"]["operator"], rule["onExitCodes"]["values"]), ("In", [2]), file)
+            self.assertGreater(spec["backoffLimitPerIndex"], 0, file)
+            self.assertNotIn("backoffLimit", spec, file)  # of all indices together
+        self.assertEqual(codes["WRONG"], "2")
+
+    def test_pods_compute_the_job_that_was_planned(self):
+        plan = yaml.safe_load((K8S / "blocks/plan/pod.yaml").read_text())["spec"]
+        job = yaml.safe_load((K8S / "blocks/run/job.yaml").read_text())["spec"]
+        (planner,), (runner,) = plan["containers"], job["template"]["spec"]["containers"]
+        options = dict(zip(planner["args"][1::2], planner["args"][2::2]))
+        self.assertEqual((planner["args"][0], runner["args"]), ("plan", ["run", options["--output"]]))
+        self.assertEqual(int(options["--nodes"]), job["completions"])
+        self.assertEqual(options["--threads"], planner["resources"]["requests"]["cpu"])
+        program = (ROOT / "client/python/znni/programs/job.py").read_text()
+        for option in options:
+            self.assertIn(f'"{option}"', program)
+        for name in ("command", "resources", "securityContext", "volumeMounts"):
+            self.assertEqual(planner[name], runner[name], name)
+        self.assertEqual(plan["volumes"], job["template"]["spec"]["volumes"])
+
     def test_every_field_is_one_that_kubernetes_has(self):
         manifests = [path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"]
         self.assertGreater(len(manifests), 5)
         for path in manifests:
             self.assertEqual(faults(yaml.safe_load(path.read_text())), [], path)
+
+    def test_a_policy_of_another_form_is_found(self):
+        manifest = yaml.safe_load((K8S / "blocks/run/job.yaml").read_text())
+        rules = manifest["spec"]["podFailurePolicy"]["rules"]
+        rules[1]["onExitCodes"]["values"] = [0]  # which is no failure
+        self.assertEqual(len(faults(manifest)), 1)
+        rules[1]["onExitCodes"]["values"] = [2]
+        self.assertEqual(faults(manifest), [])
+        rules[0]["onExitCodes"] = rules[1]["onExitCodes"]  # a rule has one of the two
+        self.assertEqual(len(faults(manifest)), 1)
 
     def test_a_misspelt_field_is_found(self):
         manifest = yaml.safe_load((K8S / "overlays/cpu/resources.yaml").read_text())

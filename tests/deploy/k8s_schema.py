@@ -91,6 +91,16 @@ POD = strict(
     nodeSelector=LABELS,
 )
 TEMPLATE = strict(metadata_=POD_METADATA, spec_=POD)
+ACTION = words("FailIndex", "FailJob", "Ignore", "Count")
+ON_EXIT_CODES = strict(
+    action_=ACTION,
+    onExitCodes_=strict(
+        containerName=NAME,
+        operator_=words("In", "NotIn"),
+        values_={**listed({"type": "integer", "minimum": 1, "maximum": 255}), "uniqueItems": True},
+    ),
+)
+ON_CONDITIONS = strict(action_=ACTION, onPodConditions_=listed(strict(type_=TEXT, status=words("True", "False"))))
 PEER = strict(podSelector=SELECTOR, namespaceSelector=SELECTOR)
 SPECS = {
     "Deployment": (
@@ -179,6 +189,8 @@ SPECS = {
             completions_=NUMBER,
             parallelism_=NUMBER,
             backoffLimit=NUMBER,
+            backoffLimitPerIndex=NUMBER,
+            podFailurePolicy=strict(rules_=listed({"oneOf": [ON_EXIT_CODES, ON_CONDITIONS]})),
             template_=TEMPLATE,
         ),
     ),

@@ -23,7 +23,7 @@ if shutil.which("kubectl") is None:
 
 PLANNER, ROOT = sys.argv.pop(), pathlib.Path(sys.argv.pop()).resolve()
 K8S = ROOT / "deploy/k8s"
-BUILT = ("overlays/cpu", "overlays/gpu", "job", "models", "monitoring")
+BUILT = ("overlays/cpu", "overlays/gpu", "job", "models", "monitoring", "blocks/plan", "blocks/run")
 
 
 def run(*command):
