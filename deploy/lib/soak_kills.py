@@ -66,6 +66,7 @@ class Job:
                 "reflect",
                 "--nodes",
                 SHARDS,
+                "--no-measure",
                 *options,
             )
         )

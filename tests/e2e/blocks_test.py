@@ -1,5 +1,6 @@
 """Jobs of blocks with real daemons, of which some are killed: the output is that of one machine, bit for bit."""
 
+import json
 import os
 import pathlib
 import random
@@ -104,7 +105,7 @@ class BlocksTest(unittest.TestCase):
         network = self.work / "unet.onnx"
         options = ("-m", network, "--mem", MEM, "--threads", "1")
         self.call("run", self.plan("one", *options))
-        job = self.plan("many", *options, "--nodes", "3")
+        job = self.plan("many", *options, "--nodes", "3", "--no-measure")
         with self.start("run", job, "--shard", "0/3", stderr=subprocess.PIPE) as killed:
             self.wait_for_blocks(job, random.randint(1, 3), killed)
             killed.send_signal(signal.SIGKILL)
@@ -122,6 +123,28 @@ class BlocksTest(unittest.TestCase):
         found = self.voxels("many")
         self.assertEqual((found.shape, whole.shape), ((2, *EXTENT),) * 2)
         self.assertLess(np.abs(found - whole).max(), 1e-4 * np.abs(whole).max())
+
+    def test_a_measured_block_is_one_of_the_job(self):
+        """Its daemon has the plan that those of all machines have, so that its voxels are theirs, bit for bit."""
+        options = ("-m", self.work / "unet.onnx", "--mem", MEM, "--threads", "1")
+        measured = self.plan("measured", *options)
+        spec = read_spec(measured)
+        told, status = spec.predicted, status_of(spec)
+        for planned, block, volume in zip(spec.planned, spec.block, EXTENT):
+            self.assertTrue(block < planned <= volume)  # what surrounds a block, which ends at the volume's border
+        self.assertIn(status.done, (1, 2))
+        self.assertLess(told["measured"]["seconds"], 3600 * told["hours"])
+        self.call("run", measured)
+        self.call("run", self.plan("unmeasured", *options, "--no-measure"))
+        self.check(measured, "measured", "unmeasured")
+
+    def test_a_job_of_an_older_version(self):
+        job = self.plan("older", "-m", self.work / "unet.onnx", "--mem", MEM, "--threads", "1", "--no-measure")
+        fields = json.loads(job.read_text())
+        del fields["planned"]
+        job.write_text(json.dumps(fields))
+        self.call("run", job)
+        self.assertEqual(self.call("verify", job), "0 blocks missing, 0 damaged\n")
 
     def test_a_bucket_and_a_machine_that_is_killed(self):
         network = self.work / "unet.onnx"
@@ -143,7 +166,9 @@ class BlocksTest(unittest.TestCase):
                     self.environment, {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
                 ),
             ):
-                self.call("plan", "-i", "s3://data/in.zarr", "-o", output, "--block", "64,64,64", *options)
+                self.call(
+                    "plan", "-i", "s3://data/in.zarr", "-o", output, "--block", "64,64,64", "--no-measure", *options
+                )
                 with self.start("run", output, stderr=subprocess.PIPE) as killed:
                     self.wait_for_blocks(output, random.randint(1, 3), killed)
                     killed.send_signal(signal.SIGKILL)
@@ -160,7 +185,7 @@ class BlocksTest(unittest.TestCase):
         with Daemon(self.work / "models", mem=MEM) as first, Daemon(self.work / "models", mem=MEM) as second:
             servers = ("--server", first.url, "--server", second.url, "--model", "net")
             self.call("run", self.plan("net_calm", *servers))
-            job = self.plan("net_killed", *servers)
+            job = self.plan("net_killed", "--no-measure", *servers)
             with self.start("run", job, stderr=subprocess.PIPE) as running:
                 self.wait_for_blocks(job, 2, running)
                 first.process.kill()

@@ -86,6 +86,7 @@ def predict(
             skip_empty=skip_empty,
             price_per_hour=None,
             overwrite=overwrite,
+            measure=False,
             shard=shard,
         )
     )

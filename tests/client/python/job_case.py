@@ -49,6 +49,7 @@ class JobCase(unittest.TestCase):
             "skip_empty": False,
             "price_per_hour": None,
             "overwrite": False,
+            "measure": False,
         }
         return plan(Wishes(**{**usual, **wishes}))
 

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import re
+from typing import NamedTuple
 
 from znni.box import Box, Triple
 from znni.errors import InvalidError
@@ -36,19 +37,39 @@ class Grid:
         start = tuple(i * b for i, b in zip(at, self.block))
         return Box(start, tuple(min(a + b, n) for a, b, n in zip(start, self.block, self.output)))  # type: ignore
 
-    def shapes(self) -> dict[Triple, int]:
-        """Returns the extents that blocks have, with how many of them: eight at most."""
-        along = [_lengths(n, b) for n, b in zip(self.output, self.block)]
-        found: dict[Triple, int] = {}
-        for sides in itertools.product(*(lengths.items() for lengths in along)):
-            found[tuple(side for side, _ in sides)] = math.prod(count for _, count in sides)  # type: ignore[index]
-        return found
+    def number(self, at: Triple) -> int:
+        """Returns the number of the block that is the ``at``-th along each axis."""
+        _, rows, columns = self.counts
+        return (at[0] * rows + at[1]) * columns + at[2]
+
+    def positions(self) -> tuple[list[Position], ...]:
+        """Returns the positions that blocks have along z, y and x: first, between and last."""
+        return tuple(_positions(count) for count in self.counts)
+
+    def classes(self) -> dict[int, int]:
+        """Returns one block for each position in space, by its number, with how many lie there: 27 at most. Blocks of
+        one position are as large, and read as much if what surrounds a block is no thicker than the last one."""
+        return {
+            self.number(tuple(one.at for one in along)): math.prod(one.count for one in along)  # type: ignore[arg-type]
+            for along in itertools.product(*self.positions())
+        }
+
+    @property
+    def middle(self) -> int:
+        """Returns the number of a block of full size that touches no border, if there is one."""
+        return self.number(tuple(count // 2 if count > 2 else 0 for count in self.counts))  # type: ignore[arg-type]
 
 
-def _lengths(whole: int, block: int) -> dict[int, int]:
-    """Returns the lengths of the blocks along an axis, with how many of them."""
-    full, rest = divmod(whole, block)
-    return {length: count for length, count in ((block, full), (rest, 1)) if length and count}
+class Position(NamedTuple):
+    """Is a position that ``count`` blocks have along an axis; the ``at``-th along it is one of them."""
+
+    at: int
+    count: int
+
+
+def _positions(count: int) -> list[Position]:
+    between = [Position(count // 2, count - 2)] if count > 2 else []
+    return [Position(0, 1), *between, *([Position(count - 1, 1)] if count > 1 else [])]
 
 
 @dataclasses.dataclass(frozen=True)

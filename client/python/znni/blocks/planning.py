@@ -5,16 +5,21 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
+from znni.blocks.forecast import Forecast
 from znni.blocks.grid import Grid
+from znni.blocks.measuring import measure
+from znni.blocks.pricing import Pricing
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.blocks.spec import COPY, JobSpec, folder_of, to_json
-from znni.box import Box, Triple, text_of
-from znni.client import Client, facts_of
+from znni.box import Triple, text_of
+from znni.client import facts_of
 from znni.errors import InvalidError, UnsupportedError
-from znni.job import Job, plan_job, roi_of
+from znni.job import Job, plan_job
 from znni.mask import Mask
 from znni.model import Model
 from znni.stores.address import absolute
@@ -31,7 +36,8 @@ _MAX_BLOCK_SECONDS = 900.0  # what a machine that stops loses at most
 
 @dataclasses.dataclass(frozen=True)
 class Wishes:
-    """Are what a user asks of a job, as the options of 'znni-job plan' have it; ``block`` None lets us choose."""
+    """Are what a user asks of a job, as the options of 'znni-job plan' have it; ``block`` None lets us choose.
+    ``measure`` has a block computed, to know what the others take."""
 
     network: str
     servers: list[str]
@@ -49,59 +55,18 @@ class Wishes:
     skip_empty: bool
     price_per_hour: float | None
     overwrite: bool
+    measure: bool
     shard: Triple | None = None  # of an output in zarr
-
-
-class Pricing:
-    """Knows how long blocks of the output of ``whole``, a job of the whole volume, take on this daemon."""
-
-    def __init__(self, client: Client, whole: Job) -> None:
-        self._client = client
-        self._whole = whole
-        self._jobs: dict[Triple, Job] = {}
-        self._seconds: dict[Triple, float] = {}
-
-    def job(self, extent: Triple) -> Job:
-        """Returns the job of a block of so many output voxels, in the middle of the output."""
-        if extent not in self._jobs:
-            whole = self._whole
-            start = tuple((n - m) // 2 for n, m in zip(whole.output, extent))
-            box = Box(start, tuple(a + n for a, n in zip(start, extent)))  # type: ignore[arg-type]
-            roi = roi_of(box, whole.model, whole.pad)
-            self._jobs[extent] = plan_job(whole.model, whole.source, list(zip(*roi)), whole.pad, whole.dtype)
-        return self._jobs[extent]
-
-    def seconds(self, extent: Triple) -> float:
-        """Returns the predicted seconds of a block of so many output voxels."""
-        if extent not in self._seconds:
-            job = self.job(extent)
-            outlook = self._client.outlook(job.header(Box((0, 0, 0), job.streamed)))
-            times = [outlook.predicted_seconds, outlook.predicted_seconds_in_parts]
-            self._seconds[extent] = min((time for time in times if time > 0), default=0.0)
-        return self._seconds[extent]
-
-    def voxels_read(self, extent: Triple) -> int:
-        """Returns the voxels of the volume that a block of so many output voxels is computed from, at most."""
-        return math.prod(min(n, m) for n, m in zip(self.job(extent).given.extent, self._whole.source.shape[1:]))
-
-    def total(self, grid: Grid) -> float:
-        """Returns the predicted seconds of all blocks on one machine."""
-        return sum(count * self.seconds(extent) for extent, count in grid.shapes().items())
-
-    def longest(self, grid: Grid, nodes: int) -> float:
-        """Returns the predicted seconds until the last of so many machines is done, each with every ``nodes``-th
-        block."""
-        share = -(-len(grid) // nodes)
-        return share * self.total(grid) / len(grid)
 
 
 def choose_block(pricing: Pricing, output: Triple, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:
     """Returns the block with which so many machines are done first, of cubes of chunks that fit into the limits."""
     best, best_seconds = None, math.inf
     for extent in _candidates(output, chunk, voxel_bytes):
-        if best is not None and pricing.seconds(_within(extent, output)) > _MAX_BLOCK_SECONDS:
+        grid = Grid(output, extent)
+        if best is not None and pricing.seconds(grid.box(grid.middle)) > _MAX_BLOCK_SECONDS:
             break
-        seconds = pricing.longest(Grid(output, extent), nodes)
+        seconds = pricing.longest(grid, nodes)
         if seconds < best_seconds:
             best, best_seconds = extent, seconds
     assert best is not None
@@ -118,12 +83,9 @@ def _candidates(output: Triple, chunk: Triple, voxel_bytes: int) -> list[Triple]
     return found
 
 
-def _within(extent: Triple, output: Triple) -> Triple:
-    return tuple(min(a, b) for a, b in zip(extent, output))  # type: ignore[return-value]
-
-
-def plan(wishes: Wishes) -> JobSpec:
-    """Returns the job, and makes its output, of which nothing is computed. Raises Error if it cannot be run so."""
+def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec:
+    """Returns the job, and makes its output, of which only blocks are computed that are measured. Raises Error if it
+    cannot be run so. ``say`` takes lines of text."""
     check_shared(wishes.output)
     _check_keeps_files(wishes)
     identity = uuid.uuid4().hex
@@ -132,13 +94,30 @@ def plan(wishes: Wishes) -> JobSpec:
             Mask(wishes.mask, source.shape[1:]).close()
         with serve(wishes) as serving:
             _check_keeps_folder(wishes)
-            client = serving.client()
+            ready = _timed(serving.client)
             _check_has_no_seams(serving.facts)
             job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
             target = _make_target(wishes, job, identity)
-            spec = _spec(wishes, serving, client, job, target.chunk, identity)
-    _make_output(spec, target)
+            spec = _spec(wishes, serving, job, target.chunk, identity)
+            if spec.planned:
+                serving.plan_for(spec.planned)
+                ready = _timed(serving.client)
+            pricing = Pricing(serving.client(), job)
+            forecast = Forecast(spec, pricing, wishes.price_per_hour)
+            spec = dataclasses.replace(spec, predicted=forecast.told(ready))
+            _make_output(spec, target)
+            measured = measure(spec, serving, say) if wishes.measure else None
+            ready += _timed(serving.stop)
+        spec = dataclasses.replace(spec, predicted=forecast.told(ready, measured))
+        _keep(spec)
     return spec
+
+
+def _timed(step: Callable[[], Any]) -> float:
+    """Returns the seconds that ``step`` takes."""
+    began = time.monotonic()
+    step()
+    return time.monotonic() - began
 
 
 def _check_has_no_seams(model: Model) -> None:
@@ -154,8 +133,13 @@ def _make_output(spec: JobSpec, target: Any) -> None:
     """Makes the output, and the folder in which the job keeps what is done, with a copy of the job."""
     target.begin()
     spec.place.clear()  # of an output that is replaced
-    spec.place.write(COPY, to_json(spec).encode())
+    _keep(spec)
     target.finish()
+
+
+def _keep(spec: JobSpec) -> None:
+    """Writes the copy of the job beside its output."""
+    spec.place.write(COPY, to_json(spec).encode())
 
 
 def _check_keeps_files(wishes: Wishes) -> None:
@@ -204,12 +188,16 @@ def _make_target(wishes: Wishes, job: Job, identity: str) -> Any:
     return open_shared_target(Sharded(output, wishes.shard) if wishes.shard else output, facts, wishes.overwrite)
 
 
-def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Triple, identity: str) -> JobSpec:
-    pricing = Pricing(client, job)
+def _spec(wishes: Wishes, serving: Serving, job: Job, chunk: Triple, identity: str) -> JobSpec:
+    """Returns the job with the block that is best by the plan of the daemon that runs. What it takes is not told yet:
+    a plan for this block takes less."""
+    pricing = Pricing(serving.client(), job)
     voxel_bytes = job.model.output_channels * job.dtype.itemsize
     block = wishes.block or choose_block(pricing, job.output, chunk, wishes.nodes, voxel_bytes)
     check_block(block, chunk, job.output)
     network = os.path.abspath(wishes.network) if wishes.network else ""
+    # Windows of a model that is bound to one are those of the whole volume: a daemon would take the block for one.
+    is_planned = network and serving.facts.window is None
     return JobSpec(
         identity=identity,
         network=network,
@@ -230,7 +218,8 @@ def _spec(wishes: Wishes, serving: Serving, client: Client, job: Job, chunk: Tri
         origin=job.origin,
         block=block,
         nodes=wishes.nodes,
-        predicted=_predicted(wishes, pricing, job, Grid(job.output, block)),
+        predicted={},
+        planned=pricing.widest(Grid(job.output, block)) if is_planned else None,
     )
 
 
@@ -241,19 +230,3 @@ def check_block(block: Triple, chunk: Triple, output: Triple) -> None:
         raise InvalidError(
             f"--block: {text_of(block)} found, expected multiples of the output's chunks or shards, {text_of(chunk)}"
         )
-
-
-def _predicted(wishes: Wishes, pricing: Pricing, job: Job, grid: Grid) -> dict[str, Any]:
-    """Returns what is told to people: hours, bytes, price."""
-    hours = pricing.longest(grid, wishes.nodes) / 3600
-    read = sum(count * pricing.voxels_read(extent) for extent, count in grid.shapes().items())
-    price = wishes.price_per_hour
-    of_a_block = pricing.seconds(_within(grid.block, grid.output))
-    return {
-        "blocks": len(grid),
-        "seconds_of_a_block": of_a_block,
-        "hours": hours,
-        "bytes_read": read * job.source.shape[0] * job.source.dtype.itemsize,
-        "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
-        "price": price * hours * wishes.nodes if price is not None else None,
-    }

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from znni.blocks.spec import JobSpec
+from znni.box import Triple
 from znni.client import Client
 from znni.errors import LASTING, AccessError, Error, InvalidError, NotFoundError
 from znni.model import Model
@@ -73,7 +74,8 @@ class Serving:
     model ``model``: the ``turn``-th at first, and again once it is back. ``facts`` are those of the model once there is
     a client.
 
-    ``form`` is what form_of() must return for the model, if it is known.
+    ``form`` is what form_of() must return for the model, if it is known. ``volume`` is the extent that a daemon of its
+    own plans for; None is no extent.
     """
 
     def __init__(
@@ -87,13 +89,14 @@ class Serving:
         servers: list[str],
         turn: int = 0,
         form: dict[str, Any] | None = None,
+        volume: Triple | None = None,
     ) -> None:
         if bool(network) == bool(servers):
             raise InvalidError("--network and --server: one of them is needed, not both")
         self.model = model
         self.facts: Model
         self._network = network
-        self._limits = {"mem": mem, "threads": threads, "config": config}
+        self._limits = {"mem": mem, "threads": threads, "config": config, "volume": volume}
         self._servers = servers
         self._turn = self._first_turn = turn
         self._form = form
@@ -145,6 +148,17 @@ class Serving:
             self._stay_away()
         self._turn += 1
         return explained
+
+    def plan_for(self, volume: Triple) -> None:
+        """Ends the daemon, so that client() starts one that plans for volumes of this extent."""
+        self.stop()
+        self._limits["volume"] = volume
+
+    @property
+    def daemon_pid(self) -> int | None:
+        """Returns the process of a daemon of its own, if there is one."""
+        process = self._daemon.process if self._daemon else None
+        return process.pid if process else None
 
     def stop(self) -> None:
         """Ends the daemon of this machine, and the connection."""

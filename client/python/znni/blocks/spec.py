@@ -29,7 +29,8 @@ class JobSpec:
     ``servers`` are daemons that serve ``model``. ``digests`` are those of the files, ``form`` is that of the model.
     ``output_extent`` is that of the output, ``origin`` the position in the volume of its first voxel, ``block`` a
     multiple of its chunks. ``identity`` stands in the output, too, so that neither is used with another. ``predicted``
-    is for people.
+    is for people. ``planned`` is the extent of volumes that the machines' own daemons plan for, so that all have the
+    same plan; None is no extent, as in jobs of older versions.
     """
 
     identity: str
@@ -52,6 +53,7 @@ class JobSpec:
     block: Triple
     nodes: int
     predicted: dict[str, Any]
+    planned: Triple | None = None
 
     @property
     def grid(self) -> Grid:
@@ -111,10 +113,11 @@ def _read(path: str) -> bytes:
 
 def _checked(found: dict[str, Any], path: str | os.PathLike) -> JobSpec:
     names = {field.name for field in dataclasses.fields(JobSpec)}
+    found = {"planned": None, **found}  # older versions have no such field
     for name in sorted(names ^ found.keys()):
         state = "is missing" if name in names else "is unknown"
         raise InvalidError(f"{path}: field '{name}' {state}: make it again with 'znni-job plan'")
-    for name in ("output_extent", "origin", "block"):
+    for name in ("output_extent", "origin", "block", *(["planned"] if found["planned"] is not None else [])):
         least = 0 if name == "origin" else 1
         if not _is_triple(found[name], least):
             raise InvalidError(

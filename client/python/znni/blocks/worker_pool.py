@@ -115,6 +115,7 @@ class WorkerPool:
             model=run.model or spec.model,
             servers=list(run.servers[at:] + run.servers[:at]),
             form=spec.form,
+            volume=spec.planned,
         )
         try:
             return serving, Worker(spec, serving, run.retries, _log.info, self._closed.is_set)

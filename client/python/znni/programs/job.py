@@ -13,6 +13,7 @@ from typing import Any
 from znni import __version__
 from znni.blocks.coarser import make_coarser
 from znni.blocks.duration import duration
+from znni.blocks.forecast import summary
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
 from znni.blocks.serving import Serving, check_files
@@ -20,7 +21,7 @@ from znni.blocks.simulate import add_options, simulate
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
 from znni.blocks.work import Worker, open_output
-from znni.box import Triple, text_of
+from znni.box import Triple
 from znni.padding import PADS
 from znni.programs.frame import DONE, MAY_HELP, WRONG, run_program
 from znni.programs.frame import say as _say
@@ -57,7 +58,8 @@ def _price(text: str) -> float:
     return price
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Returns what reads the program's options."""
     parser = argparse.ArgumentParser(prog="znni-job", description=__doc__, epilog=_EXITS)
     parser.add_argument("--version", action="version", version=f"znni-job {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify|pyramid|simulate")
@@ -124,26 +126,22 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--skip-empty", action="store_true", help="leave out blocks whose input is 0 everywhere; their output is 0")
     add("--price-per-hour", type=_price, help="price of a machine, for example 3.20")
     add("--overwrite", action="store_true", help="replace an output that is there")
+    add(
+        "--no-measure",
+        dest="measure",
+        action="store_false",
+        help="compute no block now, and take the daemon's prediction for what they take (default: one or two are "
+        "computed, to predict the others)",
+    )
 
 
 def _plan(options: argparse.Namespace) -> int:
     names = {field.name for field in dataclasses.fields(Wishes)}
     values = {name: value for name, value in vars(options).items() if name in names}
-    spec = plan(Wishes(servers=options.server, **values))
+    spec = plan(Wishes(servers=options.server, **values), _say)
     sys.stdout.write(to_json(spec))
-    _say(_summary(spec))
+    _say(summary(spec))
     return DONE
-
-
-def _summary(spec: JobSpec) -> str:
-    told = spec.predicted
-    price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
-    machines = f"{spec.nodes} machines" if spec.nodes > 1 else "1 machine"
-    return (
-        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
-        f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
-        f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression"
-    )
 
 
 def _shard(options: argparse.Namespace, spec: JobSpec) -> Shard:
@@ -169,6 +167,7 @@ def _run(options: argparse.Namespace) -> int:
         servers=servers,
         turn=shard.index,
         form=spec.form,
+        volume=spec.planned,
     ) as serving:
         failed = Worker(spec, serving, options.retries, _say).run(shard)
         may_help = any(not serving.is_lasting(error) for error in failed.values())
@@ -215,7 +214,7 @@ def _simulate(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     command = {
         "plan": _plan,
         "run": _run,
@@ -224,7 +223,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "pyramid": _pyramid,
         "simulate": _simulate,
     }[options.command]
-    return run_program("znni-job", lambda: command(options), "run it again to go on")
+    left = "plan again, with --overwrite if the output was made" if command is _plan else "run it again to go on"
+    return run_program("znni-job", lambda: command(options), left)
 
 
 if __name__ == "__main__":

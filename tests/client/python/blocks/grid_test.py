@@ -14,13 +14,37 @@ class GridTest(unittest.TestCase):
         for _ in range(20):
             grid = Grid(tuple(draw.randint(1, 9) for _ in range(3)), tuple(draw.randint(1, 5) for _ in range(3)))
             covered = np.zeros(grid.output, int)
-            extents = []
             for number in range(len(grid)):
-                box = grid.box(number)
-                covered[tuple(slice(a, b) for a, b in zip(*box))] += 1
-                extents.append(box.extent)
+                covered[tuple(slice(a, b) for a, b in zip(*grid.box(number)))] += 1
             self.assertEqual((covered.min(), covered.max()), (1, 1))
-            self.assertEqual({extent: extents.count(extent) for extent in extents}, grid.shapes())
+
+    def test_a_class_stands_for_all_blocks_of_one_position(self):
+        def position(at, count):
+            return "first" if at == 0 else "last" if at == count - 1 else "between"
+
+        draw = random.Random(2)
+        for _ in range(20):
+            grid = Grid(tuple(draw.randint(1, 9) for _ in range(3)), tuple(draw.randint(1, 5) for _ in range(3)))
+            found = {}
+            for at in np.ndindex(grid.counts):
+                where = tuple(map(position, at, grid.counts))
+                found.setdefault(where, []).append(grid.number(at))
+            classes = grid.classes()
+            self.assertLessEqual(len(classes), 27)
+            self.assertEqual(len(classes), len(found))
+            for numbers in found.values():
+                (number,) = classes.keys() & set(numbers)
+                self.assertEqual(classes[number], len(numbers))
+                self.assertEqual({grid.box(one).extent for one in numbers}, {grid.box(number).extent})
+
+    def test_the_middle_touches_no_border_where_a_block_does_not(self):
+        self.assertEqual(Grid((9, 9, 9), (3, 3, 3)).middle, 13)
+        for counts in ((1, 1, 1), (2, 3, 4), (5, 2, 1)):
+            grid = Grid(tuple(3 * count - 1 for count in counts), (3, 3, 3))
+            box = grid.box(grid.middle)
+            for a, b, n, count in zip(*box, grid.output, counts):
+                self.assertEqual(0 < a and b < n, count > 2)
+                self.assertEqual(b - a, min(3, n))
 
     def test_x_is_numbered_fastest(self):
         grid = Grid((4, 4, 4), (2, 2, 2))

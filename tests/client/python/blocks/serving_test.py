@@ -107,6 +107,26 @@ class ServingTest(JobCase):
         self.assertTrue((self.folder / "again").exists())
         serving.client().model("same")
 
+    def test_its_own_daemon_plans_for_the_extent_of_blocks(self):
+        listening = f'echo "info listening on {self.address}" >&2'
+        self.play(f'echo "$@" >>{self.folder}/arguments', listening, "exec sleep 600")
+        serving = self.serving(network=str(self.folder / "same.onnx"), model="", mem="1G")
+        serving.client()
+        first = serving.daemon_pid
+        serving.plan_for((20, 30, 40))
+        self.assertIsNone(serving.daemon_pid)
+        serving.client()
+        self.assertNotIn(serving.daemon_pid, (None, first))
+        serving.stop()
+        serving = self.serving(network=str(self.folder / "same.onnx"), model="", volume=(5, 6, 7))
+        serving.client()
+        before, behind, third = (self.folder / "arguments").read_text().splitlines()
+        self.assertNotIn("--volume", before)
+        self.assertIn("--mem 1G --volume 20,30,40", behind)
+        self.assertIn("--volume 5,6,7", third)
+        for line in (behind, third):
+            self.assertNotIn("--volume-is-padded", line)  # a block is sent with its padding
+
     def test_a_ctrl_c_as_soon_as_its_daemon_has_started(self):
         self.play(f'echo "info listening on {self.address}" >&2', "exec sleep 600")
         enter, held = PrivateDaemon.__enter__, []

@@ -1,5 +1,6 @@
 """The file of a job."""
 
+import dataclasses
 import json
 
 from job_case import JobCase
@@ -16,6 +17,17 @@ class SpecTest(JobCase):
     def test_what_is_written_is_read(self):
         self.path.write_text(to_json(self.spec))
         self.assertEqual(read_spec(self.path), self.spec)
+
+    def test_a_job_of_an_older_version(self):
+        fields = json.loads(to_json(self.spec))
+        del fields["planned"]
+        for name in ("start_seconds", "measured"):
+            del fields["predicted"][name]
+        self.path.write_text(json.dumps(fields))
+        found = read_spec(self.path)
+        self.assertEqual((found.planned, found.grid), (None, self.spec.grid))
+        self.path.write_text(to_json(dataclasses.replace(self.spec, planned=(9, 8, 7))))
+        self.assertEqual(read_spec(self.path).planned, (9, 8, 7))
 
     def test_a_copy_lies_beside_the_output(self):
         for path in (self.spec.output, self.spec.output + "/", self.spec.output + ".job/job.json"):
@@ -41,6 +53,7 @@ class SpecTest(JobCase):
             ("origin", [0, -1, 0], "'origin'"),
             ("output_extent", [1, True, 1], "'output_extent'"),
             ("output", 7, "'output'"),
+            ("planned", [1, 2], "'planned'"),
             ("znni_job", 2, "no job of format 1"),
             ("more", 1, "'more' is unknown"),
         ):

@@ -53,6 +53,7 @@ class ProgramTest(JobCase):
             "64,64,20",
             "--nodes",
             "3",
+            "--no-measure",
             *more,
         )
         self.assertEqual(code, 0, err)
@@ -129,6 +130,20 @@ class ProgramTest(JobCase):
         )
         self.assertEqual((code, err.count("\n")), (2, 1))
         self.assertIn("only outputs in zarr, FOLDER.zarr, have shards", err)
+
+    def test_a_plan_computes_a_block_unless_it_is_told_not_to(self):
+        arguments = ("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.output)
+        code, out, err = self.call(*arguments, "--block", "64,64,20")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, "^block 1 is computed, to measure it\n")
+        self.assertRegex(err, "\nblock 0, which is done, took .* times what the daemon predicts")
+        self.assertEqual(json.loads(out)["predicted"]["measured"]["block"], 0)
+        self.assertRegex(self.call("status", self.output)[1], "^2 of 6 blocks done")
+        self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
+        code, out, err = self.call(*arguments, "--block", "64,64,20", "--overwrite")
+        self.assertEqual((code, json.loads(out)["predicted"]["measured"]), (0, None))
+        self.assertIn("block 1 failed: a NaN\nno block was measured", err)
+        self.assertIn("block 1 failed: a NaN", self.call("status", self.output)[1])
 
     def test_a_job_in_other_formats(self):
         volume = OutputFacts((1, *EXTENT), np.dtype("<f4"), 3, None, None, (0, 0, 0), {})

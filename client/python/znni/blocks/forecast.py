@@ -1,0 +1,86 @@
+"""Says what a job takes: time, bytes, price."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from znni.blocks.duration import duration
+from znni.blocks.measuring import Measured
+from znni.blocks.pricing import Pricing
+from znni.blocks.spec import JobSpec
+from znni.box import text_of
+from znni.job import Job
+
+
+class Forecast:
+    """Tells what the blocks of ``spec`` take, by ``pricing`` of a daemon, on machines that each
+    cost ``price_per_hour``."""
+
+    def __init__(self, spec: JobSpec, pricing: Pricing, price_per_hour: float | None) -> None:
+        self._spec = spec
+        self._pricing = pricing
+        self._price = price_per_hour
+
+    def told(self, ready_seconds: float, measured: Measured | None = None) -> dict[str, Any]:
+        """Returns what is told to people. ``ready_seconds`` is what a daemon takes to start and to end. If a block was
+        measured, all others take as much more, or less, than was predicted as this one."""
+        spec, grid = self._spec, self._spec.grid
+        factor, first = self._scale(measured) if measured else (1.0, 0.0)
+        start = ready_seconds + first if spec.network else 0.0
+        hours = (start + factor * self._pricing.longest(grid, spec.nodes)) / 3600
+        return {
+            "blocks": len(grid),
+            "seconds_of_a_block": factor * self._seconds(grid.middle),
+            "start_seconds": start,
+            "hours": hours,
+            "measured": {"block": measured.number, "seconds": measured.seconds, "factor": factor} if measured else None,
+            **self._bytes(),
+            "price": self._price * hours * spec.nodes if self._price is not None else None,
+        }
+
+    def _scale(self, measured: Measured) -> tuple[float, float]:
+        """Returns what blocks take, in predicted seconds, and what a daemon's first one takes more."""
+        predicted = self._seconds(measured.number)
+        factor = measured.seconds / predicted if predicted else 1.0
+        number, seconds = measured.first
+        return factor, max(0.0, seconds - factor * self._seconds(number)) if predicted else 0.0
+
+    def _seconds(self, number: int) -> float:
+        return self._pricing.seconds(self._spec.grid.box(number))
+
+    def _bytes(self) -> dict[str, int]:
+        job, grid = self._job(), self._spec.grid
+        return {
+            "bytes_read": self._pricing.voxels_read(grid) * job.source.shape[0] * job.source.dtype.itemsize,
+            "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
+        }
+
+    def _job(self) -> Job:
+        grid = self._spec.grid
+        return self._pricing.job(grid.box(grid.middle))
+
+
+def summary(spec: JobSpec) -> str:
+    """Returns the forecast of a job in words: several lines."""
+    told = spec.predicted
+    price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
+    machines = f"{spec.nodes} machines" if spec.nodes > 1 else "1 machine"
+    lines = [
+        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
+        f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
+        f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression",
+        _time_in_words(told),
+    ]
+    return "\n".join(lines)
+
+
+def _time_in_words(told: dict[str, Any]) -> str:
+    start, measured = told["start_seconds"], told["measured"]
+    ready = f"{duration(start)} of this is for a daemon to plan, start and end; " if start else ""
+    if measured is None:
+        return f"{ready}blocks take what the daemon predicts, without what reading and writing add: none was measured"
+    return (
+        f"{ready}block {measured['block']}, which is done, took {duration(measured['seconds'])}: "
+        f"{measured['factor']:.2f} times what the daemon predicts, as do the others"
+    )
