@@ -134,6 +134,8 @@ class BlocksTest(unittest.TestCase):
             self.assertTrue(block < planned <= volume)  # what surrounds a block, which ends at the volume's border
         self.assertIn(status.done, (1, 2))
         self.assertLess(told["measured"]["seconds"], 3600 * told["hours"])
+        self.assertGreater(told["memory_bytes"]["client"], 1 << 25)
+        self.assertGreater(told["memory_bytes"]["daemon"], 1 << 25)
         self.call("run", measured)
         self.call("run", self.plan("unmeasured", *options, "--no-measure"))
         self.check(measured, "measured", "unmeasured")

@@ -1,4 +1,4 @@
-"""Says what a job takes: time, bytes, price."""
+"""Says what a job takes: time, bytes, memory, price."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ from znni.blocks.pricing import Pricing
 from znni.blocks.spec import JobSpec
 from znni.box import text_of
 from znni.job import Job
+from znni.model import Model
+from znni.slab_writer import MOST_BYTES
+
+_DAEMON_BYTES = 64 << 20  # of a daemon, beside its plan
+_PLAN_SHARE = 25 / 32  # of a daemon's memory, at least; the rest is for requests
+_CLIENT_BYTES = 256 << 20  # of Python with its packages
+_READ_COPIES = 3  # of planes: as stored, with padding, on their way
 
 
 class Forecast:
-    """Tells what the blocks of ``spec`` take, by ``pricing`` of a daemon, on machines that each
+    """Tells what the blocks of ``spec`` take, by ``pricing`` of a daemon that serves ``model``, on machines that each
     cost ``price_per_hour``."""
 
-    def __init__(self, spec: JobSpec, pricing: Pricing, price_per_hour: float | None) -> None:
+    def __init__(self, spec: JobSpec, pricing: Pricing, model: Model, price_per_hour: float | None) -> None:
         self._spec = spec
         self._pricing = pricing
+        self._model = model
         self._price = price_per_hour
 
     def told(self, ready_seconds: float, measured: Measured | None = None) -> dict[str, Any]:
@@ -36,6 +44,7 @@ class Forecast:
             "hours": hours,
             "measured": {"block": measured.number, "seconds": measured.seconds, "factor": factor} if measured else None,
             **self._bytes(),
+            "memory_bytes": self._memory(measured),
             "price": self._price * hours * spec.nodes if self._price is not None else None,
         }
 
@@ -56,6 +65,21 @@ class Forecast:
             "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
         }
 
+    def _memory(self, measured: Measured | None) -> dict[str, int]:
+        """Returns what a machine needs: for a daemon of its own the least --mem with this plan, for the client what is
+        read, gathered and compared of a block; or what they held while a block was measured, if that was more."""
+        daemon, client = measured.peaks if measured else (None, None)
+        plan = int(self._model.properties.get("plan_memory_bytes", 0))
+        needed = math.ceil((plan + _DAEMON_BYTES) / _PLAN_SHARE) if self._spec.network else 0
+        return {"daemon": max(needed, daemon or 0), "client": max(self._client_bytes(), client or 0)}
+
+    def _client_bytes(self) -> int:
+        job = self._job()
+        read = job.source.depth * math.prod(job.given.extent[1:]) * job.source.shape[0] * job.source.dtype.itemsize
+        voxel = job.model.output_channels * job.dtype.itemsize
+        layer = min(64, job.output[0]) * math.prod(job.output[1:]) * voxel
+        return _CLIENT_BYTES + _READ_COPIES * read + min(layer, MOST_BYTES) + layer
+
     def _job(self) -> Job:
         grid = self._spec.grid
         return self._pricing.job(grid.box(grid.middle))
@@ -71,6 +95,7 @@ def summary(spec: JobSpec) -> str:
         f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
         f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression",
         _time_in_words(told),
+        _memory_in_words(told["memory_bytes"]),
     ]
     return "\n".join(lines)
 
@@ -84,3 +109,8 @@ def _time_in_words(told: dict[str, Any]) -> str:
         f"{ready}block {measured['block']}, which is done, took {duration(measured['seconds'])}: "
         f"{measured['factor']:.2f} times what the daemon predicts, as do the others"
     )
+
+
+def _memory_in_words(memory: dict[str, int]) -> str:
+    daemon = f"{memory['daemon'] / 1e9:.3g} GB for its daemon and " if memory["daemon"] else ""
+    return f"a machine needs {daemon}{memory['client'] / 1e9:.3g} GB for znni-job"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import pathlib
+import re
 import time
 from collections.abc import Callable
 
@@ -20,11 +23,13 @@ _MAX_TRIED = 8  # of blocks between borders, and of all
 @dataclasses.dataclass(frozen=True)
 class Measured:
     """Describes what block ``number`` took, from its input to its mark; it is done now. ``first`` is the same of the
-    first block of a daemon, which may take longer."""
+    first block of a daemon, which may take longer. ``peaks`` are the most bytes of memory that daemon and client held:
+    None where that is not known."""
 
     number: int
     seconds: float
     first: tuple[int, float]
+    peaks: tuple[int | None, int | None]
 
 
 def measure(spec: JobSpec, serving: Serving, say: Callable[[str], None]) -> Measured | None:
@@ -48,7 +53,7 @@ def measure(spec: JobSpec, serving: Serving, say: Callable[[str], None]) -> Meas
     if not found:
         say("no block was measured: the job takes what the daemon predicts, and what reading and writing take")
         return None
-    return Measured(*found[-1], found[0])
+    return Measured(*found[-1], found[0], _peaks(serving))
 
 
 def _likely(grid: Grid) -> list[int]:
@@ -74,3 +79,19 @@ def _at(inner: list[range], index: int) -> tuple[int, int, int]:
         rows[index // len(columns) % len(rows)],
         columns[index % len(columns)],
     )
+
+
+def _peaks(serving: Serving) -> tuple[int | None, int | None]:
+    """Returns the most memory that the daemon of this machine and this process held."""
+    pid = serving.daemon_pid
+    return _peak_of(pid) if pid else None, _peak_of(os.getpid())
+
+
+def _peak_of(pid: int) -> int | None:
+    """Returns the most bytes of memory that a process held; None where the system does not say."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    match = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None

@@ -43,6 +43,8 @@ class MeasuringTest(JobCase):
             box = tuple(slice(a, b) for a, b in zip(start, stop))
             np.testing.assert_array_equal(self.found()[box], self.volume[box])
         self.assertGreater(found.seconds, 0)
+        self.assertGreater(found.peaks[1], 1 << 20)
+        self.assertIsNone(found.peaks[0])  # no daemon of its own
         self.assertEqual(self.run_shard(self.spec, Shard(0, 1)), {})
         np.testing.assert_array_equal(self.found(), self.volume)
 
