@@ -59,7 +59,8 @@ class SetupTest(unittest.TestCase):
         script = "from znni import wire; from znni.programs import job; print(wire.VolumeHeader(channels=3).channels)"
         done = self.call("-c", script, cwd=self.folder)
         self.assertEqual((done.returncode, done.stdout), (0, "3\n"), done.stderr)
-        self.assertTrue((target / "znni/viewing/page.js").is_file())
+        for name in ("znni/viewing/page.js", "share/man/man1/znni-job-plan.1"):
+            self.assertTrue((target / name).is_file(), name)
 
     def test_holds_sources_alone_and_can_be_made_again_of_itself(self):
         made = self.sdist(self.clone / "client/python")

@@ -52,7 +52,8 @@ def _parameter(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Returns what reads the program's options."""
     parser = argparse.ArgumentParser(
         prog="znni-run",
         description=__doc__,
@@ -158,7 +159,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program and returns its exit code."""
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     return run_program("znni-run", lambda: _run(options), "no output was left", (*LASTING, NotServedError))
 
 

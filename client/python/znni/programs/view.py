@@ -61,7 +61,8 @@ def _percentiles(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Returns what reads the program's options."""
     parser = argparse.ArgumentParser(prog="znni-view", description=__doc__, epilog=_EXITS)
     add = parser.add_argument
     add("--version", action="version", version=f"znni-view {__version__}")
@@ -155,7 +156,7 @@ def _summary(page: Page, path: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a page and returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     return run_program("znni-view", lambda: _view(options), "no page was left")
 
 
