@@ -1,4 +1,4 @@
-"""Sizes of memory as people write them."""
+"""Sizes of memory and of files as people write them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,14 @@ def bytes_of(size: int | str | None, name: str) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST:
         raise InvalidError(f"{name}: {size!r} found, expected bytes, such as 1048576 or '512M'")
     return count
+
+
+def in_words(count: float, binary: bool = False) -> str:
+    """Returns "1.11 TB" of bytes, or with ``binary``, as memory is named, "1.01 TiB"."""
+    step, names = (1024, "B KiB MiB GiB TiB PiB") if binary else (1000, "B kB MB GB TB PB")
+    *smaller, largest = names.split()
+    for name in smaller:
+        if round(count) < 1000:  # three digits
+            return f"{count:.3g} {name}"
+        count /= step
+    return f"{count:.3g} {largest}"

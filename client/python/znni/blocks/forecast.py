@@ -12,6 +12,7 @@ from znni.blocks.spec import JobSpec
 from znni.box import text_of
 from znni.job import Job
 from znni.model import Model
+from znni.sizes import in_words
 from znni.slab_writer import MOST_BYTES
 
 _DAEMON_BYTES = 64 << 20  # of a daemon, beside its plan
@@ -93,7 +94,7 @@ def summary(spec: JobSpec) -> str:
     lines = [
         f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
         f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
-        f"{told['bytes_read'] / 1e9:.3g} GB, writes {told['bytes_written'] / 1e9:.3g} GB before compression",
+        f"{in_words(told['bytes_read'])}, writes {in_words(told['bytes_written'])} before compression",
         _time_in_words(told),
         _memory_in_words(told["memory_bytes"]),
     ]
@@ -112,5 +113,5 @@ def _time_in_words(told: dict[str, Any]) -> str:
 
 
 def _memory_in_words(memory: dict[str, int]) -> str:
-    daemon = f"{memory['daemon'] / 1e9:.3g} GB for its daemon and " if memory["daemon"] else ""
-    return f"a machine needs {daemon}{memory['client'] / 1e9:.3g} GB for znni-job"
+    daemon = f"{in_words(memory['daemon'], binary=True)} for its daemon and " if memory["daemon"] else ""
+    return f"a machine needs {daemon}{in_words(memory['client'], binary=True)} for znni-job"

@@ -16,6 +16,7 @@ from znni.blocks.simulation import Outcome, Simulation
 from znni.blocks.spec import JobSpec, read_spec
 from znni.box import Triple, text_of
 from znni.errors import InvalidError
+from znni.sizes import in_words
 
 _HOUR = 3600.0
 _MAX_LOSSES = 5.0  # of one machine in the time of one block, of which one in 148 tries is done then
@@ -162,7 +163,7 @@ def _cells(row: dict[str, Any]) -> Sequence[str]:
         f"{row['machine_hours']:.3g}",
         f"{row['useful']:.0%}",
         f"{row['repeated']:g}",
-        f"{row['bytes_moved'] / 1e9:.3g} GB",
+        in_words(row["bytes_moved"]),
         busy,
         price,
     )

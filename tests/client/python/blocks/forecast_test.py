@@ -75,7 +75,7 @@ class ForecastTest(JobCase):
         self.assertGreater(told["client"], 64 * 64 * 20 * 4 * 2)
         self.assertEqual(more, {"daemon": 5 << 30, "client": 6 << 30})
         text = summary(dataclasses.replace(spec, predicted=forecast.told(0.0)))
-        self.assertRegex(text, r"\na machine needs 1.46 GB for its daemon and 0\.\d+ GB for znni-job$")
+        self.assertRegex(text, r"\na machine needs 1.36 GiB for its daemon and \d+ MiB for znni-job$")
 
     def test_a_machine_without_a_daemon_needs_no_memory_for_one(self):
         self.daemon.properties = {"plan_memory_bytes": str(1 << 30)}
