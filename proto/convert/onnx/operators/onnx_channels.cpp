@@ -17,7 +17,7 @@ std::vector<float> kernels_of(const ChannelCopy& copy, std::int64_t f, std::int6
   if (depthwise) return std::vector<float>(static_cast<std::size_t>(f_out), 1.0F);
   std::vector<float> kernels(static_cast<std::size_t>(f_out * f), 0.0F);
   for (std::int64_t i = 0; i < copy.count; ++i) {
-    kernels[static_cast<std::size_t>((copy.zeros_before + i) * f + copy.first + i)] = 1.0F;
+    kernels[static_cast<std::size_t>((copy.zeros_before + i) * f + copy.first + i * copy.step)] = 1.0F;
   }
   return kernels;
 }

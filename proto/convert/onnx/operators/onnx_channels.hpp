@@ -7,12 +7,13 @@
 
 namespace znni {
 
-// Says which channels of a value are copied, and how many channels of zeros stand around them.
+// Says which channels of a value are copied, `step` apart, and how many channels of zeros stand around them.
 struct ChannelCopy {
   std::int64_t first = 0;
   std::int64_t count = 0;
   std::int64_t zeros_before = 0;
   std::int64_t zeros_behind = 0;
+  std::int64_t step = 1;
 };
 
 // Appends a convolution of one tap that copies the channels, as a part of the node, and returns its value. It includes

@@ -71,11 +71,12 @@ Result<std::optional<Numbers>> list_of(const OnnxNode& node, const OnnxBuilder& 
   return node.attributes.find(name) == nullptr ? std::optional<Numbers>() : std::optional(numbers_from(*values));
 }
 
-// Range that a Slice keeps of one axis of [N][f][spatial...].
+// Range that a Slice keeps of one axis of [N][f][spatial...]: every `step`-th place from the first on.
 struct Range {
   int axis = 0;
   VolumeNumber start;
   VolumeNumber end;
+  std::int64_t step = 1;
 };
 
 std::string text_of(const Range& range) {
@@ -92,6 +93,14 @@ Integers first_axes(std::size_t count) {
   Integers axes(count);
   std::iota(axes.begin(), axes.end(), 0);
   return axes;
+}
+
+Result<std::int64_t> step_of(const VolumeNumber& step) {
+  constexpr std::int64_t most = 4096;
+  if (step == VolumeNumber{}) return corrupt("has a step of 0; 1 or more is right");
+  if (is_constant(step) && step.least >= 1 && step.least <= most) return step.least;
+  return unsupported("steps of " + to_string(step) + " are not supported; only constants from 1 to " +
+                     std::to_string(most));
 }
 
 Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& builder) {
@@ -119,9 +128,9 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
     const Result<int> axis = axis_of(numbers[i].least, builder.rank() + 2);
     if (!axis) return axis.error();
     if (!seen.insert(*axis).second) return corrupt("axis " + std::to_string(*axis) + " stands twice among its axes");
-    if (strides[i] != VolumeNumber{1, {}})
-      return unsupported("steps of " + to_string(strides[i]) + " are not supported; only 1");
-    ranges.push_back({*axis, (*starts)[i], (*ends)[i]});
+    const Result<std::int64_t> step = step_of(strides[i]);
+    if (!step) return step.error();
+    ranges.push_back({*axis, (*starts)[i], (*ends)[i], *step});
   }
   return ranges;
 }
@@ -129,7 +138,7 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
 // Fails if a range does not keep all of the batch.
 Result<void> check_batch(const Range& range, std::int64_t batch) {
   const std::int64_t start = range.start.least;
-  const bool begins = start == 0 || start <= -batch;
+  const bool begins = (start == 0 || start <= -batch) && range.step == 1;
   if (begins && range.end.least >= batch && is_constant(range.start) && is_constant(range.end)) return {};
   return unsupported("keeps " + text_of(range) + "; the batch can only be kept whole");
 }
@@ -188,6 +197,15 @@ Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, 
     return {};
   }
   builder.append(node.proto, crop, {input}, builder.images(input));
+  return {};
+}
+
+// Keeps every `steps`-th voxel of what the crop leaves: a pooling of windows of one voxel.
+Result<void> append_steps(const OnnxNode& node, OnnxBuilder& builder, int input, const Crop& crop, Vec3 steps) {
+  if (steps == Vec3::cube(1)) return append_crop(node, builder, input, crop);
+  const std::int64_t f = builder.images(input);
+  const int left = crop == Crop{} ? input : builder.append_part(node.proto, crop, input, f);
+  builder.append(node.proto, Pooling{PoolKind::max, Vec3::cube(1), steps}, {left}, f);
   return {};
 }
 
@@ -289,10 +307,11 @@ Result<void> append_padding(const OnnxNode& node, OnnxBuilder& builder, int inpu
   return {};
 }
 
-// Where a range of the channel axis lies.
+// Where a range of the channel axis lies: `count` channels, `step` apart.
 struct Channels {
   std::int64_t first = 0;
   std::int64_t count = 0;
+  std::int64_t step = 1;
 };
 
 // Returns the channels that a range keeps of `f`.
@@ -301,7 +320,8 @@ Result<Channels> channels_of(const Range& range, std::int64_t f) {
   if (!is_constant(range.start) || !is_constant(range.end)) {
     return unsupported("keeps " + text_of(range) + ", which depends on the volume's extent");
   }
-  const Channels kept{place(range.start.least), place(range.end.least) - place(range.start.least)};
+  const std::int64_t first = place(range.start.least);
+  const Channels kept{first, div_up(std::max<std::int64_t>(0, place(range.end.least) - first), range.step), range.step};
   if (kept.count > 0) return kept;
   return corrupt("keeps " + text_of(range) + ": none of " + std::to_string(f) + " channels");
 }
@@ -312,7 +332,7 @@ Result<int> with_channels(const OnnxNode& node, OnnxBuilder& builder, int input,
   const Result<Channels> kept = channels_of(range, f);
   if (!kept) return kept.error();
   if (kept->count == f) return input;
-  return append_copy(node, builder, input, {kept->first, kept->count, 0, 0});
+  return append_copy(node, builder, input, {kept->first, kept->count, 0, 0, kept->step});
 }
 
 }  // namespace
@@ -328,6 +348,7 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
     return {};
   }
   Crop crop;
+  Vec3 steps = Vec3::cube(1);
   Result<int> kept = *input;
   for (const Range& range : *ranges) {
     if (range.axis == 0) {
@@ -344,8 +365,9 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
     if (!border) return border.error();
     crop.begin[axis] = border->begin;
     crop.end[axis] = border->end;
+    steps[axis] = range.step;
   }
-  return append_crop(node, builder, *kept, crop);
+  return append_steps(node, builder, *kept, crop, steps);
 }
 
 Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {

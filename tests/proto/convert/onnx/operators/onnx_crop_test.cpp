@@ -78,6 +78,26 @@ TEST(OnnxCrop, SliceOfSpatialAxes) {
   EXPECT_EQ(crop_of(sliced({{1}, {-2}, {2}}, 1)), (Crop{{0, 0, 1}, {0, 0, 2}}));
 }
 
+// Every second voxel from the first one kept, as a pooling of windows of one voxel does.
+TEST(OnnxCrop, SliceWithStepsIsACropAndAPooling) {
+  const LoadedNetwork loaded = sliced({{1, 0}, {whole, -3}, {2, 4}, {2, 3}}).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(Crop{{1, 0, 0}, {0, 0, 3}}));
+  EXPECT_EQ(loaded.network.nodes[2].operation, Operation(Pooling{PoolKind::max, Vec3::cube(1), {2, 1, 3}}));
+  EXPECT_EQ(loaded.network.nodes[2].inputs, std::vector<int>{2});
+  const LoadedNetwork from_first = sliced({{0}, {whole}, {3}, {4}}).read();
+  ASSERT_EQ(from_first.network.nodes.size(), 2U);
+  EXPECT_EQ(from_first.network.nodes[1].operation, Operation(Pooling{PoolKind::max, Vec3::cube(1), {1, 4, 1}}));
+}
+
+// Channels 1 and 3 of 4.
+TEST(OnnxCrop, SliceOfChannelsWithStepsCopiesThem) {
+  const LoadedNetwork loaded = sliced({{1}, {whole}, {1}, {2}}).read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  EXPECT_EQ(loaded.weights[1].kernels, (std::vector<float>{0, 1, 0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(sliced({{0}, {3}, {1}, {2}}).read().weights[1].kernels, (std::vector<float>{1, 0, 0, 0, 0, 0, 1, 0}));
+}
+
 TEST(OnnxCrop, SliceOfNothingPassesOn) { EXPECT_EQ(sliced({{0}, {whole}, {3}}).read().network.nodes.size(), 1U); }
 
 // Exporters write such a Slice if they know the extents: 20 - 2 = 18 voxels.
@@ -117,7 +137,10 @@ TEST(OnnxCrop, SliceThatIsNoCropIsRefusedInOneLine) {
   EXPECT_THAT(refusal({{1}, {9}, {2}}), HasSubstr("keeps [1, 9) of axis 2, which depends on an extent that the file"));
   EXPECT_THAT(refusal({{-3}, {whole}, {4}}), HasSubstr("keeps [-3, 9223372036854775807) of axis 4, which depends"));
   EXPECT_THAT(refusal({{1}, {2}, {0}}), HasSubstr("keeps [1, 2) of axis 0; the batch can only be kept whole"));
-  EXPECT_THAT(refusal({{0}, {-1}, {3}, {2}}), HasSubstr("steps of 2 are not supported; only 1"));
+  EXPECT_THAT(refusal({{-1}, {0}, {3}, {-1}}), HasSubstr("steps of -1 are not supported; only constants from 1"));
+  EXPECT_THAT(refusal({{0}, {-1}, {3}, {5000}}), HasSubstr("steps of 5000 are not supported"));
+  EXPECT_THAT(refusal({{0}, {-1}, {3}, {0}}), HasSubstr("has a step of 0; 1 or more is right"));
+  EXPECT_THAT(refusal({{0}, {whole}, {0}, {2}}), HasSubstr("the batch can only be kept whole"));
   EXPECT_THAT(refusal({{0}, {-1}, {5}}), HasSubstr("axis 5 of a tensor with 5 axes"));
   EXPECT_THAT(refusal({{0}, {-1}, {std::numeric_limits<std::int64_t>::min()}}), HasSubstr("of a tensor with 5 axes"));
   EXPECT_THAT(refusal({{0, 0}, {-1, -1}, {3, -2}}), HasSubstr("axis 3 stands twice among its axes"));
