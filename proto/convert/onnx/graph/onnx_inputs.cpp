@@ -15,7 +15,8 @@ Result<void> check_input_type(const onnx::TypeProto& type) {
   if (!type.has_tensor_type()) return unsupported("is not a tensor");
   const int element = type.tensor_type().elem_type();
   const bool real = element == onnx::TensorProto::FLOAT || element == onnx::TensorProto::FLOAT16 ||
-                    element == onnx::TensorProto::DOUBLE || element == onnx::TensorProto::UNDEFINED;
+                    element == onnx::TensorProto::BFLOAT16 || element == onnx::TensorProto::DOUBLE ||
+                    element == onnx::TensorProto::UNDEFINED;
   if (real) return {};
   return unsupported("has elements of type number " + std::to_string(element) + "; FLOAT is right");
 }

@@ -76,8 +76,12 @@ Result<std::vector<float>> read(const onnx::TensorProto& tensor, std::int64_t co
     case onnx::TensorProto::FLOAT16:
       return from_either<std::uint16_t>(tensor, tensor.int32_data(), count,
                                         [](auto bits) { return half_to_float(static_cast<std::uint16_t>(bits)); });
+    case onnx::TensorProto::BFLOAT16:
+      return from_either<std::uint16_t>(tensor, tensor.int32_data(), count,
+                                        [](auto bits) { return bfloat_to_float(static_cast<std::uint16_t>(bits)); });
     default:
-      return unsupported("has type " + type_name(tensor.data_type()) + "; FLOAT, FLOAT16 and DOUBLE are supported");
+      return unsupported("has type " + type_name(tensor.data_type()) +
+                         "; FLOAT, FLOAT16, BFLOAT16 and DOUBLE are supported");
   }
 }
 
@@ -117,7 +121,8 @@ Result<std::int64_t> stored_bytes(const onnx::TensorProto& tensor) {
   switch (tensor.data_type()) {
     case onnx::TensorProto::FLOAT: return mul(*count, sizeof(float));
     case onnx::TensorProto::DOUBLE: return mul(*count, sizeof(double));
-    case onnx::TensorProto::FLOAT16: return mul(*count, sizeof(std::uint16_t));
+    case onnx::TensorProto::FLOAT16:
+    case onnx::TensorProto::BFLOAT16: return mul(*count, sizeof(std::uint16_t));
     default: return -1;
   }
 }
@@ -139,7 +144,7 @@ void convert_raw(int type, std::string_view raw, float* floats) {
   };
   if (type == onnx::TensorProto::FLOAT) return each(float(), [](float value) { return value; });
   if (type == onnx::TensorProto::DOUBLE) return each(double(), [](double value) { return static_cast<float>(value); });
-  each(std::uint16_t(), half_to_float);
+  each(std::uint16_t(), type == onnx::TensorProto::BFLOAT16 ? bfloat_to_float : half_to_float);
 }
 
 Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor) {
@@ -149,6 +154,8 @@ Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor) {
   if (!values) return values.error().within("tensor " + in_quotes(tensor.name()));
   return values;
 }
+
+float bfloat_to_float(std::uint16_t bfloat) { return std::bit_cast<float>(std::uint32_t{bfloat} << 16U); }
 
 float half_to_float(std::uint16_t half) {
   constexpr int mantissa_bits = 10;

@@ -17,8 +17,8 @@ namespace znni {
 // Returns the number of elements that the extents imply.
 [[nodiscard]] Result<std::int64_t> count_of(const onnx::TensorProto& tensor);
 
-// Returns the elements, row-major, of a tensor of type FLOAT, FLOAT16 or DOUBLE, as float32. The error names the tensor
-// and what is wrong with type, storage or size.
+// Returns the elements, row-major, of a tensor of type FLOAT, FLOAT16, BFLOAT16 or DOUBLE, as float32. The error names
+// the tensor and what is wrong with type, storage or size.
 [[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor);
 
 // Converts all elements in `raw` to floats and writes them to `floats`. `type` must be one that floats_of() reads.
@@ -29,6 +29,9 @@ void convert_raw(int type, std::string_view raw, float* floats);
 
 // Returns the bytes that the elements take as raw data; -1 for types that floats_of() does not read.
 [[nodiscard]] Result<std::int64_t> stored_bytes(const onnx::TensorProto& tensor);
+
+// Returns the float whose upper half a bfloat16 is, exactly.
+[[nodiscard]] float bfloat_to_float(std::uint16_t bfloat);
 
 // Converts IEEE half precision to single, exactly.
 [[nodiscard]] float half_to_float(std::uint16_t half);

@@ -64,7 +64,8 @@ std::string reference(const std::string& location, std::int64_t offset, std::int
 }
 
 bool is_readable(std::uint64_t type) {
-  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16;
+  return type == onnx::TensorProto::FLOAT || type == onnx::TensorProto::DOUBLE || type == onnx::TensorProto::FLOAT16 ||
+         type == onnx::TensorProto::BFLOAT16;
 }
 
 class Outliner {

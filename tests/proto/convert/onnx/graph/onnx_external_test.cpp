@@ -96,6 +96,8 @@ TEST_F(OnnxExternal, NumbersOfEveryTypePartAfterPart) {
   const std::vector<float> read = floats(tensor_);
   EXPECT_EQ(std::count(read.begin(), read.end(), 1.0F), count - 1);
   EXPECT_EQ(read.back(), -2);
+  tensor_.set_data_type(onnx::TensorProto::BFLOAT16);
+  EXPECT_EQ(floats(tensor_).back(), -2);
   tensor_.set_data_type(onnx::TensorProto::FLOAT);
   test::set_external(tensor_, "offset", std::to_string(count * 10));
   EXPECT_EQ(floats(tensor_), floats_before);

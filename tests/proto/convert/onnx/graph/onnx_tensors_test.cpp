@@ -54,6 +54,36 @@ TEST(OnnxTensors, DoublesAndHalves) {
   EXPECT_THAT(*floats_of(halves), ElementsAre(0.5F, 65504));
 }
 
+TEST(OnnxTensors, BFloats) {
+  onnx::TensorProto stored = tensor(onnx::TensorProto::BFLOAT16, {3});
+  stored.set_raw_data(raw<std::uint16_t>({0x3f80, 0xc000, 0x0001}));
+  EXPECT_THAT(*floats_of(stored), ElementsAre(1, -2, std::ldexp(1.0F, -133)));
+  stored.clear_raw_data();
+  for (const int bits : {0x3f00, 0x7f7f, 0x8000}) stored.add_int32_data(bits);
+  EXPECT_THAT(*floats_of(stored), ElementsAre(0.5F, std::ldexp(255.0F, 120), -0.0F));
+  stored.add_int32_data(0);
+  EXPECT_EQ(floats_of(stored).error().message, "tensor 't': has 4 elements; its extents ask for 3");
+}
+
+// Compares all 2^16 bfloats with the definition.
+TEST(OnnxTensors, EveryBFloat) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = bfloat_to_float(static_cast<std::uint16_t>(bits));
+    const int exponent = static_cast<int>((bits >> 7) & 255);
+    const double fraction = (bits & 0x7f) / 128.0;
+    const double sign = (bits >> 15) != 0 ? -1 : 1;
+    if (exponent == 255 && fraction != 0) {
+      EXPECT_TRUE(std::isnan(value));
+    } else if (exponent == 255) {
+      EXPECT_EQ(value, sign * INFINITY);
+    } else {
+      const double expected =
+          exponent == 0 ? sign * fraction * std::pow(2.0, -126) : sign * (1 + fraction) * std::pow(2.0, exponent - 127);
+      EXPECT_EQ(static_cast<double>(value), expected) << bits;
+    }
+  }
+}
+
 TEST(OnnxTensors, ScalarsAndEmptyOnes) {
   onnx::TensorProto scalar = tensor(onnx::TensorProto::FLOAT, {});
   scalar.add_float_data(9);
@@ -129,6 +159,7 @@ TEST(OnnxTensors, Integers) {
 TEST(OnnxTensors, StoredBytes) {
   EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::FLOAT, {2, 3})), 24);
   EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::FLOAT16, {2, 3})), 12);
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::BFLOAT16, {2, 3})), 12);
   EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::DOUBLE, {})), 8);
   EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::INT64, {2})), -1);
   EXPECT_FALSE(stored_bytes(tensor(onnx::TensorProto::FLOAT, {-2})));
