@@ -26,6 +26,7 @@ struct Bottle {
   Border pads = {{0, 1, 0}, {0, 0, 1}};
   Vec3 output_padding;
   std::int64_t groups = 1;
+  Vec3 dilation = Vec3::cube(1);
 };
 
 Integers list(Vec3 v) { return {v.z, v.y, v.x}; }
@@ -40,6 +41,7 @@ onnx::NodeProto& add_transposed(OnnxModel& model, const Bottle& bottle, const st
   test::set_integers(node, "pads", list(bottle.pads));
   test::set_integers(node, "output_padding", list(bottle.output_padding));
   test::set_integer(node, "group", bottle.groups);
+  test::set_integers(node, "dilations", list(bottle.dilation));
   return node;
 }
 
@@ -62,7 +64,7 @@ Values by_definition(const Bottle& bottle, Vec3 n, const Values& low, const std:
   for (std::int64_t i = 0; i < bottle.f * voxels(n); ++i) {
     for (std::int64_t j = 0; j < outputs * voxels(bottle.k); ++j) {
       const Vec3 tap = fragment_at(j % voxels(bottle.k), bottle.k);
-      const Vec3 at = fragment_at(i % voxels(n), n) * bottle.stride + tap - bottle.pads.begin;
+      const Vec3 at = fragment_at(i % voxels(n), n) * bottle.stride + tap * bottle.dilation - bottle.pads.begin;
       if (!covers(at, {}) || !covers(n_out - Vec3::cube(1), at)) continue;
       const std::int64_t group = i / voxels(n) / (bottle.f / bottle.groups);
       const std::int64_t channel = group * outputs + j / voxels(bottle.k);
@@ -106,8 +108,9 @@ TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
   for (int i = 0; i < test::case_count(40); ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
     Bottle bottle{random.integer(1, 3), random.integer(1, 3), random.vec3(1, 4), Vec3::cube(1), {}, {}};
+    if (random.chance(0.5)) bottle.dilation = random.vec3(1, 3);
     for (int axis = 0; axis < 3; ++axis) {
-      const std::int64_t k = bottle.k[axis];
+      const std::int64_t k = (bottle.k[axis] - 1) * bottle.dilation[axis] + 1;
       bottle.stride[axis] = random.integer(1, k + 1);
       // Pads so that the output is as large as what the first convolution read.
       const std::int64_t both = std::max<std::int64_t>(0, k - bottle.stride[axis]);
@@ -143,6 +146,55 @@ TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
   }
 }
 
+// Returns the nodes of a net with a transposed convolution of `k` voxels along x and stride 2, of 4 voxels.
+template <class Change>
+std::vector<std::string> nodes_with(std::int64_t k, const Change& change) {
+  OnnxModel model(2);
+  test::set_integers(model.conv("in", "low", 2, 2, {1, 1, 2}), "strides", {1, 1, 2});
+  auto& shape = *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int axis = 2; axis < 5; ++axis) shape.mutable_dim(axis)->set_dim_value(8);
+  Bottle bottle;
+  bottle.k = {1, 1, k};
+  onnx::NodeProto& node = add_transposed(model, bottle, {});
+  node.clear_attribute();
+  test::set_integers(node, "strides", {1, 1, 2});
+  change(node);
+  const LoadedNetwork loaded = model.output("out").read();
+  return describe(loaded.network);
+}
+
+std::vector<std::string> nodes_with_pads(std::int64_t k, std::int64_t begin, std::int64_t end) {
+  return nodes_with(k, [&](onnx::NodeProto& node) { test::set_integers(node, "pads", {0, 0, begin, 0, 0, end}); });
+}
+
+TEST(OnnxConvTranspose, PadsByAutoPad) {
+  const auto nodes = [](std::int64_t k, std::string_view auto_pad) {
+    return nodes_with(k, [&](onnx::NodeProto& node) { test::set_text(node, "auto_pad", auto_pad); });
+  };
+  EXPECT_EQ(nodes(5, "SAME_UPPER"), nodes_with_pads(5, 1, 2));
+  EXPECT_EQ(nodes(5, "SAME_LOWER"), nodes_with_pads(5, 2, 1));
+  EXPECT_EQ(nodes(4, "SAME_LOWER"), nodes_with_pads(4, 1, 1));
+  EXPECT_EQ(nodes(2, "SAME_UPPER"), nodes_with_pads(2, 0, 0));
+  EXPECT_NE(nodes_with_pads(5, 1, 2), nodes_with_pads(5, 2, 1));
+}
+
+// Of 4 voxels k = 5 makes 11. Which end of an odd number loses more is what ONNX Runtime does.
+TEST(OnnxConvTranspose, PadsByOutputShape) {
+  const auto nodes = [](std::int64_t k, std::int64_t wanted, std::string_view auto_pad = "") {
+    return nodes_with(k, [&](onnx::NodeProto& node) {
+      test::set_integers(node, "output_shape", {8, 8, wanted});
+      if (!auto_pad.empty()) test::set_text(node, "auto_pad", auto_pad);
+    });
+  };
+  EXPECT_EQ(nodes(5, 8), nodes_with_pads(5, 2, 1));
+  EXPECT_EQ(nodes(5, 8, "SAME_UPPER"), nodes_with_pads(5, 1, 2));
+  EXPECT_EQ(nodes(5, 7), nodes_with_pads(5, 2, 2));
+  const auto added = nodes_with(1, [](onnx::NodeProto& node) {
+    test::set_integers(node, "output_padding", {0, 0, 1});
+  });
+  EXPECT_EQ(nodes(1, 8), added);
+}
+
 TEST(OnnxConvTranspose, Refusals) {
   const auto refusal_with = [](const auto& change) {
     OnnxModel model(2);
@@ -155,20 +207,38 @@ TEST(OnnxConvTranspose, Refusals) {
   EXPECT_THAT(refusal_with([](auto& node) { test::set_integer(node, "group", 3); }),
               HasSubstr("group = 3 does not divide the 2 images of its input"));
   EXPECT_THAT(refusal_with([](auto& node) {
-                test::set_integers(node, "dilations", {1, 2, 1});
-              }),
-              HasSubstr("dilations of 2 are not supported"));
-  EXPECT_THAT(refusal_with([](auto& node) {
                 test::set_integers(node, "output_shape", {4, 4, 4});
               }),
-              HasSubstr("output_shape is not supported"));
+              HasSubstr("output_shape of an input whose extents the file leaves open is not supported"));
+  EXPECT_THAT(refusal_with([](auto& node) {
+                test::set_integers(node, "output_shape", {4, 4});
+              }),
+              HasSubstr("has 2 numbers in output_shape; 3 are right"));
   EXPECT_THAT(refusal_with([](auto& node) {
                 test::set_integers(node, "output_padding", {5, 0, 0});
               }),
               HasSubstr("adds voxels that no tap of the kernel reaches"));
-  EXPECT_THAT(refusal_with([](auto& node) { test::set_text(node, "auto_pad", "SAME_UPPER"); }),
-              HasSubstr("auto_pad = 'SAME_UPPER' is not supported here"));
+  EXPECT_THAT(refusal_with([](auto& node) {
+                test::set_text(node, "auto_pad", "SAME_UPPER");
+                test::set_integers(node, "strides", {1, 4, 1});
+              }),
+              HasSubstr("auto_pad = SAME is not supported of a kernel shorter than its stride, of 1x4x1"));
   EXPECT_THAT(refusal_with([](auto& node) { node.set_input(1, "in"); }), HasSubstr("its weights are computed"));
+  OnnxModel large(2);
+  large.conv("in", "low", 2, 2, {1, 1, 1});
+  Bottle bottle;
+  bottle.k = Vec3::cube(2);
+  bottle.dilation = Vec3::cube(1000);
+  add_transposed(large, bottle, {});
+  EXPECT_THAT(large.output("out").refusal(), HasSubstr("more than is plausible for a file of this size"));
+}
+
+// output_shape depends on extents that nobody knows there.
+TEST(OnnxConvTranspose, BehindARefusedNodeItIsNoBlocker) {
+  OnnxModel model(2);
+  model.node("Unknown", {"in"}, {"low"});
+  test::set_integers(add_transposed(model, {}, {}), "output_shape", {9, 9, 9});
+  EXPECT_EQ(model.output("out").blockers().count, 1);
 }
 
 }  // namespace
