@@ -7,6 +7,7 @@
 #include "proto/convert/onnx/folding/onnx_fold_arithmetic.hpp"
 #include "proto/convert/onnx/folding/onnx_fold_layout.hpp"
 #include "proto/convert/onnx/folding/onnx_fold_sequence.hpp"
+#include "proto/convert/onnx/folding/onnx_fold_weights.hpp"
 #include "proto/convert/onnx/graph/onnx_pads.hpp"
 #include "proto/convert/onnx/operators/onnx_flatten.hpp"
 #include "proto/convert/onnx/operators/onnx_turned.hpp"
@@ -170,7 +171,9 @@ Result<bool> fold_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
   const Result<bool> sequence = fold_sequence(node, builder);
   if (!sequence || *sequence) return sequence;
   const FoldRow* row = row_of(node);
-  return row != nullptr && is_of_known(node, builder) ? fold_with(*row, node, builder) : Result<bool>(false);
+  const Result<bool> folded =
+      row != nullptr && is_of_known(node, builder) ? fold_with(*row, node, builder) : Result<bool>(false);
+  return !folded || *folded ? folded : fold_weights(node, builder);
 }
 
 bool reads_extents(const OnnxGraph& graph) {

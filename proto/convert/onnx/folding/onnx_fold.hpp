@@ -1,5 +1,6 @@
 // Computes nodes of tensors that are known while a file is read: constants that exporters leave computed, and what a
-// file computes of extents. Only integers, booleans and float32 of small tensors.
+// file computes of extents. Only integers, booleans and float32 of small tensors; weights are folded apart
+// (proto/convert/onnx/folding/onnx_fold_weights.hpp).
 #pragma once
 
 #include <optional>

@@ -92,7 +92,7 @@ const onnx::TensorProto* OnnxBuilder::constant(const onnx::NodeProto& node, int 
 }
 
 bool OnnxBuilder::is_known(const std::string& tensor) const {
-  return known_.find(tensor) != nullptr || graph_.constants.contains(tensor);
+  return known_.find(tensor) != nullptr || known_.constant(tensor) != nullptr || graph_.constants.contains(tensor);
 }
 
 std::optional<KnownTensor> OnnxBuilder::known_at(const onnx::NodeProto& node, int index) const {

@@ -237,7 +237,8 @@ class OnnxBuilder {
   };
   [[nodiscard]] const Misfits& misfits() const { return misfits_; }
 
-  // Returns how many parameters the net may still have.
+  // Returns how many parameters the net may have, and may still have.
+  [[nodiscard]] std::int64_t max_parameters() const { return max_parameters_; }
   [[nodiscard]] std::int64_t room() const { return max_parameters_ - parameters_; }
   // Fails if the last value's channels or the parameters so far exceed their bounds.
   [[nodiscard]] Result<void> check_limits() const;

@@ -130,7 +130,7 @@ Result<void> KnownTensors::charge(const std::string& name, const KnownTensor& te
     return unsupported("computes more than " + std::to_string(max_known_elements_of_all) +
                        " numbers from constants and shapes with those before it");
   }
-  if (find(name) == nullptr && sequence(name) == nullptr) return {};
+  if (find(name) == nullptr && sequence(name) == nullptr && constant(name) == nullptr) return {};
   return corrupt("tensor " + in_quotes(name) + " is written twice");
 }
 
@@ -148,6 +148,17 @@ Result<void> KnownTensors::set_sequence(const std::string& name, std::vector<Kno
   }
   sequences_.insert_or_assign(name, std::move(sequence));
   return {};
+}
+
+Result<void> KnownTensors::set_weights(const std::string& name, onnx::TensorProto tensor) {
+  if (Result<void> fits = charge(name, {}); !fits) return fits;
+  constants_.insert_or_assign(name, std::make_unique<onnx::TensorProto>(std::move(tensor)));
+  return {};
+}
+
+std::int64_t KnownTensors::count_weights(std::int64_t numbers) {
+  weights_ = add(weights_, numbers);
+  return weights_;
 }
 
 Result<void> KnownTensors::read(std::int64_t elements) {

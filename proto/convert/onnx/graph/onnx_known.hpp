@@ -55,6 +55,10 @@ class KnownTensors {
   // Fails if all tensors together have too many elements, or the name is taken.
   [[nodiscard]] Result<void> set(const std::string& name, KnownTensor tensor);
   [[nodiscard]] Result<void> set_sequence(const std::string& name, std::vector<KnownTensor> sequence);
+  // Notes a constant of any size that the file computes of others. Fails if the name is taken.
+  [[nodiscard]] Result<void> set_weights(const std::string& name, onnx::TensorProto tensor);
+  // Counts numbers of such constants that a node reads or makes, and returns those of all nodes so far.
+  [[nodiscard]] std::int64_t count_weights(std::int64_t numbers);
   // Counts elements that a node reads. Fails if all nodes together read too many.
   [[nodiscard]] Result<void> read(std::int64_t elements);
   // Return the tensor or sequence of that name, nullptr if there is none.
@@ -74,6 +78,7 @@ class KnownTensors {
   std::map<std::string, std::unique_ptr<onnx::TensorProto>> constants_;
   std::int64_t elements_ = 0;  // of all tensors so far, forgotten ones as well
   std::int64_t elements_read_ = 0;
+  std::int64_t weights_ = 0;  // numbers read and made
   bool depend_on_volume_ = false;
 };
 
