@@ -142,7 +142,7 @@ OnnxWords words_of_shuffle() {
 
 OnnxWords words_of_traced_norm() {
   return {"InstanceNorm as a BatchNorm in training mode",
-          "export with dynamo=False, which writes it as InstanceNormalization", true, true};
+          "export a batch of 1, or with dynamo=False, which writes it as InstanceNormalization", true, true};
 }
 
 OnnxWords words_of_refusal(const onnx::NodeProto& node, Text message) {

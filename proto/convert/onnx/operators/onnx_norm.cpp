@@ -7,6 +7,7 @@
 namespace znni {
 namespace {
 
+constexpr std::int64_t opset_of_training_mode = 14;    // before, BatchNormalization has more outputs in training
 constexpr std::int64_t opset_of_scale_per_image = 21;  // before, GroupNormalization has a scale per group
 constexpr int scale_input = 1;
 constexpr int shift_input = 2;
@@ -92,6 +93,26 @@ Result<void> convert_group_normalization(const OnnxNode& node, OnnxBuilder& buil
   if (!groups) return groups.error();
   const bool has_one_per_image = f == unknown_images || builder.opset() >= opset_of_scale_per_image;
   return append_norm(node, builder, {*value, *groups, has_one_per_image ? f : *groups});
+}
+
+Result<bool> is_in_training(const OnnxNode& node, const OnnxBuilder& builder) {
+  const Result<std::int64_t> training = node.attributes.integer("training_mode", 0);
+  if (!training) return training.error();
+  bool more_outputs = false;
+  for (int i = 1; i < node.proto.output_size(); ++i) more_outputs = more_outputs || !node.proto.output(i).empty();
+  return *training != 0 || (more_outputs && builder.opset() < opset_of_training_mode);
+}
+
+Result<void> convert_normalization_in_training(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  if (builder.batch() != 1 || builder.pooled_axes(node.proto.input(0)) > 0) {
+    return unsupported(
+        "normalises by the statistics of a batch (training mode), which is supported of a batch of 1 and of voxels "
+        "alone; export the net in evaluation mode");
+  }
+  const std::int64_t f = builder.images(*value);
+  return append_norm(node, builder, {*value, f, f});
 }
 
 }  // namespace znni

@@ -12,5 +12,10 @@ namespace znni {
 // Converts a normalisation of groups of neighbouring channels. Its scale and bias have one number per group before
 // operator set 21, and one per channel from then on.
 [[nodiscard]] Result<void> convert_group_normalization(const OnnxNode& node, OnnxBuilder& builder);
+// Returns whether a BatchNormalization takes the statistics of its input: in training mode, or by its outputs.
+[[nodiscard]] Result<bool> is_in_training(const OnnxNode& node, const OnnxBuilder& builder);
+
+// Converts a BatchNormalization in training mode, of a batch of one: an instance normalisation.
+[[nodiscard]] Result<void> convert_normalization_in_training(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

@@ -6,6 +6,7 @@
 
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/onnx/graph/onnx_tensors.hpp"
+#include "proto/convert/onnx/operators/onnx_norm.hpp"
 
 namespace znni {
 namespace {
@@ -45,16 +46,7 @@ Result<NodeWeights> weights_of(const Statistics& statistics, float epsilon) {
   return weights;
 }
 
-Result<void> refuse_training(const OnnxNode& node) {
-  const Result<std::int64_t> training = node.attributes.integer("training_mode", 0);
-  if (!training) return training.error();
-  bool more_outputs = false;
-  for (int i = 1; i < node.proto.output_size(); ++i) more_outputs = more_outputs || !node.proto.output(i).empty();
-  if (*training != 0 || more_outputs) {
-    return unsupported(
-        "normalises by the statistics of its input (training mode), which is not supported; export "
-        "the net in evaluation mode");
-  }
+Result<void> check_spatial(const OnnxNode& node) {
   const Result<std::int64_t> spatial = node.attributes.integer("spatial", 1);
   if (!spatial) return spatial.error();
   if (*spatial != 1) return unsupported("spatial = " + std::to_string(*spatial) + " is not supported; only 1");
@@ -122,7 +114,13 @@ bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spa
 }
 
 Result<NodeWeights> batch_normalization_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t count) {
-  if (Result<void> sound = refuse_training(node); !sound) return sound.error();
+  const Result<bool> trains = is_in_training(node, builder);
+  if (!trains) return trains.error();
+  if (*trains) {
+    return unsupported(
+        "normalises by the statistics of its input (training mode), which is not supported here; export the net in "
+        "evaluation mode");
+  }
   const Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
   if (!epsilon) return epsilon.error();
   const Result<Statistics> statistics = statistics_of(node, builder, count);
@@ -130,6 +128,10 @@ Result<NodeWeights> batch_normalization_of(const OnnxNode& node, const OnnxBuild
 }
 
 Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
+  if (Result<void> sound = check_spatial(node); !sound) return sound;
+  const Result<bool> trains = is_in_training(node, builder);
+  if (!trains) return trains.error();
+  if (*trains) return convert_normalization_in_training(node, builder);
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
   Result<NodeWeights> weights = batch_normalization_of(node, builder, builder.images(*input));

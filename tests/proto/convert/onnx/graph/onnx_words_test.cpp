@@ -68,6 +68,9 @@ std::vector<Refused> refused_nodes() {
       {"logarithm", [](OnnxModel& model) -> onnx::NodeProto& { return model.node("Log", {"in"}, {"out"}); }},
       {"BatchNorm in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
+         onnx::TensorShapeProto& shape =
+             *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+         shape.mutable_dim(0)->set_dim_value(2);
          onnx::NodeProto& node = model.node("BatchNormalization", {"in", "in", "in", "in", "in"}, {"out"});
          test::set_integer(node, "training_mode", 1);
          return node;

@@ -46,6 +46,47 @@ TEST(OnnxNorm, InstanceNormalizationIsOneGroupPerImage) {
   }
 }
 
+onnx::NodeProto& add_training(OnnxModel& model) {
+  add_norm(model, "BatchNormalization", 2);
+  for (const char* name : {"mean", "variance"}) model.tensor(name, {2}, {9, 9});
+  onnx::NodeProto& node = *model.proto.mutable_graph()->mutable_node()->rbegin();
+  node.add_input("mean");
+  node.add_input("variance");
+  return node;
+}
+
+// Of a batch of one the statistics of the batch are those of the voxels.
+TEST(OnnxNorm, BatchNormalizationInTrainingMode) {
+  OnnxModel model(2, 3, 14);
+  onnx::NodeProto& node = add_training(model);
+  test::set_integer(node, "training_mode", 1);
+  test::set_real(node, "epsilon", 0.25F);
+  for (const char* name : {"new mean", "new variance"}) node.add_output(name);
+  const LoadedNetwork loaded = model.read();
+  EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", Norm{2, 0.25F, {}}, {0}}}));
+  EXPECT_THAT(loaded.weights[0].scale, ElementsAre(1, 2));
+  EXPECT_THAT(loaded.weights[0].shift, ElementsAre(-1, -2));
+  OnnxModel old(2, 3, 9);
+  add_training(old).add_output("new mean");
+  EXPECT_EQ(old.read().network.nodes[0].operation, Operation(Norm{2, 1e-5F, {}}));
+}
+
+TEST(OnnxNorm, BatchesInTrainingModeAreRefused) {
+  OnnxModel model(2, 3, 14);
+  test::set_integer(add_training(model), "training_mode", 1);
+  onnx::TensorShapeProto& shape =
+      *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim(0)->set_dim_value(4);
+  EXPECT_THAT(model.refusal(),
+              HasSubstr("normalises by the statistics of a batch (training mode), which is supported"));
+  OnnxModel pooled(2, 3, 14);
+  pooled.node("GlobalAveragePool", {"in"}, {"pooled"});
+  onnx::NodeProto& node = add_training(pooled);
+  node.set_input(0, "pooled");
+  test::set_integer(node, "training_mode", 1);
+  EXPECT_THAT(pooled.refusal(), HasSubstr("of a batch of 1 and of voxels alone"));
+}
+
 TEST(OnnxNorm, EpsilonIsTheNodes) {
   OnnxModel instance(2, 3, 22);
   test::set_real(add_norm(instance, "InstanceNormalization", 2), "epsilon", 0.25F);
