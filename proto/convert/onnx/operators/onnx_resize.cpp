@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "proto/convert/base/errors.hpp"
@@ -26,9 +27,6 @@ Result<void> require_text(const OnnxAttributes& attributes, std::string_view nam
 
 // Returns how many voxels each becomes, of the factors of [N][f][spatial...].
 Result<Vec3> factor_of(const std::vector<double>& scales, int rank) {
-  if (static_cast<int>(scales.size()) != rank + 2) {
-    return corrupt("has " + std::to_string(scales.size()) + " scales; " + std::to_string(rank + 2) + " are right");
-  }
   Vec3 factor = Vec3::cube(1);
   for (int i = 0; i < rank + 2; ++i) {
     const double scale = scales[static_cast<std::size_t>(i)];
@@ -42,23 +40,44 @@ Result<Vec3> factor_of(const std::vector<double>& scales, int rank) {
   return factor;
 }
 
+// Returns the axes, of [N][f][spatial...], that the node's `count` numbers are of: those that it names, or all.
+Result<std::vector<std::size_t>> axes_of(const OnnxAttributes& attributes, int rank, std::size_t count) {
+  const Result<std::vector<std::int64_t>> named = attributes.integers("axes");
+  if (!named) return named.error();
+  const std::int64_t all = rank + 2;
+  std::vector<std::size_t> axes;
+  for (std::int64_t i = 0; named->empty() && i < all; ++i) axes.push_back(static_cast<std::size_t>(i));
+  for (const std::int64_t axis : *named) {
+    if (axis < -all || axis >= all) {
+      return corrupt("axis " + std::to_string(axis) + " of a tensor with " + std::to_string(all) + " axes");
+    }
+    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + all : axis));
+  }
+  const std::set<std::size_t> each(axes.begin(), axes.end());
+  if (each.size() != axes.size()) return corrupt("names an axis twice");
+  if (axes.size() == count) return axes;
+  return corrupt("has " + std::to_string(count) + " scales or sizes; " + std::to_string(axes.size()) + " are right");
+}
+
 Result<std::vector<double>> constant_scales(const OnnxNode& node, const OnnxBuilder& builder, int input) {
   const onnx::TensorProto* tensor = builder.constant(node.proto, input);
   if (tensor == nullptr) return unsupported("its scales are computed; only constants are supported");
   const Result<std::vector<float>> values = builder.floats_of(*tensor);
   if (!values) return values.error();
-  return std::vector<double>(values->begin(), values->end());
+  const Result<std::vector<std::size_t>> axes = axes_of(node.attributes, builder.rank(), values->size());
+  if (!axes) return axes.error();
+  std::vector<double> scales(static_cast<std::size_t>(builder.rank()) + 2, 1.0);
+  for (std::size_t i = 0; i < axes->size(); ++i) scales[(*axes)[i]] = static_cast<double>((*values)[i]);
+  return scales;
 }
 
-// Fails if the sizes change the batch or the channels. Files whose batch is open say 1, or what Shape says.
-Result<void> check_others(const std::vector<VolumeNumber>& sizes, const OnnxBuilder& builder, int value) {
-  const std::array<std::int64_t, 2> own = {builder.batch(), builder.images(value)};
-  for (std::size_t axis = 0; axis < own.size(); ++axis) {
-    if (own[axis] == unknown_images || sizes[axis] == VolumeNumber{own[axis], {}}) continue;
-    return unsupported("makes " + to_string(sizes[axis]) + " of " + std::to_string(own[axis]) + " along axis " +
-                       std::to_string(axis) + "; only spatial axes can be resized");
-  }
-  return {};
+// Fails if the size changes the batch or the channels. Files whose batch is open say 1, or what Shape says.
+Result<void> check_other(const VolumeNumber& size, std::size_t axis, const OnnxBuilder& builder, int value) {
+  const std::array<std::int64_t, 2> all = {builder.batch(), builder.images(value)};
+  const std::int64_t own = all[axis];
+  if (own == unknown_images || size == VolumeNumber{own, {}}) return {};
+  return unsupported("makes " + to_string(size) + " of " + std::to_string(own) + " along axis " + std::to_string(axis) +
+                     "; only spatial axes can be resized");
 }
 
 // What becomes of the voxels: an axis that grows by one gets its first voxel again, in front.
@@ -67,34 +86,40 @@ struct Resizing {
   Border edges;
 };
 
+// Notes what becomes of an axis that gets this size.
+Result<void> add_size(const VolumeNumber& size, std::size_t axis, const OnnxBuilder& builder, int value,
+                      Resizing& resizing) {
+  if (axis < 2) return check_other(size, axis, builder, value);
+  if (builder.is_guessed(value)) return {};
+  const int spatial = static_cast<int>(axis) + 1 - builder.rank();
+  const std::optional<VolumeNumber> n = extent_along(builder.extents(value), spatial);
+  if (!n) return unsupported("its sizes are constants, but the file leaves the input's extents open");
+  const std::optional<double> scale = ratio(size, *n);
+  const bool is_whole = scale && *scale == std::floor(*scale);
+  if (!is_whole && difference(size, *n) == VolumeNumber{1, {}}) {
+    resizing.edges.begin[spatial] = 1;
+    return {};
+  }
+  if (!scale) {
+    return unsupported("its sizes are no multiple of the extent along axis " + std::to_string(axis) +
+                       " that is the same for all volumes");
+  }
+  resizing.scales[axis] = *scale;
+  return {};
+}
+
 // Returns sizes over the extents that the file declares, or that are known for all volumes.
 Result<Resizing> resizing_to_sizes(const OnnxNode& node, const OnnxBuilder& builder, int value) {
   const std::optional<KnownTensor> tensor = builder.known_at(node.proto, sizes_of_resize);
   if (!tensor) return unsupported("its sizes are computed; export it with a constant scale_factor");
   const Result<std::vector<VolumeNumber>> sizes = numbers_of(*tensor);
   if (!sizes) return sizes.error();
-  if (static_cast<int>(sizes->size()) != builder.rank() + 2) {
-    return corrupt("has " + std::to_string(sizes->size()) + " sizes; " + std::to_string(builder.rank() + 2) +
-                   " are right");
-  }
-  if (Result<void> same = check_others(*sizes, builder, value); !same) return same.error();
-  Resizing resizing{std::vector<double>(sizes->size(), 1.0), {}};
-  for (int i = 0; i < builder.rank(); ++i) {
-    if (builder.is_guessed(value)) continue;
-    const std::optional<VolumeNumber> n = extent_along(builder.extents(value), 3 - builder.rank() + i);
-    if (!n) return unsupported("its sizes are constants, but the file leaves the input's extents open");
-    const VolumeNumber& size = (*sizes)[static_cast<std::size_t>(i) + 2];
-    const std::optional<double> scale = ratio(size, *n);
-    const bool is_whole = scale && *scale == std::floor(*scale);
-    if (!is_whole && difference(size, *n) == VolumeNumber{1, {}}) {
-      resizing.edges.begin[3 - builder.rank() + i] = 1;
-      continue;
-    }
-    if (!scale) {
-      return unsupported("its sizes are no multiple of the extent along axis " + std::to_string(i + 2) +
-                         " that is the same for all volumes");
-    }
-    resizing.scales[static_cast<std::size_t>(i) + 2] = *scale;
+  const Result<std::vector<std::size_t>> axes = axes_of(node.attributes, builder.rank(), sizes->size());
+  if (!axes) return axes.error();
+  Resizing resizing{std::vector<double>(static_cast<std::size_t>(builder.rank()) + 2, 1.0), {}};
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const Result<void> added = add_size((*sizes)[i], (*axes)[i], builder, value, resizing);
+    if (!added) return added.error();
   }
   return resizing;
 }
@@ -132,13 +157,20 @@ Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
       " is not supported; only asymmetric or tf_half_pixel_for_nn with floor, half_pixel with " + "round_prefer_floor");
 }
 
+bool is_asymmetric(const OnnxAttributes& attributes) {
+  const Result<std::string> mode = attributes.text("mode", "nearest");
+  const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
+  return mode && coordinates && *mode == "linear" && *coordinates == "asymmetric";
+}
+
 Result<UpsampleKind> linear_kind_of(const OnnxAttributes& attributes) {
   const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
   if (!coordinates) return coordinates.error();
   if (*coordinates == "half_pixel" || *coordinates == "pytorch_half_pixel") return UpsampleKind::linear;
   if (*coordinates == "align_corners") return UpsampleKind::aligned;
+  if (*coordinates == "asymmetric") return UpsampleKind::shuffle;  // of shares
   return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) +
-                     " with mode = 'linear' is not supported; only half_pixel and align_corners");
+                     " with mode = 'linear' is not supported; only half_pixel, asymmetric and align_corners");
 }
 
 Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
@@ -150,6 +182,44 @@ Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
   if (*mode == "linear") return linear_kind_of(attributes);
   if (const Result<void> sound = check_nearest(attributes, factor); !sound) return sound.error();
   return UpsampleKind::nearest;
+}
+
+// Appends what lies between each voxel and the next along an axis: `share` of the next, the rest of its own.
+int append_shares(const OnnxNode& node, OnnxBuilder& builder, int value, int axis, double share) {
+  const std::int64_t f = builder.images(value);
+  Convolution conv{f, Vec3::cube(1), Vec3::cube(1), {}};
+  conv.k[axis] = 2;
+  conv.groups = f;
+  NodeWeights weights;
+  for (std::int64_t i = 0; i < f; ++i) {
+    weights.kernels.push_back(static_cast<float>(1.0 - share));
+    weights.kernels.push_back(static_cast<float>(share));
+  }
+  return builder.append_part(node.proto, conv, value, f, std::move(weights));
+}
+
+// Interpolates between each voxel and the next, axis by axis: voxel v of the output lies at v / factor, and beyond the
+// last one is the last one again.
+Result<void> append_asymmetric(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor) {
+  const std::int64_t f = builder.images(value);
+  for (int axis = 0; axis < 3 && f != unknown_images; ++axis) {
+    if (factor[axis] == 1) continue;
+    if (mul(f, factor[axis]) > max_onnx_images) return unsupported("makes more than 2^20 channels of one voxel");
+    Border edge;
+    edge.end[axis] = 1;
+    const int with_edge = append_edges(node, builder, value, edge);
+    std::vector<int> phases = {builder.append_part(node.proto, Crop{{}, edge.end}, with_edge, f)};
+    for (std::int64_t phase = 1; phase < factor[axis]; ++phase) {
+      const double share = static_cast<double>(phase) / static_cast<double>(factor[axis]);
+      phases.push_back(append_shares(node, builder, with_edge, axis, share));
+    }
+    Vec3 along = Vec3::cube(1);
+    along[axis] = factor[axis];
+    const int joined = builder.append_part(node.proto, Concat{}, std::move(phases), mul(f, factor[axis]));
+    value = builder.append_part(node.proto, Upsample{along, UpsampleKind::shuffle}, joined, f);
+  }
+  builder.alias(node.proto, value);
+  return {};
 }
 
 Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int value, const Upsample& up) {
@@ -176,7 +246,6 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   if (builder.opset() < opset_of_resize) return convert_upsample(node, builder);
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
-  if (node.attributes.find("axes") != nullptr) return unsupported("attribute axes is not supported");
   if (Result<void> stretched = require_text(node.attributes, "keep_aspect_ratio_policy", "stretch", "stretch");
       !stretched) {
     return stretched;
@@ -190,13 +259,19 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   if (!factor) return factor.error();
   const Result<UpsampleKind> kind = kind_of(node.attributes, *factor);
   if (!kind) return kind.error();
-  if (resizing->edges == Border{}) return append_upsampling(node, builder, *value, {*factor, *kind});
+  const bool grows = resizing->edges != Border{};
+  if (!grows && is_asymmetric(node.attributes)) return append_asymmetric(node, builder, *value, *factor);
+  if (!grows) return append_upsampling(node, builder, *value, {*factor, *kind});
   if (Result<void> grown = check_grown(node.attributes); !grown) return grown;
   return append_upsampling(node, builder, append_edges(node, builder, *value, resizing->edges), {*factor, *kind});
 }
 
 Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
-  if (Result<void> mode = require_text(node.attributes, "mode", "nearest", "nearest"); !mode) return mode;
+  const Result<std::string> mode = node.attributes.text("mode", "nearest");
+  if (!mode) return mode.error();
+  if (*mode != "nearest" && *mode != "linear") {
+    return unsupported("mode = " + in_quotes(*mode) + " is not supported; only nearest, linear");
+  }
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   if (builder.guess_reader(node.proto)) return {};
@@ -204,6 +279,7 @@ Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
   if (!scales) return scales.error();
   const Result<Vec3> factor = factor_of(*scales, builder.rank());
   if (!factor) return factor.error();
+  if (*mode == "linear") return append_asymmetric(node, builder, *value, *factor);
   return append_upsampling(node, builder, *value, {*factor, UpsampleKind::nearest});
 }
 

@@ -81,7 +81,7 @@ TEST(OnnxResize, SizesOfDeclaredExtentsAreFactors) {
   EXPECT_THAT(model.refusal(), HasSubstr("its sizes are constants, but the file leaves the input's extents open"));
   sizes.set_dims(0, 4);
   sizes.mutable_int64_data()->RemoveLast();
-  EXPECT_THAT(model.refusal(), HasSubstr("has 4 sizes; 5 are right"));
+  EXPECT_THAT(model.refusal(), HasSubstr("has 4 scales or sizes; 5 are right"));
 }
 
 TEST(OnnxResize, LinearInterpolationRepeatsTheBorder) {
@@ -105,9 +105,44 @@ TEST(OnnxResize, LinearInterpolationIsBetweenCentresAlone) {
             "");
   EXPECT_THAT(refusal_with([](auto& resize) {
                 test::set_text(resize, "mode", "linear");
-                test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
+                test::set_text(resize, "coordinate_transformation_mode", "half_pixel_symmetric");
               }),
-              HasSubstr("'asymmetric' with mode = 'linear' is not supported; only half_pixel"));
+              HasSubstr("'half_pixel_symmetric' with mode = 'linear' is not supported; only half_pixel, asymmetric"));
+}
+
+// Voxel v lies at v / factor: of a factor of 2 every other one is the mean of two, at the end of the same one twice.
+TEST(OnnxResize, AsymmetricInterpolationIsASharePerPhase) {
+  OnnxModel model;
+  onnx::NodeProto& resize = add_resize(model, {1, 1, 1, 2, 4});
+  resize.clear_attribute();
+  test::set_text(resize, "mode", "linear");
+  test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
+  const LoadedNetwork loaded = model.read();
+  std::vector<Vec3> shuffles;
+  std::vector<std::vector<float>> shares;
+  for (std::size_t i = 0; i < loaded.network.nodes.size(); ++i) {
+    const auto* up = std::get_if<Upsample>(&loaded.network.nodes[i].operation);
+    if (up != nullptr) shuffles.push_back(up->factor);
+    if (!loaded.weights[i].kernels.empty()) shares.push_back(loaded.weights[i].kernels);
+  }
+  EXPECT_EQ(shuffles, (std::vector<Vec3>{{1, 2, 1}, {1, 1, 4}}));
+  EXPECT_EQ(shares, (std::vector<std::vector<float>>{{0.5F, 0.5F}, {0.75F, 0.25F}, {0.5F, 0.5F}, {0.25F, 0.75F}}));
+}
+
+TEST(OnnxResize, NamedAxesAloneAreResized) {
+  OnnxModel model;
+  onnx::NodeProto& resize = add_resize(model, {4, 2});
+  test::set_integers(resize, "axes", {-1, 3});
+  EXPECT_EQ(model.read().network.nodes[1].operation, Operation(Upsample{{1, 2, 4}, UpsampleKind::nearest}));
+  const auto refusal = [](const test::Integers& axes) {
+    OnnxModel other;
+    test::set_integers(add_resize(other, {4, 2}), "axes", axes);
+    return other.refusal();
+  };
+  EXPECT_THAT(refusal({4, 5}), HasSubstr("axis 5 of a tensor with 5 axes"));
+  EXPECT_THAT(refusal({4, -1}), HasSubstr("names an axis twice"));
+  EXPECT_THAT(refusal({4}), HasSubstr("has 2 scales or sizes; 1 are right"));
+  EXPECT_THAT(refusal({1, 2}), HasSubstr("a scale of 4.000000 along axis 1 is not supported"));
 }
 
 TEST(OnnxResize, AlignedCornersBindTheNetworkToItsWindow) {
@@ -127,7 +162,7 @@ TEST(OnnxResize, Refusals) {
               HasSubstr("mode = 'cubic' is not supported"));
   EXPECT_THAT(refusal_with([](auto&) {}, {1, 1, 1, 1.5F, 4}), HasSubstr("a scale of 1.5"));
   EXPECT_THAT(refusal_with([](auto&) {}, {1, 2, 1, 2, 4}), HasSubstr("a scale of 2.0"));
-  EXPECT_THAT(refusal_with([](auto&) {}, {1, 1, 2, 4}), HasSubstr("has 4 scales; 5 are right"));
+  EXPECT_THAT(refusal_with([](auto&) {}, {1, 1, 2, 4}), HasSubstr("has 4 scales or sizes; 5 are right"));
   EXPECT_THAT(refusal_with([](auto& resize) { resize.set_input(2, "low"); }), HasSubstr("its scales are computed"));
   EXPECT_THAT(refusal_with([](auto&) {}, {1, 1, 1, 4, 4}), HasSubstr("an output finer than the input"));
 }
@@ -142,7 +177,9 @@ TEST(OnnxResize, UpsampleOfOldSetsIsTheSame) {
   EXPECT_EQ(model.output("out").read().network.nodes[1].operation,
             Operation(Upsample{Vec3::cube(2), UpsampleKind::nearest}));
   test::set_text(*model.proto.mutable_graph()->mutable_node(1), "mode", "linear");
-  EXPECT_THAT(model.refusal(), HasSubstr("mode = 'linear' is not supported; only nearest"));
+  EXPECT_EQ(model.refusal(), "");
+  model.proto.mutable_graph()->mutable_node(1)->mutable_attribute(0)->set_s("cubic");
+  EXPECT_THAT(model.refusal(), HasSubstr("mode = 'cubic' is not supported; only nearest, linear"));
 }
 
 }  // namespace
