@@ -12,12 +12,12 @@ Result<Border> rounded_up(const OnnxAttributes& attributes, PoolKind kind, Vec3 
   const Result<std::int64_t> mode = attributes.integer("ceil_mode", 0);
   if (!mode) return mode.error();
   if (*mode == 0 || stride == Vec3::cube(1)) return pads;
-  if (kind != PoolKind::max || pads != Border{} || !covers(window, stride)) {
-    return unsupported(
-        "ceil_mode = 1 is not supported here; only for max poolings without pads, of windows at least as "
-        "long as their stride");
-  }
-  return Border{{}, stride - Vec3::cube(1)};
+  const Vec3 end = pads.end + stride - Vec3::cube(1);
+  // Each window must begin before the padding at the end.
+  if (kind == PoolKind::max && covers(window - Vec3::cube(1), end)) return Border{pads.begin, end};
+  return unsupported(
+      "ceil_mode = 1 is not supported here; only for max poolings, of windows at least as long as their stride and the "
+      "pads at the end together");
 }
 
 // Fails if an average pooling divides by other numbers at the border.

@@ -97,8 +97,27 @@ TEST(OnnxPooling, Refusals) {
                                test::set_integers(pool, "strides", {1, 1, 4});  // longer than its window
                                test::set_integer(pool, "ceil_mode", 1);
                              }),
-                HasSubstr("ceil_mode = 1 is not supported here; only for max poolings without pads"));
+                HasSubstr("ceil_mode = 1 is not supported here; only for max poolings, of windows at least"));
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "strides", {1, 2, 1});  // the last window may be padding alone
+                               test::set_integers(pool, "pads", {0, 0, 0, 0, 1, 0});
+                               test::set_integer(pool, "ceil_mode", 1);
+                             }),
+                HasSubstr("at least as long as their stride and the pads at the end together"));
   }
+}
+
+// A last window that reaches beyond the volume.
+TEST(OnnxPooling, CeilModeWithPadsReadsTheRestOfAWindow) {
+  OnnxModel model;
+  onnx::NodeProto& pool = add_pool(model, "MaxPool");
+  test::set_integers(pool, "strides", {1, 1, 2});
+  test::set_integers(pool, "pads", {0, 0, 1, 0, 0, 0});
+  test::set_integer(pool, "ceil_mode", 1);
+  const Network network = model.read().network;
+  EXPECT_EQ(network.frame.begin, (Vec3{0, 0, 1}));
+  EXPECT_EQ(network.output_stride, (Vec3{1, 1, 2}));
 }
 
 TEST(OnnxPooling, PadsOfAMaxPoolingNeverWin) {
