@@ -18,6 +18,7 @@ struct RawOptions {
   std::string memory;
   std::string k = "3";
   std::string n = "64";
+  std::string dilation = "1";
   bool train = false;
   bool all = false;
 };
@@ -55,6 +56,7 @@ CLI::App* add_layer(CLI::App& app, LayerOptions& options, RawOptions& raw) {
   layer->add_option("--f-out", problem.f_out, "images it writes")->capture_default_str()->check(counts);
   layer->add_option("--k", raw.k, "extent of the kernel: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--n", raw.n, "extent of the input: one number or Z,Y,X")->capture_default_str();
+  layer->add_option("--dilation", raw.dilation, "voxels from tap to tap: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--S", problem.in.S, "inputs at once")->capture_default_str()->check(counts);
   layer
       ->add_option("--primitives", options.primitives,
@@ -90,7 +92,10 @@ Result<void> understand(const RawOptions& raw, LayerOptions& options) {
   if (!k) return k.error();
   const Result<Vec3> n = extents("--n", raw.n);
   if (!n) return n.error();
+  const Result<Vec3> dilation = extents("--dilation", raw.dilation);
+  if (!dilation) return dilation.error();
   options.problem.k = *k;
+  options.problem.dilation = *dilation;
   options.problem.in.n = *n;
   return check(LayerProblem(options.problem));
 }

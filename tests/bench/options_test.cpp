@@ -80,9 +80,10 @@ TEST(BenchOptions, WrongUseEndsWithOneLine) {
 
 TEST(BenchOptions, EveryOptionOfALayerIsRead) {
   const LayerOptions options =
-      layer({"layer", "--f",          "28",    "--f-out", "36", "--k",       "1,3,5", "--n",           "32", "--S",
-             "8",     "--primitives", "a,b,c", "--mem",   "2G", "--threads", "3",     "--repetitions", "7",  "--json"});
-  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, Vec3::cube(1), Vec3::cube(1), {}};
+      layer({"layer", "--f",       "28", "--f-out",       "36", "--k",          "1,3,5", "--dilation",
+             "2,4,1", "--n",       "32", "--S",           "8",  "--primitives", "a,b,c", "--mem",
+             "2G",    "--threads", "3",  "--repetitions", "7",  "--json"});
+  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, {2, 4, 1}, Vec3::cube(1), {}};
   EXPECT_EQ(options.problem, problem);
   EXPECT_THAT(options.primitives, testing::ElementsAre("a", "b", "c"));
   EXPECT_EQ(options.memory, std::int64_t{2} << 30);
@@ -127,6 +128,8 @@ TEST(BenchOptions, WrongLayersEndWithOneLine) {
            {{"--k", "3,3"}, "--k '3,3'"},
            {{"--k", "0"}, "--k '0'"},
            {{"--n", "big"}, "--n 'big'"},
+           {{"--dilation", "0"}, "--dilation '0'"},
+           {{"--n", "8", "--dilation", "4"}, "smaller than the window 9"},
            {{"--f", "0"}, "--f"},
            {{"--S", "-1"}, "--S"},
            {{"--n", "4", "--k", "5"}, "smaller than the window 5"},
