@@ -2,7 +2,7 @@
 // lanes from a blocked input to a blocked output, so nothing is transposed. The spectra of tiles and kernels are
 // multiplied as (tiles x f) by (f x f_out) matrices. So each kernel spectrum is reused for all tiles of a batch. Tiles:
 // fft_tiled/tiling.hpp. ZNNi section IV.A differs: its transforms span the image, and its products read a kernel
-// spectrum for a single multiplication.
+// spectrum for a single multiplication. A dilated convolution is computed in phases (fft_tiled/phases.hpp).
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -63,8 +63,9 @@ class TiledLayer final : public PreparedLayer {
   }
 
   // Returns the zeros around an input that is smaller than the layer's: it stands in the middle (the gradient of an
-  // output, which is the input of a layer in a training).
+  // output, which is the input of a layer in a training; no such layer is dilated).
   [[nodiscard]] Vec3 border_around(const TensorView& in) const {
+    if (plan_.tiling.phases.dilation != Vec3::cube(1)) return {};
     return (plan_.tiling.problem.in.n - in.shape.n) / Vec3::cube(2);
   }
 
@@ -121,7 +122,6 @@ bool has_tiles(const ConvProblem& conv) {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (!has_tiles(*conv)) {
     return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
@@ -131,7 +131,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   std::vector<Estimate> estimates;
   for (const TilePlan& plan : tile_plans(*conv, *kernels, spec)) {
     for (const auto& [in, out] : tile_formats(*conv, spec))
-      estimates.push_back(estimate_of(plan, *kernels, spec, in, out));
+      estimates.push_back(estimate_of(*conv, plan, *kernels, spec, in, out));
   }
   return estimates;
 }
@@ -139,8 +139,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  const bool is_computed =
-      conv != nullptr && kernels != nullptr && conv->dilation == Vec3::cube(1) && is_plain(*conv) && has_tiles(*conv);
+  const bool is_computed = conv != nullptr && kernels != nullptr && is_plain(*conv) && has_tiles(*conv);
   if (!is_computed) return std::numeric_limits<Seconds>::infinity();
   return min_tile_seconds(*conv, kernels->lanes, spec);
 }

@@ -10,8 +10,8 @@
 
 namespace znni::cpu::fft_tiled {
 
-// The source of the lines of one plane of one stack. Rows and voxels outside the input are zero, also before its first:
-// y and x of the stack may be negative.
+// The source of the lines of one plane of one stack; `in` is the stack's phase. Rows and voxels outside the input are
+// zero, also before its first: y and x of the stack may be negative.
 struct PlaneSource {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;
@@ -19,7 +19,7 @@ struct PlaneSource {
   std::int64_t z = 0;
 };
 
-// The epilogue of the lines of one plane of one stack, and their destination.
+// The epilogue of the lines of one plane of one stack, and their destination. `out` and `residual` are of its phase.
 struct PlaneSink {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
@@ -116,11 +116,25 @@ void clear_plane(const ForwardTask& task) {
   }
 }
 
+// Transforms the lines along x of one block of a plane. The last plane may lie beyond the input of a phase.
+template <class Isa>
+void forward_block(const ForwardTask& task, const PlaneBlock& place, float* plane, float* line) {
+  const Tiling& t = *task.tiling;
+  const Stack& stack = place.stack;
+  const TensorView in = phase_view(*task.in, t.phases.dilation, stack.phase);
+  const Stack inside{stack.s, stack.y - task.border.y, stack.x - task.border.x, {}};
+  const std::int64_t z = task.z - task.border.z;
+  if (z < in.shape.n.z) return forward_lines<Isa>({&t, &in, inside, z}, place.block, plane, line);
+  for (std::int64_t i = 0; i < (t.T.x / 2 + 1) * t.T.y * t.block_step(); i += Isa::lanes) {
+    Isa::store(plane + i, typename Isa::V{});
+  }
+}
+
 template <class Isa>
 void forward_plane(const ForwardTask& task) {
   const Tiling& t = *task.tiling;
   const std::int64_t z = task.z - task.border.z;
-  if (z < 0 || z >= task.in->shape.n.z) return clear_plane<Isa>(task);
+  if (z < 0 || z * t.phases.dilation.z >= task.in->shape.n.z) return clear_plane<Isa>(task);
   const std::int64_t pair = t.block_step();
   const std::int64_t half = t.T.x / 2;
   const std::int64_t column_step = t.column_step();
@@ -133,9 +147,7 @@ void forward_plane(const ForwardTask& task) {
     PlaneBlock places[blocks_at_once];
     for (std::int64_t b = 0; b < blocks; ++b) {
       places[b] = plane_block(t, task.first_stack, t.in_blocks(), first + b);
-      const Stack& stack = places[b].stack;
-      forward_lines<Isa>({&t, task.in, {stack.s, stack.y - task.border.y, stack.x - task.border.x}, z}, places[b].block,
-                         task.scratch + b * plane_floats(t), line);
+      forward_block<Isa>(task, places[b], task.scratch + b * plane_floats(t), line);
     }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
       float* column = task.spectra + t.first_column(kx) * column_step;
@@ -188,17 +200,19 @@ inline typename Isa::V activated(typename Isa::V value, const Activation& activa
 }
 
 // Writes one line of a block to the planar channels of the output. Lengthy activations are applied to the rows, because
-// there are fewer of them than lanes. This function and the next are not inlined: they would displace loop variables of
-// write_line() from registers.
+// there are fewer of them than lanes, unless a row has gaps. This function and the next are not inlined: they would
+// displace loop variables of write_line() from registers.
 template <class Isa>
-__attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t block, float* to, const float* line,
+__attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t block, float* to, float* line,
                                             std::int64_t inside) {
   const TensorView& out = *sink.out;
   const Activation activation = sink.tiling->problem.activation;
   const std::int64_t left = out.shape.f - block * Isa::lanes;
+  const std::int64_t step = out.strides.x;
+  if (is_lengthy(activation.kind) && step != 1) activate_vectors<Isa>(activation, line, inside * Isa::lanes);
   for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, to += out.strides.f) {
-    for (std::int64_t x = 0; x < inside; ++x) to[x] = line[x * Isa::lanes + j];
-    if (is_lengthy(activation.kind)) activate_vectors<Isa>(activation, to, inside);
+    for (std::int64_t x = 0; x < inside; ++x) to[x * step] = line[x * Isa::lanes + j];
+    if (is_lengthy(activation.kind) && step == 1) activate_vectors<Isa>(activation, to, inside);
   }
 }
 
@@ -218,8 +232,9 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   const TensorView& out = *sink.out;
   const bool planar = out.format.layout == Layout::planar;
   float* to = row_of<Isa>(sink, out, block, y);
-  const bool aligned =
-      reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
+  const bool whole_cache_lines = Isa::lanes == 16 || out.strides.x == Isa::lanes;  // else other phases lie between
+  const bool aligned = reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 &&
+                       out.strides.x % Isa::lanes == 0 && whole_cache_lines;
   const Activation activation = sink.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
   const bool at_once = aligned && !planar && !is_lengthy(activation.kind);
@@ -278,6 +293,20 @@ void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, const
   }
 }
 
+// Transforms the lines along x of one block of a plane back. The last plane, rows and voxels of a tile may lie beyond
+// the output of a phase.
+template <class Isa>
+void inverse_block(const InverseTask& task, const PlaneBlock& place, const float* plane, float* line) {
+  const Tiling& t = *task.tiling;
+  const TensorView out = phase_view(*task.out, t.phases.dilation, place.stack.phase);
+  const Vec3 first{task.z, place.stack.y, place.stack.x};
+  if (!covers(out.shape.n, first + Vec3::cube(1))) return;
+  TensorView residual;
+  if (task.residual != nullptr) residual = phase_view(*task.residual, t.phases.dilation, place.stack.phase);
+  const PlaneSink sink{&t, &out, task.residual == nullptr ? nullptr : &residual, task.bias, place.stack, task.z};
+  inverse_lines<Isa>(sink, place.block, plane, line);
+}
+
 template <class Isa>
 void inverse_plane(const InverseTask& task) {
   const Tiling& t = *task.tiling;
@@ -307,8 +336,7 @@ void inverse_plane(const InverseTask& task) {
       }
     }
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const PlaneSink sink{&t, task.out, task.residual, task.bias, places[b].stack, task.z};
-      inverse_lines<Isa>(sink, places[b].block, task.scratch + b * plane_floats(t), line);
+      inverse_block<Isa>(task, places[b], task.scratch + b * plane_floats(t), line);
     }
   }
   Isa::fence();

@@ -63,7 +63,8 @@ double least_points(const std::vector<AxisTiles>& tiles) {
 //   bytes       8 columns for each of these planes twice, the kernels' spectra for every batch, and the tensors
 // All extents that plans may have are tried for the least operations, and for the least bytes by themselves; what else
 // a plan has is left out. So no plan has less of either, and time rises with both.
-Seconds min_tile_seconds(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec) {
+Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const DeviceSpec& spec) {
+  const ConvProblem problem = phase_problem(layer, phases_of(layer));
   const std::vector<AxisTiles> along_z = tiles_along(problem, 0);
   const std::vector<AxisTiles> along_y = tiles_along(problem, 1);
   const std::vector<AxisTiles> along_x = tiles_along(problem, 2);

@@ -7,6 +7,6 @@ namespace znni::cpu::fft_tiled {
 
 // Returns a lower bound of tile_seconds() of every plan that tile_plans() offers, a few percent below the fastest.
 // Requires blocks of `lanes` channels and a kernel that some tile is large enough for.
-[[nodiscard]] Seconds min_tile_seconds(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec);
+[[nodiscard]] Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const DeviceSpec& spec);
 
 }  // namespace znni::cpu::fft_tiled

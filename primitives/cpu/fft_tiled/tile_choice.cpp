@@ -27,7 +27,8 @@ void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int6
 
 TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 T, std::int64_t stacks, bool keep) {
   TilePlan plan;
-  plan.tiling = {problem, kernels.lanes, T, 1};
+  const Phases phases = phases_of(problem);
+  plan.tiling = {phase_problem(problem, phases), kernels.lanes, T, 1, phases};
   plan.keep_spectra = keep;
   set_stacks(plan, stacks, plan.tiling.stacks(), plan.tiling.tiles().z);
   return plan;
@@ -155,10 +156,11 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
 std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
   Choices choices;
   TilePlan plan;
-  plan.tiling = {problem, kernels.lanes, {}, 1};
-  const std::vector<std::int64_t> along_y = extents_along(problem, 1);
-  const std::vector<std::int64_t> along_x = extents_along(problem, 2);
-  for (const std::int64_t z : extents_along(problem, 0)) {
+  plan.tiling = {phase_problem(problem, phases_of(problem)), kernels.lanes, {}, 1};
+  const ConvProblem& phase = plan.tiling.problem;
+  const std::vector<std::int64_t> along_y = extents_along(phase, 1);
+  const std::vector<std::int64_t> along_x = extents_along(phase, 2);
+  for (const std::int64_t z : extents_along(phase, 0)) {
     for (const std::int64_t y : along_y) {
       for (const std::int64_t x : along_x) add_choices(plan, kernels, spec, {z, y, x}, choices);
     }
@@ -202,11 +204,12 @@ TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const
   return plan;
 }
 
-Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in, Format out) {
+Estimate estimate_of(const ConvProblem& problem, const TilePlan& plan, const TileKernels& kernels,
+                     const DeviceSpec& spec, Format in, Format out) {
   Estimate estimate{variant_of(plan), in, out, tile_seconds(plan, spec), {}};
-  estimate.memory = tile_memory(plan, kernels, spec.threads, in, out);
-  const ConvProblem& problem = plan.tiling.problem;
-  estimate.spread = min(plan.tiling.T, problem.in.n) - problem.k;
+  estimate.memory = tile_memory(problem, plan, kernels, spec.threads, in, out);
+  const Tiling& t = plan.tiling;
+  estimate.spread = (min(t.T, t.problem.in.n) - t.problem.k) * t.phases.dilation;
   return estimate;
 }
 

@@ -10,7 +10,7 @@
 namespace znni::cpu::fft_tiled {
 
 // Returns extents of tiles along one axis, falling, a few. It returns only the shortest of those that cut the output
-// into equally many tiles.
+// into equally many tiles. Requires a problem without dilation.
 [[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis);
 
 // Returns the most tiles that share a pass over the kernel spectra, where a stack has `tiles_z`.
@@ -27,7 +27,7 @@ namespace znni::cpu::fft_tiled {
 [[nodiscard]] Variant variant_of(const TilePlan& plan);
 [[nodiscard]] TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const Variant& variant);
 
-[[nodiscard]] Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in,
-                                   Format out);
+[[nodiscard]] Estimate estimate_of(const ConvProblem& problem, const TilePlan& plan, const TileKernels& kernels,
+                                   const DeviceSpec& spec, Format in, Format out);
 
 }  // namespace znni::cpu::fft_tiled

@@ -48,8 +48,9 @@ TileBytes TileByteModel::bytes(std::int64_t stacks_per_batch, std::int64_t slots
   return bytes;
 }
 
-MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in, Format out) {
-  MemoryPlan memory = input_output_buffers(plan.tiling.problem, in, out);
+MemoryPlan tile_memory(const ConvProblem& problem, const TilePlan& plan, const TileKernels& kernels, int workers,
+                       Format in, Format out) {
+  MemoryPlan memory = input_output_buffers(problem, in, out);
   memory.reserve(memory.size() + 4);
   const auto declare = [&](std::string_view name, std::int64_t bytes, Lifetime lifetime) {
     memory.push_back({std::string(name), MemorySpace::host, bytes, lifetime});

@@ -62,8 +62,9 @@ class TileByteModel {
   std::int64_t bias_;
 };
 
-// Declares all buffers in one stage, because input and output of different tiles are alive together.
-[[nodiscard]] MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in,
-                                     Format out);
+// Declares all buffers of a layer, `problem`, in one stage, because input and output of different tiles are alive
+// together.
+[[nodiscard]] MemoryPlan tile_memory(const ConvProblem& problem, const TilePlan& plan, const TileKernels& kernels,
+                                     int workers, Format in, Format out);
 
 }  // namespace znni::cpu::fft_tiled

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "primitives/core/fragments.hpp"
+
 namespace znni::cpu::fft_tiled {
 
 const std::vector<std::int64_t>& tile_extents() {
@@ -28,7 +30,10 @@ std::int64_t Tiling::stacks_of(std::int64_t batch) const {
 Stack stack_at(const Tiling& tiling, std::int64_t index) {
   const Vec3 tiles = tiling.tiles();
   const Vec3 m = tiling.m();
-  return {index / (tiles.x * tiles.y), index / tiles.x % tiles.y * m.y, index % tiles.x * m.x};
+  const std::int64_t phases = voxels(tiling.phases.count);
+  const std::int64_t tile = index / phases;
+  return {tile / (tiles.x * tiles.y), tile / tiles.x % tiles.y * m.y, tile % tiles.x * m.x,
+          fragment_at(index % phases, tiling.phases.count)};
 }
 
 std::int64_t column_weight(const Tiling& tiling, std::int64_t column) {

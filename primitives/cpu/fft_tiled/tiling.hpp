@@ -4,7 +4,8 @@
 // All tiles of one (s, y, x) are a stack. Every plane of a stack is transformed once along y and x. It gives `columns`
 // complex values per channel (ZNNi III, pruned to the half that a real input needs). A column is all planes of one (ky,
 // kx) frequency. Along z the tiles overlap, so a column is transformed tile by tile when it is multiplied. A batch is
-// the stacks that share one pass over the kernel spectra.
+// the stacks that share one pass over the kernel spectra. Phases of a dilated convolution have stacks of their own,
+// which share the kernel spectra, too.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "primitives/core/problem.hpp"
+#include "primitives/cpu/fft_tiled/phases.hpp"
 
 namespace znni::cpu::fft_tiled {
 
@@ -20,11 +22,13 @@ namespace znni::cpu::fft_tiled {
 [[nodiscard]] const std::vector<std::int64_t>& tile_extents();
 
 struct Tiling {
-  ConvProblem problem;
+  ConvProblem problem;      // without dilation: see phase_problem()
   std::int64_t lanes = 16;  // channels per block
   Vec3 T;
   std::int64_t stacks_per_batch = 1;
+  Phases phases = {};
 
+  // Returns the output of the largest phase.
   [[nodiscard]] Vec3 n_out() const { return problem.in.n - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 m() const { return T - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 tiles() const;
@@ -56,7 +60,9 @@ struct Stack {
   std::int64_t s = 0;
   std::int64_t y = 0;  // first input row and column, which are also the first output ones
   std::int64_t x = 0;
+  Vec3 phase = {};  // y and x count its voxels
 };
+// Returns the position of a stack. Phases of the same tile are neighbours, because their voxels are.
 [[nodiscard]] Stack stack_at(const Tiling& tiling, std::int64_t index);
 
 // Returns how often a column's frequency occurs in the full spectrum: 1 or 2 (of two conjugates one is kept).

@@ -61,7 +61,7 @@ std::vector<Estimate> inner_estimates(const ConvProblem& turned, const TileKerne
                                   [&](const Estimate& other) { return other.variant == variant_of(plan); });
     if (seen) continue;
     for (const auto& [in, out] : tile_formats(turned, spec)) {
-      estimates.push_back(estimate_of(plan, kernels, spec, in, out));
+      estimates.push_back(estimate_of(turned, plan, kernels, spec, in, out));
     }
   }
   return estimates;
@@ -221,7 +221,7 @@ Result<std::unique_ptr<PreparedGradient>> prepare_input(const ConvProblem& conv,
   const ConvProblem turned = turned_problem(conv);
   const TilePlan plan = tile_plan(turned, kernels, chosen.variant);
   const std::span<float> own = persistent.grant_as<float>(turned_name);
-  const Estimate inner = estimate_of(plan, kernels, device.spec(), chosen.in, chosen.out);
+  const Estimate inner = estimate_of(turned, plan, kernels, device.spec(), chosen.in, chosen.out);
   Result<std::unique_ptr<PreparedLayer>> layer =
       conv_fft_tiled.prepare(turned, inner, {own, {}, {}, {}}, persistent, device);
   if (!layer) return layer.error();

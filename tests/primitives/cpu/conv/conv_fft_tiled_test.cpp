@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "tests/support/cpu.hpp"
 
 namespace znni::cpu {
@@ -14,9 +17,24 @@ TEST_P(TiledWorkers, RandomConvolutionsAgreeWithTheOracle) {
   for (int index = 0; index < test::case_count(15); ++index) {
     const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(index);
     test::Random random(seed);
-    ConvProblem problem = test::random_conv(random, 1e7);
-    problem.in.n = problem.in.n - dilated(problem.k, problem.dilation) + problem.k;
-    problem.dilation = Vec3::cube(1);
+    const ConvProblem problem = test::random_conv(random, 1e7);
+    test::check_primitive(conv_fft_tiled, problem, *device_, seed);
+  }
+}
+
+// Dilations of 1, 2, 3, 4 and 8, an own one along each axis.
+TEST_P(TiledWorkers, DilatedConvolutionsAgreeWithTheOracle) {
+  static constexpr std::array<std::int64_t, 5> dilations{1, 2, 3, 4, 8};
+  for (int index = 0; index < test::case_count(20); ++index) {
+    const std::uint64_t seed = test::base_seed() * 100 + 50 + static_cast<std::uint64_t>(index);
+    test::Random random(seed);
+    ConvProblem problem = test::random_conv(random, 4e6);
+    const Vec3 steps = problem.in.n - dilated(problem.k, problem.dilation);
+    for (int axis = 0; axis < 3; ++axis) {
+      problem.dilation[axis] = dilations[static_cast<std::size_t>(random.integer(0, 4))];
+      problem.k[axis] = std::min<std::int64_t>(problem.k[axis], 5);
+    }
+    problem.in.n = dilated(problem.k, problem.dilation) + steps;
     test::check_primitive(conv_fft_tiled, problem, *device_, seed);
   }
 }
@@ -34,8 +52,15 @@ TEST_P(TiledWorkers, EdgesAgreeWithTheOracle) {
       {{3, 80, {9, 8, 11}}, 80, {3, 3, 3}, one, one, {ActivationKind::relu, 0}},           // the benchmark's width
       {{1, 8, {40, 37, 41}}, 8, {3, 5, 2}, one, one, {}},                                  // several tiles per axis
   };
+  const ConvProblem dilated_ones[] = {
+      {{1, 2, {5, 17, 17}}, 3, {3, 3, 3}, {2, 8, 8}, one, {}},                            // one voxel, one phase
+      {{1, 21, {20, 19, 18}}, 21, {3, 3, 3}, {8, 8, 8}, one, {ActivationKind::relu, 0}},  // fewer voxels than phases
+      {{2, 5, {9, 11, 40}}, 4, {1, 3, 1}, {4, 2, 8}, one, {ActivationKind::sigmoid, 0}},  // axes of one tap
+      {{1, 33, {13, 14, 30}}, 7, {2, 2, 3}, {3, 4, 2}, one, {ActivationKind::elu, 1}, true},  // phases of unlike extent
+  };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_fft_tiled, problem, *device_, ++seed);
+  for (const ConvProblem& problem : dilated_ones) test::check_primitive(conv_fft_tiled, problem, *device_, ++seed);
 }
 
 TEST(ConvFftTiled, RefusesStrides) {

@@ -8,6 +8,7 @@
 
 #include "primitives/cpu/backend.hpp"
 #include "tests/primitives/cpu/fft_tiled/plain_transform.hpp"
+#include "tests/primitives/cpu/fft_tiled/random_tilings.hpp"
 #include "tests/support/layout.hpp"
 #include "tests/support/random.hpp"
 
@@ -16,40 +17,6 @@ namespace {
 
 constexpr float untouched = 12345.5F;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-
-// Returns case `index`; there are as many cases as extents, and along each axis every extent occurs in one of them.
-Vec3 extents_of(std::size_t index) {
-  const std::vector<std::int64_t>& extents = tile_extents();
-  const auto at = [&](std::size_t i) { return extents[i % extents.size()]; };
-  return {at(index), at(7 * index + 3), at(5 * index + 1)};
-}
-
-// Returns a tiling with one to three tiles per axis.
-Tiling random_tiling(test::Random& random, const TileKernels& kernels, Vec3 T) {
-  Tiling t;
-  t.lanes = kernels.lanes;
-  t.T = T;
-  for (int axis = 0; axis < 3; ++axis) {
-    t.problem.k[axis] = random.integer(1, std::min<std::int64_t>(T[axis], 7));
-    t.problem.in.n[axis] = t.problem.k[axis] + random.integer(0, 3 * (T[axis] - t.problem.k[axis]) + 2);
-  }
-  t.problem.in.S = random.integer(1, 2);
-  t.stacks_per_batch = random.integer(1, std::min<std::int64_t>(3, t.stacks()));
-  return t;
-}
-
-// Returns a number of channels: if they are small, more blocks than are transformed at once; sometimes so few that
-// stacks share a task.
-std::int64_t random_images(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
-  if (random.chance(0.4)) return random.integer(1, 2 * t.lanes);
-  if (voxels_of_one < 300) return (blocks_at_once + 1) * t.lanes + random.integer(1, t.lanes);
-  return random.integer(1, std::clamp<std::int64_t>(60000 / voxels_of_one, 2, 7 * t.lanes));
-}
-
-Format random_format(test::Random& random, const Tiling& t, std::int64_t images) {
-  if (images < t.lanes && random.chance(0.6)) return {};
-  return {ElementType::f32, t.lanes == 16 ? Layout::blocked16 : Layout::blocked8};
-}
 
 // Calls check(column, ky, kx) for every column.
 template <class Check>
@@ -82,12 +49,12 @@ struct Tensor {
   TensorView view;
 };
 
-// The plane's voxel v is the input's v - border; around the input there are zeros.
+// The plane's voxel v is that of the phase at v - border; around the input there are zeros.
 std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& stack, std::int64_t z,
                            std::int64_t image, Vec3 border) {
   std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
   for (std::int64_t i = 0; i < t.T.y * t.T.x && image < in.shape.f; ++i) {
-    const Vec3 voxel = Vec3{z, stack.y + i / t.T.x, stack.x + i % t.T.x} - border;
+    const Vec3 voxel = (Vec3{z, stack.y + i / t.T.x, stack.x + i % t.T.x} - border) * t.phases.dilation + stack.phase;
     const bool is_inside = covers(voxel, {}) && covers(in.shape.n - Vec3::cube(1), voxel);
     if (is_inside) plane[static_cast<std::size_t>(i)] = in.at(stack.s, image, voxel);
   }
@@ -260,9 +227,8 @@ std::vector<Wide> voxels_of(const Tiling& t, const float* spectra) {
   return plane;
 }
 
-void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, std::int64_t index, std::int64_t z,
-                   test::Random& random) {
-  const Shape5 shape = output_shape(t.problem);
+void check_inverse(const TileKernels& kernels, const Tiling& t, const Shape5& shape, Format format, std::int64_t index,
+                   std::int64_t z, test::Random& random) {
   Tensor out(shape, format, static_cast<std::uint64_t>(random.integer(1, 1000)), untouched);
   if (random.chance(0.5)) {
     out.memory = floats(tensor_bytes(shape, format) / 4, untouched);
@@ -287,11 +253,13 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
     const std::int64_t j = i % images;
     const std::vector<Wide> plane = voxels_of(
         t, spectra.data() + offset + i / images * t.stack_step() + j / t.lanes * t.block_step() + j % t.lanes);
-    for (std::int64_t y = 0; y < std::min(t.m().y, shape.n.y - stack.y); ++y) {
-      for (std::int64_t x = 0; x < std::min(t.m().x, shape.n.x - stack.x); ++x) {
-        float& at = out.view.at(stack.s, j, {z, stack.y + y, stack.x + x});
+    for (std::int64_t y = 0; y < t.m().y; ++y) {
+      for (std::int64_t x = 0; x < t.m().x; ++x) {
+        const Vec3 voxel = Vec3{z, stack.y + y, stack.x + x} * t.phases.dilation + stack.phase;
+        if (!covers(shape.n, voxel + Vec3::cube(1))) continue;
+        float& at = out.view.at(stack.s, j, voxel);
         double sum = plane[static_cast<std::size_t>(y * t.T.x + x)].real() + bias[static_cast<std::size_t>(j)];
-        if (added != nullptr && j < shape.f) sum += added->at(stack.s, j, {z, stack.y + y, stack.x + x});
+        if (added != nullptr && j < shape.f) sum += added->at(stack.s, j, voxel);
         scale = std::max(scale, std::abs(sum));
         actual.push_back(at);
         expected.push_back(j < shape.f ? apply(t.problem.activation, static_cast<float>(sum)) : 0.0);
@@ -336,11 +304,13 @@ TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
     t.problem.in.f = random_images(random, t, T.y * T.x * 2);
     const Format format = random_format(random, t, t.problem.in.f);
+    const ConvProblem layer = random_layer_of(random, t);
     const Vec3 most = min(t.problem.k - Vec3::cube(1), (t.problem.in.n - Vec3::cube(1)) / Vec3::cube(2));
-    const Vec3 border = random.chance(0.5) ? most : Vec3{};
-    Shape5 inside = t.problem.in;
+    const bool has_border = random.chance(0.5) && layer.dilation == Vec3::cube(1);
+    const Vec3 border = has_border ? most : Vec3{};
+    Shape5 inside = layer.in;
     inside.n = inside.n - border - border;
-    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format) + ", border " + to_string(border));
+    SCOPED_TRACE(to_string(LayerProblem(layer)) + ", " + to_string(format) + ", border " + to_string(border));
     Tensor in(inside, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
     test::store(random.normals(elements(inside)), in.view);
     const std::int64_t last = t.stacks() - 1;
@@ -391,9 +361,10 @@ TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
     t.problem.activation = {static_cast<ActivationKind>(index++ % 13), 0.2F};
     t.problem.residual = random.chance(0.5);
     const Format format = random_format(random, t, t.problem.f_out);
-    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));
-    check_inverse(*kernels_, t, format, 0, 0, random);
-    check_inverse(*kernels_, t, format, t.stacks() - 1, t.n_out().z - 1, random);
+    const ConvProblem layer = random_layer_of(random, t);
+    SCOPED_TRACE(to_string(LayerProblem(layer)) + ", " + to_string(format));
+    check_inverse(*kernels_, t, output_shape(layer), format, 0, 0, random);
+    check_inverse(*kernels_, t, output_shape(layer), format, t.stacks() - 1, t.n_out().z - 1, random);
   });
 }
 

@@ -99,10 +99,10 @@ TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
 }
 
 TEST_F(RandomOffers, NoneIsBeatenInEverything) {
-  each([](const ConvProblem&, const std::vector<TilePlan>& plans, int lanes) {
+  each([](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
     std::vector<Estimate> estimates;
     for (const TilePlan& plan : plans) {
-      estimates.push_back(estimate_of(plan, kernel_shapes(lanes), machine(lanes), {}, {}));
+      estimates.push_back(estimate_of(problem, plan, kernel_shapes(lanes), machine(lanes), {}, {}));
     }
     for (const Estimate& a : estimates) {
       for (const Estimate& b : estimates) {
@@ -155,22 +155,55 @@ TEST(TileFormats, ArePlanarOnlyForFewerImagesThanLanes) {
 }
 
 TEST(EstimateOf, NamesTheFormatsItIsFor) {
-  const TilePlan plan = plans_of(layer(3, 80, Vec3::cube(20), Vec3::cube(3))).front();
+  const ConvProblem problem = layer(3, 80, Vec3::cube(20), Vec3::cube(3));
+  const TilePlan plan = plans_of(problem).front();
   const Format blocked{ElementType::f32, Layout::blocked16};
-  const Estimate estimate = estimate_of(plan, kernel_shapes(16), machine(), {}, blocked);
+  const Estimate estimate = estimate_of(problem, plan, kernel_shapes(16), machine(), {}, blocked);
   EXPECT_EQ(estimate.in, Format{});
   EXPECT_EQ(estimate.out, blocked);
   EXPECT_EQ(estimate.variant, variant_of(plan));
-  EXPECT_EQ(estimate.memory, tile_memory(plan, kernel_shapes(16), 2, {}, blocked));
+  EXPECT_EQ(estimate.memory, tile_memory(problem, plan, kernel_shapes(16), 2, {}, blocked));
   EXPECT_EQ(estimate.memory.front().bytes, 4 * 3 * 8000);
 }
 
 // Errors spread over all voxels of a tile that lie within the input.
 TEST(EstimateOf, SpreadsErrorsOverATileWithinTheInput) {
-  TilePlan plan = plans_of(layer(20, 80, {10, 40, 50}, {1, 3, 4})).front();
+  const ConvProblem problem = layer(20, 80, {10, 40, 50}, {1, 3, 4});
+  TilePlan plan = plans_of(problem).front();
   plan.tiling.T = {1, 16, 60};
-  const Estimate estimate = estimate_of(plan, kernel_shapes(16), machine(), {}, {});
+  const Estimate estimate = estimate_of(problem, plan, kernel_shapes(16), machine(), {}, {});
   EXPECT_EQ(estimate.spread, (Vec3{0, 16 - 3, 50 - 4}));
+}
+
+// A tile of a phase reads voxels that lie apart; input and output are those of all phases.
+TEST(EstimateOf, CountsAllPhasesOfADilatedConvolution) {
+  ConvProblem problem = layer(20, 80, {10, 40, 50}, {1, 3, 3});
+  problem.dilation = {7, 2, 8};
+  TilePlan plan = plans_of(problem).front();
+  plan.tiling.T = {1, 16, 6};
+  const Format blocked{ElementType::f32, Layout::blocked16};
+  const Estimate estimate = estimate_of(problem, plan, kernel_shapes(16), machine(), blocked, blocked);
+  EXPECT_EQ(estimate.spread, (Vec3{0, 2 * (16 - 3), 8 * (6 - 3)}));
+  EXPECT_EQ(estimate.memory[0].bytes, 4 * 32 * 10 * 40 * 50);
+  EXPECT_EQ(estimate.memory[1].bytes, 4 * 80 * 10 * 36 * 34);
+}
+
+// Phases are inputs of an undilated convolution: plans are those for so many inputs.
+TEST(TilePlans, ServeAllPhasesOfADilatedConvolution) {
+  ConvProblem problem = layer(21, 21, {34, 35, 36}, {3, 3, 3});
+  problem.dilation = {2, 1, 4};
+  ConvProblem phases = layer(21, 21, {17, 35, 9}, {3, 3, 3});
+  phases.in.S = 8;
+  const std::vector<TilePlan> plans = plans_of(problem);
+  const std::vector<TilePlan> expected = plans_of(phases);
+  ASSERT_EQ(plans.size(), expected.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_EQ(plans[i].tiling.problem, phases);
+    EXPECT_EQ(plans[i].tiling.stacks(), expected[i].tiling.stacks());
+    EXPECT_EQ(variant_of(plans[i]), variant_of(expected[i]));
+    EXPECT_EQ(tile_seconds(plans[i], machine()), tile_seconds(expected[i], machine()));
+    EXPECT_EQ(tile_plan(problem, kernel_shapes(16), variant_of(plans[i])).tiling.phases.count, (Vec3{2, 1, 4}));
+  }
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ TilePlan small_plan() {
   return plan;
 }
 
-MemoryPlan memory_of(const TilePlan& plan) { return tile_memory(plan, kernel_shapes(16), workers, blocked, blocked); }
+MemoryPlan memory_of(const TilePlan& plan) {
+  return tile_memory(plan.tiling.problem, plan, kernel_shapes(16), workers, blocked, blocked);
+}
 
 Buffer buffer(const MemoryPlan& memory, std::string_view name) {
   EXPECT_EQ(std::count_if(memory.begin(), memory.end(), [&](const Buffer& b) { return b.name == name; }), 1) << name;
@@ -95,7 +97,7 @@ TEST(TileMemory, ScratchTakesEveryTask) {
     t.lanes = simd_floats;
     const TileKernels kernels = kernel_shapes(simd_floats);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + to_string(LayerProblem(t.problem)));
-    const std::int64_t bytes = buffer(tile_memory(plan, kernels, 7, {}, {}), worker_scratch_name).bytes;
+    const std::int64_t bytes = buffer(tile_memory(t.problem, plan, kernels, 7, {}, {}), worker_scratch_name).bytes;
     ASSERT_EQ(bytes % (7 * buffer_alignment), 0);
     const std::int64_t floats = bytes / 7 / 4;
     EXPECT_GE(floats, forward_scratch(t));

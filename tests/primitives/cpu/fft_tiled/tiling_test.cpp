@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "primitives/core/fragments.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -15,16 +16,20 @@ namespace {
 
 Tiling random_tiling(test::Random& random) {
   Tiling t;
+  ConvProblem conv;
   const std::vector<std::int64_t>& extents = tile_extents();
+  if (random.chance(0.5)) conv.dilation = random.vec3(1, 4);
   for (int axis = 0; axis < 3; ++axis) {
     t.T[axis] = extents[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(extents.size()) - 1))];
-    t.problem.k[axis] = random.integer(1, std::min<std::int64_t>(t.T[axis], 9));
-    t.problem.in.n[axis] = t.problem.k[axis] + random.integer(0, 70);
+    conv.k[axis] = random.integer(1, std::min<std::int64_t>(t.T[axis], 9));
+    conv.in.n[axis] = conv.dilation[axis] * (conv.k[axis] - 1) + 1 + random.integer(0, 70);
   }
-  if (random.chance(0.2)) t.T.z = t.problem.k.z = 1;
-  t.problem.in.S = random.integer(1, 4);
-  t.problem.in.f = random.integer(1, 50);
-  t.problem.f_out = random.integer(1, 50);
+  if (random.chance(0.2)) t.T.z = conv.k.z = 1;
+  conv.in.S = random.integer(1, 4);
+  conv.in.f = random.integer(1, 50);
+  conv.f_out = random.integer(1, 50);
+  t.phases = phases_of(conv);
+  t.problem = phase_problem(conv, t.phases);
   t.lanes = random.chance(0.5) ? 16 : 8;
   t.stacks_per_batch = random.integer(1, t.stacks());
   return t;
@@ -60,9 +65,10 @@ TEST_F(RandomTilings, CoverTheOutputOnce) {
     std::vector<int> covered(static_cast<std::size_t>(t.problem.in.S * n.y * n.x));
     for (std::int64_t index = 0; index < t.stacks(); ++index) {
       const Stack at = stack_at(t, index);
+      const std::int64_t image = at.s * voxels(t.phases.count) + fragment_index(at.phase, t.phases.count);
       for (std::int64_t y = at.y; y < std::min(n.y, at.y + t.m().y); ++y) {
         for (std::int64_t x = at.x; x < std::min(n.x, at.x + t.m().x); ++x) {
-          ++covered[static_cast<std::size_t>((at.s * n.y + y) * n.x + x)];
+          ++covered[static_cast<std::size_t>((image * n.y + y) * n.x + x)];
         }
       }
     }
@@ -82,13 +88,14 @@ TEST_F(RandomTilings, HavePlanesForAllTiles) {
 
 TEST_F(RandomTilings, StackAtIsABijection) {
   each([](const Tiling& t) {
-    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> places;
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Vec3>> places;
     for (std::int64_t index = 0; index < t.stacks(); ++index) {
       const Stack at = stack_at(t, index);
-      EXPECT_TRUE(at.s >= 0 && at.s < t.problem.in.S) << index;
+      EXPECT_TRUE(at.s >= 0 && at.s < t.problem.in.S / voxels(t.phases.count)) << index;
+      EXPECT_TRUE(covers(at.phase, {}) && covers(t.phases.count - Vec3::cube(1), at.phase)) << index;
       EXPECT_TRUE(at.y % t.m().y == 0 && at.y >= 0 && at.y < t.n_out().y) << index;
       EXPECT_TRUE(at.x % t.m().x == 0 && at.x >= 0 && at.x < t.n_out().x) << index;
-      places.emplace(at.s, at.y, at.x);
+      places.emplace(at.s, at.y, at.x, at.phase);
     }
     EXPECT_EQ(static_cast<std::int64_t>(places.size()), t.stacks());
   });
