@@ -45,14 +45,13 @@ class TiledLayer final : public PreparedLayer {
       spectra_ = arena.grant_as<float>(kernel_spectra_name);
       transform_kernels(scratch_, executor_.workers());
     }
-    const Tiling& t = plan_.tiling;
-    const auto counts = [&](std::int64_t batch) {
-      const std::int64_t stacks = t.stacks_of(batch);
-      return std::array<std::int64_t, 3>{div_up(stacks, stacks_at_once(t.in_blocks())) * t.planes(), t.columns(),
-                                         div_up(stacks, stacks_at_once(t.out_blocks())) * t.n_out().z};
-    };
-    BatchPipeline pipeline(t.batches(), counts(0), counts(t.batches() - 1), plan_.slots);
-    pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs, out, worker); });
+    const auto run_one = [&](const BatchTask& task, int worker) { run_task(task, inputs, out, worker); };
+    const std::int64_t batches = plan_.tiling.batches();
+    if (plan_.own_batches) {
+      executor_.parallel_for(batches, [&](std::int64_t batch, int worker) { run_batch(batch, worker, run_one); });
+    } else {
+      BatchPipeline(batches, task_counts(0), task_counts(batches - 1), plan_.slots).run(executor_, run_one);
+    }
     return {};
   }
 
@@ -65,8 +64,8 @@ class TiledLayer final : public PreparedLayer {
   // Returns the zeros around an input that is smaller than the layer's: it stands in the middle (the gradient of an
   // output, which is the input of a layer in a training; no such layer is dilated).
   [[nodiscard]] Vec3 border_around(const TensorView& in) const {
-    if (plan_.tiling.phases.dilation != Vec3::cube(1)) return {};
-    return (plan_.tiling.problem.in.n - in.shape.n) / Vec3::cube(2);
+    const Tiling& t = plan_.tiling;
+    return (t.problem.in.n - phase_view(in, t.phases.dilation, {}).shape.n) / Vec3::cube(2);
   }
 
   void transform_kernels(std::span<float> scratch, std::int64_t parts) {
@@ -80,10 +79,33 @@ class TiledLayer final : public PreparedLayer {
     });
   }
 
+  // Returns the number of tasks of each phase of a batch.
+  [[nodiscard]] std::array<std::int64_t, 3> task_counts(std::int64_t batch) const {
+    const Tiling& t = plan_.tiling;
+    const std::int64_t stacks = t.stacks_of(batch);
+    return {div_up(stacks, stacks_at_once(t.in_blocks())) * t.planes(), t.columns(),
+            div_up(stacks, stacks_at_once(t.out_blocks())) * t.n_out().z};
+  }
+
+  // Runs all tasks of a batch on one worker.
+  template <class Run>
+  void run_batch(std::int64_t batch, int worker, const Run& run_one) const {
+    const std::array<std::int64_t, 3> counts = task_counts(batch);
+    for (const BatchPhase phase : {BatchPhase::forward, BatchPhase::column, BatchPhase::inverse}) {
+      for (std::int64_t i = 0; i < counts[static_cast<std::size_t>(phase)]; ++i) run_one({batch, phase, i}, worker);
+    }
+  }
+
+  // Returns the memory of a batch's spectra.
+  [[nodiscard]] float* spectra_of(std::int64_t batch, int worker) const {
+    const std::int64_t held = plan_.held(executor_.workers());
+    const std::int64_t place = plan_.own_batches ? worker : batch % held;
+    return batches_.data() + place * (static_cast<std::int64_t>(batches_.size()) / held);
+  }
+
   void run_task(const BatchTask& task, std::span<const TensorView> inputs, const TensorView& out, int worker) {
     const Tiling& t = plan_.tiling;
-    const std::int64_t slot = static_cast<std::int64_t>(batches_.size()) / plan_.slots;
-    float* const spectra = batches_.data() + task.batch % plan_.slots * slot;
+    float* const spectra = spectra_of(task.batch, worker);
     float* const scratch = part(scratch_, worker, executor_.workers());
     const std::int64_t stacks = t.stacks_of(task.batch);
     if (task.phase == BatchPhase::column) {
@@ -99,7 +121,8 @@ class TiledLayer final : public PreparedLayer {
     const std::int64_t count = std::min(at_once, stacks - place);
     float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
     if (forward) {
-      return kernels_.forward({&t, &inputs[0], first, count, z, plane, scratch, border_around(inputs[0])});
+      return kernels_.forward(
+          {&t, &inputs[0], first, count, z, plane, scratch, border_around(inputs[0]), !plan_.own_batches});
     }
     const TensorView* const residual = t.problem.residual ? &inputs[1] : nullptr;
     kernels_.inverse({&t, &out, residual, bias_.data(), first, count, z, plane, scratch});

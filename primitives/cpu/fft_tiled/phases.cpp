@@ -12,6 +12,12 @@ Phases phases_of(const ConvProblem& conv) {
   return phases;
 }
 
+Phases planes_of(const ConvProblem& conv) {
+  Phases phases = phases_of(conv);
+  phases.dilation.z = phases.count.z = conv.in.n.z;
+  return phases;
+}
+
 ConvProblem phase_problem(const ConvProblem& conv, const Phases& phases) {
   ConvProblem problem = conv;
   problem.dilation = Vec3::cube(1);

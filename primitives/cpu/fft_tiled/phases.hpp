@@ -14,6 +14,9 @@ struct Phases {
 
 [[nodiscard]] Phases phases_of(const ConvProblem& conv);
 
+// Returns the same, but every plane along z is a phase of its own. Requires a kernel of one tap along z.
+[[nodiscard]] Phases planes_of(const ConvProblem& conv);
+
 // Returns the undilated convolution of the first phase, which is the largest, with all phases of all inputs as inputs.
 [[nodiscard]] ConvProblem phase_problem(const ConvProblem& conv, const Phases& phases);
 

@@ -1,6 +1,6 @@
 // Transforms of one plane of neighbouring stacks, forward and back. x comes first, because its lines lie in the tensor
-// in that order. The spectra are written with non-temporal stores. Several blocks of a column (of one stack or of
-// neighbours) are written one after the other, so that they reach memory in runs.
+// in that order. The spectra are written with non-temporal stores, unless they stay in a worker's cache. Several blocks
+// of a column (of one stack or of neighbours) are written one after the other, so that they reach memory in runs.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -139,8 +139,8 @@ void forward_plane(const ForwardTask& task) {
   const std::int64_t half = t.T.x / 2;
   const std::int64_t column_step = t.column_step();
   const std::int64_t count = task.stacks * t.in_blocks();
-  const Codelet real = r2c_codelet<Isa, true>(t.T.y);
-  const Codelet complex = c2c_codelet<Isa, true>(t.T.y);
+  const Codelet real = task.past_caches ? r2c_codelet<Isa, true>(t.T.y) : r2c_codelet<Isa, false>(t.T.y);
+  const Codelet complex = task.past_caches ? c2c_codelet<Isa, true>(t.T.y) : c2c_codelet<Isa, false>(t.T.y);
   float* line = task.scratch + forward_scratch(t) - t.T.x * Isa::lanes;
   for (std::int64_t first = 0; first < count; first += blocks_at_once) {
     const std::int64_t blocks = count - first < blocks_at_once ? count - first : blocks_at_once;

@@ -92,8 +92,9 @@ Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const Dev
       }
     }
   }
+  // Batches of a worker's own, which kernels of one tap along z have, move only the tensors.
+  const double area = layer.k.z == 1 ? 0.0 : least_points(along_y) * least_points(along_x);
   const double written = S * out * real(voxels(n_out));
-  const double area = least_points(along_y) * least_points(along_x);
   least.finishing = written * late_activation_flops(problem.activation, spec);
   least.bytes = area * (8.0 * S * planes + kernels) + 4.0 * S * in * real(voxels(problem.in.n)) +
                 (problem.residual ? 8.0 : 4.0) * written;

@@ -16,6 +16,8 @@ constexpr std::int64_t wanted_tiles[] = {24, 64, 128};
 // Numbers of tiles tried per axis, from the fewest on: more and smaller tiles cost more arithmetic, but less memory.
 constexpr std::size_t counts_per_axis = 5;
 constexpr std::size_t max_offers = 8;
+// The fewest tiles of a batch of a worker's own.
+constexpr std::int64_t min_own_tiles = 4;
 
 // Lets `wanted` stacks share each pass over the kernel spectra, or all stacks if there are fewer.
 void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int64_t tiles_z) {
@@ -25,21 +27,30 @@ void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int6
   plan.products = cheaper_products(stacks * tiles_z);
 }
 
-TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 T, std::int64_t stacks, bool keep) {
-  TilePlan plan;
-  const Phases phases = phases_of(problem);
-  plan.tiling = {phase_problem(problem, phases), kernels.lanes, T, 1, phases};
-  plan.keep_spectra = keep;
-  set_stacks(plan, stacks, plan.tiling.stacks(), plan.tiling.tiles().z);
-  return plan;
-}
-
 // A plan in few bytes, because a search compares hundreds of plans for every layer of every patch.
 struct Choice {
   Vec3 T;
   std::int64_t stacks = 1;
   bool keep = true;
+  bool own = false;
 };
+
+// Returns a plan that has its problem, but no extents of tiles.
+TilePlan empty_plan(const ConvProblem& problem, const TileKernels& kernels, bool own) {
+  const Phases phases = own ? planes_of(problem) : phases_of(problem);
+  TilePlan plan;
+  plan.tiling = {phase_problem(problem, phases), kernels.lanes, {}, 1, phases};
+  plan.own_batches = own;
+  return plan;
+}
+
+TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, const Choice& choice) {
+  TilePlan plan = empty_plan(problem, kernels, choice.own);
+  plan.tiling.T = choice.T;
+  plan.keep_spectra = choice.keep;
+  set_stacks(plan, choice.stacks, plan.tiling.stacks(), plan.tiling.tiles().z);
+  return plan;
+}
 
 // The numbers by which choices are compared.
 struct Worth {
@@ -107,6 +118,7 @@ class Choices {
     count_ = left;
   }
 
+  // Kernels of one tap along z have own batches, too, but only one extent along z.
   static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 2;
   std::array<Choice, most> all_;
   std::array<Worth, most> worth_;
@@ -132,6 +144,22 @@ void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& s
   }
 }
 
+// Adds the batches of which each worker computes its own: as large as half of its cache holds, but equally many for
+// all workers. Adds none if these are too small to share the kernel spectra. `plan` is as in add_choices().
+void add_own_batches(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
+  plan.tiling.T = T;
+  const TileModel model(plan.tiling, spec);
+  const std::int64_t each = float_bytes(mul(plan.tiling.columns(), plan.tiling.stack_step()));
+  const std::int64_t fitting = std::min(spec.l2_bytes / 2 / each, max_tiles_per_batch(1));
+  if (fitting < min_own_tiles) return;
+  const std::int64_t rounds = div_up(model.stacks(), spec.threads * fitting);
+  set_stacks(plan, div_up(model.stacks(), spec.threads * rounds), model.stacks(), 1);
+  const std::int64_t stacks = plan.tiling.stacks_per_batch;
+  const TileByteModel bytes(plan.tiling, kernels, spec.threads);
+  choices.add({T, stacks, true, true}, model.own_seconds(stacks, spec.threads, plan.products),
+              bytes.bytes(stacks, spec.threads, plan.products, true));
+}
+
 }  // namespace
 
 std::int64_t max_tiles_per_batch(std::int64_t tiles_z) { return round_up(*std::rbegin(wanted_tiles), tiles_z); }
@@ -155,19 +183,22 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
 
 std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
   Choices choices;
-  TilePlan plan;
-  plan.tiling = {phase_problem(problem, phases_of(problem)), kernels.lanes, {}, 1};
+  TilePlan plan = empty_plan(problem, kernels, false);
+  TilePlan own = empty_plan(problem, kernels, problem.k.z == 1);
   const ConvProblem& phase = plan.tiling.problem;
   const std::vector<std::int64_t> along_y = extents_along(phase, 1);
   const std::vector<std::int64_t> along_x = extents_along(phase, 2);
   for (const std::int64_t z : extents_along(phase, 0)) {
     for (const std::int64_t y : along_y) {
-      for (const std::int64_t x : along_x) add_choices(plan, kernels, spec, {z, y, x}, choices);
+      for (const std::int64_t x : along_x) {
+        add_choices(plan, kernels, spec, {z, y, x}, choices);
+        if (own.own_batches) add_own_batches(own, kernels, spec, {z, y, x}, choices);
+      }
     }
   }
   std::vector<TilePlan> plans;
   for (const Choice& choice : choices.worth_offering()) {
-    plans.push_back(make_plan(problem, kernels, choice.T, choice.stacks, choice.keep));
+    plans.push_back(make_plan(problem, kernels, choice));
   }
   return plans;
 }
@@ -188,18 +219,21 @@ std::vector<std::pair<Format, Format>> tile_formats(const ConvProblem& problem, 
 
 Variant variant_of(const TilePlan& plan) {
   const Tiling& t = plan.tiling;
-  return {{"tile_z", t.T.z},
-          {"tile_y", t.T.y},
-          {"tile_x", t.T.x},
-          {"stacks", t.stacks_per_batch},
-          {"keep_spectra", plan.keep_spectra ? 1 : 0},
-          {"products", plan.products == Products::three ? 3 : 4}};
+  Variant variant{{"tile_z", t.T.z},
+                  {"tile_y", t.T.y},
+                  {"tile_x", t.T.x},
+                  {"stacks", t.stacks_per_batch},
+                  {"keep_spectra", plan.keep_spectra ? 1 : 0},
+                  {"products", plan.products == Products::three ? 3 : 4}};
+  if (plan.own_batches) variant.push_back({"own_batches", 1});
+  return variant;
 }
 
 TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const Variant& variant) {
   const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
-  TilePlan plan =
-      make_plan(problem, kernels, T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0);
+  TilePlan plan = make_plan(problem, kernels,
+                            {T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0,
+                             setting(variant, "own_batches", 0) != 0});
   plan.products = setting(variant, "products", 3) == 4 ? Products::four : Products::three;
   return plan;
 }

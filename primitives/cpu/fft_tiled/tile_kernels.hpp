@@ -20,6 +20,7 @@ struct ForwardTask {
   float* spectra = nullptr;  // column 0, block 0 of this plane and the first stack
   float* scratch = nullptr;  // forward_scratch() floats
   Vec3 border = {};          // zeros before the first voxel of `in`, which are part of the tiling's input
+  bool past_caches = true;   // false if the caller reads the spectra at once
 };
 
 // Number of real products per complex product: Gauss's three, which need sums of the parts, or the definition's four.

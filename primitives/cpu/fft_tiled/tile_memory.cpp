@@ -60,7 +60,7 @@ MemoryPlan tile_memory(const ConvProblem& problem, const TilePlan& plan, const T
   const std::int64_t stacks = plan.tiling.stacks_per_batch;
   declare(kernel_spectra_name, bytes.kernel_spectra(), plan.keep_spectra ? Lifetime::plan() : run);
   declare(bias_name, bytes.bias(), Lifetime::plan());
-  declare(tile_spectra_name, bytes.tile_spectra(stacks, plan.slots), run);
+  declare(tile_spectra_name, bytes.tile_spectra(stacks, plan.held(workers)), run);
   declare(worker_scratch_name, bytes.scratch(stacks, plan.products, plan.keep_spectra), run);
   return memory;
 }

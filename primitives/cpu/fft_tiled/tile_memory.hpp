@@ -14,6 +14,12 @@ struct TilePlan {
   std::int64_t slots = 1;    // batches held at once; 2 let transforms and products overlap
   bool keep_spectra = true;  // persistent kernel spectra; else every run computes them into scratch
   Products products = Products::three;
+  // Each worker computes whole batches, whose spectra stay in its own cache. Only kernels of one tap along z have such
+  // small batches: every plane is by itself.
+  bool own_batches = false;
+
+  // Returns the number of batches held at once.
+  [[nodiscard]] std::int64_t held(int workers) const { return own_batches ? workers : slots; }
 };
 
 inline constexpr std::string_view kernel_spectra_name = "kernel spectra";

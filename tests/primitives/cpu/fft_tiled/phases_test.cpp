@@ -74,6 +74,14 @@ TEST(Phases, ShareOutAllVoxels) {
   }
 }
 
+TEST(Phases, MayBeSinglePlanes) {
+  const ConvProblem conv = dilated_conv({5, 20, 21}, {1, 3, 3}, {1, 2, 1});
+  const Phases phases = planes_of(conv);
+  EXPECT_EQ(phases.count, (Vec3{5, 2, 1}));
+  EXPECT_EQ(phase_problem(conv, phases).in, (Shape5{2 * 5 * 2, 3, {1, 10, 21}}));
+  EXPECT_EQ(phase_view(dense_view(nullptr, conv.in, {}), phases.dilation, {4, 1, 0}).shape.n, (Vec3{1, 10, 21}));
+}
+
 TEST(Phases, MayHaveNoVoxels) {
   const TensorView three = dense_view(nullptr, {1, 1, {3, 3, 3}}, {});
   EXPECT_EQ(phase_view(three, {4, 4, 2}, {3, 2, 1}).shape.n, (Vec3{0, 1, 1}));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
 #include "tests/primitives/cpu/fft_tiled/kernel_shapes.hpp"
 #include "tests/support/random.hpp"
@@ -66,7 +67,7 @@ TEST_F(RandomOffers, AreLegalTilings) {
   const std::set<std::int64_t> extents(tile_extents().begin(), tile_extents().end());
   each([&](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
     for (const TilePlan& plan : plans) {
-      EXPECT_EQ(plan.tiling.problem, problem);
+      EXPECT_EQ(plan.tiling.problem, plan.own_batches ? phase_problem(problem, planes_of(problem)) : problem);
       EXPECT_EQ(plan.tiling.lanes, lanes);
       EXPECT_TRUE(covers(plan.tiling.m(), Vec3::cube(1))) << to_string(plan.tiling.T);
       EXPECT_TRUE(extents.contains(plan.tiling.T.z) || problem.k.z == 1) << to_string(plan.tiling.T);
@@ -86,7 +87,8 @@ TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
       if (variants.size() % 2 == 1) plan.products = plan.products == Products::three ? Products::four : Products::three;
       const TilePlan back = tile_plan(problem, kernel_shapes(lanes), variant_of(plan));
       EXPECT_EQ(back.products, plan.products);
-      EXPECT_EQ(back.tiling.problem, problem);
+      EXPECT_EQ(back.tiling.problem, plan.tiling.problem);
+      EXPECT_EQ(back.own_batches, plan.own_batches);
       EXPECT_EQ(back.tiling.lanes, plan.tiling.lanes);
       EXPECT_EQ(back.tiling.T, plan.tiling.T);
       EXPECT_EQ(back.tiling.stacks_per_batch, plan.tiling.stacks_per_batch);
@@ -186,6 +188,21 @@ TEST(EstimateOf, CountsAllPhasesOfADilatedConvolution) {
   EXPECT_EQ(estimate.spread, (Vec3{0, 2 * (16 - 3), 8 * (6 - 3)}));
   EXPECT_EQ(estimate.memory[0].bytes, 4 * 32 * 10 * 40 * 50);
   EXPECT_EQ(estimate.memory[1].bytes, 4 * 80 * 10 * 36 * 34);
+}
+
+// Every worker has batches, all of which fit half of its cache.
+TEST(TilePlans, OfferOwnBatchesWhereTheKernelHasOneTapAlongZ) {
+  const ConvProblem problem = layer(28, 28, {18, 98, 98}, {1, 3, 3});
+  const std::vector<TilePlan> plans = plans_of(problem);
+  EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const TilePlan& plan) { return plan.own_batches; }));
+  for (const TilePlan& plan : plans) {
+    if (!plan.own_batches) continue;
+    const Tiling& t = plan.tiling;
+    EXPECT_EQ(t.problem.in, (Shape5{18, 28, {1, 98, 98}}));
+    EXPECT_GE(t.batches(), machine().threads);
+    EXPECT_LE(float_bytes(t.columns() * t.stacks_per_batch * t.stack_step()), machine().l2_bytes / 2);
+  }
+  for (const TilePlan& plan : plans_of(layer(28, 28, {18, 98, 98}, {3, 3, 3}))) EXPECT_FALSE(plan.own_batches);
 }
 
 // Phases are inputs of an undilated convolution: plans are those for so many inputs.

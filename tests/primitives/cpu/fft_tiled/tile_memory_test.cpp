@@ -79,6 +79,14 @@ TEST(TileMemory, SlotsHoldTileSpectraEach) {
   EXPECT_EQ(two, 2 * buffer(memory_of(plan), tile_spectra_name).bytes);
 }
 
+TEST(TileMemory, OwnBatchesAreHeldByEveryWorker) {
+  TilePlan plan = small_plan();
+  plan.slots = 1;
+  const std::int64_t one = buffer(memory_of(plan), tile_spectra_name).bytes;
+  plan.own_batches = true;
+  EXPECT_EQ(buffer(memory_of(plan), tile_spectra_name).bytes, workers * one);
+}
+
 // One worker's scratch is large enough for every task that it may run, and starts at a cache line.
 TEST(TileMemory, ScratchTakesEveryTask) {
   for (int index = 0; index < test::case_count(300); ++index) {

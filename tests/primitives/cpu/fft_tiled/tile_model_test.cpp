@@ -117,6 +117,18 @@ TEST(TileModel, CountsAnExponentialForWholeBlocks) {
   EXPECT_GE(seconds(plan) - fast, 0.299 * added) << "where memory takes longer, three tenths";
 }
 
+// Spectra that stay in the caches are not moved, but a worker without a batch waits.
+TEST(TileModel, OwnBatchesAreFasterIfEveryWorkerHasOne) {
+  TilePlan plan = plan_of(40, 28, 28, 100);
+  plan.tiling.problem.in.n.z = plan.tiling.problem.k.z = plan.tiling.T.z = 1;
+  plan.tiling.stacks_per_batch = 24;
+  const Seconds shared = seconds(plan);
+  plan.own_batches = true;
+  EXPECT_LT(seconds(plan), shared);
+  plan.tiling.stacks_per_batch = plan.tiling.stacks();
+  EXPECT_GT(seconds(plan), shared);
+}
+
 // Batches of one stack pass over the kernel spectra for every stack.
 TEST(TileModel, ManyStacksShareTheKernelSpectra) {
   TilePlan plan = plan_of(1, 80, 80, 100);
