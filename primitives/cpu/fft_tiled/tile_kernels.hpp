@@ -84,7 +84,11 @@ struct BlockTask {
   std::int64_t planes = 1;
 };
 
-// Some rows of one output plane, with all channels, by the direct algorithm.
+// Maximum number of output channels of the narrow direct algorithm.
+inline constexpr std::int64_t max_narrow_outputs = 4;
+
+// Some rows of one output plane, with all channels, by the direct algorithm. A narrow one has a tap for all channels of
+// a block of the input, and a bias.
 struct RowsTask {
   const Tiling* tiling = nullptr;  // problem and lanes are used
   const TensorView* in = nullptr;  // planar or blocked, rows without gaps
@@ -92,7 +96,7 @@ struct RowsTask {
   const TensorView* residual = nullptr;  // as in InverseTask
   const std::int64_t* taps = nullptr;    // offset of each tap's voxel from that of the first tap
   std::int64_t tap_count = 0;
-  const float* weights = nullptr;  // [out_blocks][tap][lane]
+  const float* weights = nullptr;  // [out_blocks][tap][lane]; narrow: [tap][output][lane], lanes of the input
   const float* bias = nullptr;     // [out_blocks][lanes], zero in padding lanes; null: raw sums go to a blocked `out`
   std::int64_t s = 0;
   std::int64_t z = 0;
@@ -114,6 +118,7 @@ struct TileKernels {
   void (*tile_block)(const BlockTask&) = nullptr;
   void (*plane_spectra)(const SpectraTask&) = nullptr;  // computes all planes of taps, for tiles
   void (*rows)(const RowsTask&) = nullptr;
+  void (*narrow_rows)(const RowsTask&) = nullptr;  // up to max_narrow_outputs channels of a blocked input
 };
 
 // Returns the table for registers of `simd_floats` floats; nullptr if this build has none. The table for 4 floats uses

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/cpu.hpp"
 
 namespace znni::cpu {
@@ -41,6 +43,33 @@ TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_direct_blocked, problem, *device_, ++seed);
+}
+
+// Up to four output channels, with input channels in the lanes: rows of whole and of cut register blocks.
+TEST_P(BlockedWorkers, NarrowConvolutionsAgreeWithTheOracle) {
+  for (int index = 0; index < test::case_count(16); ++index) {
+    const std::uint64_t seed = test::base_seed() * 100 + 50 + static_cast<std::uint64_t>(index);
+    test::Random random(seed);
+    ConvProblem problem = index % 3 == 0 ? test::random_strided_conv(random, 1e7) : test::random_conv(random, 1e7);
+    problem.in.f = random.integer(10, 40);
+    problem.f_out = 1 + index % 4;
+    problem.k = min(problem.k, Vec3::cube(4));
+    test::check_primitive(conv_direct_blocked, problem, *device_, seed);
+  }
+}
+
+TEST(ConvDirectBlocked, OffersInputChannelsInTheLanesForAFewOutputs) {
+  const DeviceSpec spec = describe_cpu(1);
+  const auto narrow = [&](std::int64_t f_out, Vec3 k = {1, 3, 3}) {
+    const ConvProblem problem{{1, 28, {1, 40, 40}}, f_out, k, Vec3::cube(1), Vec3::cube(1), {}};
+    const std::vector<Estimate> all = conv_direct_blocked.describe(problem, spec).value();
+    const auto front =
+        std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    return setting(front->variant, "narrow", 0);
+  };
+  EXPECT_EQ(narrow(3), 1);
+  EXPECT_EQ(narrow(5), 0);
+  EXPECT_EQ(narrow(3, Vec3::cube(1)), 0) << "adding up costs more than it saves";
 }
 
 TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
