@@ -5,15 +5,11 @@
 #include "server/pipeline/schedule/prefault.hpp"
 
 namespace znni::bench {
-namespace {
-
 Seconds processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
-
-}  // namespace
 
 Result<RunTime> time_run(const LayerWork& work, EnergyMeter energy, const std::function<Result<Seconds>()>& run) {
   if (work.stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped before all runs were made"};

@@ -31,6 +31,9 @@ struct LayerWork {
   }
 };
 
+// Returns the processor time of this process so far, over all threads.
+[[nodiscard]] Seconds processor_seconds();
+
 // Calls `run`, which returns its own seconds, and returns all times of that. Fails with `cancelled` after a stop, and
 // with the errors of the run.
 [[nodiscard]] Result<RunTime> time_run(const LayerWork& work, EnergyMeter energy,

@@ -10,6 +10,7 @@
 #include "planner/report/report.hpp"
 #include "server/pipeline/engine.hpp"
 #include "tests/bench/energy.hpp"
+#include "tests/bench/layer_work.hpp"
 #include "tests/bench/median.hpp"
 
 namespace znni::bench {
@@ -116,10 +117,12 @@ class Runs {
     times.cold = *cold;
     for (int i = 1; i <= work_.repetitions; ++i) {
       energy_.start();
+      const Seconds before = processor_seconds();
       const Result<Seconds> warm = once("warm run " + std::to_string(i) + " of " + std::to_string(work_.repetitions));
       if (!warm) return warm.error();
       if (const std::optional<double> joules = energy_.stop()) joules_.push_back(*joules);
       times.warm.push_back(*warm);
+      times.processor.push_back((processor_seconds() - before) / steps_);
       Seconds rest = *warm;
       for (const auto& [node, seconds] : now_) {
         kept_[node].push_back(seconds);

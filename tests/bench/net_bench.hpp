@@ -42,7 +42,8 @@ struct NetTimes {
   Seconds touched = 0;  // time for touching the memory before the cold run
   Seconds cold = 0;
   std::vector<Seconds> warm;
-  std::optional<double> joules;  // median of the warm runs, if the machine's counters can be read
+  std::vector<Seconds> processor;  // of the warm runs, over all threads
+  std::optional<double> joules;    // median of the warm runs, if the machine's counters can be read
   std::vector<NodeTimes> nodes;
   Seconds rest = 0;  // median of the warm runs: reading the input, stitching the output
 };

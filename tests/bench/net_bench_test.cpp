@@ -49,6 +49,8 @@ TEST_F(NetBenchTest, MeasuresOneColdAndTheWarmRunsOfThePlannedPatch) {
     EXPECT_TRUE(times->seeded_weights);
     EXPECT_GT(times->cold, 0);
     EXPECT_EQ(times->warm.size(), 3);
+    ASSERT_EQ(times->processor.size(), 3);
+    EXPECT_GT(times->processor[2], 0);
     EXPECT_EQ(times->passes, mode == PoolMode::plain ? 8 : 1);
     EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
     const Vec3 dense = times->patch - Vec3::cube(7);  // the field of view is 8

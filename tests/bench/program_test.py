@@ -82,6 +82,7 @@ class Bench(unittest.TestCase):
         self.assertEqual([run["kind"] for run in found["runs"]], ["cold", "warm", "warm", "warm"])
         for run in found["runs"]:
             self.assertAlmostEqual(run["measured_over_predicted"], run["seconds"] / found["predicted_seconds"])
+        self.assertTrue(all(run["processor_seconds"] > 0 for run in found["runs"][1:]))
         self.assertEqual([node["name"] for node in found["nodes"] if node["node"] >= 0], ["conv1", "pool1", "conv2"])
 
     def test_heavy_weights_stay_within_what_it_prepares(self):

@@ -24,6 +24,7 @@ NetTimes example() {
   times.touched = 0.25;
   times.cold = 1.0;
   times.warm = {0.5, 0.625};
+  times.processor = {0.75, 1.25};
   times.planned = {3e6, 4.5, 1, Basis::model, 0.125};
   times.nodes = {{-1, "input", "", "cpu.reorder", Basis::model, 0.1, 0, 0.05},
                  {0, "conv1", "conv 1x1x8x8x8 -> 2, k 2x2x2", "cpu.conv.direct", Basis::measured, 0.4, 0.25, 0.44}};
@@ -52,6 +53,7 @@ TEST(BenchReport, JsonHasTheSameNumbers) {
   EXPECT_EQ(json["runs"][0]["measured_over_predicted"], 2.0);
   EXPECT_EQ(json["runs"][2]["kind"], "warm");
   EXPECT_EQ(json["runs"][2]["voxels_per_second"], 1.6e6);
+  EXPECT_EQ(json["runs"][2]["processor_seconds"], 1.25);
   ASSERT_EQ(json["nodes"].size(), 2);
   EXPECT_EQ(json["nodes"][0]["node"], -1);
   EXPECT_EQ(json["nodes"][1]["predicted_ms"], 400.0);
