@@ -12,6 +12,7 @@
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/strided_network.hpp"
+#include "tests/server/pipeline/wrong_fills.hpp"
 
 namespace znni {
 namespace {
@@ -105,6 +106,47 @@ TEST_F(ClosedNetworks, RefuseALargerVolume) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("--volume"), std::string::npos) << refused.error().message;
+}
+
+// Draws a choice with a closed axis, of which streams have open ones, too.
+test::DrawChoice closed_ones(bool streamed) {
+  return [=](const Network& network, Vec3 volume, Random& random) -> std::optional<GeometryChoice> {
+    const GeometryChoice choice = closed_choice(network, volume, random);
+    if (choice.closed == Vec3{} || choice.streamed != streamed) return std::nullopt;
+    return choice;
+  };
+}
+
+// What stands along a closed axis where readers pad is not zero.
+void repeated(Node& node) {
+  if (node.outside_kind == OutsideKind::zero) node.outside_kind = OutsideKind::edge;
+}
+
+TEST(ClosedPatches, AreNotExactWhereTheBorderIsNotZero) {
+  EXPECT_GE(test::wrong_when(random_net, repeated, closed_ones(false)), 5);
+}
+
+// What readers pad with is the least number.
+void lowest(Node& node) {
+  if (node.outside_kind == OutsideKind::zero) node.outside_kind = OutsideKind::lowest;
+}
+
+// Nothing is filled before the first plane of the volume and behind its last.
+void unfilled_ends(Node& node) {
+  node.outside.begin.z = 0;
+  node.outside.end.z = 0;
+}
+
+TEST(ClosedStreams, AreNotExactWhereTheBorderIsNotZero) {
+  EXPECT_GE(test::wrong_when(random_net, lowest, closed_ones(true)), 5);
+}
+
+TEST(ClosedStreams, AreNotExactWhereTheirEndsAreNotFilled) {
+  const auto along_z = [](const Network& network, Vec3 volume, Random& random) {
+    const std::optional<GeometryChoice> choice = closed_ones(true)(network, volume, random);
+    return choice && choice->axis == 0 ? choice : std::nullopt;
+  };
+  EXPECT_GE(test::wrong_when(random_net, unfilled_ends, along_z), 5);
 }
 
 // Opens a CPU whose caches and rates, which plans follow, are the same on every machine.

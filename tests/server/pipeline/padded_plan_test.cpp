@@ -12,6 +12,7 @@
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/padded_network.hpp"
+#include "tests/server/pipeline/wrong_fills.hpp"
 
 namespace znni {
 namespace {
@@ -115,21 +116,12 @@ TEST(PaddedNetworks, MayPadBehindACrop) {
   }
 }
 
-TEST(PaddedNetworks, AreNotExactWhereTheBorderIsNotZero) {
-  Random random(test::base_seed());
-  int wrong = 0;
-  for (int i = 0; i < 10; ++i) {
-    const PaddedNetwork padded = test::random_padded_network(random);
-    LoadedNetwork valid = valid_form(padded, false);
-    for (Node& node : valid.network.nodes) node.outside = {};
-    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random)});
-    const Result<std::unique_ptr<Engine>> engine =
-        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
-    ASSERT_TRUE(engine) << engine.error().message;
-    const double error = error_of(**engine, padded, random_extent(valid.network, random), random);
-    wrong += error > 1e-3 ? 1 : 0;
-  }
-  EXPECT_GE(wrong, 5);
+TEST(PaddedNetworks, AreNotExactInPatchesWhereTheBorderIsNotZero) {
+  EXPECT_GE(test::wrong_when(test::random_padded_network, test::unfilled, test::any_patch), 5);
+}
+
+TEST(PaddedNetworks, AreNotExactAsStreamsWhereTheBorderIsNotZero) {
+  EXPECT_GE(test::wrong_when(test::random_padded_network, test::unfilled, test::any_stream), 5);
 }
 
 }  // namespace

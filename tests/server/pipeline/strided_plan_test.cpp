@@ -14,6 +14,7 @@
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/strided_network.hpp"
+#include "tests/server/pipeline/wrong_fills.hpp"
 
 namespace znni {
 namespace {
@@ -179,33 +180,17 @@ TEST(StridedNetworks, StreamsReflectPlanesInAnySteps) {
   }
 }
 
-// Returns how many of ten networks that `draw` draws are computed wrongly when what they read as `right` outside the
-// volume is filled as `filled`.
-template <class Draw>
-int wrong_when_filled(Draw draw, OutsideKind right, OutsideKind filled) {
-  Random random(test::base_seed());
-  int wrong = 0;
-  for (int i = 0; i < 10; ++i) {
-    const PaddedNetwork net = draw(random);
-    LoadedNetwork valid = valid_form(net, false);
-    for (Node& node : valid.network.nodes) {
-      if (node.outside_kind == right) node.outside_kind = filled;
-    }
-    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
-    const Result<std::unique_ptr<Engine>> engine =
-        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
-    if (!engine) {
-      ADD_FAILURE() << engine.error().message;
-      return 0;
-    }
-    wrong += error_of(**engine, net, random_extent(valid.network, random), random) > 1e-3 ? 1 : 0;
-  }
-  return wrong;
+// Returns a change by which what is read as `right` outside the volume is filled as `filled`.
+test::ChangeFill fill_as(OutsideKind right, OutsideKind filled) {
+  return [=](Node& node) {
+    if (node.outside_kind == right) node.outside_kind = filled;
+  };
 }
 
 TEST(StridedNetworks, OfReflectionsAreNotExactWhereTheEdgeIsRepeated) {
-  const auto draw = [](Random& random) { return test::random_reflecting_network(random); };
-  EXPECT_GE(wrong_when_filled(draw, OutsideKind::reflect, OutsideKind::edge), 5);
+  const test::ChangeFill repeat = fill_as(OutsideKind::reflect, OutsideKind::edge);
+  EXPECT_GE(test::wrong_when(test::random_reflecting_network, repeat, test::any_patch), 5);
+  EXPECT_GE(test::wrong_when(test::random_reflecting_network, repeat, test::any_stream), 5);
 }
 
 TEST(StridedNetworks, VolumesThatHaveFewerVoxelsThanPadsReflectAreRefused) {
@@ -257,28 +242,16 @@ TEST(StridedNetworks, StreamsRepeatTheLastPlaneInAnySteps) {
 }
 
 TEST(StridedNetworks, OfLinearUpsamplingsAreNotExactWhereTheBorderIsNotRepeated) {
-  const auto draw = [](Random& random) { return test::random_strided_network(random, false, true); };
-  EXPECT_GE(wrong_when_filled(draw, OutsideKind::edge, OutsideKind::zero), 5);
+  const auto draw = [](Random& random) { return linear(random, false); };
+  const test::ChangeFill zero = fill_as(OutsideKind::edge, OutsideKind::zero);
+  EXPECT_GE(test::wrong_when(draw, zero, test::any_patch), 5);
+  EXPECT_GE(test::wrong_when(draw, zero, test::any_stream), 5);
 }
 
 TEST(StridedNetworks, AreNotExactWhereTheBorderIsNotFilled) {
-  Random random(test::base_seed());
-  int wrong = 0;
-  for (int i = 0; i < 10; ++i) {
-    const PaddedNetwork net = test::random_strided_network(random, false);
-    LoadedNetwork valid = valid_form(net, false);
-    for (Node& node : valid.network.nodes) {
-      node.outside = {};
-      node.outside_kind = OutsideKind::zero;
-    }
-    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
-    const Result<std::unique_ptr<Engine>> engine =
-        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
-    ASSERT_TRUE(engine) << engine.error().message;
-    const double error = error_of(**engine, net, random_extent(valid.network, random), random);
-    wrong += error > 1e-3 ? 1 : 0;
-  }
-  EXPECT_GE(wrong, 5);
+  const auto draw = [](Random& random) { return strided(random, false); };
+  EXPECT_GE(test::wrong_when(draw, test::unfilled, test::any_patch), 5);
+  EXPECT_GE(test::wrong_when(draw, test::unfilled, test::any_stream), 5);
 }
 
 TEST(StridedNetworks, VolumesWhoseBranchesDoNotMeetAreRefused) {
