@@ -16,6 +16,7 @@ import pathlib
 import re
 import sys
 
+import bench_padded_tables as padded_tables
 import bench_plots as plots
 import bench_tables as tables
 
@@ -138,6 +139,7 @@ def markdown(lines, left_out=()):
         *layer_part(lines, machine),
         *net_part(tables.figures(lines), machine),
         *train_part(lines),
+        *padded_tables.sections([result for _, result in tables.of_kind(lines, "padded")]),
     ]
     if left_out:
         parts.append("Left out: " + left_out_text(left_out) + ".\n")

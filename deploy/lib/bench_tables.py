@@ -1,7 +1,7 @@
 """Makes the tables of deploy/bench, as rows of text, from the lines of its results. Needs only the standard library.
 
-Steps are named "machine ...", "layer ...", "train ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME MEM tTHREADS
-rROUND"; several rounds of one step give one figure, the median of their warm runs.
+Steps are named "machine ...", "layer ...", "train ...", "padded ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME
+MEM tTHREADS rROUND"; several rounds of one step give one figure, the median of their warm runs.
 """
 
 import math

@@ -61,6 +61,16 @@ install_python() {
   cp "$list" "$venv/installed.txt"
 }
 
+# add_python LIST: installs the pinned packages of deploy/packages/LIST.txt in build/venv, beside the others. Lists name all
+# that is needed.
+add_python() {
+  local list="$root/deploy/packages/$1.txt" venv="$root/build/venv"
+  cmp -s "$list" "$venv/installed-$1.txt" && return 0
+  say "installing the Python packages of deploy/packages/$1.txt into build/venv"
+  persist "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r "$list"
+  cp "$list" "$venv/installed-$1.txt"
+}
+
 # build_preset PRESET [targets...]: builds the named targets, or all if none is named.
 build_preset() {
   local preset=$1 log="$root/build/configure-$1.log"

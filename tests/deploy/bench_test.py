@@ -12,6 +12,8 @@ import time
 import unittest
 
 DEPLOY = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+import bench_samples as samples  # found beside this test
 
 SETUP = """
 say() {
@@ -21,6 +23,7 @@ say() {
 die() { printf 'bench: %s\\n' "$*" >&2; exit 1; }
 install_packages() { :; }
 install_python() { :; }
+add_python() { echo "add_python $*" >>"$root/calls"; }
 build_preset() { :; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 """
@@ -64,6 +67,7 @@ PEER = {
     "runs": [10.0],
     "carried": {"output": [5] * 3, "flops_per_voxel": 1e9, "voxels_per_second": 10},
 }
+PADDED = ("Symmetric", "Residual", "nnU-Net", "Original", "SegResNet", "MeshNet", "MONAI-UNet", "stack-10")
 TIMES = {"best_seconds": 2.0, "best_processor_seconds": 1.0}
 TRAIN = {
     "layer": {"f": 80, "f_out": 80, "k": [3, 3, 3], "n": [48, 48, 48], "S": 1},
@@ -77,7 +81,12 @@ TRAIN = {
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"{root}/calls"
 . "{root}/do"
-case "$*" in *bench_net.py*) echo '{net}' ;; *bench_train.py*) echo '{train}' ;; *) echo '{other}' ;; esac
+case "$*" in
+  *bench_net.py*) echo '{net}' ;;
+  *bench_train.py*) echo '{train}' ;;
+  *bench_padded.py*) echo '{padded}' ;;
+  *) echo '{other}' ;;
+esac
 """
 
 
@@ -88,7 +97,7 @@ class BenchTest(unittest.TestCase):
         self.root = pathlib.Path(kept.name)
         (self.root / "deploy" / "lib").mkdir(parents=True)
         shutil.copy(DEPLOY / "bench", self.root / "deploy")
-        for name in ("report", "tables", "plots"):
+        for name in ("report", "tables", "padded_tables", "plots"):
             shutil.copy(DEPLOY / "lib" / f"bench_{name}.py", self.root / "deploy" / "lib")
         (self.root / "deploy" / "lib" / "setup.sh").write_text(SETUP)
         (self.root / "deploy" / "lib" / "torch.sh").write_text(TORCH)
@@ -96,8 +105,9 @@ class BenchTest(unittest.TestCase):
         for path, other in (("release/bin/znni-bench", LAYER), ("venv/bin/python", PEER)):
             program = self.root / "build" / path
             program.parent.mkdir(parents=True, exist_ok=True)
+            answers = {"net": NET, "train": TRAIN, "padded": samples.padded(), "other": other}
             program.write_text(
-                STAND_IN.format(root=self.root, net=json.dumps(NET), train=json.dumps(TRAIN), other=json.dumps(other))
+                STAND_IN.format(root=self.root, **{kind: json.dumps(one) for kind, one in answers.items()})
             )
             program.chmod(0o755)
         self.act("")
@@ -241,6 +251,30 @@ class BenchTest(unittest.TestCase):
         self.assertTrue(call.endswith(f"--mem 1M --threads 1 -- env A=1 {self.root}/build/venv/bin/python"), call)
         self.assertIn("## Training", (self.output / "report.md").read_text())
         self.assertEqual(self.bench("--train", "--mem", "1M").returncode, 0)
+        self.assertEqual(self.calls("python"), [])
+
+    def test_nets_that_pad_run_alone_beside_their_peers(self):
+        done = self.bench("--padded", "--mem", "3G", "--patience", "model")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls("add_python"), ["add_python peers"])
+        self.assertEqual(
+            self.steps(),
+            [
+                "machine",
+                *(f"padded {name}" for name in PADDED),
+                *(f"padded FFN-{modules} planned" for modules in (6, 8, 10, 12)),
+                *(f"padded {name}" for name in ("Symmetric in 6G", "Residual in 6G", "nnU-Net-batch in 14G")),
+            ],
+        )
+        calls = self.calls("python -B " + str(self.root / "deploy" / "lib" / "bench_padded.py"))
+        self.assertIn("bench_padded.py Symmetric --rounds 5 --bin ", calls[0])
+        self.assertIn(f"--mem 3G --threads {os.cpu_count()} --patience model", calls[0])
+        self.assertIn("bench_padded.py Residual --volume 256,512,512 --peers none --rounds 1 ", calls[-2])
+        self.assertIn("--mem 6G", calls[-2])
+        self.assertIn("--mem 14G", calls[-1])
+        report = (self.output / "report.md").read_text()
+        self.assertIn("## Nets that pad", report)
+        self.assertEqual(self.bench("--padded", "--mem", "3G").returncode, 0)
         self.assertEqual(self.calls("python"), [])
 
     def test_another_python_may_have_torch(self):

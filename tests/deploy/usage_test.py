@@ -15,7 +15,7 @@ DEPLOY = pathlib.Path(sys.argv.pop(1)).resolve()
 SETUP = """
 say() { :; }
 die() { printf '%s: %s\\n' "$(basename "$0")" "$*" >&2; exit 1; }
-for step in install_packages install_python install_torch build_preset; do
+for step in install_packages install_python add_python install_torch build_preset; do
   eval "$step() { echo $step \\"\\$*\\"; }"
 done
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -132,3 +132,33 @@ def train(ratio=4.0, **changes):
         "ratio": ratio,
         **changes,
     }
+
+
+def padded(**changes):
+    """Returns what bench_padded.py says of a net beside other programs."""
+    ours = {
+        "patch": [32, 512, 512],
+        "reserved_bytes": 11 << 29,
+        "peak_bytes": 23 << 28,
+        "predicted_seconds": 1.25,
+        "seconds": 1.0,
+        "runs": [1.0] * 5,
+        "voxels_per_second": 2e6,
+    }
+    return {
+        "net": "MeshNet",
+        "volume": [64] * 3,
+        "threads": 2,
+        "mem": 6 << 30,
+        "planning": {"seconds": 1.25, "processor_seconds": 2.5},
+        "flops_per_voxel": 192e3,
+        "ours": ours,
+        "onnxruntime": {"version": "1.31.1", "voxels_per_second": 5e5},
+        "openvino": {"version": "2026.4.1-22982-e213a147257", "voxels_per_second": 1e6},
+        "ratios": {"onnxruntime": 4.0, "openvino": 2.0},
+        "processor_ratios": {"onnxruntime": 3.0, "openvino": 1.5},
+        "floors": {"onnxruntime": 2.0, "openvino": 1.3},
+        "goals": {"onnxruntime": 3.2, "openvino": 2.1},
+        "load": [0.5, 1.25],
+        **changes,
+    }
