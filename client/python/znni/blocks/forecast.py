@@ -50,11 +50,11 @@ class Forecast:
         }
 
     def _scale(self, measured: Measured) -> tuple[float, float]:
-        """Returns what blocks take, in predicted seconds, and what a daemon's first one takes more."""
+        """Returns what blocks take, in predicted seconds, and what a daemon's first ones take more."""
         predicted = self._seconds(measured.number)
         factor = measured.seconds / predicted if predicted else 1.0
-        number, seconds = measured.first
-        return factor, max(0.0, seconds - factor * self._seconds(number)) if predicted else 0.0
+        more = (seconds - factor * self._seconds(number) for number, seconds in measured.before)
+        return factor, max(0.0, sum(more)) if predicted else 0.0
 
     def _seconds(self, number: int) -> float:
         return self._pricing.seconds(self._spec.grid.box(number))

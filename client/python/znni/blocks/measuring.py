@@ -16,25 +16,27 @@ from znni.blocks.spec import JobSpec
 from znni.blocks.work import Worker
 
 _SURE_SECONDS = 20.0  # a block that takes as long is not measured again
-_MAX_BLOCKS = 2
+_STEADY = 0.8  # of what the block before took; a daemon's first blocks take longer
+_MAX_BLOCKS = 4
 _MAX_TRIED = 8  # of blocks between borders, and of all
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Describes what block ``number`` took, from its input to its mark; it is done now. ``first`` is the same of the
-    first block of a daemon, which may take longer. ``peaks`` are the most bytes of memory that daemon and client held:
+    """Describes what block ``number`` took, from its input to its mark; it is done now. ``before`` is the same of
+    the daemon's first blocks, which take longer. ``peaks`` are the most bytes of memory that daemon and client held:
     None where that is not known."""
 
     number: int
     seconds: float
-    first: tuple[int, float]
+    before: tuple[tuple[int, float], ...]
     peaks: tuple[int | None, int | None]
 
 
 def measure(spec: JobSpec, serving: Serving, say: Callable[[str], None]) -> Measured | None:
-    """Computes one block, of full size and between borders if there is one, or two that take little. Returns None, and
-    says why, if one fails or nothing in them is of interest."""
+    """Computes one block, of full size and between borders if there is one, or some more that take little, until one
+    takes about as long as the one before. Returns None, and says why, if one fails or nothing in them is of
+    interest."""
     found: list[tuple[int, float]] = []
     worker = Worker(spec, serving, 0, say)
     try:
@@ -46,14 +48,22 @@ def measure(spec: JobSpec, serving: Serving, say: Callable[[str], None]) -> Meas
             seconds = time.monotonic() - began
             if not (spec.marks.facts(number) or {}).get("skipped"):
                 found.append((number, seconds))
-            if len(found) == _MAX_BLOCKS or (found and seconds > _SURE_SECONDS):
+            if _is_steady([seconds for _, seconds in found]):
                 break
     finally:
         worker.close()
     if not found:
         say("no block was measured: the job takes what the daemon predicts, and what reading and writing take")
         return None
-    return Measured(*found[-1], found[0], _peaks(serving))
+    return Measured(*found[-1], tuple(found[:-1]), _peaks(serving))
+
+
+def _is_steady(times: list[float]) -> bool:
+    """Returns whether the last block that was measured speaks for the others."""
+    if not times:
+        return False
+    is_known = len(times) > 1 and times[-1] > _STEADY * times[-2]
+    return is_known or len(times) == _MAX_BLOCKS or times[-1] > _SURE_SECONDS
 
 
 def _likely(grid: Grid) -> list[int]:

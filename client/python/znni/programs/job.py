@@ -130,8 +130,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         "--no-measure",
         dest="measure",
         action="store_false",
-        help="compute no block now, and take the daemon's prediction for what they take (default: one or two are "
-        "computed, to predict the others)",
+        help="compute no block now, and take the daemon's prediction for what they take (default: one to four "
+        "are computed, to predict the others)",
     )
 
 

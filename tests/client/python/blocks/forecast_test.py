@@ -26,7 +26,7 @@ class ForecastTest(JobCase):
             yield Forecast(spec, pricing, model, 3.0), spec, pricing
 
     def test_a_measured_block_scales_all(self):
-        measured = Measured(1, 3 * BLOCK, (0, 3 * BLOCK + 0.5), (None, None))
+        measured = Measured(1, 3 * BLOCK, ((0, 3 * BLOCK + 0.5),), (None, None))
         with self.forecast(network="net.onnx") as (forecast, spec, pricing):
             told = forecast.told(2.0, measured)
             longest = pricing.longest(spec.grid, 2)
@@ -48,7 +48,7 @@ class ForecastTest(JobCase):
         thin = 64 * 2 * 20 * 1e-6
         with self.forecast() as (forecast, spec, _):
             self.assertEqual(spec.grid.box(2).extent, (64, 2, 20))
-            told = forecast.told(0.0, Measured(2, 5 * thin, (2, 5 * thin), (None, None)))
+            told = forecast.told(0.0, Measured(2, 5 * thin, (), (None, None)))
         self.assertAlmostEqual(told["seconds_of_a_block"], 5 * BLOCK)
 
     def test_without_a_measure_it_is_the_prediction(self):
@@ -62,7 +62,7 @@ class ForecastTest(JobCase):
     def test_a_daemon_that_predicts_nothing(self):
         self.daemon.voxel_seconds = 0.0
         with self.forecast() as (forecast, spec, _):
-            told = forecast.told(0.0, Measured(2, 3.0, (0, 4.0), (None, None)))
+            told = forecast.told(0.0, Measured(2, 3.0, ((0, 4.0),), (None, None)))
         self.assertEqual(told["seconds_of_a_block"], 0.0)
         summary(dataclasses.replace(spec, predicted=told))
 
@@ -70,7 +70,7 @@ class ForecastTest(JobCase):
         self.daemon.properties = {"plan_memory_bytes": str(1 << 30)}
         with self.forecast(network="net.onnx") as (forecast, spec, _):
             told = forecast.told(0.0)["memory_bytes"]
-            more = forecast.told(0.0, Measured(2, 1.0, (2, 1.0), (5 << 30, 6 << 30)))["memory_bytes"]
+            more = forecast.told(0.0, Measured(2, 1.0, (), (5 << 30, 6 << 30)))["memory_bytes"]
         self.assertEqual(told["daemon"], math.ceil(((1 << 30) + (64 << 20)) * 32 / 25))
         self.assertGreater(told["client"], 64 * 64 * 20 * 4 * 2)
         self.assertEqual(more, {"daemon": 5 << 30, "client": 6 << 30})
