@@ -26,8 +26,8 @@ class SearchSession {
   // Returns that plan with its first rung alone.
   [[nodiscard]] Result<Plan> first_within(std::int64_t memory_limit, SearchLog* log = nullptr);
   // Adds the other rungs to the plan that first_within() returned last. Its first rung may leave too little memory for
-  // smaller ones. The plan then becomes one whose first rung leaves it, unless that is slower by more than 2 %, and `log`
-  // is that of its search. A plan for one volume stays as it is.
+  // smaller ones. The plan then becomes one whose first rung leaves it, unless that is slower by more than 2 %, and
+  // `log` is that of its search. A plan for one volume stays as it is.
   void add_others(Plan& plan, SearchLog* log = nullptr);
 
  private:

@@ -49,7 +49,7 @@ class Geometry:
         factors = [2**times for times in halvings]
         scale = tuple(s * n for s, n in zip(self.scale, factors))
         translation = tuple(t + s * (n - 1) / 2 for t, s, n in zip(self.translation, self.scale, factors))
-        return Geometry(scale, translation, self.units)  # type: ignore[arg-type]
+        return Geometry(scale, translation, self.units)
 
 
 def _names(multiscale: Mapping[str, Any]) -> list[str]:

@@ -52,8 +52,8 @@ class Job:
         read = mirror.place_of(padded(self.pad, self.roi, self.model.field_of_view))
         given, kept = _given_for(read, self.whole, self.model, self.source.name)
         streamed = self.model.shrunk(given.extent, self.source.name)
-        changed = {"given": given, "kept": kept, "streamed": streamed, "mirror": mirror}
-        return dataclasses.replace(self, dtype=output_type("float32"), **changed)
+        dtype = output_type("float32")
+        return dataclasses.replace(self, dtype=dtype, given=given, kept=kept, streamed=streamed, mirror=mirror)
 
     @property
     def output_channels(self) -> int:

@@ -22,8 +22,8 @@ class MirroredTarget(Target):
 
     def write(self, start: Triple, block: np.ndarray) -> None:
         stop = tuple(a + n for a, n in zip(start, block.shape[1:]))
-        place = self._mirror.place_of(Box(start, stop))  # type: ignore[arg-type]
-        self._target.write(place.start, np.flip(block, [axis + 1 for axis in self._mirror.axes]))
+        place = self._mirror.place_of(Box(start, stop))
+        self._target.write(place.start, np.flip(block, tuple(axis + 1 for axis in self._mirror.axes)))
 
     def finish(self) -> None:
         self._target.finish()

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 CLIENT = pathlib.Path(__file__).resolve().parents[3] / "client/python"
-sys.path.insert(0, str(CLIENT))
+sys.path.append(str(CLIENT))  # behind the package that is installed
 import manuals
 
 
@@ -25,7 +25,7 @@ class ManualsTest(unittest.TestCase):
         commands = {name.removeprefix("znni-job-").removesuffix(".1") for name in pages if "znni-job-" in name}
         for command in commands:
             self.assertIn(f"\\fBznni-job\\-{command}\\fR(1)\n", pages["znni-job.1"])
-        self.assertEqual(commands, {"plan", "run", "status", "verify", "simulate"})
+        self.assertEqual(commands, {"plan", "run", "status", "verify", "pyramid", "simulate"})
 
     def test_text_is_no_request_of_roff(self):
         self.assertEqual(manuals.escaped(".so a\\b\n -x"), "\\&.so a\\eb \\-x")

@@ -50,7 +50,7 @@ class Grid:
         """Returns one block for each position in space, by its number, with how many lie there: 27 at most. Blocks of
         one position are as large, and read as much if what surrounds a block is no thicker than the last one."""
         return {
-            self.number(tuple(one.at for one in along)): math.prod(one.count for one in along)  # type: ignore[arg-type]
+            self.number(tuple(one.at for one in along)): math.prod(one.blocks for one in along)  # type: ignore[arg-type]
             for along in itertools.product(*self.positions())
         }
 
@@ -61,10 +61,10 @@ class Grid:
 
 
 class Position(NamedTuple):
-    """Is a position that ``count`` blocks have along an axis; the ``at``-th along it is one of them."""
+    """Is a position that so many ``blocks`` have along an axis; the ``at``-th along it is one of them."""
 
     at: int
-    count: int
+    blocks: int
 
 
 def _positions(count: int) -> list[Position]:

@@ -53,7 +53,7 @@ class Pricing:
     def widest(self, grid: Grid) -> Triple:
         """Returns the least extent that holds what any block is computed from, padding included."""
         extents = [self.job(grid.box(number)).given.extent for number in grid.classes()]
-        return tuple(map(max, zip(*extents)))  # type: ignore[return-value]
+        return tuple(map(max, zip(*extents)))
 
     def total(self, grid: Grid) -> float:
         """Returns the predicted seconds of all blocks on one machine."""
@@ -74,5 +74,5 @@ class Pricing:
         found = np.array([self.seconds(grid.box(number)) for number in grid.classes()])
         found = found.reshape([len(positions) for positions in along])
         for axis, positions in enumerate(along):
-            found = found.repeat([one.count for one in positions], axis)
+            found = found.repeat([one.blocks for one in positions], axis)
         return found.reshape(-1)

@@ -93,4 +93,8 @@ async def _ended(call: concurrent.futures.Future) -> None:
 def _in_loop(progress: Callable[[float, float], Any]) -> Callable[[float, float], None]:
     """Returns a function that lets the event loop call ``progress``."""
     loop = asyncio.get_running_loop()
-    return lambda done, total: loop.call_soon_threadsafe(progress, done, total)  # type: ignore[func-returns-value]
+
+    def show(done: float, total: float) -> None:
+        loop.call_soon_threadsafe(progress, done, total)
+
+    return show

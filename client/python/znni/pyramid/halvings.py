@@ -22,7 +22,7 @@ def halvings_of(extent: Triple, geometry: Geometry) -> list[Triple]:
 
 def halved(extent: Triple, halvings: Triple) -> Triple:
     """Returns the extent once each axis was halved so often. An odd voxel at the end stays one."""
-    return tuple(-(-n // 2**times) for n, times in zip(extent, halvings))  # type: ignore[return-value]
+    return tuple(-(-n // 2**times) for n, times in zip(extent, halvings))
 
 
 def _lengths(geometry: Geometry) -> list[float]:

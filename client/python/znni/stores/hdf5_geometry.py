@@ -13,7 +13,7 @@ from znni.geometry import SPACE, Geometry
 from znni.stores.fields import all_of, is_finite, is_scale
 from znni.stores.units import NANOMETERS, factor, name_of
 
-NAMES = ("znni_axes", "znni_scale", "znni_translation", "znni_units")  # of the attributes that are ours
+NAMES = ("znni_axes", "znni_voxel_size", "znni_translation", "znni_units")  # of the attributes that are ours
 _SIZE = "element_size_um"  # of voxels along z, y and x, as Fiji's plugin and PlantSeg have it
 _TAGS = "axistags"  # of vigra and ilastik
 
@@ -23,13 +23,13 @@ def read_geometry(attributes: Mapping[str, Any], name: str) -> Geometry | None:
     write_geometry() writes; ``element_size_um``; ``resolution`` and ``offset`` in nm. None if none is. Raises
     InvalidError if one of the first two is of another form, or if the axes are not read in their order."""
     _check_axes(attributes, name)
-    if "znni_scale" in attributes:
+    if "znni_voxel_size" in attributes:
         units = str(attributes.get("znni_units", ",,")).split(",")
         if len(units) != 3:
             raise InvalidError(
                 f"{name}: attribute 'znni_units': {','.join(units):.80} found, expected three with commas"
             )
-        scale = _numbers(attributes, "znni_scale", name, positive=True)
+        scale = _numbers(attributes, "znni_voxel_size", name, positive=True)
         return Geometry(scale, _numbers(attributes, "znni_translation", name), tuple(units))  # type: ignore[arg-type]
     if _SIZE in attributes:
         return Geometry(_numbers(attributes, _SIZE, name, positive=True), units=("micrometer",) * 3)
@@ -37,7 +37,7 @@ def read_geometry(attributes: Mapping[str, Any], name: str) -> Geometry | None:
     if not all_of(scale, is_scale, (3,)):
         return None
     offset = offset if all_of(offset, is_finite, (3,)) else [0.0] * 3
-    return Geometry(tuple(scale), tuple(offset), ("nanometer",) * 3)  # type: ignore[arg-type]
+    return Geometry(tuple(scale), tuple(offset), ("nanometer",) * 3)
 
 
 def write_geometry(attributes: Any, geometry: Geometry | None, ndim: int) -> None:
@@ -46,7 +46,7 @@ def write_geometry(attributes: Any, geometry: Geometry | None, ndim: int) -> Non
     attributes["znni_axes"] = "czyx"[-ndim:]
     if geometry is None:
         return
-    attributes["znni_scale"] = geometry.scale
+    attributes["znni_voxel_size"] = geometry.scale
     attributes["znni_translation"] = geometry.translation
     attributes["znni_units"] = ",".join(geometry.units)
     if all(NANOMETERS.get(name_of(unit)) and unit for unit in geometry.units):
@@ -79,4 +79,4 @@ def _numbers(attributes: Mapping[str, Any], key: str, name: str, positive: bool 
     if not all_of(found, is_scale if positive else is_finite, (3,)):
         kind = "three numbers above 0" if positive else "three numbers"
         raise InvalidError(f"{name}: attribute '{key}': {attributes.get(key)!r:.80} found, expected {kind}")
-    return tuple(found)  # type: ignore[return-value]
+    return tuple(found)

@@ -34,7 +34,7 @@ def _triple(shard: Any) -> Triple:
         raise InvalidError(
             f"shard: {shard!r} found, expected voxels along z, y and x, for example 512 or (64, 512, 512)"
         )
-    return found  # type: ignore[return-value]
+    return found
 
 
 def whole_chunks(shard: Triple, chunk: Triple, extent: Triple) -> Triple:

@@ -65,13 +65,13 @@ class Hdf5GeometryTest(unittest.TestCase):
             self.assertIsNone(self.read(resolution=value))
 
     def test_wrong_values(self):
-        for key, value in (("element_size_um", [1, 2]), ("element_size_um", "x"), ("znni_scale", [1, 1, -1])):
+        for key, value in (("element_size_um", [1, 2]), ("element_size_um", "x"), ("znni_voxel_size", [1, 1, -1])):
             with self.assertRaisesRegex(InvalidError, f"^v: attribute '{key}': .* found, expected three numbers above"):
                 self.read(**{key: value})
         with self.assertRaisesRegex(InvalidError, "^v: attribute 'znni_translation': None found"):
-            self.read(znni_scale=[1, 1, 1])
+            self.read(znni_voxel_size=[1, 1, 1])
         with self.assertRaisesRegex(InvalidError, "^v: attribute 'znni_units': nanometer found, expected three"):
-            self.read(znni_scale=[1, 1, 1], znni_translation=[0, 0, 0], znni_units="nanometer")
+            self.read(znni_voxel_size=[1, 1, 1], znni_translation=[0, 0, 0], znni_units="nanometer")
 
     def test_axes(self):
         def tags(axes):
