@@ -38,6 +38,9 @@ class PythonOptionsTest(PythonCase):
             self.assert_same(found, expected)
             prepared = (volume.astype(np.float64) * np.float32(0.0117).item() + np.float32(-0.3).item()).astype("<f4")
             self.assert_same(self.predict(prepared, scale=1), found)
+        for pad in ("zero", "reflect"):
+            _, expected = self.infer(volume, "--scale", "0.0117", "--offset", "-0.3", "--padding", pad)
+            self.assert_same(self.predict(volume, scale=(0.0117, -0.3), pad=pad), expected)
         own = self.predict(volume, model="same")
         np.testing.assert_allclose(self.predict(volume, model="same", scale=1), own * 255, rtol=1e-6)
 

@@ -139,7 +139,7 @@ class Client:
         ``scale``
             A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
             or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
-            All inputs are scaled alike. None: the model's own, which the daemon applies.
+            All inputs are scaled alike, and so is their padding. None: the model's own, which the daemon applies.
         ``mask``
             An array or a path, ``[Z, Y, X]`` of numbers or truth values, as large as the volume, or coarser by a whole
             factor along each axis: mask voxel ``i`` then stands for volume voxels from ``i * factor`` on. The output is

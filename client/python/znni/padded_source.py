@@ -27,6 +27,7 @@ class PaddedSource:
         self._pad = pad
         self._window = window
         self._mirror = mirror
+        self._zero = source.scaling.offset if source.scaling else 0  # padded voxels are scaled as all others are
         self._rows = self._sources(1, window.start[1], window.stop[1])
         self._columns = self._sources(2, window.start[2], window.stop[2])
         channels = source.shape[0]
@@ -70,7 +71,7 @@ class PaddedSource:
         self._look_for_nonfinite(inner, box)
         slab = inner.transpose(1, 0, 2, 3)
         for found, axis in ((self._columns, 3), (self._rows, 2), (planes, 0)):
-            slab = take(slab, found, axis)
+            slab = take(slab, found, axis, self._zero)
         return np.ascontiguousarray(slab, self._source.dtype)
 
     def _look_for_nonfinite(self, inner: np.ndarray, box: Box) -> None:

@@ -53,13 +53,14 @@ def span(found: np.ndarray) -> tuple[int, int]:
     return (int(read.min()), int(read.max()) + 1) if read.size else (0, 1)
 
 
-def take(planes: np.ndarray, found: np.ndarray, axis: int) -> np.ndarray:
-    """Returns ``planes``, which hold the voxels of span(found) along ``axis``, spread to the positions of ``found``."""
+def take(planes: np.ndarray, found: np.ndarray, axis: int, zero: float = 0) -> np.ndarray:
+    """Returns ``planes``, which hold the voxels of span(found) along ``axis``, spread to the positions of ``found``;
+    ``zero`` is what they have for 0."""
     first, last = span(found)
     if len(found) == last - first and np.array_equal(found, np.arange(first, last)):
         return planes
     if len(found) == last - first and np.array_equal(found[::-1], np.arange(first, last)):
         return np.flip(planes, axis)
     spread = planes.take(np.maximum(found - first, 0), axis)
-    spread[(slice(None),) * axis + (found < 0,)] = 0
+    spread[(slice(None),) * axis + (found < 0,)] = zero
     return spread

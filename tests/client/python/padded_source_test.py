@@ -8,6 +8,7 @@ from znni import padded_source
 from znni.box import Box
 from znni.mirrors import Mirror
 from znni.padded_source import PaddedSource
+from znni.scaling import Scaling
 from znni.stores.array import ArraySource
 
 MODES = {"zero": "constant", "reflect": "reflect", "edge": "edge"}
@@ -43,6 +44,15 @@ class PaddedSourceTest(unittest.TestCase):
                     np.testing.assert_array_equal(found, expected)
                     self.assertEqual(found.dtype, np.dtype("<u2"))
                     self.assertEqual(window.plane_bytes, found[0].nbytes)
+
+    def test_padding_is_scaled_as_voxels_are(self):
+        volume = self.volume(np.uint8)
+        for pad, mode in MODES.items():
+            wide = np.pad(volume, [(0, 0), (3, 3), (3, 3), (3, 3)], mode=mode)
+            source = self.source(volume)
+            source.rescale(Scaling(0.5, -7.0))
+            found = np.concatenate(list(PaddedSource(source, pad, Box((-3, -3, -3), (12, 10, 11))).slabs()))
+            np.testing.assert_array_equal(found, wide.transpose(1, 0, 2, 3) * np.float32(0.5) - 7, pad)
 
     def test_mirrored_windows_equal_numpy(self):
         """The box that is mirrored begins four voxels before the volume, and ends five behind it."""

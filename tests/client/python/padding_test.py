@@ -20,6 +20,10 @@ class PaddingTest(unittest.TestCase):
                 first, last = span(found)
                 np.testing.assert_array_equal(take(line[first:last], found, 0), expected, f"{pad} {extent}")
 
+    def test_what_zero_is(self):
+        found = sources("zero", 3, -2, 4)
+        np.testing.assert_array_equal(take(np.arange(1, 4), found, 0, 7), [7, 7, 1, 2, 3, 7])
+
     def test_a_range_of_the_padded_line(self):
         line = np.arange(1, 8)
         for pad, mode in MODES.items():
