@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import warnings
 from collections.abc import Callable
+from typing import NoReturn
 
 from znni.errors import LASTING, Error
 
@@ -19,6 +21,14 @@ def say(text: str) -> None:
 
 def _line(message: object) -> str:
     return " ".join(str(message).split())
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Reads the arguments of a program. What is wrong with them is one line, without the usage, and exit code WRONG."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"{self.prog}: {_line(message)}; see {self.prog} --help")
+        raise SystemExit(WRONG)
 
 
 def _interrupt(*_: object) -> None:

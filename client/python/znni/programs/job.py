@@ -23,7 +23,7 @@ from znni.blocks.status import status_of, verify
 from znni.blocks.work import Worker, open_output
 from znni.box import Triple
 from znni.padding import PADS
-from znni.programs.frame import DONE, MAY_HELP, WRONG, run_program
+from znni.programs.frame import DONE, MAY_HELP, WRONG, OneLineParser, run_program
 from znni.programs.frame import say as _say
 from znni.programs.options import SHARD_HELP, shard_of
 
@@ -58,9 +58,9 @@ def _price(text: str) -> float:
     return price
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> OneLineParser:
     """Returns what reads the program's options."""
-    parser = argparse.ArgumentParser(prog="znni-job", description=__doc__, epilog=_EXITS)
+    parser = OneLineParser(prog="znni-job", description=__doc__, epilog=_EXITS)
     parser.add_argument("--version", action="version", version=f"znni-job {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="plan|run|status|verify|pyramid|simulate")
     _add_plan(commands.add_parser("plan", help="choose blocks, make the output, print the job as JSON", epilog=_EXITS))

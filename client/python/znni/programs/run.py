@@ -15,7 +15,7 @@ from znni.box import text_of
 from znni.errors import LASTING, InvalidError, NotServedError
 from znni.one_shot import predict
 from znni.padding import PADS
-from znni.programs.frame import DONE, run_program, say
+from znni.programs.frame import DONE, OneLineParser, run_program, say
 from znni.programs.options import SHARD_HELP, shard_of
 from znni.repository import Config, own_config
 from znni.stores.opening import open_source
@@ -52,9 +52,9 @@ def _parameter(text: str) -> tuple[str, str]:
     return key, value
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> OneLineParser:
     """Returns what reads the program's options."""
-    parser = argparse.ArgumentParser(
+    parser = OneLineParser(
         prog="znni-run",
         description=__doc__,
         epilog=f"{_EXAMPLE}\n{_EXITS}",

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from znni import __version__
 from znni.errors import InvalidError
-from znni.programs.frame import DONE, run_program
+from znni.programs.frame import DONE, OneLineParser, run_program
 from znni.stores.opening import open_source
 from znni.stores.partial import Partial
 from znni.viewing.making import View, make_page
@@ -61,9 +61,9 @@ def _percentiles(text: str) -> tuple[float, float]:
     return low, high
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> OneLineParser:
     """Returns what reads the program's options."""
-    parser = argparse.ArgumentParser(prog="znni-view", description=__doc__, epilog=_EXITS)
+    parser = OneLineParser(prog="znni-view", description=__doc__, epilog=_EXITS)
     add = parser.add_argument
     add("--version", action="version", version=f"znni-view {__version__}")
     add("volume", metavar="OUT", help=f"output to look at, or any volume: {_VOLUMES}")

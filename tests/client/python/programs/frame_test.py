@@ -8,7 +8,7 @@ import unittest
 import warnings
 
 from znni.errors import LASTING, InvalidError, NotServedError, UnavailableError
-from znni.programs.frame import DONE, INTERRUPTED, MAY_HELP, WRONG, run_program
+from znni.programs.frame import DONE, INTERRUPTED, MAY_HELP, WRONG, OneLineParser, run_program
 
 
 class FrameTest(unittest.TestCase):
@@ -44,6 +44,19 @@ class FrameTest(unittest.TestCase):
             return DONE
 
         self.assertEqual(self.end(work), (DONE, 2 * "znni-x: warning: a is late\n"))
+
+    def test_wrong_arguments_are_one_line(self):
+        parser = OneLineParser(prog="znni-x")
+        parser.add_argument("--count", type=int)
+        parser.add_subparsers(metavar="a", required=True).add_parser("a").add_argument("volume")
+        for arguments, words in (
+            (("--count=x",), "znni-x: argument --count: invalid int value: 'x'; see znni-x --help"),
+            ((), "znni-x: the following arguments are required: a; see znni-x --help"),
+            (("a",), "znni-x a: the following arguments are required: volume; see znni-x a --help"),
+        ):
+            with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as end:
+                parser.parse_args(arguments)
+            self.assertEqual((end.exception.code, err.getvalue()), (WRONG, words + "\n"))
 
     def test_signals_interrupt(self):
         for work in (

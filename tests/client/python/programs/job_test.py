@@ -287,7 +287,9 @@ class ProgramTest(JobCase):
             ("start",),
             (),
         ):
-            self.assertEqual(self.call(*arguments)[0], 2)
+            code, out, err = self.call(*arguments)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertRegex(err, "^znni-job.*; see znni-job .*--help\n$")
 
     def test_a_network_that_was_changed_is_refused(self):
         self.plan()

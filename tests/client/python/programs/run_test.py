@@ -142,7 +142,9 @@ class RunTest(unittest.TestCase):
             ("name each key once", (*whole, "--parameter=a=1", "--parameter=a=2")),
             ("would be lost: name another file", (whole[0], whole[1], self.path("two.h5:/out"), "--overwrite")),
             ("name another output", (whole[0], whole[1], whole[1], "--overwrite")),
-            ("'2x' found", (*whole, "--threads=2x")),
+            ("argument --threads: '2x' found", (*whole, "--threads=2x")),
+            ("the following arguments are required: output; see znni-run --help", whole[:2]),
+            ("unrecognized arguments: --volume=3,4,5; see znni-run --help", (*whole, "--volume=3,4,5")),
             ("--scale: 'x' found, expected a finite number", (*whole, "--scale=x")),
             ("--offset: 'nan' found, expected a finite number", (*whole, "--offset=nan")),
             ("scale: (1e+39, 0.0) found", (*whole, "--scale=1e39")),
@@ -154,7 +156,8 @@ class RunTest(unittest.TestCase):
             with self.subTest(words):
                 self.serve()
                 code, out, err = self.call(*arguments)
-                self.assertEqual((code, out), (2, ""), err)
+                self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+                self.assertTrue(err.startswith("znni-run: "), err)
                 self.assertIn(words, err)
                 self.assertFalse((self.folder / "out.npy").exists())
 

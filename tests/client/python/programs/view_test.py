@@ -151,8 +151,8 @@ class ProgramTest(ViewCase):
             (("--downsample", "most"), "invalid choice: 'most'"),
         ):
             code, _, err = self.call("v.npy", "-o", self.page, *arguments)
-            self.assertEqual(code, 2)
-            self.assertIn(words, err)
+            self.assertEqual((code, err.count("\n")), (2, 1), err)
+            self.assertRegex(err, f"^znni-view: argument {arguments[0]}: .*{words}.*; see znni-view --help\n$")
         self.assertEqual(self.call("v.npy")[0], 2)
 
     def test_a_volume_that_is_damaged(self):
