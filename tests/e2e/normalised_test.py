@@ -3,11 +3,13 @@ extents they give the weighted mean of what it computes of overlapping windows."
 
 import itertools
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import grpc
 import numpy as np
@@ -426,6 +428,13 @@ class WindowTest(unittest.TestCase):
         ran = self.plan_all()
         self.assertEqual(ran.returncode, 2, ran.stderr)
         self.assertIn(wanted, ran.stderr)
+        network = self.models / "net/1/model.onnx"
+        with mock.patch.dict(os.environ, {"ZNNID": str(ZNNID)}), self.assertRaises(znni.UnavailableError) as caught:
+            znni.predict(network, np.zeros(WINDOW, np.float32), mem="512M", progress=False)
+        wanted = (
+            "say how large that is, with the parameter 'window' of its config, in znni run --parameter window=Z,Y,X"
+        )
+        self.assertIn(wanted, str(caught.exception))
 
     def test_a_window_that_the_strides_do_not_divide(self):
         save(normalised(), self.models, "net", CONFIG.replace("20", "21"))

@@ -25,6 +25,9 @@ _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 5
 _LAST_LINES = 20
 _UNLESS_IT_DIED = '[ "$PPID" = "$0" ] && exec "$@"'  # before setpriv had asked the kernel
+# What the daemon says of a network that is bound to a window which it does not know, and what helps its users.
+_ITS_WINDOW = "with --volume Z,Y,X or the parameter 'window' of its config.pbtxt"
+_OUR_WINDOW = "with the parameter 'window' of its config, in znni run --parameter window=Z,Y,X"
 
 
 class PrivateDaemon:
@@ -202,8 +205,10 @@ class PrivateDaemon:
         return self._of_user(last.partition(" error ")[2] or last)
 
     def _of_user(self, text: str) -> str:
-        """Returns what the daemon says with the paths of the user's files, which it reads in its own folder."""
+        """Returns what the daemon says with the paths of the user's files, which it reads in its own folder, and with
+        what the user may say."""
         text = text.replace(f"{self._repository}/{self.model}/1/model.onnx", os.fspath(self._network))
+        text = text.replace(_ITS_WINDOW, _OUR_WINDOW)
         given = "config" if self._config is None or isinstance(self._config, Mapping) else os.fspath(self._config)
         return text.replace(f"{self._repository}/{self.model}/config.pbtxt", given)
 

@@ -124,6 +124,13 @@ class PrivateDaemonTest(unittest.TestCase):
             with self.assertRaisesRegex(UnavailableError, f": {name}: wrong$"):
                 PrivateDaemon(self.network, config=given, progress=False).__enter__()
 
+    def test_names_no_flag_of_its_own(self):
+        words = "how large, with --volume Z,Y,X or the parameter 'window' of its config.pbtxt"
+        self.program(f'echo "1 error {words}" >&2', "exit 1")
+        wanted = "with the parameter 'window' of its config, in znni run --parameter window=Z,Y,X$"
+        with self.assertRaisesRegex(UnavailableError, wanted):
+            PrivateDaemon(self.network, progress=False).__enter__()
+
     def test_ends_without_an_error(self):
         for lines, words in ((['echo "a line" >&2'], "a line"), ([], "it said nothing")):
             self.program(*lines, "exit 1")
