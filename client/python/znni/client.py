@@ -184,8 +184,8 @@ class Client:
                 averaged=averaged,
             )
             jobs = job.passes()
-            check_output_apart(output, mask, overwrite, "mask")
-            target = _wrapped(_open_target(output, volume, job, overwrite), inside, job)
+            _check_output(output, volume, mask, overwrite)
+            target = _wrapped(open_target(output, facts_of(job), overwrite), inside, job)
             shown = open_progress(progress, model, float(sum(math.prod(each.streamed) for each in jobs)))
             try:
                 Run(route, jobs, target, shown, resume).run()
@@ -213,12 +213,13 @@ def _is_same(output: Any, volume: Any) -> bool:
     return output is volume or arrays and np.may_share_memory(output, volume)
 
 
-def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
-    volumes = volume.values() if isinstance(volume, dict) else [volume]
-    if output is not None and any(_is_same(output, each) for each in volumes):
-        raise InvalidError("output: the volume itself found, expected another array")
-    check_output_apart(output, volume, overwrite)
-    return open_target(output, facts_of(job), overwrite)
+def _check_output(output: Any, volume: Any, mask: Any, overwrite: bool) -> None:
+    """Raises InvalidError for an output that would be written over what it is computed from."""
+    for read, name in ((volume, "volume"), (mask, "mask")):
+        each = read.values() if isinstance(read, dict) else [read]
+        if output is not None and any(_is_same(output, one) for one in each):
+            raise InvalidError(f"output: the {name} itself found, expected another array")
+        check_output_apart(output, read, overwrite, name)
 
 
 def _wrapped(target: Target, inside: Mask | None, job: Job) -> Target:

@@ -230,6 +230,13 @@ class ClientTest(unittest.TestCase):
             with self.assertRaisesRegex(znni.InvalidError, "^output: the volume itself found"):
                 client.predict("same", VOLUME, output, dtype="uint8", progress=False)
 
+    def test_the_mask_is_no_output(self):
+        client, mask = self.client(FakeDaemon()), np.ones_like(VOLUME)
+        for output in (mask, mask[:]):
+            with self.assertRaisesRegex(znni.InvalidError, "^output: the mask itself found"):
+                client.predict("same", VOLUME, output, mask=mask, dtype="uint8", progress=False)
+        self.assertTrue((mask == 1).all())
+
     def test_keys_need_an_authority(self):
         with self.assertRaisesRegex(ValueError, "tls_root_cert"):
             znni.Client("host:1", tls_key="key.pem")
