@@ -13,6 +13,7 @@ import numpy as np
 from znni import axes
 from znni.box import Box, Triple, text_of
 from znni.errors import InvalidError
+from znni.stores.memmap import give_back
 from znni.stores.opening import open_raw
 
 _HELD_BYTES = 64 << 20  # of the mask, read at a time
@@ -64,7 +65,9 @@ class Mask:
 
     def covers(self, box: Box) -> bool:
         """Returns whether a voxel of a box of the volume is of interest."""
-        return bool(np.any(self._array[self._index(self._coarse(box))]))
+        found = bool(np.any(self._array[self._index(self._coarse(box))]))
+        give_back(self._array)
+        return found
 
     def read(self, box: Box) -> np.ndarray:
         """Returns for each voxel ``[Z, Y, X]`` of a box of the volume whether it is of interest."""
@@ -90,6 +93,7 @@ class Mask:
             grown = self._grown(box)
             self._held = None
             self._held = grown, np.asarray(self._array[self._index(grown)]) != 0
+            give_back(self._array)
         held, found = self._held
         return found[tuple(slice(a - c, b - c) for a, b, c in zip(*box, held.start))]
 

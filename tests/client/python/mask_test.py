@@ -1,6 +1,7 @@
 """Masks in arrays and all kinds of files."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -13,6 +14,11 @@ from znni.errors import InvalidError, NotFoundError
 from znni.mask import Mask, open_mask
 from znni.stores.n5 import N5Target
 from znni.stores.seam import OutputFacts
+
+
+def mapped():
+    """Returns the bytes of mapped files that this process holds."""
+    return 1024 * int(re.search(r"RssFile:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
 
 
 class MaskTest(unittest.TestCase):
@@ -139,6 +145,17 @@ class MaskTest(unittest.TestCase):
         for z in range(3, 20):
             self.assertTrue(mask.read(Box((z, 0, 0), (z + 1, 5, 6))).all())
         self.assertEqual(Chunked.read, [(3, 8), (8, 16), (16, 20)])
+
+    def test_a_mapped_mask_leaves_no_pages_behind(self):
+        extent = (32, 512, 1024)  # 16 MiB
+        np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, extent)[:] = 1
+        mask = Mask(self.folder / "m.npy", extent)
+        before = mapped()
+        for z in range(32):
+            self.assertTrue(mask.read(Box((z, 0, 0), (z + 1, 512, 1024))).all())
+        self.assertFalse(mask.covers(Box((0, 0, 0), (0, 512, 1024))))
+        self.assertTrue(mask.covers(Box((0, 0, 0), extent)))
+        self.assertLess(mapped() - before, 4 << 20)
 
     def test_a_dataset_of_the_callers_stays_open(self):
         list(self.paths(np.ones((3, 3, 3))))
