@@ -17,6 +17,7 @@ class FileSource(MemmapSource):
     ) -> None:
         super().__init__(array, name, slope, inter)
         self.geometry = geometry
+        self.inter = inter
 
     def close(self) -> None:
         file = getattr(self.raw, "file", None)

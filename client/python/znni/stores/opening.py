@@ -11,6 +11,7 @@ from znni.errors import InvalidError
 from znni.stores import n5, precomputed, zarr_store
 from znni.stores.address import Address, input_address, output_address
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
+from znni.stores.file_source import FileSource
 from znni.stores.files import FORMATS, module_of
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone, open_dataset
 from znni.stores.joined import JoinedSource
@@ -54,15 +55,26 @@ def open_source(volume: Any) -> Source:
 
 
 def open_raw(path: str) -> Any:
-    """Returns the array that lies at a path, of voxels of any type: masks are often of types that volumes are not."""
+    """Returns the array of a mask that lies at a path, of voxels of any type. Raises InvalidError for a file that says
+    that its 0 is another number."""
     kind, path, dataset = input_address(path)
     if kind == "hdf5":
         return open_dataset(path, dataset)
     if kind in _FILES:
-        return _FILES[kind](path).raw
+        return _zero_is_zero(_FILES[kind](path)).raw
     if kind in ("n5", "precomputed"):
         return {"n5": n5, "precomputed": precomputed}[kind].open_array(place_of(path))
     return load_npy(path) if kind == "npy" else zarr_store.open_array(path)
+
+
+def _zero_is_zero(source: FileSource) -> FileSource:
+    if source.inter != 0:
+        source.close()
+        raise InvalidError(
+            f"{source.name}: a voxel of 0 stands for {source.inter:g} there, expected a mask whose 0 is 0: save it as "
+            "uint8, without scaling"
+        )
+    return source
 
 
 def _open_joined(volumes: dict[str, Any]) -> Source:

@@ -57,7 +57,10 @@ class NiftiTest(FileCase):
         raw = nibabel.load(path).dataobj
         self.assertNotEqual((raw.slope, raw.inter), (1.0, 0.0))
         np.testing.assert_array_equal(self.read(path)[0], np.asarray(raw).T.astype(np.float32))
-        self.assertEqual(open_raw(str(path)).dtype, np.int16)
+        with self.assertRaisesRegex(InvalidError, "v.nii: a voxel of 0 stands for .* there, expected a mask"):
+            open_raw(str(path))
+        path = self.save(voxels("<i2"), "slope.nii", slope=(0.5, 0))
+        self.assertEqual((open_raw(str(path)).dtype, self.read(path).dtype), (np.int16, np.float32))
 
     def test_geometry(self):
         found = self.geometry(self.save(voxels()))
