@@ -22,12 +22,13 @@ class Scaling(NamedTuple):
 
 
 def _float32(value: Any) -> float:
-    """Returns a number as float32 rounds it; NaN for what is none."""
+    """Returns a number as float32 rounds it; NaN for what is none, or so small that it would become 0."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:
         with np.errstate(over="ignore"):
-            return float(np.float32(float(value)))
+            found = float(np.float32(float(value)))
+        return found if found or not value else math.nan
     except OverflowError:
         return math.inf
 
@@ -41,6 +42,7 @@ def parse_scaling(scale: Scale) -> Scaling | None:
     found = [_float32(part) for part in parts] if isinstance(parts, (tuple, list, np.ndarray)) else []
     if len(found) != 2 or not all(map(math.isfinite, found)):
         raise InvalidError(
-            f"scale: {scale!r} found, expected a factor or (factor, offset), finite numbers: scale=(1 / 255, -0.5)"
+            f"scale: {scale!r} found, expected a factor or (factor, offset), finite numbers that float32 holds: "
+            "scale=(1 / 255, -0.5)"
         )
     return Scaling(*found)

@@ -13,6 +13,8 @@ class ScalingTest(unittest.TestCase):
         for scale, expected in (
             (None, None),
             (2, (2.0, 0.0)),
+            (1e-44, (float(np.float32(1e-44)), 0.0)),
+            ((0, -0.0), (0.0, 0.0)),
             (0.5, (0.5, 0.0)),
             (np.float32(0.5), (0.5, 0.0)),
             (fractions.Fraction(1, 2), (0.5, 0.0)),
@@ -27,7 +29,22 @@ class ScalingTest(unittest.TestCase):
         self.assertEqual(found, Scaling(float(np.float32(1 / 255)), float(np.float32(0.1))))
 
     def test_what_is_none(self):
-        for scale in ("0.5", True, (1, 2, 3), (1,), (1, "2"), (1, None), {}, np.nan, (1, np.inf), 1e39, 10**400, 1j):
+        for scale in (
+            "0.5",
+            True,
+            (1, 2, 3),
+            (1,),
+            (1, "2"),
+            (1, None),
+            {},
+            np.nan,
+            (1, np.inf),
+            1e39,
+            10**400,
+            1j,
+            1e-46,
+            (1, -1e-99),
+        ):
             with self.assertRaisesRegex(InvalidError, "^scale: .* found, expected a factor or .factor, offset."):
                 parse_scaling(scale)
 
