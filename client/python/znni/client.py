@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,7 +185,7 @@ class Client:
             )
             jobs = job.passes()
             _check_output(output, volume, mask, overwrite)
-            target = _wrapped(open_target(output, facts_of(job), overwrite), inside, job)
+            target = _wrapped(open_target(output, facts_of(job), overwrite), inside, job, route.patience)
             shown = open_progress(progress, model, float(sum(math.prod(each.streamed) for each in jobs)))
             try:
                 Run(route, jobs, target, shown, resume).run()
@@ -222,13 +222,13 @@ def _check_output(output: Any, volume: Any, mask: Any, overwrite: bool) -> None:
         check_output_apart(output, read, overwrite, name)
 
 
-def _wrapped(target: Target, inside: Mask | None, job: Job) -> Target:
+def _wrapped(target: Target, inside: Mask | None, job: Job, patience: Callable[[], Patience]) -> Target:
     """Returns what the passes of a job are written into, so that ``target`` has their mean within the mask."""
     if inside is not None:
         target = MaskedTarget(target, inside, job.origin)
     if job.averaged:
         shape = (job.output_channels, *job.output)
-        target = MeanTarget(target, shape, job.dtype, len(job.passes()))
+        target = MeanTarget(target, shape, job.dtype, len(job.passes()), patience)
     return target
 
 

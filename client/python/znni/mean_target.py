@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from znni.box import Box, Triple
+from znni.patience import Patience, ask
 from znni.slab_writer import MOST_BYTES, SlabWriter
 from znni.spool import make_spool
 from znni.stores.memmap import give_back
@@ -20,14 +23,18 @@ class MeanTarget(Target):
     """Writes the mean of ``count`` outputs of this shape (C, Z, Y, X), as ``dtype``, into ``target``.
 
     Each is written whole, one after the other, each voxel once. Their float32 sum lies in memory, or, beyond 48 MiB, in
-    a file without a name beside the output; finish() writes the mean, once.
+    a file without a name beside the output; finish() writes the mean, once. A store that does not answer is tried again
+    with the ``patience`` that is made for each slab.
     """
 
-    def __init__(self, target: Target, shape: tuple, dtype: np.dtype, count: int) -> None:
+    def __init__(
+        self, target: Target, shape: tuple, dtype: np.dtype, count: int, patience: Callable[[], Patience]
+    ) -> None:
         self._target = target
         self._shape = shape
         self._dtype = dtype
         self._count = count
+        self._patience = patience
         self._sum: np.ndarray | None = None
         self.folder = target.folder
 
@@ -51,9 +58,9 @@ class MeanTarget(Target):
         step = max(1, _STEP_BYTES // (4 * channels * height * width))
         for z in range(0, planes, step):
             mean = self._sum[:, z : z + step].transpose(1, 0, 2, 3) / np.float32(self._count)
-            writer.write(z, as_output(mean, self._dtype))
+            ask(partial(writer.write, z, as_output(mean, self._dtype)), self._patience())
             give_back(self._sum)
-        writer.flush()
+        ask(writer.flush, self._patience())
         self._sum = None
         self._target.finish()
 

@@ -1,5 +1,7 @@
 """Outputs that are the mean of several."""
 
+import collections
+import logging
 import pathlib
 import tempfile
 import unittest
@@ -7,7 +9,9 @@ from unittest import mock
 
 import numpy as np
 from znni import mean_target
+from znni.errors import UnavailableError
 from znni.mean_target import MeanTarget
+from znni.patience import Patience
 from znni.stores.array import ArrayTarget, NewArrayTarget
 from znni.stores.seam import OutputFacts
 
@@ -16,6 +20,25 @@ SHAPE = (2, 9, 6, 7)
 
 def facts(dtype):
     return OutputFacts(SHAPE, np.dtype(dtype), 4, None, None, (0, 0, 0), {})
+
+
+def patience():
+    """Returns that of a store, without waiting."""
+    return Patience(1000, sleep=lambda _: None)
+
+
+class Busy(ArrayTarget):
+    """Does not answer the first two times that a slab is written."""
+
+    def __init__(self, array, depth):
+        super().__init__(array, facts(array.dtype))
+        self.depth, self.tries = depth, collections.Counter()
+
+    def write(self, start, block):
+        self.tries[start] += 1
+        if self.tries[start] < 3:
+            raise UnavailableError("busy")
+        super().write(start, block)
 
 
 class Counted(ArrayTarget):
@@ -53,7 +76,7 @@ class MeanTargetTest(unittest.TestCase):
             inner = Counted(np.zeros(SHAPE, np.float32))
             inner.folder = str(self.folder)
             with mock.patch.object(mean_target, "MOST_BYTES", most), mock.patch.object(mean_target, "_STEP_BYTES", 1):
-                target = MeanTarget(inner, SHAPE, inner.array.dtype, 8)
+                target = MeanTarget(inner, SHAPE, inner.array.dtype, 8, patience)
                 target.begin()
                 self.write_all(target)
             bound = 7 * 2.0**-24 * np.mean(np.abs(self.each), axis=0, dtype=np.float64)
@@ -67,7 +90,7 @@ class MeanTargetTest(unittest.TestCase):
             ("<f2", self.mean),
         ):
             inner = Counted(np.zeros(SHAPE, dtype))
-            target = MeanTarget(inner, SHAPE, np.dtype(dtype), 8)
+            target = MeanTarget(inner, SHAPE, np.dtype(dtype), 8, patience)
             target.begin()
             self.write_all(target)
             error = np.abs(inner.array - expected).max()
@@ -75,15 +98,30 @@ class MeanTargetTest(unittest.TestCase):
             self.assertGreater(np.ptp(inner.array), 0.5)
 
     def test_an_array_that_is_made(self):
-        target = MeanTarget(NewArrayTarget(facts("<f4")), SHAPE, np.dtype("<f4"), 8)
+        target = MeanTarget(NewArrayTarget(facts("<f4")), SHAPE, np.dtype("<f4"), 8, patience)
         self.assertIsNone(target.array)
         target.begin()
         self.write_all(target)
         np.testing.assert_allclose(target.array, self.mean, atol=1e-6)
 
+    def test_a_store_that_is_busy_is_tried_again(self):
+        logging.getLogger("znni").setLevel(logging.ERROR)
+        for depth, starts in ((1, 9), (4, 3)):
+            inner = Busy(np.zeros(SHAPE, np.float32), depth)
+            with mock.patch.object(mean_target, "_STEP_BYTES", 1):
+                target = MeanTarget(inner, SHAPE, inner.array.dtype, 8, patience)
+                target.begin()
+                self.write_all(target)
+            np.testing.assert_allclose(inner.array, self.mean, atol=1e-6)
+            self.assertEqual(list(inner.tries.values()), [3] * starts)
+        target = MeanTarget(Busy(inner.array, 4), SHAPE, inner.array.dtype, 8, lambda: Patience(0))
+        target.begin()
+        with self.assertRaisesRegex(UnavailableError, "^busy$"):
+            self.write_all(target)
+
     def test_is_discarded(self):
         inner = Counted(np.full(SHAPE, 7, np.float32))
-        target = MeanTarget(inner, SHAPE, inner.array.dtype, 2)
+        target = MeanTarget(inner, SHAPE, inner.array.dtype, 2, patience)
         target.begin()
         target.write((0, 0, 0), self.each[0])
         target.discard()
