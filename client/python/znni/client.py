@@ -236,7 +236,7 @@ def facts_of(job: Job) -> OutputFacts:
     """Returns what a store of the job's output is told of it."""
     source = job.source
     geometry = source.geometry.moved(job.origin) if source.geometry else None
-    notes = {
+    notes: dict[str, Any] = {
         "model": job.model.name,
         "version": job.model.version,
         "pad": job.pad,
