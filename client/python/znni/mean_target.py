@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from znni.box import Box, Triple
-from znni.patience import Patience, ask
+from znni.patience import Patience, persist
 from znni.slab_writer import MOST_BYTES, SlabWriter
 from znni.spool import make_spool
 from znni.stores.memmap import give_back
@@ -58,9 +58,9 @@ class MeanTarget(Target):
         step = max(1, _STEP_BYTES // (4 * channels * height * width))
         for z in range(0, planes, step):
             mean = self._sum[:, z : z + step].transpose(1, 0, 2, 3) / np.float32(self._count)
-            ask(partial(writer.write, z, as_output(mean, self._dtype)), self._patience())
+            persist(partial(writer.write, z, as_output(mean, self._dtype)), self._patience())
             give_back(self._sum)
-        ask(writer.flush, self._patience())
+        persist(writer.flush, self._patience())
         self._sum = None
         self._target.finish()
 

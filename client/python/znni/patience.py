@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from znni.calls.stop import sleep as stoppable_sleep
-from znni.errors import Error
+from znni.errors import Error, UnavailableError
 
 _FIRST_DELAY = 0.25  # seconds
 _LONGEST_DELAY = 30.0
 _LOG = logging.getLogger("znni")
+T = TypeVar("T")
 
 
 class Patience:
@@ -38,3 +40,12 @@ class Patience:
         _LOG.warning("trying again for %.0f s: %s", left, error)
         self._sleep(min(self._delay, left))
         self._delay = min(2 * self._delay, _LONGEST_DELAY)
+
+
+def persist(call: Callable[[], T], patience: Patience) -> T:
+    """Returns what ``call`` returns. Tries again while it ends as UNAVAILABLE and the patience lasts."""
+    while True:
+        try:
+            return call()
+        except UnavailableError as error:
+            patience.wait(error)

@@ -3,8 +3,8 @@
 import logging
 import unittest
 
-from znni.errors import UnavailableError
-from znni.patience import Patience
+from znni.errors import InvalidError, UnavailableError
+from znni.patience import Patience, persist
 
 
 class PatienceTest(unittest.TestCase):
@@ -30,6 +30,20 @@ class PatienceTest(unittest.TestCase):
         for _ in range(10):
             patience.wait(UnavailableError("x"))
         self.assertEqual(max(self.slept), 30)
+
+    def test_persists_while_something_is_unavailable(self):
+        errors = [UnavailableError("x"), UnavailableError("y")]
+
+        def call():
+            if errors:
+                raise errors.pop()
+            return 7
+
+        self.assertEqual(persist(call, self.patience(10)), 7)
+        self.assertEqual(self.slept, [0.25, 0.5])
+        errors.append(InvalidError("z"))
+        with self.assertRaisesRegex(InvalidError, "z"):
+            persist(call, self.patience(10))
 
     def test_ends(self):
         patience = self.patience(10)
