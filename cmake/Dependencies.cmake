@@ -29,6 +29,7 @@ if(ZNNI_SERVER)
   pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)  # PkgConfig::HTTPLIB, metrics and probes
   find_package(HDF5 1.10 REQUIRED COMPONENTS C)                    # hdf5::hdf5
   find_package(TIFF 4.5 REQUIRED)                                  # TIFF::TIFF
+  find_package(ZLIB REQUIRED)                                      # ZLIB::ZLIB
 endif()
 
 if(ZNNI_DEVELOPER)

@@ -28,18 +28,27 @@ Result<void> check_accepted(const Job& job, Vec3 n_out, const Accepted& accepted
   return Error{ErrorCode::internal, "the daemon offers " + offered + ", expected " + expected};
 }
 
+// Fails if the planes that the record counts are gone, or lie in a partial output of the other kind.
 Result<void> check_partial(const Job& job) {
   const FileName partial = partial_name(job.output);
   if (!job.goes_on() || output_exists(partial)) return {};
+  FileName other = job.output;
+  other.is_compressed = !other.is_compressed;
+  if (output_exists(partial_name(other))) {
+    const std::string begun = other.is_compressed ? "with --compress: add it" : "without --compress: leave it out";
+    return Error{ErrorCode::invalid_argument,
+                 "--resume: " + to_string(job.output) + " was begun " + begun + ", or start over with --overwrite"};
+  }
   return Error{ErrorCode::corrupt_file,
                to_string(partial) + ": is gone, and with it what was computed: start over with --overwrite"};
 }
 
 Result<RecordedWriter> open_writer(const Job& job, const std::stop_token& stop) {
   if (Result<void> there = check_partial(job); !there) return there.error();
-  const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype};
-  Result<VolumeTarget> target = job.parts.count() > 1 ? open_target_in_parts(job.output, facts, job.goes_on(), stop)
-                                                      : open_target(job.output, facts, job.begun.planes_done);
+  const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype, job.offset()};
+  const bool can_stop = job.parts.count() > 1 || job.output.is_compressed;
+  Result<VolumeTarget> target = can_stop ? open_target_in_parts(job.output, facts, job.goes_on(), stop)
+                                         : open_target(job.output, facts, job.begun.planes_done);
   if (!target) return target.error();
   return RecordedWriter(job.output, *std::move(target), job.parts, job.begun);
 }

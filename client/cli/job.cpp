@@ -210,8 +210,15 @@ Result<ModelFacts> ask_for_model(const Options& options, const Connection& conne
 
 }  // namespace
 
+Vec3 Job::offset() const {
+  const bool is_padded = options.padding != Padding::none;
+  const Vec3 lost_before = (model.field_of_view - Vec3::cube(1)) / Vec3::cube(2);
+  return is_padded ? input.box.start : input.box.start + lost_before;
+}
+
 Result<Job> make_job(const Options& options, const Connection& connection, const std::stop_token& stop) {
   Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}, {}, {}};
+  job.output.is_compressed = options.compress;
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();

@@ -28,6 +28,8 @@ struct Job {
 
   // Returns true if the daemon sends more than the output, for a box that depends on its surroundings.
   [[nodiscard]] bool is_cut() const { return streamed != n_out; }
+  // Returns the voxel of the input to which the output's first voxel belongs.
+  [[nodiscard]] Vec3 offset() const;
   [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 

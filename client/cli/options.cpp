@@ -55,6 +55,8 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--scale", raw.scale, "factor of the input voxels, instead of the model's own normalisation")
       ->check(finite);
   infer.add_option("--offset", raw.offset, "number that is added after --scale")->check(finite);
+  infer.add_flag("--compress", options.compress,
+                 "output of HDF5 in chunks of up to 64x64x64 voxels, by gzip and shuffle");
   infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it if there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that exists");
   infer

@@ -29,6 +29,7 @@ struct Options {
   std::optional<float> offset;
   bool resume = false;
   bool overwrite = false;
+  bool compress = false;
   bool dry_run = false;
   bool progress = true;
   double wait_seconds = 600;  // longest wait for a daemon without room, if part of the output exists already; with

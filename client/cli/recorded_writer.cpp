@@ -28,7 +28,8 @@ Result<void> RecordedWriter::write(std::span<const std::byte> plane) {
   if (Result<void> written = target_.write_plane(state_.planes_done, box, plane); !written) return written;
   ++state_.planes_done;
   const std::int64_t before = recorded_parts_ == state_.parts_done ? recorded_planes_ : 0;
-  return state_.planes_done - before >= planes_per_record ? record() : Result<void>();
+  const bool is_due = state_.planes_done - before >= planes_per_record;
+  return is_due && state_.planes_done % target_.planes_at_once == 0 ? record() : Result<void>();
 }
 
 Result<void> RecordedWriter::end_part() {

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "client/files/hdf5_chunks.hpp"
+#include "client/files/hdf5_compressed.hpp"
+#include "client/files/hdf5_target.hpp"
 #include "client/files/hdf5_volume.hpp"
 #include "client/files/npy_volume.hpp"
 #include "client/files/tiff_parts.hpp"
@@ -113,6 +116,10 @@ std::string output_mark(const FileName& name) {
 Result<void> check_target(const FileName& name, const VolumeFacts& facts) {
   const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
+  if (*format != FileFormat::hdf5 && name.is_compressed) {
+    return Error{ErrorCode::invalid_argument,
+                 "--compress: " + name.path + ": only HDF5 is compressed: write FILE.h5:/NAME, or leave it out"};
+  }
   if (*format == FileFormat::hdf5 && name.dataset.size() < 2) {
     return Error{ErrorCode::invalid_argument, name.path + ": name the dataset: " + name.path + ":/NAME"};
   }
@@ -120,11 +127,20 @@ Result<void> check_target(const FileName& name, const VolumeFacts& facts) {
   return {};
 }
 
+namespace {
+
+Result<VolumeTarget> open_hdf5_any(const FileName& name, const VolumeFacts& facts, bool goes_on, std::stop_token stop) {
+  if (name.is_compressed) return open_hdf5_compressed(name, facts, goes_on, std::move(stop));
+  return open_hdf5_target(name, facts, goes_on);
+}
+
+}  // namespace
+
 Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
   if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
   const Result<FileFormat> format = format_of(name);
   switch (*format) {
-    case FileFormat::hdf5: return open_hdf5_target(name, facts, planes_done > 0);
+    case FileFormat::hdf5: return open_hdf5_any(name, facts, planes_done > 0, {});
     case FileFormat::tiff: return open_tiff_target(name, facts, planes_done);
     case FileFormat::npy: return open_npy_target(name, facts, planes_done > 0);
   }
@@ -136,7 +152,7 @@ Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFact
   if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
   const Result<FileFormat> format = format_of(name);
   switch (*format) {
-    case FileFormat::hdf5: return open_hdf5_target(name, facts, goes_on);
+    case FileFormat::hdf5: return open_hdf5_any(name, facts, goes_on, std::move(stop));
     case FileFormat::tiff: return open_tiff_target_in_parts(name, facts, goes_on, std::move(stop));
     case FileFormat::npy: return open_npy_target(name, facts, goes_on);
   }
@@ -145,6 +161,7 @@ Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFact
 
 OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts) {
   const Result<FileFormat> format = format_of(name);
+  if (name.is_compressed) return {};
   if (format && *format == FileFormat::hdf5) return {hdf5_bytes(facts), 0};
   const std::int64_t bytes = mul(mul(facts.channels, voxels(facts.n)), voxel_bytes(facts.type));
   const bool is_copied = in_parts && format && *format == FileFormat::tiff;
@@ -166,6 +183,11 @@ Error write_failure(const std::string& path, const std::string& what) {
 }
 
 FileName partial_name(const FileName& name) {
+  if (name.is_compressed) {
+    std::string dataset = name.dataset;
+    std::ranges::replace(dataset, '/', '.');
+    return {name.path + dataset + ".partial.pieces", ""};
+  }
   const Result<FileFormat> format = format_of(name);
   if (format && *format == FileFormat::hdf5) return {name.path, name.dataset + ".partial"};
   return {name.path + ".partial", ""};

@@ -18,6 +18,7 @@ namespace znni::client {
 struct FileName {
   std::string path;
   std::string dataset;
+  bool is_compressed = false;  // an output that is to be compressed; HDF5 only
 };
 [[nodiscard]] FileName parse_file_name(const std::string& text);
 [[nodiscard]] std::string to_string(const FileName& name);
@@ -27,6 +28,7 @@ struct VolumeFacts {
   std::int64_t channels = 1;
   Vec3 n;
   VoxelType type = VoxelType::u8;
+  Vec3 offset = {};  // place of the first voxel of an output in its input
 };
 
 // An open input file.
@@ -40,7 +42,7 @@ struct VolumeSource {
 // An open, unfinished output. Until finish() has returned, the file cannot be mistaken for a complete one.
 struct VolumeTarget {
   // Writes rows and columns of `box` in plane z, [channels][y][x]. Ignores the z range of `box`. A target in parts
-  // takes them in any order; any other target takes whole planes, in order.
+  // takes them in any order, if it is not to be compressed; any other target takes whole planes, in order.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<const std::byte> plane)> write_plane;
   // Brings everything written so far to disk: it can be resumed even after a power cut.
   std::function<Result<void>()> flush;
@@ -48,6 +50,8 @@ struct VolumeTarget {
   std::function<Result<void>()> finish;
   // Removes the partial output, and its file if that was made for it. No call may follow.
   std::function<void()> discard;
+  // flush() is cheapest after a multiple of so many planes.
+  std::int64_t planes_at_once = 1;
 };
 
 inline constexpr std::int64_t max_cache_bytes = std::int64_t{512} << 20;
@@ -74,7 +78,7 @@ inline constexpr std::int64_t max_cache_bytes = std::int64_t{512} << 20;
 // long finish() with `cancelled`; a later run can finish it.
 [[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
                                                         std::stop_token stop = {});
-// Bytes that an output needs on disk.
+// Bytes that an output needs on disk; 0 where they are not known, as for one that is to be compressed.
 struct OutputBytes {
   std::int64_t kept = 0;        // while it is written, and afterwards
   std::int64_t at_the_end = 0;  // for a second copy, while finish() runs
@@ -84,7 +88,8 @@ struct OutputBytes {
 [[nodiscard]] std::int64_t bytes_of_partial(const FileName& name);
 // Returns "`path`: cannot `what`: No space left on device", with the text of errno.
 [[nodiscard]] Error write_failure(const std::string& path, const std::string& what);
-// Returns the name of the unfinished output: "out.h5:/prob.partial", "out.npy.partial".
+// Returns the name of the unfinished output: "out.h5:/prob.partial", "out.npy.partial", and of one that is to be
+// compressed "out.h5.prob.partial.pieces".
 [[nodiscard]] FileName partial_name(const FileName& name);
 
 }  // namespace znni::client

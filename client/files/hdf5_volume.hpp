@@ -1,4 +1,4 @@
-// HDF5 datasets, 3D [Z,Y,X] or 4D [C,Z,Y,X]. Output is chunked; unfinished, it is called "<dataset>.partial".
+// HDF5 datasets, 3D [Z,Y,X] or 4D [C,Z,Y,X], and what is asked of those that exist.
 #pragma once
 
 #include "client/files/files.hpp"
@@ -14,13 +14,7 @@ namespace znni::client {
 [[nodiscard]] bool hdf5_dataset_exists(const FileName& name);
 // Returns the bytes of the dataset in its file; 0 if there is none.
 [[nodiscard]] std::int64_t hdf5_dataset_bytes(const FileName& name);
-// Returns the bytes of such an output, in whole chunks.
-[[nodiscard]] std::int64_t hdf5_bytes(const VolumeFacts& facts);
 // Returns the output_mark() of a dataset.
 [[nodiscard]] std::string hdf5_dataset_mark(const FileName& name);
-// Opens a dataset for writing in a new or existing file; once finished it replaces a dataset of that name. Any part of
-// any plane may be written at any time. With `goes_on` it continues the partial dataset. A new dataset has its full
-// length at once, so that its index never changes and flushed planes survive a program that is killed.
-[[nodiscard]] Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on);
 
 }  // namespace znni::client

@@ -140,7 +140,7 @@ TABLE = {
         ("grpcpp/", "google/protobuf/", "nlohmann/"),
     ),
     "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
-    "client/files/": ((*CORE, "client/files/"), ("hdf5.h", "tiffio.h")),
+    "client/files/": ((*CORE, "client/files/"), ("hdf5.h", "tiffio.h", "zlib.h")),
     "client/cli/": ((*CORE, "client/", "proto/"), ("grpcpp/", "google/protobuf/", "CLI/", "nlohmann/", "spdlog/")),
 }
 # The programs assemble: their mains, and the command lines beside them, may include anything.

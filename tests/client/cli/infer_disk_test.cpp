@@ -71,9 +71,10 @@ class FileSizeLimit {
 TEST(InferDisk, AFullDiskIsToldAndLeavesNothing) {
   const Scratch scratch;
   const FakeDaemon daemon;
-  for (const char* name : {"out.npy", "out.tif", "out.h5:/prob"}) {
+  for (const std::string name : {"out.npy", "out.tif", "out.h5:/prob", "compressed.h5:/prob"}) {
     for (const rlim_t bytes : {0, 150, 400}) {
-      const Options options = options_for(daemon, scratch, name);
+      Options options = options_for(daemon, scratch, name);
+      options.compress = name.starts_with("compressed");
       const auto outcome = [&] {
         const FileSizeLimit limit(bytes);
         return run_infer(options, {});

@@ -74,6 +74,37 @@ TEST(InferResume, InterruptedPartsGoOn) {
   }
 }
 
+// In one stream and in parts; only with the flag that it was begun with.
+TEST(InferResume, ACompressedRunGoesOnAsItBegan) {
+  const Scratch scratch;
+  for (const Vec3 advised : {Vec3{}, resumed_part}) {
+    for (const bool compresses : {true, false}) {
+      const FakeDaemon dying(Behaviour::dies_in_the_middle, {advised, "model", advised == Vec3{} ? 0 : 2});
+      Options options = options_for(dying, scratch, "out.h5:/prob");
+      options.overwrite = true;
+      options.compress = compresses;
+      ASSERT_FALSE(run_infer(options, {}));
+      const FakeDaemon daemon(Behaviour::sound, {advised});
+      options.server = daemon.address();
+      options.overwrite = false;
+      options.resume = true;
+      options.compress = !compresses;
+      const auto other = run_infer(options, {});
+      ASSERT_FALSE(other);
+      EXPECT_EQ(exit_code(other.error()), 2);
+      const std::string begun = compresses ? "with --compress: add it" : "without --compress: leave it out";
+      EXPECT_EQ(other.error().message,
+                "--resume: " + options.output + " was begun " + begun + ", or start over with --overwrite");
+      options.compress = compresses;
+      const auto outcome = run_infer(options, {});
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_NE(outcome->json.find("\"resumed_planes\":3"), std::string::npos) << outcome->json;
+      expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+      EXPECT_FALSE(std::filesystem::exists(scratch.file("out.h5.prob.partial.pieces")));
+    }
+  }
+}
+
 TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   const Scratch scratch;
   const FakeDaemon refusing(Behaviour::refuses, {resumed_part, "model", 2});

@@ -44,6 +44,12 @@ TEST(Infer, InPartsTheOutputIsTheSame) {
     EXPECT_NE(outcome->json.find("\"seconds\":2.0"), std::string::npos) << "of all four: " << outcome->json;
     expect_middle(scratch.file(name), {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
   }
+  const FakeDaemon compressing(Behaviour::sound, {part});
+  Options compressed = options_for(compressing, scratch, "compressed.h5:/prob");
+  compressed.compress = true;
+  ASSERT_TRUE(run_infer(compressed, {}));
+  EXPECT_EQ(compressing.streams(), 4);
+  expect_middle(compressed.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
   for (const Padding padding : {Padding::zero, Padding::reflect}) {
     const FakeDaemon daemon(Behaviour::large_chunks, {padded_part});
     Options options = options_for(daemon, scratch, "out_" + to_string(padding) + ".npy");
@@ -51,6 +57,21 @@ TEST(Infer, InPartsTheOutputIsTheSame) {
     ASSERT_TRUE(run_infer(options, {}));
     EXPECT_EQ(daemon.streams(), 4);
     expect_middle(options.output, {{0, 0, 0}, input_facts.n});
+  }
+}
+
+TEST(Infer, OnlyHdf5IsCompressed) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  for (const char* name : {"out.npy", "out.tif"}) {
+    Options options = options_for(daemon, scratch, name);
+    options.compress = true;
+    const auto outcome = run_infer(options, {});
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(exit_code(outcome.error()), 2);
+    EXPECT_EQ(outcome.error().message,
+              "--compress: " + options.output + ": only HDF5 is compressed: write FILE.h5:/NAME, or leave it out");
+    EXPECT_FALSE(std::filesystem::exists(options.output));
   }
 }
 

@@ -38,6 +38,24 @@ TEST(Job, NorIsADaemonNeededThatTellsTheParts) {
   EXPECT_EQ(refusing.streams(), 0);
 }
 
+// The field of view is 3x3x3. The model's window of 9x6x8 voxels is sent as a whole, though the box is smaller.
+TEST(Job, TheOutputHasItsPlaceInTheInput) {
+  const FakeDaemon daemon;
+  const Connection connection(daemon.address());
+  const Scratch scratch;
+  for (const char* model : {"crop", "bound"}) {
+    Options options = options_for(daemon, scratch, "out.npy");
+    options.model = model;
+    EXPECT_EQ(make_job(options, connection, {})->offset(), (Vec3{1, 1, 1}));
+    options.bbox = "2:7,1:,:5";
+    EXPECT_EQ(make_job(options, connection, {})->offset(), (Vec3{3, 2, 1}));
+    options.padding = Padding::reflect;
+    EXPECT_EQ(make_job(options, connection, {})->offset(), (Vec3{2, 1, 0}));
+    options.bbox = "";
+    EXPECT_EQ(make_job(options, connection, {})->offset(), (Vec3{0, 0, 0}));
+  }
+}
+
 TEST(Job, OutputInTheInputFileIsRefused) {
   const FakeDaemon daemon;
   const Scratch scratch;

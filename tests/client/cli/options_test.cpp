@@ -12,7 +12,7 @@ Parsed parse(const std::vector<const char*>& arguments) { return parse_options({
 TEST(ClientOptions, InferTakesItsFlags) {
   const Parsed parsed =
       parse({"infer", "--server", "h:1", "-m", "net", "-i", "a.h5:/raw", "-o", "b.h5:/p", "--padding", "reflect",
-             "--dtype", "uint8", "--scale", "2", "--overwrite", "--no-progress", "--json"});
+             "--dtype", "uint8", "--scale", "2", "--overwrite", "--compress", "--no-progress", "--json"});
   ASSERT_TRUE(parsed.options) << parsed.text;
   EXPECT_EQ(parsed.options->command, Command::infer);
   EXPECT_EQ(parsed.options->padding, Padding::reflect);
@@ -20,6 +20,7 @@ TEST(ClientOptions, InferTakesItsFlags) {
   EXPECT_EQ(parsed.options->scale, 2.0F);
   EXPECT_EQ(parsed.options->offset, 0.0F);
   EXPECT_TRUE(parsed.options->overwrite);
+  EXPECT_TRUE(parsed.options->compress);
   EXPECT_FALSE(parsed.options->progress);
   EXPECT_EQ(parsed.options->wait_seconds, 600);
 }

@@ -87,6 +87,24 @@ TEST(RecordedWriter, ARecordNowAndThen) {
   EXPECT_EQ(writer.recorded(), "100 of 200 planes");
 }
 
+TEST(RecordedWriter, ARecordWhereFlushingIsCheap) {
+  const Scratch scratch;
+  Notes notes;
+  VolumeTarget target = noting(notes);
+  target.planes_at_once = 25;
+  RecordedWriter writer({scratch.file("out.npy"), ""}, std::move(target), {{200, 4, 5}, {200, 4, 5}},
+                        {{}, 0, 200, "", 0, 0, 0, ""});
+  writer.begin("token", "");
+  write(writer, 49);
+  EXPECT_EQ(notes.flushes, 0);
+  write(writer, 1);
+  EXPECT_EQ(writer.recorded(), "50 of 200 planes");
+  write(writer, 60);
+  EXPECT_EQ(writer.recorded(), "100 of 200 planes") << "32 planes are due after the next layer";
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(writer.recorded(), "110 of 200 planes") << "what is asked for is done at once";
+}
+
 // A run that is killed between finish() of the target and the removal of the record leaves a complete record.
 TEST(RecordedWriter, AllIsRecordedBeforeTheEnd) {
   const Scratch scratch;

@@ -15,6 +15,7 @@ TEST(FileNames, DatasetFollowsTheColon) {
 TEST(FileNames, PartialOutputsHaveAnotherName) {
   EXPECT_EQ(to_string(partial_name({"out.h5", "/prob"})), "out.h5:/prob.partial");
   EXPECT_EQ(to_string(partial_name({"out.npy", ""})), "out.npy.partial");
+  EXPECT_EQ(to_string(partial_name({"out.h5", "/a/b", true})), "out.h5.a.b.partial.pieces");
 }
 
 TEST(FileNames, WhatTakesTheirPlaceHasAnotherMark) {

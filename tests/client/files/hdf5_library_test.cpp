@@ -1,0 +1,72 @@
+#include "client/files/hdf5_library.hpp"
+
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+TEST(Hdf5Library, TypesHaveTheirSizes) {
+  mute_hdf5();
+  for (const VoxelType type :
+       {VoxelType::u8, VoxelType::u16, VoxelType::f16, VoxelType::f32, VoxelType::u32, VoxelType::u64}) {
+    const Hdf5Handle made = hdf5_type(type);
+    EXPECT_EQ(static_cast<std::int64_t>(H5Tget_size(made.get())), voxel_bytes(type));
+    const bool is_float = type == VoxelType::f16 || type == VoxelType::f32;
+    EXPECT_EQ(H5Tget_class(made.get()), is_float ? H5T_FLOAT : H5T_INTEGER);
+  }
+}
+
+// Bits of IEEE half for 1, -2, 65504, the smallest number, and one third rounded to the nearest.
+TEST(Hdf5Library, HalfFloatsHaveTheBitsOfIeee) {
+  mute_hdf5();
+  for (const auto& [value, bits] : {std::pair(1.0F, 0x3c00), std::pair(-2.0F, 0xc000), std::pair(65504.0F, 0x7bff),
+                                    std::pair(0x1p-24F, 0x0001), std::pair(0x1.554p-2F, 0x3555)}) {
+    std::array<std::byte, 4> voxel{};
+    std::memcpy(voxel.data(), &value, sizeof value);
+    const Hdf5Handle half = hdf5_type(VoxelType::f16);
+    ASSERT_GE(H5Tconvert(H5T_NATIVE_FLOAT, half.get(), 1, voxel.data(), nullptr, H5P_DEFAULT), 0);
+    std::uint16_t seen = 0;
+    std::memcpy(&seen, voxel.data(), sizeof seen);
+    EXPECT_EQ(seen, bits) << value;
+  }
+}
+
+TEST(Hdf5Library, OneChannelHasNoAxis) {
+  EXPECT_EQ(hdf5_axes(1, {2, 3, 4}), (std::vector<hsize_t>{2, 3, 4}));
+  EXPECT_EQ(hdf5_axes(5, {2, 3, 4}), (std::vector<hsize_t>{5, 2, 3, 4}));
+}
+
+TEST(Hdf5Library, AHandleClosesWhatItHolds) {
+  mute_hdf5();
+  const hsize_t extent = 3;
+  const hid_t id = H5Screate_simple(1, &extent, nullptr);
+  {
+    Hdf5Handle first(id, H5Sclose);
+    const Hdf5Handle second(std::move(first));
+    EXPECT_FALSE(first.valid());
+    EXPECT_EQ(second.get(), id);
+    EXPECT_GT(H5Iis_valid(id), 0);
+  }
+  EXPECT_EQ(H5Iis_valid(id), 0);
+}
+
+TEST(Hdf5Library, WhyAFileIsNotOpened) {
+  const Scratch scratch;
+  const std::string path = scratch.file("volume.h5");
+  EXPECT_EQ(hdf5_unopened(path, FileUse::reads).message, path + ": cannot be opened: No such file or directory");
+  EXPECT_EQ(hdf5_unopened(path, FileUse::writes).message, path + ": cannot be opened: No such file or directory");
+  std::ofstream(path) << "no HDF5";
+  for (const FileUse use : {FileUse::reads, FileUse::writes}) {
+    EXPECT_EQ(hdf5_unopened(path, use).message, path + ": not an HDF5 file, or cut short");
+  }
+  const std::string used = scratch.file("used.h5");
+  const Hdf5Handle other(H5Fcreate(used.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  EXPECT_EQ(hdf5_unopened(used, FileUse::reads).code, ErrorCode::unavailable);
+}
+
+}  // namespace
+}  // namespace znni::client
