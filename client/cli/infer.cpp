@@ -96,20 +96,17 @@ class Run {
     return sum;
   }
 
-  // Streams a part. If part of the output exists already, a daemon that is full or restarting is asked again, because
-  // it has accepted the job before.
+  // Streams a part. A model that still loads is waited for. If part of the output exists already, a daemon that is full
+  // or restarting is asked again, too, because it has accepted the job before.
   Result<StreamSummary> stream_patiently(std::int64_t part) {
     const bool asks_again = part > 0 || job_.goes_on();
-    Patience patience(asks_again ? job_.options.wait_seconds : 0, stop_);
-    for (bool first = true;; first = false) {
+    Patience patience(job_.options.wait_seconds, stop_);
+    for (;;) {
       const Result<StreamSummary> one = stream(part);
       if (one || has_written_ || !patience.lasts(one.error())) return one;
-      if (first) {
-        progress_.announce(patience.text(one.error()));
-      } else {
-        progress_.say(patience.text(one.error()));
-      }
-      if (!patience.wait()) return Error{ErrorCode::cancelled, "interrupted"};
+      if (!asks_again && !is_loading(one.error())) return one;
+      progress_.wait(patience.text(one.error()));
+      if (!patience.wait(one.error())) return Error{ErrorCode::cancelled, "interrupted"};
     }
   }
 

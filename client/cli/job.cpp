@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/cli/patience.hpp"
+#include "client/cli/progress.hpp"
 #include "client/cli/recorded_writer.hpp"
 #include "client/cli/surroundings.hpp"
 
@@ -198,14 +199,22 @@ Result<void> check_files(const Options& options, const FileName& output) {
   return {};
 }
 
+// Asks until the daemon answers, or --wait is over: while it loads the model, and with --resume while it is away.
 Result<ModelFacts> ask_for_model(const Options& options, const Connection& connection, const std::stop_token& stop) {
-  Patience patience(options.resume ? options.wait_seconds : 0, stop);
-  for (bool first = true;; first = false) {
+  Patience patience(options.wait_seconds, stop);
+  Progress progress(options.progress ? style_for_stderr() : ProgressStyle::none, 0);
+  for (bool goes_on = true; goes_on;) {
     Result<ModelFacts> model = connection.model(options.model, options.version);
-    if (model || !patience.lasts(model.error())) return model;
-    if (first) std::fprintf(stderr, "znni: %s\n", patience.text(model.error()).c_str());
-    if (!patience.wait()) return Error{ErrorCode::cancelled, "interrupted"};
+    const bool passes = !model && (options.resume || is_loading(model.error())) && patience.lasts(model.error());
+    if (!passes) {
+      progress.end();
+      return model;
+    }
+    progress.wait(patience.text(model.error()));
+    goes_on = patience.wait(model.error());
   }
+  progress.end();
+  return Error{ErrorCode::cancelled, "interrupted"};
 }
 
 }  // namespace

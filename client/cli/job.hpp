@@ -33,8 +33,9 @@ struct Job {
   [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 
-// Opens the input and asks the daemon for the model; writes nothing. With --resume it waits for a daemon that is not
-// there or still loads the model. Fails with errors that the user can correct and with those of the connection.
+// Opens the input and asks the daemon for the model; writes nothing. Waits for a model that is still loading, with
+// --resume also for a daemon that is not there. Fails with errors that the user can correct and with those of the
+// connection.
 [[nodiscard]] Result<Job> make_job(const Options& options, const Connection& connection, const std::stop_token& stop);
 
 // The daemon's prediction for a job that begins.

@@ -60,9 +60,10 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it if there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that exists");
   infer
-      .add_option("--wait", options.wait_seconds,
-                  "seconds to try again while the daemon has no room, between parts and for the rest of an interrupted "
-                  "output; with --resume also while it is away, or loads the model")
+      .add_option(
+          "--wait", options.wait_seconds,
+          "seconds to try again while the daemon loads the model, or has no room, between parts and for the rest "
+          "of an interrupted output; with --resume also while it is away")
       ->check(finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

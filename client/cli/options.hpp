@@ -32,8 +32,8 @@ struct Options {
   bool compress = false;
   bool dry_run = false;
   bool progress = true;
-  double wait_seconds = 600;  // longest wait for a daemon without room, if part of the output exists already; with
-                              // `resume` also for one that is not there or loads the model
+  double wait_seconds = 600;  // longest wait for a model that is loading, and for a daemon without room, if part of the
+                              // output exists already; with `resume` also for one that is not there
   bool json = false;
 };
 

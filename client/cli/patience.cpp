@@ -13,8 +13,13 @@ namespace {
 
 constexpr double first_delay = 0.25;
 constexpr double longest_delay = 30;
+constexpr double delay_while_loading = 1;
 
 }  // namespace
+
+bool is_loading(const Error& error) {
+  return error.code == ErrorCode::unavailable && error.message.find("is still loading") != std::string::npos;
+}
 
 Patience::Patience(double seconds, std::stop_token stop)
     : stop_(std::move(stop)), end_(Clock::now() + clock_time(seconds)), delay_(first_delay) {}
@@ -28,8 +33,8 @@ std::string Patience::text(const Error& error) const {
   return "trying again for " + duration_text(seconds_left()) + ": " + error.message;
 }
 
-bool Patience::wait() {
-  const double seconds = std::min(delay_, seconds_left());
+bool Patience::wait(const Error& error) {
+  const double seconds = std::min(is_loading(error) ? std::min(delay_, delay_while_loading) : delay_, seconds_left());
   delay_ = std::min(2 * delay_, longest_delay);
   std::mutex mutex;
   std::unique_lock lock(mutex);

@@ -1,4 +1,4 @@
-// Waits, longer each time, for a daemon that has no room at the moment, or is not there.
+// Waits for a daemon that has no room at the moment, is not there, or still loads the model.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,9 @@
 
 namespace znni::client {
 
+// Returns whether the error is that a daemon still loads the model: its message says how far it is.
+[[nodiscard]] bool is_loading(const Error& error);
+
 class Patience {
  public:
   // Allows waiting for at most `seconds` from now, and until `stop`.
@@ -17,8 +20,9 @@ class Patience {
   [[nodiscard]] bool lasts(const Error& error) const;
   // Returns what the user is told before a wait: "trying again for 9:59: " and the error.
   [[nodiscard]] std::string text(const Error& error) const;
-  // Waits before the next attempt. Returns false if stopped.
-  [[nodiscard]] bool wait();
+  // Waits before the next attempt: longer each time, but not while the model loads, for what the daemon tells of that
+  // is shown. Returns false if stopped.
+  [[nodiscard]] bool wait(const Error& error);
   [[nodiscard]] double seconds_left() const;
 
  private:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 namespace znni::client {
 namespace {
@@ -113,6 +114,7 @@ void Progress::begin_part(std::int64_t number, std::int64_t parts, double voxels
 }
 
 void Progress::show(std::int64_t patches_done, std::int64_t patches, double part) {
+  waits_ = false;
   const Clock::time_point now = Clock::now();
   const bool due =
       now - last_ >= (style_ == ProgressStyle::bar ? Clock::duration(redraw) : Clock::duration(line_every));
@@ -126,11 +128,11 @@ void Progress::show(std::int64_t patches_done, std::int64_t patches, double part
   draw(progress_line(facts_, style_ == ProgressStyle::bar ? terminal_columns() : usual_columns));
 }
 
-void Progress::say(const std::string& text) {
-  if (style_ != ProgressStyle::none) draw(text);
+void Progress::wait(const std::string& text) {
+  const bool is_news = !std::exchange(waits_, true);
+  if (style_ == ProgressStyle::bar) return draw(text.substr(0, static_cast<std::size_t>(terminal_columns() - 1)));
+  if (is_news) draw(style_ == ProgressStyle::none ? "znni: " + text : text);
 }
-
-void Progress::announce(const std::string& text) { draw(style_ == ProgressStyle::none ? "znni: " + text : text); }
 
 void Progress::draw(const std::string& line) {
   std::fprintf(stderr, style_ == ProgressStyle::bar ? "\r%s\x1b[K" : "%s\n", line.c_str());

@@ -38,10 +38,8 @@ class Progress {
   // Begins a part of `voxels` output voxels, to which the patches of show() belong from now on.
   void begin_part(std::int64_t number, std::int64_t parts, double voxels);
   void show(std::int64_t patches_done, std::int64_t patches, double part = 0);
-  // Prints `text` in place of the progress line.
-  void say(const std::string& text);
-  // Prints `text` even if no progress is shown.
-  void announce(const std::string& text);
+  // Tells why nothing happens yet: redrawn on a terminal; elsewhere in one line for all calls up to the next show().
+  void wait(const std::string& text);
   // Ends the redrawn line.
   void end();
 
@@ -55,6 +53,7 @@ class Progress {
   Clock::time_point start_;
   Clock::time_point last_;
   bool drawn_ = false;
+  bool waits_ = false;  // wait() was called last
 };
 
 }  // namespace znni::client

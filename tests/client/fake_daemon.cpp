@@ -47,11 +47,14 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
     answer->set_ready(true);
     return grpc::Status::OK;
   }
-  grpc::Status ModelMetadata(grpc::ServerContext*, const inference::ModelMetadataRequest* request,
+  grpc::Status ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
                              inference::ModelMetadataResponse* answer) override {
     const auto field = fields_of_view().find(request->name());
     if (field == fields_of_view().end()) return unknown(request->name());
-    if (loading_questions_-- > 0) return {grpc::StatusCode::UNAVAILABLE, "model 'crop' is loading"};
+    if (loading_questions_-- > 0) {
+      context->AddTrailingMetadata("answered-by", "znnid");
+      return {grpc::StatusCode::UNAVAILABLE, "model 'crop' is still loading: planning for 3 s"};
+    }
     answer->set_name(field->first);
     answer->add_versions("1");
     (*answer->mutable_properties())["field_of_view"] = field->second;

@@ -312,21 +312,41 @@ TEST(Job, ADaemonThatIsNotThereIsWaitedForToResume) {
   expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
 }
 
-TEST(Job, AModelThatLoadsIsWaitedForToResume) {
+TEST(Job, AModelThatLoadsIsWaitedFor) {
   const Scratch scratch;
   Habits loading;
-  loading.loading_questions = 2;
+  loading.loading_questions = 3;
+  for (const bool resumes : {false, true}) {
+    const FakeDaemon daemon(Behaviour::sound, loading);
+    Options options = options_for(daemon, scratch, resumes ? "resumed.npy" : "out.npy");
+    options.wait_seconds = 0;
+    const auto unasked = run_infer(options, {});
+    ASSERT_FALSE(unasked) << "not with --wait 0";
+    EXPECT_EQ(exit_code(unasked.error()), 1);
+    EXPECT_THAT(unasked.error().message, testing::HasSubstr("is still loading: planning for 3 s"));
+    options.wait_seconds = 600;
+    options.resume = resumes;
+    testing::internal::CaptureStderr();
+    const auto outcome = run_infer(options, {});
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_THAT(told,
+                testing::ContainsRegex("znni: trying again for (10:00|9:[0-9][0-9]): model 'crop' is still loading"));
+    EXPECT_EQ(told.find("loading"), told.rfind("loading")) << "once: " << told;
+    ASSERT_TRUE(outcome) << "a supervisor's, too: " << outcome.error().message;
+    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  }
+}
+
+TEST(Job, AWaitForAModelThatLoadsEndsWhenInterrupted) {
+  const Scratch scratch;
+  Habits loading;
+  loading.loading_questions = 1000000;
   const FakeDaemon daemon(Behaviour::sound, loading);
-  Options options = options_for(daemon, scratch, "out.npy");
-  const auto unasked = run_infer(options, {});
-  ASSERT_FALSE(unasked) << "a first attempt does not wait";
-  EXPECT_EQ(exit_code(unasked.error()), 1);
-  options.resume = true;
-  testing::internal::CaptureStderr();
-  const auto outcome = run_infer(options, {});
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("model 'crop' is loading"));
-  ASSERT_TRUE(outcome) << "a supervisor's, too: " << outcome.error().message;
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  std::stop_source stop;
+  stop.request_stop();
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 130);
 }
 
 TEST(Job, AWaitForTheDaemonHasAnEnd) {

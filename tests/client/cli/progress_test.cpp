@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace znni::client {
 namespace {
 
@@ -76,16 +78,36 @@ TEST(Progress, NothingKnownIsNoDivisionByZero) {
   EXPECT_EQ(progress_line({0, 0, 0, 0, 0}).find("nan"), std::string::npos);
 }
 
+TEST(Progress, AWaitIsOneRedrawnLineOnATerminal) {
+  testing::internal::CaptureStderr();
+  Progress bar(ProgressStyle::bar, 100);
+  bar.wait("still loading for 1 s");
+  bar.wait("still loading for 2 s");
+  bar.wait(std::string(1000, 'x'));
+  bar.end();
+  const std::string shown = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 1);
+  EXPECT_EQ(shown.find("\rstill loading for 1 s\x1b[K\rstill loading for 2 s\x1b[K\rxxx"), 0U) << shown;
+  EXPECT_LT(std::count(shown.begin(), shown.end(), 'x'), 1000) << "one row";
+  testing::internal::CaptureStderr();
+  Progress lines(ProgressStyle::lines, 100);
+  lines.wait("still loading for 1 s");
+  lines.wait("still loading for 2 s");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "still loading for 1 s\n");
+}
+
 TEST(Progress, NoneStaysSilentAndLinesEndWhole) {
   testing::internal::CaptureStderr();
   Progress none(ProgressStyle::none, 100);
   none.show(1, 1);
-  none.say("again");
   none.end();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   testing::internal::CaptureStderr();
-  none.announce("why");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: why\n");
+  none.wait("why");
+  none.wait("why still");
+  none.show(1, 1);
+  none.wait("why again");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: why\nznni: why again\n");
   testing::internal::CaptureStderr();
   Progress lines(ProgressStyle::lines, 1000);
   lines.show(1, 2);  // not due yet
