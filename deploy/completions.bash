@@ -7,7 +7,7 @@ _znni_help() { "$@" --help 2>/dev/null </dev/null; }
 # _znni_commands PROGRAM: prints the commands that its help text lists, and those of other programs that `znni` runs.
 _znni_commands() {
   _znni_help "$1" | sed -nE '/^Subcommands:/,/^$/s/^  ([a-z-]+)(, ([a-z-]+))?  .*/\1\n\3/p'
-  [ "${1##*/}" != znni ] || { echo help; compgen -c znni- | sed 's/^znni-//'; }
+  [ "${1##*/}" != znni ] || { printf 'check\nhelp\n'; compgen -c znni- | sed 's/^znni-//'; }
 }
 
 # _znni_options PROGRAM [COMMAND]: prints the options of both: those of a program may stand behind its command.

@@ -15,6 +15,9 @@ namespace {
 // Programs that come with the Python client.
 constexpr std::array<std::string_view, 3> of_python = {"job", "run", "view"};
 
+// A command of the planner's that is a word of ours.
+constexpr std::string_view of_planner = "check";
+
 bool is_word(std::string_view word) {
   const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_allowed = [&](char c) { return is_small(c) || (c >= '0' && c <= '9') || c == '-'; };
@@ -41,6 +44,22 @@ std::vector<std::filesystem::path> searched_folders() {
   return folders;
 }
 
+std::optional<std::filesystem::path> find_program(const std::string& name) {
+  for (const std::filesystem::path& folder : searched_folders()) {
+    std::filesystem::path program = folder / name;
+    if (is_program(program)) return program;
+  }
+  return std::nullopt;
+}
+
+// Returns the planner's command. A `planner` that is not beside this program may be GNOME's.
+std::optional<External> find_planner() {
+  const std::filesystem::path own = own_folder() / "planner";
+  const std::optional<std::filesystem::path> program =
+      own.is_absolute() && is_program(own) ? own : find_program("znni-planner");
+  return program ? std::optional(External{*program, {std::string(of_planner)}}) : std::nullopt;
+}
+
 void name_own_daemon() {
   const std::filesystem::path daemon = own_folder() / "znnid";
   if (daemon.is_absolute() && is_program(daemon)) setenv("ZNNID", daemon.c_str(), 0);
@@ -48,23 +67,22 @@ void name_own_daemon() {
 
 }  // namespace
 
-std::optional<std::filesystem::path> find_external(std::string_view word) {
+std::optional<External> find_external(std::string_view word) {
   if (!is_word(word)) return std::nullopt;
-  for (const std::filesystem::path& folder : searched_folders()) {
-    std::filesystem::path program = folder / ("znni-" + std::string(word));
-    if (is_program(program)) return program;
-  }
-  return std::nullopt;
+  if (word == of_planner) return find_planner();
+  const std::optional<std::filesystem::path> program = find_program("znni-" + std::string(word));
+  return program ? std::optional(External{*program}) : std::nullopt;
 }
 
-std::string run_external(const std::filesystem::path& program, std::vector<std::string> arguments) {
+std::string run_external(const External& external, std::vector<std::string> arguments) {
   name_own_daemon();
-  std::string name = program.string();
-  std::vector<char*> pointers = {name.data()};
+  arguments.insert(arguments.begin(), external.first.begin(), external.first.end());
+  arguments.insert(arguments.begin(), external.program.string());
+  std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
-  return program.string() + ": cannot be run: " + std::strerror(errno);
+  execv(external.program.c_str(), pointers.data());
+  return external.program.string() + ": cannot be run: " + std::strerror(errno);
 }
 
 std::vector<std::string> with_help_spelled_out(std::vector<std::string> arguments) {
@@ -79,6 +97,10 @@ std::string unknown_word(std::string_view word) {
   const std::string program = "znni-" + std::string(word);
   if (std::ranges::find(of_python, word) != of_python.end()) {
     return program + " is neither beside znni nor on the PATH: it comes with the Python client (docs/python.md)";
+  }
+  if (word == of_planner) {
+    return "the planner, which answers 'check', is neither beside znni nor, as znni-planner, on the PATH: install it "
+           "as docs/install.md says";
   }
   return "'" + std::string(word) + "' is not a command, and there is no program " + program +
          " beside znni or on the PATH (znni --help)";

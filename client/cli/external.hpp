@@ -1,4 +1,5 @@
-// Words of `znni` that other programs answer: `znni run ...` runs `znni-run ...`, as git does it.
+// Words of `znni` that other programs answer: `znni run ...` runs `znni-run ...`, as git does it, and `znni check ...`
+// runs `planner check ...`.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +10,20 @@
 
 namespace znni::client {
 
-// Returns the path of the program `znni-WORD`: beside this program, else on the PATH. Returns nothing if there is none,
-// or if `word` is not a word of a-z, 0-9 and '-' that begins with a letter.
-[[nodiscard]] std::optional<std::filesystem::path> find_external(std::string_view word);
+// A program, and what stands before the user's arguments.
+struct External {
+  std::filesystem::path program;
+  std::vector<std::string> first = {};
+};
 
-// Replaces this process by `program`, called with `arguments`. The environment's ZNNID names the znnid beside this
+// Returns the program `znni-WORD`: beside this program, else on the PATH. For "check" it is the planner: `planner`
+// beside this program, else `znni-planner`, as packages call it. Returns nothing if there is none, or if `word` is not
+// a word of a-z, 0-9 and '-' that begins with a letter.
+[[nodiscard]] std::optional<External> find_external(std::string_view word);
+
+// Replaces this process by the program, called with `arguments`. The environment's ZNNID names the znnid beside this
 // program unless it is set, so that programs of the Python client find it. Returns the reason if that fails.
-[[nodiscard]] std::string run_external(const std::filesystem::path& program, std::vector<std::string> arguments);
+[[nodiscard]] std::string run_external(const External& external, std::vector<std::string> arguments);
 
 // Returns `arguments` (without the program's name) with "help" as an option: {"help", "run"} becomes {"run", "--help"}.
 [[nodiscard]] std::vector<std::string> with_help_spelled_out(std::vector<std::string> arguments);

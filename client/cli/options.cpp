@@ -18,6 +18,7 @@ constexpr const char* footer =
     "  znni run      a volume through a network, without a daemon that runs already\n"
     "  znni job      a volume through a network, on many machines\n"
     "  znni view     an output beside its input, as a page for a browser\n"
+    "  znni check    whether a network runs here, and all that keeps it from it (`planner check`)\n"
     "  znni train    train a network on labelled volumes\n"
     "`run`, `job` and `view` come with the Python client. `znni help WORD` shows the options of a word.";
 

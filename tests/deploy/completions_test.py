@@ -37,7 +37,7 @@ class CompletionsTest(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(self.complete("planner", ""), ["infer", "models", "status"])
-        self.assertEqual(self.complete("znni", ""), ["help", "infer", "models", "run", "status"])
+        self.assertEqual(self.complete("znni", ""), ["check", "help", "infer", "models", "run", "status"])
         self.assertEqual(self.complete("znni", "help", "r"), ["run"])
         self.assertEqual(self.complete("znni", "in"), ["infer"])
 

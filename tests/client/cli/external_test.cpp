@@ -40,7 +40,22 @@ TEST_F(ClientExternal, FindsAProgramOnThePath) {
   const auto program = write_program("znni-look", "exit 0");
   const auto found = find_external("look");
   ASSERT_TRUE(found);
-  EXPECT_TRUE(std::filesystem::equivalent(*found, program));
+  EXPECT_TRUE(std::filesystem::equivalent(found->program, program));
+  EXPECT_TRUE(found->first.empty());
+}
+
+// The program `planner` on a PATH may be another's; that of these tests has none beside it.
+TEST_F(ClientExternal, CheckIsACommandOfThePlanner) {
+  write_program("planner", "exit 3");
+  write_program("znni-check", "exit 3");
+  EXPECT_FALSE(find_external("check"));
+  const auto planner = write_program("znni-planner", "echo \"<$1> <$2> <$3>\" >&2; exit 7");
+  const auto found = find_external("check");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(std::filesystem::equivalent(found->program, planner));
+  EXPECT_EQ(found->first, std::vector<std::string>{"check"});
+  EXPECT_EXIT(std::puts(run_external(*found, {"net.onnx", "--json"}).c_str()), testing::ExitedWithCode(7),
+              "<check> <net.onnx> <--json>");
 }
 
 TEST_F(ClientExternal, FindsNothingThatIsNoProgram) {
@@ -54,18 +69,18 @@ TEST_F(ClientExternal, FindsNothingThatIsNoProgram) {
 
 TEST_F(ClientExternal, RunsTheProgramWithItsArguments) {
   const auto program = write_program("znni-say", "echo \"$# <$1> <$2>\" >&2; exit 7");
-  EXPECT_EXIT(std::puts(run_external(program, {"a b", "--help"}).c_str()), testing::ExitedWithCode(7),
+  EXPECT_EXIT(std::puts(run_external({program}, {"a b", "--help"}).c_str()), testing::ExitedWithCode(7),
               "2 <a b> <--help>");
 }
 
 TEST_F(ClientExternal, LeavesZnnidThatIsSet) {
   setenv("ZNNID", "/mine", 1);
   const auto program = write_program("znni-say", "echo \"<$ZNNID>\" >&2; exit 0");
-  EXPECT_EXIT(std::puts(run_external(program, {}).c_str()), testing::ExitedWithCode(0), "</mine>");
+  EXPECT_EXIT(std::puts(run_external({program}, {}).c_str()), testing::ExitedWithCode(0), "</mine>");
 }
 
 TEST_F(ClientExternal, SaysWhyAProgramCannotBeRun) {
-  EXPECT_NE(run_external("/none/znni-x", {}).find("/none/znni-x: cannot be run: No such file"), std::string::npos);
+  EXPECT_NE(run_external({"/none/znni-x"}, {}).find("/none/znni-x: cannot be run: No such file"), std::string::npos);
 }
 
 TEST(ClientExternalWords, HelpBecomesAnOption) {
@@ -81,6 +96,7 @@ TEST(ClientExternalWords, AnUnknownWordIsToldInOneLine) {
   EXPECT_NE(unknown_word("run").find("comes with the Python client"), std::string::npos);
   EXPECT_NE(unknown_word("fly").find("no program znni-fly"), std::string::npos);
   EXPECT_EQ(unknown_word("fly").find('\n'), std::string::npos);
+  EXPECT_NE(unknown_word("check").find("znni-planner"), std::string::npos);
 }
 
 }  // namespace
