@@ -70,9 +70,4 @@ Result<MemoryShares> split_memory(const ServerLimits& limits) {
   return shares;
 }
 
-std::int64_t share_of_model(std::int64_t left, std::int64_t models_left) {
-  ensure(models_left > 0, "a share is asked for a model that is still to come");
-  return std::max<std::int64_t>(left, 0) / models_left;
-}
-
 }  // namespace znni

@@ -38,7 +38,4 @@ struct MemoryShares {
 // numbers and both ways out.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
-// Returns what the next model may take if `left` bytes are left for `models_left` models.
-[[nodiscard]] std::int64_t share_of_model(std::int64_t left, std::int64_t models_left);
-
 }  // namespace znni

@@ -20,6 +20,7 @@
 #include "server/jobs/shared_device.hpp"
 #include "server/jobs/transport_budget.hpp"
 #include "server/models/model_loader.hpp"
+#include "server/models/model_share.hpp"
 
 namespace znni {
 namespace {
@@ -198,24 +199,25 @@ class ModelServerImpl final : public ModelServer {
     with_context([&](const PlanContext& context) {
       for (const auto& slot : slots_.all()) {
         if (slot->info().state != ModelState::loading) continue;
-        const std::int64_t share = share_of_model(model_bytes_left_, models_to_come());
+        const MemoryWish wish = read_memory_wish(slot->entry());
+        const auto share = share_of_model(model_bytes_left_, wish, wishes_to_come(*slot));
         static_cast<void>(load(*slot, share, context, stop));
       }
     });
     for (const auto& slot : slots_.all()) finish(*slot, stop);
   }
 
-  // Returns the number of models that may still want memory: at least one.
-  std::int64_t models_to_come() const {
-    std::int64_t count = 0;
+  // Returns the wishes of the other models that may still want memory, when the server starts.
+  std::vector<MemoryWish> wishes_to_come(const ModelSlot& but) const {
+    std::vector<MemoryWish> wishes;
     for (const auto& slot : slots_.all()) {
       const ModelState state = slot->info().state;
       const bool starts = state == ModelState::loading && slot->entry().problem.empty();
       const bool rests = state == ModelState::unloaded || state == ModelState::unavailable;
       const bool waits = options_.load_at_start && rests;
-      count += starts || waits ? 1 : 0;
+      if (slot.get() != &but && (starts || waits)) wishes.push_back(read_memory_wish(slot->entry()));
     }
-    return std::max<std::int64_t>(count, 1);
+    return wishes;
   }
 
   Result<void> reload(const std::string& name, const std::stop_token& stop) {
@@ -244,13 +246,9 @@ class ModelServerImpl final : public ModelServer {
     return slot && (*slot)->info().expected;
   }
 
-  // Loads a model within its share at first, so that others find room after it; if that does not suffice, within all
-  // memory there is.
+  // Loads a model within what it wishes, else within all memory that is free: who loads by hand says what runs beside.
   Result<void> load_by_hand(ModelSlot& slot, const PlanContext& context, const std::stop_token& stop) {
-    const std::int64_t share = share_of_model(model_bytes_left_, models_to_come());
-    Result<void> loaded = load(slot, share, context, stop);
-    if (loaded || loaded.error().code != ErrorCode::over_budget || share == model_bytes_left_) return loaded;
-    return load(slot, model_bytes_left_, context, stop);
+    return load(slot, share_of_model(model_bytes_left_, read_memory_wish(slot.entry()), {}), context, stop);
   }
 
   // Takes the model out of service, into `state`, waits for the jobs that run it, and frees its memory. Only one caller
@@ -284,7 +282,9 @@ class ModelServerImpl final : public ModelServer {
     return {};
   }
 
-  Result<void> load(ModelSlot& slot, std::int64_t share, const PlanContext& context, const std::stop_token& stop) {
+  Result<void> load(ModelSlot& slot, const Result<std::int64_t>& share, const PlanContext& context,
+                    const std::stop_token& stop) {
+    if (!share) return give_up(slot, share.error());
     const ModelEntry& entry = slot.entry();
     for (const std::string& version : entry.passed_over) {
       log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
@@ -292,7 +292,7 @@ class ModelServerImpl final : public ModelServer {
     if (!entry.warning.empty()) log_to(options_.log, "warning", "model '" + entry.name + "': " + entry.warning);
     PlanContext told = context;
     told.progress = &slot.progress();
-    Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, told, stop);
+    Result<std::unique_ptr<LoadedModel>> model = load_one(entry, *share, told, stop);
     if (options_.gpu) tell_notes(*options_.gpu, options_.log);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {

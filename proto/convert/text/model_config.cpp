@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "planner/base/sizes.hpp"
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/base/read_file.hpp"
 #include "proto/convert/base/text_format.hpp"
@@ -150,6 +151,21 @@ Result<void> read_outputs(std::string_view text, std::vector<std::string>& outpu
   return {};
 }
 
+Result<void> read_memory(std::string_view text, ModelSettings& settings) {
+  const Result<std::int64_t> bytes = parse_bytes(text);
+  if (!bytes) return wrong_parameter("memory", text, "a size, such as 4G or 512M,");
+  settings.memory = *bytes;
+  return {};
+}
+
+Result<void> read_memory_share(std::string_view text, ModelSettings& settings) {
+  constexpr std::int64_t most = 1000;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, settings.memory_share);
+  if (failure == std::errc() && rest == end && settings.memory_share >= 1 && settings.memory_share <= most) return {};
+  return wrong_parameter("memory_share", text, "a whole number from 1 to 1000");
+}
+
 Result<void> read_parameter(const std::string& name, const std::string& text, ModelSettings& settings) {
   if (name == "input_scale") return read_number(name, text, settings.input_scale);
   if (name == "input_offset") return read_number(name, text, settings.input_offset);
@@ -161,11 +177,13 @@ Result<void> read_parameter(const std::string& name, const std::string& text, Mo
   if (name == "window") return read_window(text, settings.window);
   if (name == "window_overlap") return read_overlap(text, settings);
   if (name == "window_weight") return read_window_weight(text, settings);
+  if (name == "memory") return read_memory(text, settings);
+  if (name == "memory_share") return read_memory_share(text, settings);
   settings.extra.emplace(name, text);
   settings.warnings.push_back(
       "parameter " + in_quotes(name) +
       " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation, output_grid, "
-      "outputs, window, window_overlap and window_weight have");
+      "outputs, window, window_overlap, window_weight, memory and memory_share have");
   return {};
 }
 
@@ -184,6 +202,11 @@ Result<ModelSettings> parse_model_config(std::string_view text) {
   for (const auto& [name, value] : settings.config.parameters()) parameters[name] = value.string_value();
   for (const auto& [name, value] : parameters) {
     if (const Result<void> read = read_parameter(name, value, settings); !read) return read.error();
+  }
+  if (settings.memory && parameters.contains("memory_share")) {
+    return Error{ErrorCode::invalid_argument,
+                 "parameters 'memory' and 'memory_share' exclude each other: a model has bytes of its own, or a share "
+                 "of the rest"};
   }
   return settings;
 }

@@ -34,6 +34,8 @@ struct ModelSettings {
   std::vector<std::int64_t> window;      // voxels along each axis of the net, or along all; none if it is not named
   std::optional<double> window_overlap;  // of neighbouring windows, as a share of their extent; in [0, 1)
   std::optional<WindowFalloff> window_weight;
+  std::optional<std::int64_t> memory;        // bytes that a server plans the model for; if unset, its share
+  std::int64_t memory_share = 1;             // weight of the model among those without `memory`
   std::map<std::string, std::string> extra;  // parameters that are not our own
   std::vector<std::string> warnings;         // one line for each field that was ignored
   inference::ModelConfig config;             // as read

@@ -103,7 +103,7 @@ TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
     const Result<void> loaded = server->load(name, {});
     if (loaded) continue;
     EXPECT_EQ(loaded.error().code, ErrorCode::over_budget) << loaded.error().message;
-    EXPECT_THAT(loaded.error().message, HasSubstr("its weights take 992 B as float32, and "));
+    EXPECT_THAT(loaded.error().message, HasSubstr("the smallest budget that would do is "));
     EXPECT_TRUE(server->ready());
     EXPECT_TRUE(server->find("a", ""));
     return;
@@ -111,16 +111,45 @@ TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
   FAIL() << "memory without end";
 }
 
-// A share that keeps room for so many is too small; the rest is not taken yet.
-TEST_F(LoadingByHand, AModelThatFitsInAllFreeMemoryButNotInItsShareIsLoaded) {
-  constexpr int resting = 48;
-  for (int model = 0; model < resting; ++model) add_network("net" + std::to_string(model));
+// However many other models the repository has.
+TEST_F(LoadingByHand, AModelIsPlannedForTheMemoryThatIsFree) {
+  for (int model = 0; model < 48; ++model) add_network("net" + std::to_string(model));
   load_at_start_.emplace();
   const std::unique_ptr<ModelServer> server = open(73 * mib + 200 * 1024);
+  const std::int64_t all = server->memory().models_limit;
   const Result<void> loaded = server->load("net7", {});
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_GT(server->memory().models_used, server->memory().models_limit / resting) << "more than its share";
-  EXPECT_LE(server->memory().models_used, server->memory().models_limit);
+  EXPECT_THAT(log(), HasSubstr("planning network 'random' within " + bytes_text(all)));
+  EXPECT_LE(server->memory().models_used, all);
+}
+
+TEST_F(LoadingByHand, AModelTakesTheMemoryOfItsConfiguration) {
+  for (const char* name : {"a", "b"}) add_network(name);
+  write_parameter("a", "memory", "300K");
+  load_at_start_.emplace();
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->load("a", {}));
+  EXPECT_THAT(log(), HasSubstr("within 300.00 KiB"));
+  ASSERT_TRUE(server->load("b", {})) << "the rest is free";
+  write_parameter("a", "memory", "4G");
+  const Result<void> loaded = server->load("a", {});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(loaded.error().message, HasSubstr("model 'a': its parameter memory is 4.00 GiB, and "));
+}
+
+// Three models take what the fourth leaves, 4 : 1 : 1.
+TEST_F(LoadingByHand, AtTheStartModelsShareTheRestByTheirWeights) {
+  for (const char* name : {"a", "b", "c", "d"}) add_network(name);
+  write_parameter("b", "memory_share", "4");
+  write_parameter("d", "memory", "200K");
+  const std::unique_ptr<ModelServer> server = open();
+  const std::int64_t shared = server->memory().models_limit - 200 * 1024;
+  ASSERT_TRUE(server->ready()) << log();
+  EXPECT_THAT(log(), HasSubstr("within " + bytes_text(shared / 6) + "\n"));
+  const std::int64_t left = shared - server->find("a", "")->memory.total();
+  EXPECT_THAT(log(), HasSubstr("within " + bytes_text(left * 4 / 5) + "\n"));
+  EXPECT_THAT(log(), HasSubstr("within 200.00 KiB\n"));
 }
 
 // The model serves on, so it is missed when it no longer does.

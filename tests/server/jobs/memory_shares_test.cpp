@@ -110,11 +110,5 @@ TEST(MemoryShares, TheLimitItNamesIsTheLimit) {
   }
 }
 
-TEST(MemoryShares, ModelsShareWhatIsLeftEvenly) {
-  EXPECT_EQ(share_of_model(900, 3), 300);
-  EXPECT_EQ(share_of_model(900, 1), 900);
-  EXPECT_EQ(share_of_model(-5, 2), 0);
-}
-
 }  // namespace
 }  // namespace znni

@@ -26,6 +26,12 @@ class ServedRepository : public testing::Test {
     write_model(directory_.path(), name, version, onnx_text(network_, weights_));
   }
 
+  // Makes a parameter all that the model's configuration has.
+  void write_parameter(const std::string& name, const std::string& parameter, const std::string& value) {
+    directory_.write(name + "/config.pbtxt",
+                     "parameters { key: \"" + parameter + "\" value { string_value: \"" + value + "\" } }");
+  }
+
   // Returns options for host memory and the smallest messages, so that the models have most of it.
   ServerOptions server_options(std::int64_t memory, Catalogue catalogue) {
     ServerOptions options;

@@ -84,6 +84,21 @@ TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
             "parameter 'output_activation' is 'relu'; none or sigmoid or tanh or softmax is right");
 }
 
+TEST(ModelConfig, MemoryIsASizeOrAShare) {
+  EXPECT_EQ(parsed(parameter("memory", "4G")).memory, std::int64_t{4} << 30);
+  EXPECT_EQ(parsed(parameter("memory_share", "1000")).memory_share, 1000);
+  EXPECT_EQ(parsed("").memory, std::nullopt);
+  EXPECT_EQ(parsed("").memory_share, 1);
+  EXPECT_EQ(config_refusal(parameter("memory", "much")),
+            "parameter 'memory' is 'much'; a size, such as 4G or 512M, is right");
+  for (const char* wrong : {"", "0", "-1", "1.5", "1001", "2 ", "99999999999999999999"}) {
+    EXPECT_EQ(config_refusal(parameter("memory_share", wrong)),
+              "parameter 'memory_share' is '" + std::string(wrong) + "'; a whole number from 1 to 1000 is right");
+  }
+  EXPECT_THAT(config_refusal(parameter("memory", "4G") + parameter("memory_share", "2")),
+              HasSubstr("'memory' and 'memory_share' exclude each other"));
+}
+
 TEST(ModelConfig, AWindowHasOneToThreeNumbers) {
   EXPECT_THAT(parsed(parameter("window", "128")).window, ElementsAre(128));
   EXPECT_THAT(parsed(parameter("window", "64x96")).window, ElementsAre(64, 96));
