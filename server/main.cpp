@@ -25,6 +25,7 @@
 #include "proto/convert/text/timings_text.hpp"
 #include "server/call_log.hpp"
 #include "server/descriptor_limit.hpp"
+#include "server/follow_repository.hpp"
 #include "server/http_models.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_server_impl.hpp"
@@ -63,6 +64,8 @@ constexpr std::chrono::seconds between_questions{5};
 constexpr std::chrono::seconds for_an_answer{5};
 constexpr std::chrono::seconds until_deaf{25};
 
+constexpr double usual_poll_seconds = 15;  // Triton's, too
+
 // EX_TEMPFAIL of sysexits.h: what was tried may succeed in another process.
 constexpr int exit_gpu_lost = 75;
 
@@ -85,6 +88,7 @@ Result<Options> complete(Options options, const Log& log) {
   if (!options.max_connections_per_client) {
     options.max_connections_per_client = std::max(1, *options.max_connections / 2);
   }
+  if (options.control == ModelControl::poll) options.poll_seconds = options.poll_seconds.value_or(usual_poll_seconds);
   const Result<std::filesystem::path> state = state_directory();
   if (options.plan_directory.empty() && state) options.plan_directory = *state / "plans";
   return options;
@@ -103,7 +107,8 @@ void tell(const Log& log, std::string_view level, const std::string& line) {
 // Returns the names of the models to load at the start; nothing: all models.
 std::optional<std::vector<std::string>> load_at_start(const Options& options) {
   const std::vector<std::string>& named = options.load_models;
-  if (!options.explicit_control || std::find(named.begin(), named.end(), "*") != named.end()) return std::nullopt;
+  const bool takes_all = options.control != ModelControl::by_hand || std::ranges::find(named, "*") != named.end();
+  if (takes_all) return std::nullopt;
   return named;
 }
 
@@ -207,7 +212,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.flows = [&calls](const rpc::CallFlow& flow) { calls.add(flow); };
   listen.warn = [&log](const std::string& line) { log.warning(line); };
   listen.max_regions = static_cast<std::size_t>(max_shared_regions(raise_descriptor_limit()));
-  listen.model_control = options.explicit_control;
+  listen.model_control = options.control == ModelControl::by_hand;
   listen.json_log = options.log_format == LogFormat::json;
   listen.tokens = std::move(security.tokens);
   listen.certificates = std::move(security.certificates);
@@ -330,6 +335,10 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
   });
   const std::jthread asking([&](const std::stop_token& stop) {
     port.run([&] { return server->ask_own_port(for_an_answer); }, between_questions, stop);
+  });
+  const std::jthread polling([&](const std::stop_token& stop) {
+    const auto poll = [&](const std::stop_token& token) { (*models)->poll(token); };
+    if (options.control == ModelControl::poll) follow_repository(poll, *options.poll_seconds, stop);
   });
 
   const std::optional<int> signal = wait_for_end(signals, **models);

@@ -64,12 +64,18 @@ void add_places(CLI::App& app, Options& options) {
                  "Folder of plans, read and written (default: znni/plans in the user's state directory)")
       ->group("Models");
   add_volume(app, options);
-  const std::map<std::string, bool> modes = {{"none", false}, {"explicit", true}};
+  const std::map<std::string, ModelControl> modes = {
+      {"none", ModelControl::none}, {"explicit", ModelControl::by_hand}, {"poll", ModelControl::poll}};
   app.add_option(
-         "--model-control-mode", options.explicit_control,
+         "--model-control-mode", options.control,
          "Loading of models: none loads all at the start; explicit loads those of --load-model at the start, and "
-         "others when clients ask (default: none)")
+         "others when clients ask; poll loads all, and follows what changes in the folder (default: none)")
       ->transform(CLI::CheckedTransformer(modes))
+      ->group("Models");
+  app.add_option("--repository-poll-secs", options.poll_seconds,
+                 "Seconds between two looks at the folder, with --model-control-mode poll (default: 15)")
+      ->check(CLI::Validator(refuse_endless, "NUMBER"))
+      ->check(CLI::Range(0.1, 86'400.0))
       ->group("Models");
   app.add_option("--load-model", options.load_models,
                  "Model that is loaded at the start with explicit control; may be given again; * for all")
@@ -126,8 +132,11 @@ void add_security(CLI::App& app, Options& options) {
 
 // Returns contradictions that no check of a single option sees; "" if there are none.
 std::string contradictions(const Options& options) {
-  if (!options.explicit_control && !options.load_models.empty()) {
+  if (options.control != ModelControl::by_hand && !options.load_models.empty()) {
     return "--load-model is given without --model-control-mode explicit";
+  }
+  if (options.control != ModelControl::poll && options.poll_seconds) {
+    return "--repository-poll-secs is given without --model-control-mode poll";
   }
   const bool tls = options.use_ssl || options.use_ssl_mutual;
   if (tls && (options.server_cert.empty() || options.server_key.empty())) {
@@ -260,6 +269,10 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
 
 namespace {
 
+std::string text_of(ModelControl control) {
+  return control == ModelControl::poll ? "poll" : control == ModelControl::by_hand ? "explicit" : "none";
+}
+
 std::string text_of(HttpModels mode) {
   return mode == HttpModels::on ? "on" : mode == HttpModels::off ? "off" : "auto";
 }
@@ -276,7 +289,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
   std::vector<std::pair<std::string, std::string>> lines = {
       {"model-repository", options.model_repository.string()},
       {"plan-dir", options.plan_directory.string()},
-      {"model-control-mode", options.explicit_control ? "explicit" : "none"},
+      {"model-control-mode", text_of(options.control)},
       {"grpc-address", options.grpc_address},
       {"grpc-port", std::to_string(options.grpc_port)},
       {"metrics-address", options.metrics_address},
@@ -300,6 +313,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
     lines.emplace_back("volume", to_string(*options.volume.extent));
     lines.emplace_back("volume-is-padded", yes_no(options.volume.is_padded));
   }
+  if (options.poll_seconds) lines.emplace_back("repository-poll-secs", number(*options.poll_seconds));
   for (const std::string& name : options.load_models) lines.emplace_back("load-model", name);
   for (const std::filesystem::path& plugin : options.plugins) file("plugin", plugin);
   const auto count = [&lines](const char* name, const std::optional<int>& value) {

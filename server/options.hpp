@@ -17,12 +17,16 @@ namespace znni {
 // Says where models are served over HTTP: where that is as safe as gRPC, always, never.
 enum class HttpModels { automatic, on, off };
 
+// Says when models are loaded and unloaded after the start: never, when clients ask, when their files change.
+enum class ModelControl { none, by_hand, poll };
+
 struct Options {
   std::filesystem::path model_repository;
   std::filesystem::path plan_directory;  // "": the default
   PlannedVolume volume = {};             // that plans are made for
-  bool explicit_control = false;         // models are loaded and unloaded by hand
-  std::vector<std::string> load_models;  // with that: those loaded at the start; "*": all
+  ModelControl control = ModelControl::none;
+  std::vector<std::string> load_models;  // by hand: those loaded at the start; "*": all
+  std::optional<double> poll_seconds;    // between two looks at the repository; nothing: 15
   std::string grpc_address = "127.0.0.1";
   int grpc_port = 8001;  // 0: any free one
   std::string metrics_address = "127.0.0.1";

@@ -186,6 +186,12 @@ class ModelServer {
   // Unloads a model. Refuses new jobs at once, and returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;
 
+  // Looks at the repository, and follows the changes on which this call and the one before agree: loads what is new or
+  // has changed, unloads what is gone, with a line in the log for each. A model whose new files cannot be read or
+  // planned serves on as it was. Follows nothing if the repository cannot be read, or has no model left. Only one
+  // caller at a time may do so.
+  virtual void poll(std::stop_token stop) = 0;
+
   // Makes the server not ready and loads nothing any more; takes jobs as before. To be followed by drain().
   virtual void retire() = 0;
   // Refuses new jobs; returns when running and queued ones have ended. After `timeout` seconds they are stopped, and

@@ -3,24 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
-#include "planner/costs/costs.hpp"
 #include "planner/costs/recorded_primitives.hpp"
 #include "server/jobs/admission.hpp"
 #include "server/jobs/job_line.hpp"
 #include "server/jobs/load_estimate.hpp"
 #include "server/jobs/memory_shares.hpp"
+#include "server/jobs/model_loading.hpp"
 #include "server/jobs/model_slots.hpp"
 #include "server/jobs/shared_device.hpp"
 #include "server/jobs/transport_budget.hpp"
-#include "server/models/model_loader.hpp"
 #include "server/models/model_share.hpp"
+#include "server/models/repository_watch.hpp"
 
 namespace znni {
 namespace {
@@ -35,8 +33,9 @@ class ModelServerImpl final : public ModelServer {
                   std::unique_ptr<Device> device)
       : options_(std::move(options)),
         model_bytes_(shares.models),
-        model_bytes_left_(shares.models),
-        transport_(std::make_shared<TransportBudget>(shares.transport)) {
+        transport_(std::make_shared<TransportBudget>(shares.transport)),
+        loading_(options_, shares.models, shared_, retired_),
+        watch_(repository_state(entries)) {
     shared_.device = std::move(device);
     const std::array<DeviceSpec, 2> specs = {shared_.device->spec(), of_one_socket(shared_.device->spec())};
     options_.timings = with_formulas(options_.timings, specs, options_.catalogue.primitives());
@@ -85,7 +84,7 @@ class ModelServerImpl final : public ModelServer {
     const std::int64_t device_used = shared_.gpu.reserved(MemorySpace::device);
     const std::int64_t pinned_used = shared_.gpu.reserved(MemorySpace::pinned);
     const std::lock_guard lock(transport_->mutex);
-    return {transport_->limit, transport_->used, transport_->peak, model_bytes_, model_bytes_ - model_bytes_left_,
+    return {transport_->limit, transport_->used, transport_->peak, model_bytes_, model_bytes_ - loading_.bytes_left(),
             gpu.device_bytes,  device_used,      gpu.pinned_bytes, pinned_used};
   }
 
@@ -162,7 +161,21 @@ class ModelServerImpl final : public ModelServer {
     const Result<Turn> turn = management_.wait(stop);
     if (!turn) return turn.error();
     if (retired_) return Error{ErrorCode::unavailable, "the server is shutting down; what it serves stays until then"};
-    return free_model(name, ModelState::unloaded, stop);
+    return loading_.free(**slot, ModelState::unloaded, stop);
+  }
+
+  void poll(std::stop_token stop) override {
+    Result<std::vector<ModelEntry>> entries = scan_repository(options_.repository);
+    const std::string before = std::exchange(unfollowed_, why_not_followed(entries));
+    if (!unfollowed_.empty() && unfollowed_ != before) log_to(options_.log, "warning", unfollowed_);
+    if (!unfollowed_.empty() || retired_) return;
+    const StopOfEither either(stop, admission_.stop_token());
+    const RepositoryChanges changes = watch_.look(repository_state(*entries));
+    for (const std::string& name : changes.removed) take_out(name, either.token());
+    for (ModelEntry& entry : *entries) {
+      if (std::ranges::find(changes.changed, entry.name) != changes.changed.end())
+        take_in(std::move(entry), either.token());
+    }
   }
 
   void retire() override {
@@ -181,30 +194,16 @@ class ModelServerImpl final : public ModelServer {
     return !wanted || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
   }
 
-  // Calls `use` with what plans are made with, which lives as long as the call, and returns its result.
-  template <class Use>
-  std::invoke_result_t<const Use&, const PlanContext&> with_context(const Use& use) {
-    const CostsOf costs = [this](const DeviceSpec& spec) {
-      return options_.timings.records().empty() ? modelled_costs() : recorded_costs(options_.timings, spec);
-    };
-    PlanContext context{options_.catalogue, shared_.device->spec(), costs, options_.plan_directory, options_.log};
-    context.volume = options_.volume;
-    if (options_.gpu) context.gpu = &options_.gpu->offer;
-    return use(context);
-  }
-
   void load_all(const std::stop_token& stop) {
     const Result<Turn> turn = management_.wait(stop);
     if (!turn) return;
-    with_context([&](const PlanContext& context) {
-      for (const auto& slot : slots_.all()) {
-        if (slot->info().state != ModelState::loading) continue;
-        const MemoryWish wish = read_memory_wish(slot->entry());
-        const auto share = share_of_model(model_bytes_left_, wish, wishes_to_come(*slot));
-        static_cast<void>(load(*slot, share, context, stop));
-      }
-    });
-    for (const auto& slot : slots_.all()) finish(*slot, stop);
+    for (const auto& slot : slots_.all()) {
+      if (slot->info().state != ModelState::loading) continue;
+      const MemoryWish wish = read_memory_wish(slot->entry());
+      const auto share = share_of_model(loading_.bytes_left(), wish, wishes_to_come(*slot));
+      static_cast<void>(loading_.load(*slot, share, stop));
+    }
+    for (const auto& slot : slots_.all()) loading_.finish(*slot, stop);
   }
 
   // Returns the wishes of the other models that may still want memory, when the server starts.
@@ -230,147 +229,87 @@ class ModelServerImpl final : public ModelServer {
     if (found == entries->end()) {
       return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
     }
-    const bool was_expected = is_expected(name);
-    if (Result<void> freed = free_model(name, ModelState::loading, stop); !freed) return freed;
-    auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
+    return put_in_place(std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue), std::nullopt, stop);
+  }
+
+  // Puts a model in the place of the one that has its name, which is freed first; plans it unless it is `planned`.
+  Result<void> put_in_place(const ModelSlots::Handle& slot, std::optional<PlannedModel> planned,
+                            const std::stop_token& stop) {
+    const std::string& name = slot->entry().name;
+    const Result<ModelSlots::Handle> old = slots_.find(name, "");
+    const bool was_expected = old && (*old)->info().expected;
+    const Result<void> freed = old ? loading_.free(**old, ModelState::loading, stop) : Result<void>();
+    if (!freed) return freed;
     slot->set_expected(false);
     slots_.put(slot);
-    Result<void> loaded = with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, stop); });
+    Result<PlannedModel> to_serve = planned ? Result<PlannedModel>(std::move(*planned))
+                                            : loading_.plan(*slot, share_beside(slot->entry(), 0), stop);
+    const Result<void> loaded = loading_.serve(*slot, std::move(to_serve), stop);
     slot->set_expected(loaded.has_value() || was_expected);  // one that served until now is missed
-    finish(*slot, admission_.stop_token());                  // a caller who has gone leaves a model that serves
+    loading_.finish(*slot, admission_.stop_token());         // a caller who has gone leaves a model that serves
     return loaded ? loaded : loaded.error().within("model '" + name + "'");
   }
 
-  bool is_expected(const std::string& name) const {
+  // Returns what a model may take beside those that serve, when `freed` bytes more are free: all of it, unless its
+  // configuration says less. Who loads models while others serve knows what is to come.
+  Result<std::int64_t> share_beside(const ModelEntry& entry, std::int64_t freed) const {
+    return share_of_model(loading_.bytes_left() + freed, read_memory_wish(entry), {});
+  }
+
+  // Serves what the repository has now. A model that serves does so until the new one is read and planned, unless
+  // there is no memory to read it.
+  void take_in(ModelEntry entry, const std::stop_token& stop) {
+    const Result<Turn> turn = management_.wait(stop);
+    if (!turn) return;
+    const std::string title = "model '" + entry.name + "' version " + entry.version;
+    log_to(options_.log, "info", title + " is new or has changed in the repository: it is loaded");
+    const bool fits_beside = bytes_of_files(entry) <= loading_.bytes_left() + base_bytes / 2;
+    const Result<ModelSlots::Handle> old = slots_.find(entry.name, "");
+    const ModelInfo served = old ? (*old)->info() : ModelInfo{};
+    const auto slot = std::make_shared<ModelSlot>(std::move(entry), options_.limits.max_queue);
+    std::optional<PlannedModel> planned;
+    if (served.state == ModelState::ready && fits_beside) {
+      Result<PlannedModel> made = loading_.plan(*slot, share_beside(slot->entry(), served.memory.total()), stop);
+      if (!made) return tell_kept(title, served.version, made.error(), stop);
+      planned = std::move(*made);
+    }
+    static_cast<void>(put_in_place(slot, std::move(planned), stop));
+  }
+
+  void tell_kept(const std::string& title, const std::string& version, const Error& error,
+                 const std::stop_token& stop) const {
+    if (stop.stop_requested()) return;
+    log_to(options_.log, "error",
+           title + " cannot be served, version " + version + " as it was serves on: " + error.message);
+  }
+
+  // Unloads a model that the repository has no longer.
+  void take_out(const std::string& name, const std::stop_token& stop) {
+    const Result<Turn> turn = management_.wait(stop);
     const Result<ModelSlots::Handle> slot = slots_.find(name, "");
-    return slot && (*slot)->info().expected;
+    if (!turn || !slot) return;
+    log_to(options_.log, "info", "model '" + name + "' is gone from the repository: it is unloaded");
+    if (loading_.free(**slot, ModelState::unloaded, stop)) slots_.remove(name);
   }
 
-  // Loads a model within what it wishes, else within all memory that is free: who loads by hand says what runs beside.
-  Result<void> load_by_hand(ModelSlot& slot, const PlanContext& context, const std::stop_token& stop) {
-    return load(slot, share_of_model(model_bytes_left_, read_memory_wish(slot.entry()), {}), context, stop);
-  }
-
-  // Takes the model out of service, into `state`, waits for the jobs that run it, and frees its memory. Only one caller
-  // may do so at a time.
-  Result<void> free_model(const std::string& name, ModelState state, const std::stop_token& stop) {
-    const Result<ModelSlots::Handle> slot = slots_.find(name, "");
-    if (!slot) return {};
-    const bool expected = (*slot)->info().expected;
-    (*slot)->set_expected(false);
-    std::shared_ptr<LoadedModel> model = (*slot)->take_model(state);
-    if (!model) return {};
-    std::mutex mutex;  // guards nothing but the wait
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    // No other job can come to hold it: the count only falls.
-    while (model.use_count() > 1) {
-      never.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
-      if (!stop.stop_requested()) continue;
-      (*slot)->put_back(std::move(model));
-      (*slot)->set_expected(expected);
-      return Error{ErrorCode::cancelled, "stopped before the last job of model '" + name + "' had ended: it serves on"};
-    }
-    const std::int64_t bytes = model->planned.plan.memory.total();
-    {
-      // The model gives its memory of the GPU back while no job gives work to the GPU.
-      const Result<Turn> turn = shared_.turns.wait(std::stop_token());
-      model.reset();
-    }
-    model_bytes_left_ += bytes;
-    log_to(options_.log, "info", "model '" + name + "' is unloaded: " + bytes_text(bytes) + " are free again");
-    return {};
-  }
-
-  Result<void> load(ModelSlot& slot, const Result<std::int64_t>& share, const PlanContext& context,
-                    const std::stop_token& stop) {
-    if (!share) return give_up(slot, share.error());
-    const ModelEntry& entry = slot.entry();
-    for (const std::string& version : entry.passed_over) {
-      log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
-    }
-    if (!entry.warning.empty()) log_to(options_.log, "warning", "model '" + entry.name + "': " + entry.warning);
-    PlanContext told = context;
-    told.progress = &slot.progress();
-    Result<std::unique_ptr<LoadedModel>> model = load_one(entry, *share, told, stop);
-    if (options_.gpu) tell_notes(*options_.gpu, options_.log);
-    if (!model) return give_up(slot, model.error());
-    if (untouched_bytes(**model) <= options_.touched_before_serving) {
-      Result<void> finished = finish_model(**model, in_turn(**model, stop), in_turn(**model, stop), options_.log, stop);
-      if (!finished) return give_up(slot, finished.error());
-    }
-    model_bytes_left_ -= (*model)->planned.plan.memory.total();
-    (*model)->number = ++loaded_;
-    slot.set_ready(std::move(*model));
-    const ModelInfo info = slot.info();
-    log_to(options_.log, "info",
-           "model '" + info.name + "' version " + info.version + " is ready: " + info.plan_summary + ", memory " +
-               bytes_text(info.memory.total()));
-    return {};
-  }
-
-  Error give_up(ModelSlot& slot, const Error& error) {
-    slot.set_unavailable(error.message);
-    // A loading that the end of the server broke off is not worth a line.
-    const bool is_news = error.code != ErrorCode::cancelled || !retired_;
-    if (is_news) log_to(options_.log, "error", "model '" + slot.entry().name + "' is unavailable: " + error.message);
-    return error;
-  }
-
-  // Returns a runner of work that waits in line with jobs of usual urgency: neither side waits for more than a turn.
-  InTurn in_turn(const LoadedModel& model, const std::stop_token& stop) {
-    return [this, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
-      const Result<Turn> turn = shared_.turns.come_back(stop, rank_of_priority(0));
-      if (!turn) return turn.error();
-      Result<void> done = work();
-      shared_.gpu.look_for_loss(model.engine.get(), done ? nullptr : &done.error(), true, options_.log);
-      return done;
-    };
-  }
-
-  // Returns a function that does work if the model is idle: a job under way shows as well that the model runs.
-  InTurn if_idle(ModelSlot& slot, const LoadedModel& model, const std::stop_token& stop) {
-    return [this, &slot, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
-      const std::optional<Turn> alone = slot.queue().take_if_free();
-      return alone ? in_turn(model, stop)(work) : Result<void>();
-    };
-  }
-
-  // Finishes the loading of a model that serves already; makes it unavailable if it turns out not to run.
-  void finish(ModelSlot& slot, const std::stop_token& stop) {
-    const Result<std::shared_ptr<LoadedModel>> model = slot.model();
-    if (!model || (*model)->engine->first_touched() == 0) return;
-    const auto finished =
-        finish_model(**model, in_turn(**model, stop), if_idle(slot, **model, stop), options_.log, stop);
-    if (!finished && finished.error().code != ErrorCode::cancelled) static_cast<void>(give_up(slot, finished.error()));
-  }
-
-  Result<std::unique_ptr<LoadedModel>> load_one(const ModelEntry& entry, std::int64_t share, const PlanContext& context,
-                                                const std::stop_token& stop) {
-    if (!entry.problem.empty()) return Error{ErrorCode::not_found, entry.problem};
-    Result<PlannedModel> planned = plan_model(entry, share, context, stop);
-    if (!planned) return planned.error();
-    context.progress->begin("waiting for the jobs of other models");
-    const Result<Turn> turn = shared_.turns.wait(stop);
-    if (!turn) return turn.error();
-    context.progress->begin("preparing its layers and memory");
-    if (options_.gpu && needs_gpu(planned->plan)) shared_.gpu.open(*options_.gpu, options_.log);
-    const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
-    auto model = open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
-    const Engine* const engine = model ? (*model)->engine.get() : nullptr;
-    shared_.gpu.look_for_loss(engine, model ? nullptr : &model.error(), true, options_.log);
-    return model;
+  // Returns why a scan is not to be followed. An empty folder may be a volume that is not mounted.
+  std::string why_not_followed(const Result<std::vector<ModelEntry>>& entries) const {
+    if (!entries) return entries.error().message;
+    return entries->empty() && !slots_.all().empty() ? "model repository: " + options_.repository.string() +
+                                                           ": has no model any more; those that were there serve on"
+                                                     : "";
   }
 
   ServerOptions options_;  // as they came, but for the GPU's share of pinned memory
   const std::int64_t model_bytes_;
-  std::atomic<std::int64_t> model_bytes_left_;  // changed in the turn to load and unload
   std::shared_ptr<TransportBudget> transport_;
   SharedDevice shared_;
   ModelSlots slots_;
-  std::atomic<std::int64_t> loaded_ = 0;  // models, since the start
-  TurnQueue management_{"loading and unloading", 8};
   std::atomic<bool> retired_ = false;
+  ModelLoading loading_;  // loads and frees in the turn of:
+  TurnQueue management_{"loading and unloading", 8};
+  RepositoryWatch watch_;   // as the next, for poll() alone
+  std::string unfollowed_;  // why the last scan was not followed
   Admission admission_;
   std::jthread loader_;  // last: stops before what it uses goes
 };

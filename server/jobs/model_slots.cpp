@@ -16,6 +16,11 @@ void ModelSlots::put(Handle slot) {
   }
 }
 
+void ModelSlots::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(slots_, [&](const Handle& slot) { return slot->entry().name == name; });
+}
+
 std::vector<ModelSlots::Handle> ModelSlots::all() const {
   const std::lock_guard lock(mutex_);
   return slots_;

@@ -17,6 +17,8 @@ class ModelSlots {
 
   // Puts a slot in the place of the one that has its name, or adds it.
   void put(Handle slot);
+  // Takes the slot of that name out, if there is one.
+  void remove(const std::string& name);
   [[nodiscard]] std::vector<Handle> all() const;
   // Returns a model; "" is any version. Fails with not_found, "Request for unknown model: ...".
   [[nodiscard]] Result<Handle> find(const std::string& name, const std::string& version) const;

@@ -122,6 +122,18 @@ Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const
   return entries;
 }
 
+std::int64_t bytes_of_files(const ModelEntry& entry) {
+  std::int64_t bytes = 0;
+  std::error_code error;
+  fs::directory_iterator it(entry.network_file.parent_path(), error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code unknown;
+    const auto size = it->is_regular_file(unknown) ? it->file_size(unknown) : 0;
+    bytes += unknown ? 0 : static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
 Result<void> check_named(const fs::path& directory, const std::vector<ModelEntry>& entries,
                          const std::vector<std::string>& names) {
   for (const std::string& name : names) {

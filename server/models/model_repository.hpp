@@ -3,6 +3,7 @@
 // without versions is DIR/<model>/model.onnx, its plan beside it: version 1; beside versions that file is not served.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct ModelEntry {
 // has a problem.
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
+
+// Returns the bytes of all files that lie beside a model's network, that among them.
+[[nodiscard]] std::int64_t bytes_of_files(const ModelEntry& entry);
 
 // Fails with not_found if one of `names`, which shall be loaded at the start, is not among the `entries` of
 // `directory`.

@@ -135,14 +135,30 @@ TEST(Options, ModelsAreServedOverHttpAsAskedFor) {
 }
 
 TEST(Options, ModelsAreLoadedByHandOnlyWhereAskedFor) {
-  EXPECT_FALSE(parse_with_repository({}).options.explicit_control);
+  EXPECT_EQ(parse_with_repository({}).options.control, ModelControl::none);
   const Command command =
       parse_with_repository({"--model-control-mode", "explicit", "--load-model", "a", "--load-model", "b"});
   ASSERT_FALSE(command.exit_code) << command.text;
-  EXPECT_TRUE(command.options.explicit_control);
+  EXPECT_EQ(command.options.control, ModelControl::by_hand);
   EXPECT_EQ(command.options.load_models, (std::vector<std::string>{"a", "b"}));
   expect_refused(parse_with_repository({"--load-model", "a"}), "--model-control-mode explicit");
-  expect_refused(parse_with_repository({"--model-control-mode", "poll"}), "--model-control-mode");
+  expect_refused(parse_with_repository({"--model-control-mode", "polling"}), "--model-control-mode");
+}
+
+TEST(Options, PollingHasItsTime) {
+  const Command command = parse_with_repository({"--model-control-mode", "poll"});
+  EXPECT_EQ(command.options.control, ModelControl::poll);
+  EXPECT_EQ(command.options.poll_seconds, std::nullopt);
+  const Command quick = parse_with_repository({"--model-control-mode", "poll", "--repository-poll-secs", "2.5"});
+  EXPECT_EQ(quick.options.poll_seconds, 2.5);
+  EXPECT_THAT(describe(quick.options), testing::Contains(testing::Pair("model-control-mode", "poll")));
+  EXPECT_THAT(describe(quick.options), testing::Contains(testing::Pair("repository-poll-secs", "2.5")));
+  expect_refused(parse_with_repository({"--repository-poll-secs", "5"}), "--model-control-mode poll");
+  for (const char* wrong : {"0", "-1", "nan", "inf", "often"}) {
+    expect_refused(parse_with_repository({"--model-control-mode", "poll", "--repository-poll-secs", wrong}),
+                   "--repository-poll-secs");
+  }
+  expect_refused(parse_with_repository({"--model-control-mode", "poll", "--load-model", "a"}), "explicit");
 }
 
 TEST(Options, HalfATlsIsRefused) {

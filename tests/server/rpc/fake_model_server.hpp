@@ -42,6 +42,7 @@ class FakeModelServer final : public ModelServer {
   // Load and unload "twice" only, noted in `managed`.
   [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
   [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
+  void poll(std::stop_token) override {}
   void retire() override { is_ready = false; }
   // Lets go of all jobs, and takes no more.
   void drain(double timeout_seconds) override;
