@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "client/cli/progress.hpp"
@@ -14,11 +15,12 @@ namespace {
 constexpr double first_delay = 0.25;
 constexpr double longest_delay = 30;
 constexpr double delay_while_loading = 1;
+constexpr std::string_view loading = "is still loading: ";
 
 }  // namespace
 
 bool is_loading(const Error& error) {
-  return error.code == ErrorCode::unavailable && error.message.find("is still loading") != std::string::npos;
+  return error.code == ErrorCode::unavailable && error.message.find(loading) != std::string::npos;
 }
 
 Patience::Patience(double seconds, std::stop_token stop)
@@ -30,6 +32,7 @@ bool Patience::lasts(const Error& error) const {
 }
 
 std::string Patience::text(const Error& error) const {
+  if (is_loading(error)) return "loading: " + error.message.substr(error.message.find(loading) + loading.size());
   return "trying again for " + duration_text(seconds_left()) + ": " + error.message;
 }
 

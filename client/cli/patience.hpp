@@ -18,7 +18,8 @@ class Patience {
   Patience(double seconds, std::stop_token stop);
   // Returns whether the error may be temporary and there is time left.
   [[nodiscard]] bool lasts(const Error& error) const;
-  // Returns what the user is told before a wait: "trying again for 9:59: " and the error.
+  // Returns what the user is told before a wait: "trying again for 9:59: " and the error. While the model loads it is
+  // "loading: " and how far that is, which is to fit on a row of a terminal.
   [[nodiscard]] std::string text(const Error& error) const;
   // Waits before the next attempt: longer each time, but not while the model loads, for what the daemon tells of that
   // is shown. Returns false if stopped.

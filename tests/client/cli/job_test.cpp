@@ -329,8 +329,7 @@ TEST(Job, AModelThatLoadsIsWaitedFor) {
     testing::internal::CaptureStderr();
     const auto outcome = run_infer(options, {});
     const std::string told = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(told,
-                testing::ContainsRegex("znni: trying again for (10:00|9:[0-9][0-9]): model 'crop' is still loading"));
+    EXPECT_EQ(told.find("znni: loading: planning for 3 s\n"), 0U) << told;
     EXPECT_EQ(told.find("loading"), told.rfind("loading")) << "once: " << told;
     ASSERT_TRUE(outcome) << "a supervisor's, too: " << outcome.error().message;
     expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});

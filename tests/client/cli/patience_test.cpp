@@ -35,6 +35,13 @@ TEST(Patience, KnowsWhatLoads) {
   EXPECT_FALSE(is_loading(no_room));
 }
 
+TEST(Patience, TellsHowFarLoadingIs) {
+  const Patience patience(7200, {});
+  const Error loading{ErrorCode::unavailable, "model 'net' is still loading: planning within 4.00 GiB for 12 s"};
+  EXPECT_EQ(patience.text(loading), "loading: planning within 4.00 GiB for 12 s");
+  EXPECT_EQ(patience.text(no_room).find("trying again for "), 0U);
+}
+
 TEST(Patience, WaitsLongerEachTimeAndNotBeyondItsEnd) {
   Patience patience(3600, {});
   EXPECT_GE(seconds_of_wait(patience), 0.2);
