@@ -280,7 +280,7 @@ class FlowTest(unittest.TestCase):
             told = services.VolumesStub(channel).Outlook(header)
             self.assertGreater(told.parts, 4)
             self.assertTrue(told.part.x < 791 or told.part.y < 791, told)
-            self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds / 2)
+            self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds)
             broken = self.infer(daemon, folder)
             self.wait_for_a_recorded_part(daemon, broken)
             broken.send_signal(signal.SIGINT)
