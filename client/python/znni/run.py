@@ -99,10 +99,10 @@ class Run:
                 if download.planes > planes:
                     patience = self._route.patience()
                 broke = error
-            except ReplacedError:
-                if broke is None or not self._route.reject(_OTHER_PLAN):
+            except ReplacedError as error:
+                if not self._route.reject(_OTHER_PLAN):
                     raise
-                self._route.go_on(broke, patience)
+                self._route.go_on(broke or error, patience)
                 continue
             self._route.go_on(broke, patience)
             token = download.accepted.resume_token if download.accepted else token

@@ -24,12 +24,36 @@ from znni.stores.opening import open_source
 VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
 
 
+class Away(FakeDaemon):
+    """Does not answer its second question for parts."""
+
+    asked = 0
+
+    def _outlook(self, header, context):
+        self.asked += 1
+        if self.asked == 2:
+            self._end(context, grpc.StatusCode.UNAVAILABLE, "away")
+        return super()._outlook(header, context)
+
+
 class ClientTest(unittest.TestCase):
     def setUp(self):
-        logging.getLogger("znni").setLevel(logging.ERROR)
+        log = logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)
 
     def client(self, daemon, **options):
         return self.enterContext(znni.Client(self.enterContext(daemon.served()), **options))
+
+    def test_a_pass_does_not_go_on_at_another_plan(self):
+        self.enterContext(mock.patch.object(patience, "_FIRST_DELAY", 0))
+        volume = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.float32)
+        first, other = Away(part=(7, 8)), FakeDaemon(part=(7, 8), model_tokens=["other"] * 9)
+        addresses = [self.enterContext(daemon.served()) for daemon in (first, other)]
+        with znni.Client(addresses) as client:
+            found = client.predict("same", volume, tta="x", progress=False)
+        np.testing.assert_array_equal(found, volume)
+        self.assertEqual(len(first.headers), 2)
 
     def test_returns_the_output(self):
         calls = []

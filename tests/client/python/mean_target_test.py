@@ -105,7 +105,9 @@ class MeanTargetTest(unittest.TestCase):
         np.testing.assert_allclose(target.array, self.mean, atol=1e-6)
 
     def test_a_store_that_is_busy_is_tried_again(self):
-        logging.getLogger("znni").setLevel(logging.ERROR)
+        log = logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)
         for depth, starts in ((1, 9), (4, 3)):
             inner = Busy(np.zeros(SHAPE, np.float32), depth)
             with mock.patch.object(mean_target, "_STEP_BYTES", 1):

@@ -9,7 +9,9 @@ from znni.patience import Patience, persist
 
 class PatienceTest(unittest.TestCase):
     def setUp(self):
-        logging.getLogger("znni").setLevel(logging.ERROR)
+        log = logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)
         self.now, self.slept = 0.0, []
 
     def sleep(self, seconds):

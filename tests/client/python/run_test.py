@@ -45,7 +45,9 @@ class Summed(ArrayTarget):
 
 class RunTest(unittest.TestCase):
     def setUp(self):
-        logging.getLogger("znni").setLevel(logging.ERROR)
+        log = logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)
         self.tries, self.progress = 0, Recorder()
 
     def sleep(self, _):

@@ -39,4 +39,9 @@ def make_coarser(spec: JobSpec) -> None:
     if missing:
         raise UnavailableError(f"{spec.output}: {missing} blocks are missing: compute them first, by 'znni-job run'")
     place = place_of(path)
-    make_resolutions(open_image(path), spec.output, lambda name: place.sync(place.all_names(name)))
+
+    def done(name: str) -> None:
+        place.sync(place.all_names(name))
+        open_output(spec)  # another job may have replaced it
+
+    make_resolutions(open_image(path), spec.output, done)

@@ -25,11 +25,14 @@ class Forecast:
     """Tells what the blocks of ``spec`` take, by ``pricing`` of a daemon that serves ``model``, on machines that each
     cost ``price_per_hour``."""
 
-    def __init__(self, spec: JobSpec, pricing: Pricing, model: Model, price_per_hour: float | None) -> None:
+    def __init__(
+        self, spec: JobSpec, pricing: Pricing, model: Model, price_per_hour: float | None, depth: int = 64
+    ) -> None:
         self._spec = spec
         self._pricing = pricing
         self._model = model
         self._price = price_per_hour
+        self._depth = depth  # planes of a layer of chunks of the output, which are gathered
 
     def told(self, ready_seconds: float, measured: Measured | None = None) -> dict[str, Any]:
         """Returns what is told to people. ``ready_seconds`` is what a daemon takes to start and to end. If a block was
@@ -78,7 +81,7 @@ class Forecast:
         job = self._job()
         read = job.source.depth * math.prod(job.given.extent[1:]) * job.source.shape[0] * job.source.dtype.itemsize
         voxel = job.model.output_channels * job.dtype.itemsize
-        layer = min(64, job.output[0]) * math.prod(job.output[1:]) * voxel
+        layer = min(self._depth, job.output[0]) * math.prod(job.output[1:]) * voxel
         return _CLIENT_BYTES + _READ_COPIES * read + min(layer, MOST_BYTES) + layer
 
     def _job(self) -> Job:

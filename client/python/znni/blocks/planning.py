@@ -103,7 +103,7 @@ def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec
                 serving.plan_for(spec.planned)
                 ready = _timed(serving.client)
             pricing = Pricing(serving.client(), job)
-            forecast = Forecast(spec, pricing, serving.facts, wishes.price_per_hour)
+            forecast = Forecast(spec, pricing, serving.facts, wishes.price_per_hour, target.chunk[0])
             spec = dataclasses.replace(spec, predicted=forecast.told(ready))
             _make_output(spec, target)
             measured = measure(spec, serving, say) if wishes.measure else None

@@ -60,10 +60,10 @@ def verify(spec: JobSpec, repair: bool, say: Callable[[str], None]) -> tuple[lis
         elif _stored(Region(output, grid.box(number))) != facts["digest"]:
             damaged.append(number)
             say(f"block {number}: its voxels are not those that were computed")
+            if repair and len(damaged) == 1:
+                forget_coarser(spec)  # before a mark goes: what is killed in between leaves none of damaged blocks
             if repair:
                 marks.forget(number)
-    if repair and damaged:
-        forget_coarser(spec)
     return missing, damaged
 
 

@@ -44,4 +44,4 @@ def whole_chunks(shard: Triple, chunk: Triple, extent: Triple) -> Triple:
         raise InvalidError(
             f"shard: {text_of(shard)} voxels found, expected multiples of the output's chunks, {text_of(chunk)}"
         )
-    return tuple(min(n, -(-m // c) * c) for n, c, m in zip(shard, chunk, extent))  # type: ignore[return-value]
+    return tuple(-(-min(n, m) // c) * c for n, c, m in zip(shard, chunk, extent))  # type: ignore[return-value]

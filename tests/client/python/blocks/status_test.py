@@ -7,6 +7,7 @@ from unittest import mock
 from job_case import JobCase
 from znni.blocks.coarser import make_coarser
 from znni.blocks.grid import Shard
+from znni.blocks.marks import Marks
 from znni.blocks.status import status_of, verify
 from znni.errors import NotFoundError
 from znni.pyramid import halvings
@@ -60,6 +61,24 @@ class StatusTest(JobCase):
         self.verify(spec)
         self.assertFalse(status_of(spec).lacks_coarser)
         self.verify(spec, repair=True)
+        self.assertTrue(status_of(spec).lacks_coarser)
+
+    def test_a_repair_that_is_interrupted_leaves_no_old_resolutions(self):
+        self.enterContext(mock.patch.object(halvings, "MOST", 64))
+        self.output = str(self.folder / "out.ome.zarr")
+        spec = self.plan()
+        self.run_shard(spec, Shard(0, 1))
+        make_coarser(spec)
+        next(p for p in pathlib.Path(self.output, "0").rglob("*") if p.stat().st_size > 5000).unlink()
+        forget = Marks.forget
+
+        def interrupted(marks, number):
+            forget(marks, number)
+            raise KeyboardInterrupt
+
+        with mock.patch.object(Marks, "forget", interrupted), self.assertRaises(KeyboardInterrupt):
+            self.verify(spec, repair=True)
+        self.run_shard(spec, Shard(0, 1))
         self.assertTrue(status_of(spec).lacks_coarser)
 
     def test_an_output_that_is_gone(self):

@@ -111,6 +111,8 @@ class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_cancelled_while_it_waits_for_a_daemon(self):
         heard, log = Heard(), logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.WARNING)  # other tests may have raised it
         log.addHandler(heard)
         self.addCleanup(log.removeHandler, heard)
         async with znni.AsyncClient("127.0.0.1:1", retry_seconds=1e6) as client:

@@ -16,7 +16,9 @@ GONE = UnavailableError("gone")
 
 class RouteTest(unittest.TestCase):
     def setUp(self):
-        logging.getLogger("znni").setLevel(logging.ERROR)
+        log = logging.getLogger("znni")
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.ERROR)
         self.tries = 0
 
     def sleep(self, _):

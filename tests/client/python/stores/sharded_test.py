@@ -25,6 +25,7 @@ class ShardedTest(unittest.TestCase):
     def test_no_wider_than_the_output_needs(self):
         self.assertEqual(whole_chunks((128, 128, 640), CUBE, (1000, 100, 300)), (128, 128, 320))
         self.assertEqual(whole_chunks((512, 512, 512), (64, 50, 64), (100, 50, 64)), (128, 50, 64))
+        self.assertEqual(whole_chunks((500, 100, 64), CUBE, (480, 90, 64)), (512, 128, 64))
 
     def test_whole_chunks(self):
         for wrong in ((100, 64, 64), (64, 64, 32)):
