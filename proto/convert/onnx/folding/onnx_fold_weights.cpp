@@ -167,6 +167,8 @@ Result<Weights> reduced(WeightNode& node) {
   if (!keeps) return keeps.error();
   Integers whole = node.first.dims;
   for (const std::size_t axis : *axes) whole[axis] = 1;
+  // Along an axis without extent a file of no numbers makes some.
+  if (Result<void> few = charge(node.builder, count_of(whole)); !few) return few.error();
   Weights to{{}, std::vector<float>(static_cast<std::size_t>(count_of(whole)))};
   const Integers strides = strides_to({whole, {}}, node.first.dims);
   std::vector<double> sums(to.numbers.size(), 0.0);

@@ -179,6 +179,10 @@ TEST(OnnxFoldWeights, AreAsManyNumbersAsTheNetMayHave) {
   };
   EXPECT_EQ(outer_product(2'000'000), "");
   EXPECT_THAT(outer_product(900'000), HasSubstr("computes with more than 900000 constant numbers"));
+  OnnxModel none(2);
+  none.tensor("w", {0, std::int64_t{1} << 40});
+  test::set_integers(none.node("ReduceSum", {"w"}, {"out"}), "axes", {0});
+  EXPECT_THAT(made_by(none).refusal, HasSubstr("constant numbers"));
 }
 
 }  // namespace
