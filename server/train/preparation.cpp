@@ -75,6 +75,17 @@ Result<VolumesAndStep> open_and_plan(const Inputs& inputs, std::int64_t left) {
   return read && read->plan.seconds < kept->plan.seconds ? std::move(read) : std::move(kept);
 }
 
+// Prepares validations, too.
+Result<Prepared> prepared_of(const Inputs& inputs, VolumesAndStep made, std::int64_t weights) {
+  Prepared prepared;
+  prepared.samples = std::move(made.samples);
+  prepared.plan = std::move(made.plan);
+  if (inputs.config.validation.empty()) return prepared;
+  const Result<void> ready = prepare_validation(inputs, std::move(made.validation), made.left - 2 * weights, prepared);
+  if (!ready) return ready.error();
+  return prepared;
+}
+
 }  // namespace
 
 Result<Prepared> prepare(const Inputs& inputs) {
@@ -88,14 +99,10 @@ Result<Prepared> prepare(const Inputs& inputs) {
   }
   Result<VolumesAndStep> made = open_and_plan(inputs, left);
   if (!made) return made.error();
-  Prepared prepared;
-  prepared.samples = std::move(made->samples);
-  prepared.plan = std::move(made->plan);
-  if (config.validation.empty()) return prepared;
-  const Result<void> ready =
-      prepare_validation(inputs, std::move(made->validation), made->left - 2 * weights, prepared);
-  if (!ready) return ready.error();
-  return prepared;
+  Result<Prepared> prepared = prepared_of(inputs, *std::move(made), weights);
+  if (prepared || prepared.error().code != ErrorCode::over_budget) return prepared;
+  Result<VolumesAndStep> read = open_and_plan(inputs, left, false);
+  return read ? prepared_of(inputs, *std::move(read), weights) : std::move(prepared);
 }
 
 std::vector<std::string> describe(const Inputs& inputs, const Prepared& prepared) {

@@ -133,11 +133,10 @@ class Sampler final : public VolumeSamples {
     const Box box{start.voxel + offset, start.voxel + offset + options_.output};
     const Result<LabelPatch> labels = volumes_[start.volume].labels_for(options_.targets, box);
     if (!labels) return labels.error();
-    const Targets dense =
-        targets_of(options_.targets,
-                   {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
-                    turned<std::uint8_t>(labels->known, labels->n, symmetry), turned_weights(*labels, symmetry)});
-    Targets targets = strided(dense, options_.output, options_.stride);
+    Targets dense = targets_of(options_.targets, {labels->n, turned<std::uint64_t>(labels->labels, labels->n, symmetry),
+                                                  turned<std::uint8_t>(labels->known, labels->n, symmetry),
+                                                  turned_weights(*labels, symmetry)});
+    Targets targets = strided(std::move(dense), options_.output, options_.stride);
     sample.target = std::move(targets.values);
     sample.weight = std::move(targets.weights);
     sample.labels = volumes_[start.volume].labels().name() + ": voxels " + client::to_string(box);
