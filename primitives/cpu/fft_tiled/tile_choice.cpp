@@ -156,7 +156,7 @@ void add_own_batches(TilePlan& plan, const TileKernels& kernels, const DeviceSpe
   set_stacks(plan, div_up(model.stacks(), spec.threads * rounds), model.stacks(), 1);
   const std::int64_t stacks = plan.tiling.stacks_per_batch;
   const TileByteModel bytes(plan.tiling, kernels, spec.threads);
-  choices.add({T, stacks, true, true}, model.own_seconds(stacks, spec.threads, plan.products),
+  choices.add({T, stacks, true, true}, model.own_seconds(stacks, spec.threads, plan.products, true),
               bytes.bytes(stacks, spec.threads, plan.products, true));
 }
 

@@ -66,7 +66,7 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
   const double columns = real(t.columns());
   const double in = real(t.in_blocks()) * lanes;
   const double out = real(t.out_blocks()) * lanes;
-  stacks_ = t.problem.in.S * grid.y * grid.x;
+  stacks_ = mul(mul(t.problem.in.S, grid.y), grid.x);
   tiles_z_ = grid.z;
   const double stacks = real(stacks_);
   const double tiles = stacks * real(grid.z);
@@ -100,19 +100,24 @@ Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Pro
   return TileWork{multiplied, transforms, finishing_, bytes}.seconds(flops_per_second_, bytes_per_second_);
 }
 
-Seconds TileModel::own_seconds(std::int64_t stacks_per_batch, int workers, Products products) const {
+Seconds TileModel::own_seconds(std::int64_t stacks_per_batch, int workers, Products products, bool keep_spectra) const {
   const std::int64_t batches = div_up(stacks_, stacks_per_batch);
   const double each = product_operations(stacks_per_batch * tiles_z_, products);
   // Batches are equal: in the last round some workers are idle.
   const double rounds = real(round_up(batches, workers)) / real(batches);
-  const TileWork work{rounds * real(batches) * each * frequencies_ * pairs_, rounds * transforms_, rounds * finishing_,
-                      kernel_bytes_ + tensor_bytes_ + residual_bytes_};
+  TileWork work{rounds * real(batches) * each * frequencies_ * pairs_, rounds * transforms_, rounds * finishing_,
+                kernel_bytes_ + tensor_bytes_ + residual_bytes_};
+  if (!keep_spectra) {
+    work.transforms += kernel_transforms_;
+    work.bytes += kernel_bytes_;
+  }
   return work.seconds(flops_per_second_, bytes_per_second_);
 }
 
 Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
   if (plan.own_batches) {
-    return TileModel(plan.tiling, spec).own_seconds(plan.tiling.stacks_per_batch, spec.threads, plan.products);
+    return TileModel(plan.tiling, spec)
+        .own_seconds(plan.tiling.stacks_per_batch, spec.threads, plan.products, plan.keep_spectra);
   }
   return TileModel(plan.tiling, spec).seconds(plan.tiling.stacks_per_batch, plan.keep_spectra, plan.products);
 }

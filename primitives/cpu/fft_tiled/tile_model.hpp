@@ -34,8 +34,9 @@ class TileModel {
 
   // Returns the time of one run of all S inputs.
   [[nodiscard]] Seconds seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const;
-  // Returns the same if each of `workers` threads computes whole batches, with kernel spectra that are kept.
-  [[nodiscard]] Seconds own_seconds(std::int64_t stacks_per_batch, int workers, Products products) const;
+  // Returns the same if each of `workers` threads computes whole batches.
+  [[nodiscard]] Seconds own_seconds(std::int64_t stacks_per_batch, int workers, Products products,
+                                    bool keep_spectra) const;
 
  private:
   double flops_per_second_;

@@ -40,7 +40,7 @@ struct Tiling {
   // 1.
   [[nodiscard]] std::int64_t columns() const { return T.y * (T.x / 2 - 1) + 2 * (T.y / 2 + 1); }
   [[nodiscard]] std::int64_t first_column(std::int64_t kx) const;
-  [[nodiscard]] std::int64_t stacks() const { return problem.in.S * tiles().y * tiles().x; }
+  [[nodiscard]] std::int64_t stacks() const { return mul(mul(problem.in.S, tiles().y), tiles().x); }
   [[nodiscard]] std::int64_t batches() const { return div_up(stacks(), stacks_per_batch); }
   [[nodiscard]] std::int64_t stacks_of(std::int64_t batch) const;
   // Returns the number of tiles that share one pass over the kernel spectra.
