@@ -112,18 +112,20 @@ Result<Plan> measured_search(const Network& network, const DeviceSpec& spec, con
                              Measurer& measurer, const SearchOptions& options, const OnProgress& on_progress,
                              SearchLog* log) {
   Turns turns(network, spec, catalogue, measurer, on_progress);
-  SearchOptions first_rung = options;
-  first_rung.ladder = false;
+  SearchOptions turn = options;
+  turn.ladder = false;  // until the end: smaller rungs are not measured
   const auto stopped = [&] { return measurer.time_is_up() || (options.stop && options.stop()); };
   while (!stopped()) {
     if (on_progress) on_progress("searching patches");
     const std::unique_ptr<CostSource> costs = measurer.costs();
-    const Result<Plan> plan = search(network, spec, catalogue, *costs, first_rung);
+    const Result<Plan> plan = search(network, spec, catalogue, *costs, turn);
     if (!plan && plan.error().code == ErrorCode::cancelled) break;
     if (!plan) return plan.error();
     const Result<bool> more = turns.measure(*plan, options.stop);
     if (!more) return more.error();
-    if (!*more) break;
+    if (*more) continue;
+    if (turn.ladder == options.ladder) break;
+    turn.ladder = options.ladder;  // room for smaller rungs may change the first one
   }
   const std::unique_ptr<CostSource> costs = measurer.costs();
   SearchOptions last = options;

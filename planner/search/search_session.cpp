@@ -179,6 +179,7 @@ void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_p
                                std::vector<GeometryChoice> candidates) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
   left_out_ = 0;
+  last_left_out_.reset();
   if (candidates.empty()) return;
   add_smaller_rungs(network_, first_output, geometries_->smallest_output(candidates),
                     [&](Vec3 largest) -> std::optional<Vec3> {
@@ -187,7 +188,7 @@ void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_p
                       query.transient = plan.memory.transient;
                       query.largest_output = largest;
                       std::optional<FoundRung> rung = geometries_->best(candidates, query);
-                      if (!rung) return leave_out(candidates, query);
+                      if (!rung) return leave_out(plan, candidates, query);
                       if (rung->rung.geometry == plan.ladder.back().geometry) return std::nullopt;
                       append(plan, std::move(rung->rung));
                       return rung->geometry.patch_output;
@@ -196,10 +197,14 @@ void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_p
 
 // Counts the persistent bytes of the rung that would be there if they had room, if they are few enough for a first rung
 // to leave. Returns what it writes.
-std::optional<Vec3> SearchSession::leave_out(const std::vector<GeometryChoice>& candidates, RungQuery query) {
+std::optional<Vec3> SearchSession::leave_out(const Plan& plan, const std::vector<GeometryChoice>& candidates,
+                                             RungQuery query) {
   query.persistent = options_.memory_limit / rungs_per_limit;
   const std::optional<FoundRung> rung = geometries_->best(candidates, query);
   if (!rung) return std::nullopt;
+  const GeometryChoice& found = rung->rung.geometry;
+  if (found == plan.ladder.back().geometry || found == last_left_out_) return std::nullopt;
+  last_left_out_ = found;
   left_out_ = add(left_out_, rung->rung.memory.persistent);
   return rung->geometry.patch_output;
 }

@@ -40,7 +40,7 @@ class SearchSession {
   std::optional<Plan> with_room(const Plan& plan, SearchLog* log);
   std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_open_rung(Plan& plan, std::vector<GeometryChoice> candidates);
-  std::optional<Vec3> leave_out(const std::vector<GeometryChoice>& candidates, RungQuery query);
+  std::optional<Vec3> leave_out(const Plan& plan, const std::vector<GeometryChoice>& candidates, RungQuery query);
   void add_ladder(Plan& plan, Vec3 first_output, std::int64_t max_persistent, std::vector<GeometryChoice> candidates);
   [[nodiscard]] std::vector<GeometryChoice> candidates_of_smaller_rungs() const;
   [[nodiscard]] Error refuse();
@@ -51,9 +51,10 @@ class SearchSession {
   CostSource& costs_;
   SearchOptions options_;  // with the limit in hand
   std::vector<GeometryChoice> candidates_;
-  std::unique_ptr<GeometrySearch> geometries_;  // nullptr before the first search
-  std::map<std::int64_t, double> reached_;      // by limit: voxels per second of the best candidate
-  std::int64_t left_out_ = 0;                   // persistent bytes of smaller rungs that found no room
+  std::unique_ptr<GeometrySearch> geometries_;   // nullptr before the first search
+  std::map<std::int64_t, double> reached_;       // by limit: voxels per second of the best candidate
+  std::int64_t left_out_ = 0;                    // persistent bytes of smaller rungs that found no room
+  std::optional<GeometryChoice> last_left_out_;  // the last of these
 };
 
 }  // namespace znni
