@@ -122,13 +122,24 @@ Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const
   return entries;
 }
 
+std::vector<fs::path> files_of(const ModelEntry& entry) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::recursive_directory_iterator it(entry.network_file.parent_path(), fs::directory_options::skip_permission_denied,
+                                      error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_regular_file(ignored)) files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::int64_t bytes_of_files(const ModelEntry& entry) {
   std::int64_t bytes = 0;
-  std::error_code error;
-  fs::directory_iterator it(entry.network_file.parent_path(), error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+  for (const fs::path& file : files_of(entry)) {
     std::error_code unknown;
-    const auto size = it->is_regular_file(unknown) ? it->file_size(unknown) : 0;
+    const auto size = fs::file_size(file, unknown);
     bytes += unknown ? 0 : static_cast<std::int64_t>(size);
   }
   return bytes;

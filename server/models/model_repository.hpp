@@ -32,7 +32,10 @@ struct ModelEntry {
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 
-// Returns the bytes of all files that lie beside a model's network, that among them.
+// Returns the files that lie beside a model's network and below, that among them, sorted. Weights may lie in files of
+// their own.
+[[nodiscard]] std::vector<std::filesystem::path> files_of(const ModelEntry& entry);
+// Returns the bytes of those files.
 [[nodiscard]] std::int64_t bytes_of_files(const ModelEntry& entry);
 
 // Fails with not_found if one of `names`, which shall be loaded at the start, is not among the `entries` of

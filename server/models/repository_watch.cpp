@@ -1,6 +1,5 @@
 #include "server/models/repository_watch.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -14,21 +13,12 @@ std::string text_of(const fs::path& file) {
   std::error_code ignored;
   const auto bytes = fs::file_size(file, ignored);
   const auto changed = fs::last_write_time(file, ignored).time_since_epoch().count();
-  return file.filename().string() + " " + std::to_string(bytes) + " " + std::to_string(changed) + "\n";
+  return file.string() + " " + std::to_string(bytes) + " " + std::to_string(changed) + "\n";
 }
 
-// Lists the files beside the network: weights may lie in files of their own.
 std::string text_of(const ModelEntry& entry) {
-  std::vector<std::string> files;
-  std::error_code error;
-  fs::directory_iterator it(entry.network_file.parent_path(), error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    std::error_code ignored;
-    if (it->is_regular_file(ignored)) files.push_back(text_of(it->path()));
-  }
-  std::sort(files.begin(), files.end());
   std::string text = entry.version + "\n" + text_of(entry.config_file);
-  for (const std::string& file : files) text += file;
+  for (const fs::path& file : files_of(entry)) text += text_of(file);
   return text;
 }
 

@@ -32,6 +32,10 @@ TEST_F(RepositoryWatchTest, TheStateTellsVersionsAndFiles) {
   };
   directory_.write("net/1/weights.bin", "beside the network");
   EXPECT_TRUE(changed());
+  directory_.write("net/1/weights/w.bin", "below it");
+  EXPECT_TRUE(changed());
+  directory_.write("net/1/weights/w.bin", "below it, and longer");
+  EXPECT_TRUE(changed());
   directory_.write("net/config.pbtxt", "");
   EXPECT_TRUE(changed());
   directory_.write("net/2/model.onnx", "a");
