@@ -169,7 +169,7 @@ class ModelServerImpl final : public ModelServer {
     const std::string before = std::exchange(unfollowed_, why_not_followed(entries));
     if (!unfollowed_.empty() && unfollowed_ != before) log_to(options_.log, "warning", unfollowed_);
     if (!unfollowed_.empty() || retired_) return;
-    const StopOfEither either(stop, admission_.stop_token());
+    const StopOfEither either(stop, following_.get_token());
     const RepositoryChanges changes = watch_.look(repository_state(*entries));
     for (const std::string& name : changes.removed) take_out(name, either.token());
     for (ModelEntry& entry : *entries) {
@@ -180,6 +180,7 @@ class ModelServerImpl final : public ModelServer {
 
   void retire() override {
     retired_ = true;
+    following_.request_stop();
     loader_.request_stop();
   }
 
@@ -229,12 +230,14 @@ class ModelServerImpl final : public ModelServer {
     if (found == entries->end()) {
       return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
     }
-    return put_in_place(std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue), std::nullopt, stop);
+    return put_in_place(std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue), std::nullopt, stop,
+                        admission_.stop_token());  // a caller who has gone leaves a model that serves
   }
 
   // Puts a model in the place of the one that has its name, which is freed first; plans it unless it is `planned`.
+  // `finishing` stops what is done while the model serves already.
   Result<void> put_in_place(const ModelSlots::Handle& slot, std::optional<PlannedModel> planned,
-                            const std::stop_token& stop) {
+                            const std::stop_token& stop, const std::stop_token& finishing) {
     const std::string& name = slot->entry().name;
     const Result<ModelSlots::Handle> old = slots_.find(name, "");
     const bool was_expected = old && (*old)->info().expected;
@@ -246,7 +249,7 @@ class ModelServerImpl final : public ModelServer {
                                             : loading_.plan(*slot, share_beside(slot->entry(), 0), stop);
     const Result<void> loaded = loading_.serve(*slot, std::move(to_serve), stop);
     slot->set_expected(loaded.has_value() || was_expected);  // one that served until now is missed
-    loading_.finish(*slot, admission_.stop_token());         // a caller who has gone leaves a model that serves
+    loading_.finish(*slot, finishing);
     return loaded ? loaded : loaded.error().within("model '" + name + "'");
   }
 
@@ -273,7 +276,7 @@ class ModelServerImpl final : public ModelServer {
       if (!made) return tell_kept(title, served.version, made.error(), stop);
       planned = std::move(*made);
     }
-    static_cast<void>(put_in_place(slot, std::move(planned), stop));
+    static_cast<void>(put_in_place(slot, std::move(planned), stop, stop));
   }
 
   void tell_kept(const std::string& title, const std::string& version, const Error& error,
@@ -308,8 +311,9 @@ class ModelServerImpl final : public ModelServer {
   std::atomic<bool> retired_ = false;
   ModelLoading loading_;  // loads and frees in the turn of:
   TurnQueue management_{"loading and unloading", 8};
-  RepositoryWatch watch_;   // as the next, for poll() alone
-  std::string unfollowed_;  // why the last scan was not followed
+  RepositoryWatch watch_;       // as the next, for poll() alone
+  std::string unfollowed_;      // why the last scan was not followed
+  std::stop_source following_;  // ends poll()
   Admission admission_;
   std::jthread loader_;  // last: stops before what it uses goes
 };

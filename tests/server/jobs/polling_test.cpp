@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -150,6 +151,27 @@ TEST_F(Polling, AServerThatEndsFollowsNothing) {
   poll_twice(*server);
   EXPECT_EQ(server->models().size(), 1U);
   EXPECT_THAT(log(), Not(HasSubstr("'b'")));
+}
+
+// The jobs that it then waits for may take hours.
+TEST_F(Polling, AServerThatEndsStopsFollowing) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "1", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  add_network("net", "2");
+  std::atomic<bool> has_ended = false;
+  std::jthread polling([&] {
+    poll_twice(*server);
+    has_ended = true;
+  });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  server->retire();
+  EXPECT_TRUE(wait_until([&] { return has_ended.load(); })) << "while the job still runs";
+  const Result<ModelInfo> served = server->find("net", "");
+  EXPECT_TRUE(served && served->version == "1");
+  released_ = true;
 }
 
 }  // namespace
