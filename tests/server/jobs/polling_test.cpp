@@ -23,6 +23,11 @@ class Polling : public test::ModelServerTest {
     for (int look = 0; look < 2; ++look) server.poll({});
   }
 
+  // Makes a file of so many bytes, none of which is on disk.
+  void add_empty_weights(const std::string& name, std::int64_t bytes) {
+    std::filesystem::resize_file(directory_.write(name, ""), static_cast<std::uintmax_t>(bytes));
+  }
+
   void remove(const std::string& folder) { std::filesystem::remove_all(directory_.path() / folder); }
 };
 
@@ -101,6 +106,35 @@ TEST_F(Polling, AVersionThatCannotBeReadLeavesTheOldOneServing) {
   add_network("net", "2");
   poll_twice(*server);
   EXPECT_EQ(server->find("net", "")->version, "2") << log();
+}
+
+// Weights of 16 bits take twice the bytes of their file.
+TEST_F(Polling, WhatMayNotFitBesideTheOldOneComesAfterIt) {
+  add_network("net");
+  write_parameter("net", "memory", "300K");
+  const std::unique_ptr<ModelServer> server = open(500 * mib);
+  const std::int64_t left = server->memory().models_limit - server->memory().models_used;
+  directory_.write("net/2/model.onnx", "no model");
+  add_empty_weights("net/2/weights/w.bin", left / 4);
+  poll_twice(*server);
+  ASSERT_TRUE(server->find("net", "")) << log();
+  EXPECT_EQ(server->find("net", "")->version, "1");
+  add_empty_weights("net/2/weights/w.bin", left / 4 * 3);
+  poll_twice(*server);
+  EXPECT_FALSE(server->find("net", "")) << log();
+}
+
+TEST_F(Polling, AVersionThatIsNeverGivenItsMemoryLeavesTheOldOneServing) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  add_network("net", "2");
+  add_empty_weights("net/2/w.bin", std::int64_t{4} << 30);
+  write_parameter("net", "memory", "4G");
+  poll_twice(*server);
+  ASSERT_TRUE(server->find("net", "")) << log();
+  EXPECT_EQ(server->find("net", "")->version, "1");
+  EXPECT_THAT(log(), HasSubstr("version 2 cannot be served, version 1 as it was serves on: "));
+  EXPECT_THAT(log(), HasSubstr("its parameter memory is 4.00 GiB, and "));
 }
 
 // A broken upload takes nothing out of service, nor the server out of its balancer.
