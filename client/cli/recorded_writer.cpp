@@ -41,8 +41,8 @@ Result<void> RecordedWriter::end_part() {
 
 Result<void> RecordedWriter::record() {
   const bool is_new = state_.parts_done != recorded_parts_ || state_.planes_done != recorded_planes_;
-  if (!is_new || state_.token.empty()) return {};
-  if (Result<void> flushed = target_.flush(); !flushed) return flushed;
+  if (!is_new || has_lost_ || state_.token.empty()) return {};
+  if (Result<void> flushed = flush(); !flushed) return flushed;
   if (Result<void> written = write_resume(output_, state_); !written) return written;
   recorded_parts_ = state_.parts_done;
   recorded_planes_ = state_.planes_done;
@@ -52,11 +52,17 @@ Result<void> RecordedWriter::record() {
 Result<void> RecordedWriter::finish() {
   // With this record, a run that is killed before the record is removed is known to be complete.
   if (Result<void> recorded = record(); !recorded) return recorded;
-  if (Result<void> flushed = target_.flush(); !flushed) return flushed;
+  if (Result<void> flushed = flush(); !flushed) return flushed;
   is_complete_ = true;
   if (Result<void> finished = target_.finish(); !finished) return finished;
   remove_resume(output_);
   return {};
+}
+
+Result<void> RecordedWriter::flush() {
+  Result<void> flushed = target_.flush();
+  if (!flushed) has_lost_ = true;
+  return flushed;
 }
 
 std::string RecordedWriter::recorded() const {

@@ -23,6 +23,8 @@ class RecordedWriter {
   [[nodiscard]] Result<void> write(std::span<const std::byte> plane);
   // Ends the current part, which has all its planes.
   [[nodiscard]] Result<void> end_part();
+  // Records what is written, once it is on disk. Once that has failed, no later record is written: the system may tell
+  // of what it lost only once.
   [[nodiscard]] Result<void> record();
   [[nodiscard]] Result<void> finish();
   // Returns true if all planes are in the file, so that finish() failed only to rename it.
@@ -33,6 +35,8 @@ class RecordedWriter {
   [[nodiscard]] std::string recorded() const;
 
  private:
+  [[nodiscard]] Result<void> flush();
+
   FileName output_;
   VolumeTarget target_;
   Parts parts_;
@@ -40,6 +44,7 @@ class RecordedWriter {
   std::int64_t recorded_parts_;
   std::int64_t recorded_planes_;  // planes of the part after those
   bool is_complete_ = false;
+  bool has_lost_ = false;  // true once a flush has failed
 };
 
 // Returns the text of RecordedWriter::recorded() for these numbers.

@@ -124,6 +124,28 @@ TEST(RecordedWriter, AllIsRecordedBeforeTheEnd) {
   EXPECT_EQ(writer.recorded(), "40 of 40 planes");
 }
 
+// Linux tells once that pages could not be written, and not with the next flush.
+TEST(RecordedWriter, AfterALossNothingIsRecorded) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  Notes notes;
+  VolumeTarget target = noting(notes);
+  target.flush = [&notes]() -> Result<void> {
+    if (++notes.flushes > 1) return {};
+    return Error{ErrorCode::device_failure, "disk full"};
+  };
+  RecordedWriter writer(output, std::move(target), {{40, 4, 5}, {40, 4, 5}}, {{}, 0, 40, "", 0, 0, 0, ""});
+  writer.begin("token", "");
+  write(writer, 20);
+  EXPECT_FALSE(writer.record());
+  write(writer, 1);
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(writer.recorded(), "");
+  const auto state = read_resume(output);
+  ASSERT_TRUE(state);
+  EXPECT_FALSE(state->has_value());
+}
+
 TEST(RecordedWriter, WhatCannotBeResumedIsNotRecorded) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};
