@@ -28,7 +28,7 @@ Result<void> RecordedWriter::write(std::span<const std::byte> plane) {
   if (Result<void> written = target_.write_plane(state_.planes_done, box, plane); !written) return written;
   ++state_.planes_done;
   const std::int64_t before = recorded_parts_ == state_.parts_done ? recorded_planes_ : 0;
-  const bool is_due = state_.planes_done - before >= planes_per_record;
+  const bool is_due = !state_.token.empty() && state_.planes_done - before >= planes_per_record;
   return is_due && state_.planes_done % target_.planes_at_once == 0 ? record() : Result<void>();
 }
 
@@ -41,7 +41,8 @@ Result<void> RecordedWriter::end_part() {
 
 Result<void> RecordedWriter::record() {
   const bool is_new = state_.parts_done != recorded_parts_ || state_.planes_done != recorded_planes_;
-  if (!is_new || has_lost_ || state_.token.empty()) return {};
+  const bool is_whole = parts_.count() == 1 && state_.planes_done == parts_.n.z;
+  if (!is_new || has_lost_ || (state_.token.empty() && !is_whole)) return {};
   if (Result<void> flushed = flush(); !flushed) return flushed;
   if (Result<void> written = write_resume(output_, state_); !written) return written;
   recorded_parts_ = state_.parts_done;
@@ -51,7 +52,9 @@ Result<void> RecordedWriter::record() {
 
 Result<void> RecordedWriter::finish() {
   // With this record, a run that is killed before the record is removed is known to be complete.
-  if (Result<void> recorded = record(); !recorded) return recorded;
+  // An output without a token has no earlier one, and is worth to be finished without.
+  const Result<void> recorded = record();
+  if (!recorded && (has_lost_ || !state_.token.empty())) return recorded;
   if (Result<void> flushed = flush(); !flushed) return flushed;
   is_complete_ = true;
   if (Result<void> finished = target_.finish(); !finished) return finished;

@@ -16,8 +16,8 @@ class RecordedWriter {
   // parts.
   RecordedWriter(FileName output, VolumeTarget target, const Parts& parts, ResumeState state);
 
-  // Sets the tokens of the stream whose planes come next. If `token` is "", the stream cannot be resumed, and no record
-  // is written.
+  // Sets the tokens of the stream whose planes come next. If `token` is "", the stream cannot be resumed: a record is
+  // written only of a whole output, which is then finished later.
   void begin(const std::string& token, const std::string& model_token);
   // Writes the next plane of the current part.
   [[nodiscard]] Result<void> write(std::span<const std::byte> plane);

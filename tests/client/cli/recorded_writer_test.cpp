@@ -124,6 +124,37 @@ TEST(RecordedWriter, AllIsRecordedBeforeTheEnd) {
   EXPECT_EQ(writer.recorded(), "40 of 40 planes");
 }
 
+// A net that pads has no token, and yet need not compute again what lacks nothing but its name.
+TEST(RecordedWriter, AWholeOutputIsRecordedWithoutAToken) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  Notes notes;
+  VolumeTarget target = noting(notes);
+  target.finish = []() -> Result<void> { return Error{ErrorCode::device_failure, "disk full"}; };
+  RecordedWriter writer(output, std::move(target), {{40, 4, 5}, {40, 4, 5}}, {{}, 0, 40, "", 0, 0, 0, ""});
+  writer.begin("", "");
+  write(writer, 39);
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(writer.recorded(), "");
+  write(writer, 1);
+  EXPECT_FALSE(writer.finish());
+  EXPECT_EQ(writer.recorded(), "40 of 40 planes");
+  const auto state = read_resume(output);
+  ASSERT_TRUE(state && state->has_value());
+  EXPECT_EQ((*state)->planes_done, 40);
+}
+
+TEST(RecordedWriter, WithoutATokenAWholeOutputNeedsNoRecord) {
+  const Scratch scratch;
+  Notes notes;
+  RecordedWriter writer({scratch.file("none/out.npy"), ""}, noting(notes), {{32, 4, 5}, {32, 4, 5}},
+                        {{}, 0, 32, "", 0, 0, 0, ""});
+  writer.begin("", "");
+  write(writer, 32);
+  ASSERT_TRUE(writer.finish()) << "its record has no folder to lie in";
+  EXPECT_TRUE(notes.finished);
+}
+
 // Linux tells once that pages could not be written, and not with the next flush.
 TEST(RecordedWriter, AfterALossNothingIsRecorded) {
   const Scratch scratch;
