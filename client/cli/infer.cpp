@@ -242,6 +242,7 @@ Result<InferOutcome> finish_only(const Job& job, const std::stop_token& stop) {
   if (!writer) return writer.error();
   const Result<void> finished = writer->finish();
   if (finished) return outcome(job, {});
+  if (finished.error().code == ErrorCode::corrupt_file) return finished.error();  // it says to start over
   return Error{finished.error().code, finished.error().message + "; all is computed: go on with --resume"};
 }
 

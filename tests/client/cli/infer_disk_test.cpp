@@ -1,4 +1,4 @@
-// Outputs that do not fit on their disk, or whose file is in use.
+// Outputs that do not fit on their disk, or whose file is in use or damaged.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "client/cli/infer.hpp"
+#include "client/cli/resume.hpp"
 #include "primitives/core/file_handle.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/infer_job.hpp"
@@ -99,6 +100,26 @@ TEST(InferDisk, AnOutputGivenUpIsTakenOutOfItsFile) {
   ASSERT_FALSE(run_infer(options, {}));
   EXPECT_FALSE(output_exists(partial_name(parse_file_name(options.output))));
   expect_volume(other, input_facts);
+}
+
+// What is told is to start over, and not to go on as well.
+TEST(InferDisk, APartialOutputThatLacksWhatItsRecordCountsIsNotGoneOnWith) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.h5:/prob");
+  options.compress = true;
+  ASSERT_FALSE(run_infer(options, {}));
+  const FileName output = parse_file_name(options.output);
+  ResumeState state = **read_resume(output);
+  ASSERT_EQ(state.planes_done, 3);
+  state.planes_done = state.planes;
+  ASSERT_TRUE(write_resume(output, state));
+  options.resume = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, ErrorCode::corrupt_file);
+  EXPECT_NE(outcome.error().message.find("lacks voxels"), std::string::npos) << outcome.error().message;
+  EXPECT_TRUE(outcome.error().message.ends_with("start over with --overwrite")) << outcome.error().message;
 }
 
 // Another program has the output's file open, as a second job would.
