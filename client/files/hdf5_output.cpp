@@ -28,6 +28,16 @@ bool is_group(hid_t file, const std::string& name) {
   return there.valid() && H5Iget_type(there.get()) == H5I_GROUP;
 }
 
+// Returns the first part of a dataset's path that is there and no group, "" if there is none.
+std::string blocked_by(hid_t file, const std::string& name) {
+  for (std::size_t at = name.find('/', 1); at != std::string::npos; at = name.find('/', at + 1)) {
+    const std::string part = name.substr(0, at);
+    if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return "";
+    if (!is_group(file, part)) return part;
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<Hdf5OutputFile> open_hdf5_output(const FileName& name) {
@@ -38,6 +48,10 @@ Result<Hdf5OutputFile> open_hdf5_output(const FileName& name) {
   if (!file) return file.error();
   if (is_group(file->get(), name.dataset)) {
     return Error{ErrorCode::invalid_argument, to_string(name) + ": is a group: name a dataset in it"};
+  }
+  if (const std::string part = blocked_by(file->get(), name.dataset); !part.empty()) {
+    return Error{ErrorCode::invalid_argument,
+                 to_string(name) + ": " + part + " is no group, nothing can lie in it: name another dataset"};
   }
   return Hdf5OutputFile{*std::move(file), !is_there};
 }

@@ -10,7 +10,8 @@ struct Hdf5OutputFile {
   Hdf5Handle file;
   bool is_new = false;
 };
-// Opens or makes the file of an output. Fails if it is in use or no HDF5 file, or if `name` is a group in it.
+// Opens or makes the file of an output. Fails if it is in use or no HDF5 file. Also fails if `name` is a group in it,
+// or has a part before the last that is no group.
 [[nodiscard]] Result<Hdf5OutputFile> open_hdf5_output(const FileName& name);
 // Returns properties of links whose groups are made as well.
 [[nodiscard]] Hdf5Handle hdf5_link_properties();

@@ -3,7 +3,7 @@
 #include <array>
 #include <filesystem>
 
-#include "tests/client/scratch.hpp"
+#include "tests/client/volume_file.hpp"
 
 namespace znni::client {
 namespace {
@@ -27,6 +27,28 @@ TEST(Hdf5Output, AFolderThatIsMissingIsNamed) {
   const Result<Hdf5OutputFile> file = open_hdf5_output(name);
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().message, name.path + ": cannot be created: No such file or directory");
+}
+
+TEST(Hdf5Output, NothingLiesInADataset) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out.h5");
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
+  write_volume({path, "/scans/raw"}, facts);
+  for (const bool is_compressed : {false, true}) {
+    for (const std::string inside : {"/prob", "/a/prob"}) {
+      const FileName name{path, "/scans/raw" + inside, is_compressed};
+      const Result<VolumeTarget> target = open_target_in_parts(name, facts, false);
+      ASSERT_FALSE(target);
+      EXPECT_EQ(target.error().code, ErrorCode::invalid_argument);
+      EXPECT_EQ(target.error().message, to_string(name) +
+                                            ": /scans/raw is no group, nothing can lie in it: "
+                                            "name another dataset");
+      EXPECT_FALSE(output_exists(partial_name(name)));
+    }
+    write_volume({path, "/scans/prob", is_compressed}, facts);
+    write_volume({path, "/new/group/prob", is_compressed}, facts);
+    expect_volume({path, "/new/group/prob"}, facts);
+  }
 }
 
 TEST(Hdf5Output, TheOffsetIsAnAttribute) {
