@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -50,6 +51,16 @@ Selection select(const OpenDataset& open, std::int64_t z, const Box& box) {
   return {std::move(in_file), std::move(in_memory)};
 }
 
+// Returns true if a file of HDF5's newer form is marked as open for writing.
+bool is_marked_open(int file) {
+  constexpr std::array<unsigned char, 8> signature = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  std::array<unsigned char, 12> head{};
+  if (::pread(file, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return false;
+  const unsigned version = head[8];
+  const bool has_mark = std::equal(signature.begin(), signature.end(), head.begin()) && version >= 3;
+  return has_mark && (head[11] & 1U) != 0;
+}
+
 }  // namespace
 
 void mute_hdf5() {
@@ -88,6 +99,11 @@ Error hdf5_unopened(const std::string& path, FileUse use) {
             path + ": is in use: another program has it open: wait until that has ended, or name another file"};
   }
   if (!is_locked) return {ErrorCode::device_failure, path + ": cannot be locked: " + std::strerror(errno)};
+  if (is_marked_open(file.get())) {
+    return {
+        ErrorCode::corrupt_file,
+        path + ": a program that wrote it was killed and left it marked as open: `h5clear -s " + path + "` mends that"};
+  }
   return {ErrorCode::corrupt_file, path + ": not an HDF5 file, or cut short"};
 }
 

@@ -1,6 +1,7 @@
 #include "client/files/hdf5_library.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -66,6 +67,27 @@ TEST(Hdf5Library, WhyAFileIsNotOpened) {
   const std::string used = scratch.file("used.h5");
   const Hdf5Handle other(H5Fcreate(used.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   EXPECT_EQ(hdf5_unopened(used, FileUse::reads).code, ErrorCode::unavailable);
+}
+
+// A program that writes HDF5's newer form.
+TEST(Hdf5Library, AFileThatAKillLeftMarkedAsOpenIsTold) {
+  const Scratch scratch;
+  const std::string path = scratch.file("volume.h5");
+  const auto killed = [&] {
+    const Hdf5Handle form(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_libver_bounds(form.get(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, form.get()), H5Fclose);
+    EXPECT_GE(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), 0);
+    std::raise(SIGKILL);
+  };
+  EXPECT_EXIT(killed(), testing::KilledBySignal(SIGKILL), "");
+  mute_hdf5();
+  ASSERT_FALSE(Hdf5Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose).valid());
+  for (const FileUse use : {FileUse::reads, FileUse::writes}) {
+    EXPECT_EQ(
+        hdf5_unopened(path, use).message,
+        path + ": a program that wrote it was killed and left it marked as open: `h5clear -s " + path + "` mends that");
+  }
 }
 
 }  // namespace
