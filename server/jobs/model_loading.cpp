@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-// Waits until nobody else holds the model. Nobody can come to hold it: the count only falls. Returns false if stopped.
+// Waits until no job holds the model. None can come to hold it: the count only falls. Returns false if stopped.
 bool wait_for_jobs(const std::shared_ptr<LoadedModel>& model, const std::stop_token& stop) {
   std::mutex mutex;  // guards nothing but the wait
   std::condition_variable_any never;

@@ -115,7 +115,7 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["plan_memory_bytes"] = std::to_string(model.memory.total());
   properties["input_datatypes"] = "FP32,FP16,UINT8,UINT16";
   properties["output_datatypes"] = types_that_hold(model.largest_channel_number);
-  const bool has_labels = model.largest_channel_number > 0;  // of which nobody takes a mean
+  const bool has_labels = model.largest_channel_number > 0;  // which are not averaged
   if (has_labels) properties["largest_channel_number"] = std::to_string(model.largest_channel_number);
   properties["max_request_bytes"] = std::to_string(limits.max_request_bytes);
   properties["max_response_bytes"] = std::to_string(limits.max_response_bytes);

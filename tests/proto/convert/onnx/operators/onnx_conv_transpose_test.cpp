@@ -233,7 +233,7 @@ TEST(OnnxConvTranspose, Refusals) {
   EXPECT_THAT(large.output("out").refusal(), HasSubstr("more than is plausible for a file of this size"));
 }
 
-// output_shape depends on extents that nobody knows there.
+// output_shape depends on extents that are not known there.
 TEST(OnnxConvTranspose, BehindARefusedNodeItIsNoBlocker) {
   OnnxModel model(2);
   model.node("Unknown", {"in"}, {"low"});
