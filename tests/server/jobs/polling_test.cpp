@@ -12,6 +12,7 @@ namespace znni {
 namespace {
 
 using test::JobOutcome;
+using test::mib;
 using test::wait_until;
 using testing::HasSubstr;
 using testing::Not;
