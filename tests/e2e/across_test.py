@@ -1,7 +1,5 @@
 """Operations over the channels of each voxel give what ONNX Runtime makes of them: densely, padded, and in streams."""
 
-import pathlib
-import tempfile
 import unittest
 
 import nets
@@ -10,7 +8,7 @@ import onnx
 import onnxruntime
 import znni
 from dense_test import infer
-from harness import Daemon
+from harness import ServedCase
 from onnx import TensorProto, helper, numpy_helper
 
 BOUND = 1e-5  # of the largest output
@@ -201,31 +199,24 @@ def is_clear(body):
     return sorted_channels[:, -1:] - sorted_channels[:, -2:-1] > MARGIN
 
 
-class AcrossTest(unittest.TestCase):
+class AcrossTest(ServedCase):
     """A daemon with every tail behind every body."""
+
+    mem = "128M"
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.models = {}
+        cls.models, cls.dense = {}, {}
         for kind in ("dense", "padded"):
             strided, dilated = body_model(kind)
             for name, tail in TAILS.items():
-                cls.models[f"{kind}_{name}"] = with_tail(dilated, tail)
-                folder = pathlib.Path(cls.folder.name, f"{kind}_{name}", "1")
-                folder.mkdir(parents=True)
-                onnx.save(with_tail(strided, tail), folder / "model.onnx")
-        cls.daemon = Daemon(cls.folder.name, mem="128M")
-        cls.daemon.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+                cls.models[f"{kind}_{name}"] = with_tail(strided, tail)
+                cls.dense[f"{kind}_{name}"] = with_tail(dilated, tail)
+        super().setUpClass()
 
     def assert_same(self, found, name, volume):
         """Compares with ONNX Runtime; numbers of channels where they do not depend on rounding."""
-        model = self.models[name]
+        model = self.dense[name]
         exact = run(model, volume, "result")
         if exact.ndim == 4:
             exact = exact[:, None]

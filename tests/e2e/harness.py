@@ -1,4 +1,4 @@
-"""Starts znnid on a free port for a test, waits until it serves, and stops it."""
+"""Starts znnid on a free port for a test, or for all tests of a class, waits until it serves, and stops it."""
 
 import os
 import pathlib
@@ -9,10 +9,12 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 import urllib.error
 import urllib.request
 
 import grpc
+import onnx
 import tritonclient.grpc as triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -173,6 +175,36 @@ class Daemon:
         if self.process.poll() is None:
             self.process.kill()
         self.wait()
+
+
+class ServedCase(unittest.TestCase):
+    """Tests of one `daemon`, which has the memory `mem` and serves `models`: ONNX models by name, each with the text
+    `config` if that is given. A subclass sets these; `folder` is for files of its own."""
+
+    models = {}
+    config = None
+    mem = "512M"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        repository = pathlib.Path(cls.folder.name) / "models"
+        for name, model in cls.models.items():
+            save_model(model, repository, name, cls.config)
+        cls.daemon = Daemon(repository, mem=cls.mem)
+        cls.addClassCleanup(cls.daemon.__exit__, None, None, None)
+        cls.daemon.__enter__()
+
+
+def save_model(model, repository, name, config=None):
+    """Writes the ONNX model into a repository. Returns the folder of its version."""
+    folder = pathlib.Path(repository) / name / "1"
+    folder.mkdir(parents=True)
+    onnx.save(model, folder / "model.onnx")
+    if config:
+        (folder.parent / "config.pbtxt").write_text(config)
+    return folder
 
 
 def memory_left():

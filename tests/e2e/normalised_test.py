@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import tritonclient.grpc as triton
 import znni
-from harness import ZNNID, Daemon
+from harness import ZNNID, Daemon, save_model
 from padded_test import Graph, expected, infer, integers
 from volumes_test import collect, messages, requests, services
 
@@ -149,16 +149,6 @@ def declaring(model, window):
     return fixed
 
 
-def save(model, repository, name, config=None):
-    """Writes the model into a repository. Returns the folder of its version."""
-    folder = pathlib.Path(repository) / name / "1"
-    folder.mkdir(parents=True)
-    onnx.save(model, folder / "model.onnx")
-    if config:
-        (folder.parent / "config.pbtxt").write_text(config)
-    return folder
-
-
 def noise(extent, seed=5):
     """Returns one channel of random voxels, [1,1,Z,Y,X]."""
     return np.random.default_rng(seed).standard_normal((1, 1, *extent), np.float32)
@@ -173,15 +163,15 @@ class NormalisedTest(unittest.TestCase):
         cls.kept = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.kept.name)
         cls.model = normalised()
-        save(cls.model, cls.folder / "models", "named", CONFIG)
-        save(declaring(cls.model, WINDOW), cls.folder / "models", "declared")
-        save(
+        save_model(cls.model, cls.folder / "models", "named", CONFIG)
+        save_model(declaring(cls.model, WINDOW), cls.folder / "models", "declared")
+        save_model(
             cls.model, cls.folder / "models", "even", CONFIG + parameters(window_overlap=0.25, window_weight="constant")
         )
-        save(shrinking(), cls.folder / "models", "shrinking", CONFIG)
-        save(excited(), cls.folder / "models", "excited", CONFIG)
-        save(responding(), cls.folder / "models", "responding", CONFIG)
-        planned = save(cls.model, cls.folder / "models", "planned")
+        save_model(shrinking(), cls.folder / "models", "shrinking", CONFIG)
+        save_model(excited(), cls.folder / "models", "excited", CONFIG)
+        save_model(responding(), cls.folder / "models", "responding", CONFIG)
+        planned = save_model(cls.model, cls.folder / "models", "planned")
         subprocess.run(
             [
                 PLANNER,
@@ -422,7 +412,7 @@ class WindowTest(unittest.TestCase):
                 return index.reason
 
     def test_no_window_is_known(self):
-        save(normalised(), self.models, "net")
+        save_model(normalised(), self.models, "net")
         wanted = "say how large that is, with --volume Z,Y,X or the parameter 'window' of its config.pbtxt"
         self.assertIn(wanted, self.reason())
         ran = self.plan_all()
@@ -437,16 +427,16 @@ class WindowTest(unittest.TestCase):
         self.assertIn(wanted, str(caught.exception))
 
     def test_a_window_that_the_strides_do_not_divide(self):
-        save(normalised(), self.models, "net", CONFIG.replace("20", "21"))
+        save_model(normalised(), self.models, "net", CONFIG.replace("20", "21"))
         self.assertRegex(self.reason(), r"config\.pbtxt: parameter 'window': the volume has 21 voxels along x")
         self.assertIn("parameter 'window': the volume has 21 voxels along x", self.plan_all().stderr)
 
     def test_a_window_that_the_file_contradicts(self):
-        save(declaring(normalised(), (12, 16, 24)), self.models, "net", CONFIG)
+        save_model(declaring(normalised(), (12, 16, 24)), self.models, "net", CONFIG)
         self.assertIn("12x16x20 found, but the network's file declares 12x16x24; drop it", self.reason())
 
     def test_a_window_that_overlaps_by_all_of_it(self):
-        save(normalised(), self.models, "net", CONFIG + parameters(window_overlap=1))
+        save_model(normalised(), self.models, "net", CONFIG + parameters(window_overlap=1))
         wanted = "config.pbtxt: parameter 'window_overlap' is '1'; a share of the window, from 0 to below 1, is right"
         reason = self.reason()
         self.assertIn(wanted, reason)
@@ -456,18 +446,18 @@ class WindowTest(unittest.TestCase):
         self.assertIn(wanted, ran.stderr)
 
     def test_the_planner_plans_a_repository_for_its_windows(self):
-        save(normalised(), self.models, "net", CONFIG)
+        save_model(normalised(), self.models, "net", CONFIG)
         ran = self.plan_all()
         self.assertEqual(ran.returncode, 0, ran.stderr)
         with Daemon(self.models, mem="512M", plans=self.folder / "plans") as daemon:
             daemon.logged(f"/{512 << 20}.planner.pbtxt is used")
 
     def test_the_check_names_the_window(self):
-        declared = save(declaring(normalised(), WINDOW), self.models, "declared") / "model.onnx"
+        declared = save_model(declaring(normalised(), WINDOW), self.models, "declared") / "model.onnx"
         self.assertRegex(
             self.planner("check", declared).stdout, r"\n  window +12x16x20\n  volumes +any, by overlapping windows\n"
         )
-        net = save(normalised(), self.models, "net") / "model.onnx"
+        net = save_model(normalised(), self.models, "net") / "model.onnx"
         self.assertRegex(self.planner("check", net).stdout, r"\n  window +of one extent for each plan: --volume, or ")
 
 

@@ -2,12 +2,11 @@
 
 import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import numpy as np
 import onnx
-from harness import ZNNID, Daemon
+from harness import ZNNID, ServedCase
 from onnx import TensorProto, helper, numpy_helper
 from padded_test import Graph, expected, infer, integers
 
@@ -166,12 +165,11 @@ def trained():
     return with_opset(graph.model(graph.conv(both, 2)), 15)
 
 
-class OperatorsTest(unittest.TestCase):
+class OperatorsTest(ServedCase):
     """A daemon with all nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
         short, rounded = as_bfloats(transposed())
         cls.models = {
             "stepped": stepped(),
@@ -185,17 +183,7 @@ class OperatorsTest(unittest.TestCase):
             "trained": with_extents(trained(), [28, 20, 32]),
         }
         cls.peers = {**cls.models, "short": rounded}
-        for name, model in cls.models.items():
-            folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
-            folder.mkdir(parents=True)
-            onnx.save(model, folder / "model.onnx")
-        cls.daemon = Daemon(pathlib.Path(cls.folder.name) / "models", mem="512M")
-        cls.daemon.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+        super().setUpClass()
 
     def assert_equal_to(self, exact, found, hint):
         """Expects what whole layers give, within float rounding."""

@@ -2,15 +2,13 @@
 
 import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import numpy as np
-import onnx
 import onnxruntime
 import tritonclient.grpc as triton
 import znni
-from harness import ZNNID, Daemon
+from harness import ZNNID, ServedCase
 from onnx import TensorProto, helper, numpy_helper
 
 ZNNI = ZNNID.parent / "znni"
@@ -375,12 +373,11 @@ def infer(client, name, volume):
     return answer.as_numpy(answer.get_response().outputs[0].name)
 
 
-class PaddedTest(unittest.TestCase):
+class PaddedTest(ServedCase):
     """A daemon with thirteen nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
         cls.models = {
             "meshnet": meshnet(),
             "residual": residual(),
@@ -396,17 +393,7 @@ class PaddedTest(unittest.TestCase):
             "reflected": reflected(),
             "activated": activated(),
         }
-        for name, model in cls.models.items():
-            folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
-            folder.mkdir(parents=True)
-            onnx.save(model, folder / "model.onnx")
-        cls.daemon = Daemon(pathlib.Path(cls.folder.name) / "models", mem="512M")
-        cls.daemon.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+        super().setUpClass()
 
     def assert_equal_to(self, exact, found, hint):
         """Expects what whole convolutions give, within float rounding."""

@@ -1,15 +1,13 @@
 """Outputs that are pooled of all voxels have what ONNX Runtime computes of a window at every voxel; over volumes of
 other extents they are the weighted mean of what it computes of overlapping windows."""
 
-import pathlib
-import tempfile
 import unittest
 
 import numpy as np
 import onnxruntime
 import tritonclient.grpc as triton
-from harness import Daemon
-from normalised_test import CONFIG, OTHERS, WINDOW, begins, gaussian, noise, save
+from harness import ServedCase
+from normalised_test import CONFIG, OTHERS, WINDOW, begins, gaussian, noise
 from onnx import TensorProto, helper
 from padded_test import Graph
 
@@ -102,21 +100,12 @@ def infer(client, name, volume):
     return np.concatenate([answer.as_numpy(output.name) for output in NETS[name].graph.output], axis=1)
 
 
-class PooledTest(unittest.TestCase):
+class PooledTest(ServedCase):
     """A daemon with nets that end with what is pooled of all voxels."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        for name, model in NETS.items():
-            save(model, pathlib.Path(cls.folder.name), name, CONFIG)
-        cls.daemon = Daemon(cls.folder.name, mem="256M")
-        cls.daemon.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+    models = NETS
+    config = CONFIG
+    mem = "256M"
 
     def assert_same(self, found, exact, hint):
         """Expects the same at every voxel, within float rounding."""

@@ -1,13 +1,11 @@
 """Networks with transformer blocks give what ONNX Runtime computes of their window; over volumes of other extents they
 give the weighted mean of what it computes of overlapping windows."""
 
-import pathlib
-import tempfile
 import unittest
 
 import numpy as np
-from harness import Daemon
-from normalised_test import CONFIG, OTHERS, WINDOW, blended, declaring, gaussian, instance_norm, noise, save
+from harness import ServedCase
+from normalised_test import CONFIG, OTHERS, WINDOW, blended, declaring, gaussian, instance_norm, noise
 from onnx import helper
 from padded_test import Graph, infer, integers
 
@@ -197,22 +195,12 @@ def declared(model):
     return fixed
 
 
-class TokensTest(unittest.TestCase):
+class TokensTest(ServedCase):
     """A daemon with transformers."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.models = {name: declared(model) for name, model in NETS.items()}
-        for name, model in cls.models.items():
-            save(model, pathlib.Path(cls.folder.name), name, CONFIG)
-        cls.daemon = Daemon(cls.folder.name, mem="256M")
-        cls.daemon.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+    models = {name: declared(model) for name, model in NETS.items()}
+    config = CONFIG
+    mem = "256M"
 
     def test_windows_and_other_extents(self):
         for name, model in self.models.items():
