@@ -35,6 +35,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/stores/__init__.py": "tests/client/python/stores",
     "client/python/znni/programs/__init__.py": "tests/client/python/programs",
     "client/python/znni/pyramid/__init__.py": "tests/client/python/pyramid",
+    "client/python/znni/pytorch/__init__.py": "tests/client/python/pytorch",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
     "client/python/znni/viewing/__init__.py": "tests/client/python/viewing",
 }

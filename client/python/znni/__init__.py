@@ -10,7 +10,6 @@ __version__ = "0.2.0"
 
 from znni.calls.async_client import AsyncClient
 from znni.client import Client
-from znni.compiled import Compiled, compile  # noqa: F401
 from znni.errors import (
     AccessError,
     Error,
@@ -24,6 +23,7 @@ from znni.errors import (
 from znni.model import Model
 from znni.one_shot import predict
 from znni.planner import Check, Plan, ValidForm, check, make_valid, plan
+from znni.pytorch.compiled import Compiled, compile  # noqa: F401
 from znni.stores.sharded import Sharded
 
 __all__ = [

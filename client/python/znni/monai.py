@@ -15,15 +15,15 @@ except ImportError:
 
 import numpy as np
 
-from znni.batch import predict_batch
 from znni.box import Triple
 from znni.client import Client
-from znni.compiled import Compiled
 from znni.errors import InvalidError
-from znni.export import check_unchanged, fingerprint
 from znni.model import Model
 from znni.padding import check_pad
-from znni.torch_tensors import array_of, check_batch, like
+from znni.pytorch.batch import predict_batch
+from znni.pytorch.compiled import Compiled
+from znni.pytorch.export import check_unchanged, fingerprint
+from znni.pytorch.tensors import array_of, check_batch, like
 
 
 class Inferer(inferers.Inferer):

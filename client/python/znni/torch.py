@@ -14,9 +14,9 @@ try:
 except ImportError:
     raise ImportError("znni.torch needs PyTorch: pip install 'znni[torch]'") from None
 
-from znni.conv_library import ConvShape, Work
-from znni.conv_plans import of_process
 from znni.errors import InvalidError
+from znni.pytorch.conv_library import ConvShape, Work
+from znni.pytorch.conv_plans import of_process
 from znni.sizes import bytes_of
 
 

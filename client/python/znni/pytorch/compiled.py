@@ -10,18 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from znni.batch import predict_batch
 from znni.box import Triple, text_of
 from znni.client import Client
 from znni.errors import Error, InvalidError
-from znni.export import Example, Exported, Output, check_unchanged, export, fingerprint, output_names, warn_of_training
 from znni.model import Model
 from znni.own_folder import OwnFolder
 from znni.planner import check
 from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
+from znni.pytorch.batch import predict_batch
+from znni.pytorch.export import (
+    Example,
+    Exported,
+    Output,
+    check_unchanged,
+    export,
+    fingerprint,
+    output_names,
+    warn_of_training,
+)
+from znni.pytorch.tensors import array_of, check_batch, like
 from znni.repository import Config
-from znni.torch_tensors import array_of, check_batch, like
 
 
 class Compiled:

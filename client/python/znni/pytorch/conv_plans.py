@@ -9,8 +9,8 @@ import os
 import threading
 from collections.abc import Callable
 
-from znni.conv_library import Convolution, ConvShape, Work
 from znni.errors import OverBudgetError
+from znni.pytorch.conv_library import Convolution, ConvShape, Work
 
 _MOST_PLANS = 256
 

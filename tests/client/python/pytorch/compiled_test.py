@@ -206,7 +206,7 @@ class CompiledTest(CompiledCase):
         self.assertEqual(self.left(), [])
 
     def test_a_ctrl_c_at_the_very_end(self):
-        for name in ("weakref.finalize", "znni.compiled.Compiled.keep"):
+        for name in ("weakref.finalize", "znni.pytorch.compiled.Compiled.keep"):
             with self.held(), mock.patch(name, side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
                 self.compile()
             self.assertIsNotNone(self.process.returncode)

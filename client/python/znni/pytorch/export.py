@@ -16,7 +16,7 @@ import numpy as np
 
 from znni.box import Triple
 from znni.errors import InvalidError
-from znni.torch_tensors import array_of, is_tensor, torch_module
+from znni.pytorch.tensors import array_of, is_tensor, torch_module
 
 Example = Sequence[int] | Any | None
 

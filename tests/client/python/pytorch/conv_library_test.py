@@ -13,9 +13,9 @@ from unittest import mock
 import numpy as np
 import znni
 from conv_case import distance, forward, gradients, needs_library
-from znni import conv_library
-from znni.conv_library import Convolution, ConvShape, Work
 from znni.errors import InvalidError, NotFoundError, OverBudgetError
+from znni.pytorch import conv_library
+from znni.pytorch.conv_library import Convolution, ConvShape, Work
 
 BOUND = 1e-5
 PLENTY = 1 << 32
@@ -47,8 +47,8 @@ def library_threads():
 ENDS_EARLY = """
 import threading
 import numpy as np
-from znni.conv_library import ConvShape, Work
-from znni.conv_plans import of_process
+from znni.pytorch.conv_library import ConvShape, Work
+from znni.pytorch.conv_plans import of_process
 begun = threading.Event()
 x, weight = np.zeros((1, 32, 64, 64, 64), np.float32), np.zeros((32, 32, 5, 5, 5), np.float32)
 output = np.empty((1, 32, 60, 60, 60), np.float32)
@@ -170,7 +170,7 @@ class FindLibraryTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ):
             os.environ.pop("ZNNI_CONV_LIBRARY", None)
             with (
-                mock.patch.object(conv_library, "__file__", str(pathlib.Path(folder) / "conv_library.py")),
+                mock.patch.object(conv_library, "__file__", str(pathlib.Path(folder) / "pytorch/conv_library.py")),
                 self.assertRaisesRegex(NotFoundError, "libznni_conv.so: is missing: build the target znni_conv"),
             ):
                 conv_library.find_library()

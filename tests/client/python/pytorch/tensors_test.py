@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 from fake_torch import Tensor, needs_torch, use_fake_torch
 from znni.errors import InvalidError
-from znni.torch_tensors import array_of, check_batch, is_tensor, like, torch_module
+from znni.pytorch.tensors import array_of, check_batch, is_tensor, like, torch_module
 
 VOXELS = np.arange(24, dtype=np.float32).reshape(1, 1, 2, 3, 4)
 

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 from fake_torch import Module, Tensor, TracerWarning, needs_torch, use_fake_torch
 from znni.errors import InvalidError
-from znni.export import check_unchanged, evaluated, export, fingerprint, warn_of_training
+from znni.pytorch.export import check_unchanged, evaluated, export, fingerprint, warn_of_training
 
 
 class _DropoutNd(Module):

@@ -8,10 +8,10 @@ from unittest import mock
 
 import numpy as np
 from conv_case import distance, forward, needs_library
-from znni import conv_plans
-from znni.conv_library import ConvShape, Work
-from znni.conv_plans import ConvPlans
 from znni.errors import OverBudgetError
+from znni.pytorch import conv_plans
+from znni.pytorch.conv_library import ConvShape, Work
+from znni.pytorch.conv_plans import ConvPlans
 
 SMALL = ConvShape(1, 16, 16, (9, 9, 9), (3, 3, 3))
 LARGE = ConvShape(1, 16, 16, (20, 20, 20), (5, 5, 5))

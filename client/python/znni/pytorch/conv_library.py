@@ -58,7 +58,7 @@ def find_library() -> str:
     """Returns the path of the library: that of the environment's ZNNI_CONV_LIBRARY, else that in this package. Raises
     NotFoundError if there is none."""
     named = os.environ.get(_VARIABLE)
-    path = pathlib.Path(named) if named else pathlib.Path(__file__).with_name("libznni_conv.so")
+    path = pathlib.Path(named) if named else pathlib.Path(__file__).parents[1] / "libznni_conv.so"
     if path.is_file():
         return str(path.resolve())
     raise NotFoundError(

@@ -7,7 +7,7 @@ from unittest import mock
 import numpy as np
 import znni
 from fake_daemon import FakeDaemon
-from znni.batch import predict_batch
+from znni.pytorch.batch import predict_batch
 
 BATCH = np.random.default_rng(1).random((3, 1, 4, 6, 8), np.float32)
 
