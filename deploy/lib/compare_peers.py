@@ -167,7 +167,7 @@ def znni_predict(task):
 def znni_client(task):
     """Client.predict, of a daemon that runs."""
     import znni
-    from znni.private_daemon import PrivateDaemon
+    from znni.local.private_daemon import PrivateDaemon
 
     limits = {"mem": task.memory, "threads": task.threads, "progress": False}
     daemon = PrivateDaemon(task.folder / f"{task.name}.onnx", **limits).__enter__()
@@ -184,7 +184,7 @@ def znni_planned(task):
     """Client.predict, of a daemon that runs, with a plan for volumes of this extent."""
     import subprocess
 
-    from znni.private_daemon import find_program
+    from znni.local.private_daemon import find_program
 
     models = task.folder / f"models-{task.name}"
     model = models / task.name / "1/model.onnx"

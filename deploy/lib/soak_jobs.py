@@ -15,7 +15,7 @@ import numpy as np
 import zarr
 from harness import ZNNID
 from soak_kills import MODES, OUTPUTS, daemons_of
-from znni.own_folder import OwnFolder
+from znni.local.own_folder import OwnFolder
 
 EXTENT = (236, 165, 228)  # 48 blocks of 64x64x64 voxels, or of what is left
 PATIENCE = 120  # seconds until a daemon whose process was killed has ended

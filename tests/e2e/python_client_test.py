@@ -26,7 +26,7 @@ import znni
 from harness import LONGEST_START, ROOT, ZNNID, Daemon
 from python_case import PythonCase
 from znni.box import Box
-from znni.private_daemon import PrivateDaemon
+from znni.local.private_daemon import PrivateDaemon
 from znni.stores.opening import open_source
 
 ZNNI = ZNNID.parent / "znni"

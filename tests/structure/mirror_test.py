@@ -32,6 +32,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/__init__.py": "tests/client/python",
     "client/python/znni/blocks/__init__.py": "tests/client/python/blocks",
     "client/python/znni/calls/__init__.py": "tests/client/python/calls",
+    "client/python/znni/local/__init__.py": "tests/client/python/local",
     "client/python/znni/stores/__init__.py": "tests/client/python/stores",
     "client/python/znni/programs/__init__.py": "tests/client/python/programs",
     "client/python/znni/pyramid/__init__.py": "tests/client/python/pyramid",

@@ -20,9 +20,9 @@ from znni.errors import (
     UnavailableError,
     UnsupportedError,
 )
+from znni.local.one_shot import predict
+from znni.local.planner import Check, Plan, ValidForm, check, make_valid, plan
 from znni.model import Model
-from znni.one_shot import predict
-from znni.planner import Check, Plan, ValidForm, check, make_valid, plan
 from znni.pytorch.compiled import Compiled, compile  # noqa: F401
 from znni.stores.sharded import Sharded
 

@@ -12,9 +12,9 @@ from znni.blocks.spec import JobSpec
 from znni.box import Triple
 from znni.client import Client
 from znni.errors import LASTING, AccessError, Error, InvalidError, NotFoundError
+from znni.local.private_daemon import PrivateDaemon
+from znni.local.repository import own_config
 from znni.model import Model
-from znni.private_daemon import PrivateDaemon
-from znni.repository import own_config
 
 _PART = 1 << 20
 _ALONE_SECONDS = 600  # how long a daemon that runs already may be away

@@ -13,11 +13,11 @@ from znni import __version__
 from znni.blocks.duration import duration
 from znni.box import text_of
 from znni.errors import LASTING, InvalidError, NotServedError
-from znni.one_shot import predict
+from znni.local.one_shot import predict
+from znni.local.repository import Config, own_config
 from znni.padding import PADS
 from znni.programs.frame import DONE, OneLineParser, run_program, say
 from znni.programs.options import SHARD_HELP, shard_of
-from znni.repository import Config, own_config
 from znni.stores.opening import open_source
 from znni.stores.sharded import Sharded
 

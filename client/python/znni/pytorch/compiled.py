@@ -13,10 +13,11 @@ import numpy as np
 from znni.box import Triple, text_of
 from znni.client import Client
 from znni.errors import Error, InvalidError
+from znni.local.own_folder import OwnFolder
+from znni.local.planner import check
+from znni.local.private_daemon import PrivateDaemon
+from znni.local.repository import Config
 from znni.model import Model
-from znni.own_folder import OwnFolder
-from znni.planner import check
-from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
 from znni.pytorch.batch import predict_batch
 from znni.pytorch.export import (
@@ -30,7 +31,6 @@ from znni.pytorch.export import (
     warn_of_training,
 )
 from znni.pytorch.tensors import array_of, check_batch, like
-from znni.repository import Config
 
 
 class Compiled:

@@ -13,7 +13,7 @@ from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
 from znni.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
-from znni.private_daemon import PrivateDaemon
+from znni.local.private_daemon import PrivateDaemon
 from znni.stores.tensors import error_of
 
 

@@ -13,7 +13,7 @@ from compiled_case import CompiledCase, batch, same
 from fake_daemon import Refused
 from fake_torch import Tensor
 from znni.client import Client
-from znni.private_daemon import PrivateDaemon
+from znni.local.private_daemon import PrivateDaemon
 
 HALF = {"output": {"channels": 1, "voxels_smaller": [0, 0, 0], "stride": [2, 2, 2]}}
 BOUND = {"tile_bound": True, "windows": {"least": [4] * 3, "period": [4] * 3, "remainder": [0] * 3}}

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 from znni.errors import InvalidError, NotFoundError
-from znni.repository import make_repository
+from znni.local.repository import make_repository
 
 
 class RepositoryTest(unittest.TestCase):

@@ -16,10 +16,10 @@ from typing import Any
 from znni.box import Triple
 from znni.connection import Connection
 from znni.errors import Error, NotServedError, UnavailableError
-from znni.installed import find_program
-from znni.own_folder import OwnFolder
+from znni.local.installed import find_program
+from znni.local.own_folder import OwnFolder
+from znni.local.repository import Config, make_repository
 from znni.progress import Notice, Wanted
-from znni.repository import Config, make_repository
 
 _POLL_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 5

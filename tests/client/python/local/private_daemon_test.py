@@ -13,7 +13,7 @@ from unittest import mock
 from fake_daemon import FakeDaemon
 from script import use_script
 from znni.errors import UnavailableError
-from znni.private_daemon import PrivateDaemon
+from znni.local.private_daemon import PrivateDaemon
 
 
 class PrivateDaemonTest(unittest.TestCase):
@@ -170,7 +170,7 @@ class PrivateDaemonTest(unittest.TestCase):
         ]
         (self.folder / "setpriv").write_text("\n".join(lines))
         (self.folder / "setpriv").chmod(0o755)
-        code = f"from znni.private_daemon import PrivateDaemon; PrivateDaemon({str(self.network)!r}).__enter__()"
+        code = f"from znni.local.private_daemon import PrivateDaemon; PrivateDaemon({str(self.network)!r}).__enter__()"
         environment = {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}", "TMPDIR": str(self.folder)}
         killed = subprocess.run([sys.executable, "-c", code], env=environment, timeout=60, check=False)
         self.assertEqual(killed.returncode, -9)

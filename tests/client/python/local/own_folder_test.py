@@ -9,12 +9,12 @@ import tempfile
 import unittest
 from unittest import mock
 
-from znni.own_folder import OwnFolder
+from znni.local.own_folder import OwnFolder
 
 _PREFIX = f"znni-own-{platform.node()}-"
 _MAKES_ONE = """
 import pathlib, sys
-from znni.own_folder import OwnFolder
+from znni.local.own_folder import OwnFolder
 folder = OwnFolder()
 pathlib.Path(folder.name, "file").touch()
 print(folder.name, flush=True)

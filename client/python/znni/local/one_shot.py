@@ -10,12 +10,12 @@ from znni.box import Roi, parse_roi
 from znni.channels import Channels
 from znni.client import Client
 from znni.errors import Error
+from znni.local.private_daemon import PrivateDaemon
+from znni.local.repository import Config
 from znni.mask import open_mask
 from znni.mirrors import mirror_axes
 from znni.padding import check_pad
-from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
-from znni.repository import Config
 from znni.scaling import Scale, parse_scaling
 from znni.stores.opening import check_output, open_source
 from znni.stores.overlap import check_output_apart

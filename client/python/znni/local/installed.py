@@ -9,7 +9,7 @@ import sys
 
 from znni.errors import NotFoundError
 
-_INSIDE = pathlib.Path(__file__).resolve().parent / "bin"
+_INSIDE = pathlib.Path(__file__).resolve().parents[1] / "bin"
 
 
 def find_program(name: str, variable: str) -> str:

@@ -10,9 +10,9 @@ from unittest import mock
 
 import znni
 from install import install
-from znni import installed
 from znni.errors import NotFoundError
-from znni.installed import find_program, program_inside
+from znni.local import installed
+from znni.local.installed import find_program, program_inside
 
 
 class InstalledTest(unittest.TestCase):

@@ -14,7 +14,7 @@ from typing import Any
 
 from znni.box import Triple, text_of
 from znni.errors import Error, InvalidError, NotFoundError
-from znni.installed import find_program
+from znni.local.installed import find_program
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
