@@ -13,10 +13,11 @@ import numpy as np
 
 from znni import __version__
 from znni.box import Roi
+from znni.calls.credentials import read_credentials
+from znni.calls.patience import Patience
 from znni.calls.route import Route
 from znni.calls.servers import Servers, addresses_of
 from znni.channels import Channels, chosen_channels
-from znni.credentials import read_credentials
 from znni.errors import InvalidError
 from znni.job import Job, plan_job
 from znni.mask import Mask, open_mask
@@ -24,7 +25,6 @@ from znni.masked_target import MaskedTarget
 from znni.mean_target import MeanTarget
 from znni.mirrors import mirror_axes, names_of
 from znni.model import Model
-from znni.patience import Patience
 from znni.progress import Wanted, open_progress
 from znni.run import Run
 from znni.scaling import Scale, parse_scaling

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from znni.box import Box, Triple
-from znni.patience import Patience, persist
+from znni.calls.patience import Patience, persist
 from znni.slab_writer import MOST_BYTES, SlabWriter
 from znni.spool import make_spool
 from znni.stores.memmap import give_back

@@ -14,8 +14,8 @@ import znni
 from fake_daemon import Broken, FakeDaemon, Refused
 from made_certificate import make_certificate
 from s3_server import S3Server
-from znni import patience
 from znni.box import Box
+from znni.calls import patience
 from znni.pyramid import halvings, making
 from znni.pyramid.halving import halve
 from znni.stores import remote

@@ -9,9 +9,9 @@ from unittest import mock
 
 import numpy as np
 from znni import mean_target
+from znni.calls.patience import Patience
 from znni.errors import UnavailableError
 from znni.mean_target import MeanTarget
-from znni.patience import Patience
 from znni.stores.array import ArrayTarget, NewArrayTarget
 from znni.stores.seam import OutputFacts
 

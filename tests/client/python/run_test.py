@@ -9,12 +9,12 @@ from unittest import mock
 import grpc
 import numpy as np
 from fake_daemon import WHOLE, Broken, FakeDaemon, Refused
+from znni.calls.connection import Connection
+from znni.calls.patience import Patience
 from znni.calls.route import Route
 from znni.calls.servers import Servers
-from znni.connection import Connection
 from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import plan_job
-from znni.patience import Patience
 from znni.progress import Silent
 from znni.run import Run
 from znni.stores.array import ArraySource, ArrayTarget

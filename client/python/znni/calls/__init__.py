@@ -1,1 +1,1 @@
-"""Single calls of the client: the server that each goes to, and how it is ended before it is done."""
+"""Calls of the client: connections, the server that each call goes to, when it is tried again and how it is ended."""

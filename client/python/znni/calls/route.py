@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import grpc
 
+from znni.calls.connection import Connection
+from znni.calls.patience import Patience
 from znni.calls.servers import Servers
-from znni.connection import Connection
 from znni.errors import Error, UnavailableError
 from znni.model import Model
-from znni.patience import Patience
 
 _LOG = logging.getLogger("znni")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import grpc
 
 from znni.blocks.balance import Balance
-from znni.connection import Connection
+from znni.calls.connection import Connection
 from znni.errors import InvalidError
 
 

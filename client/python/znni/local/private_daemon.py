@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from znni.box import Triple
-from znni.connection import Connection
+from znni.calls.connection import Connection
 from znni.errors import Error, NotServedError, UnavailableError
 from znni.local.installed import find_program
 from znni.local.own_folder import OwnFolder

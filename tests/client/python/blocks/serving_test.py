@@ -11,7 +11,7 @@ from fake_daemon import FakeDaemon, Refused
 from job_case import JobCase
 from znni.blocks import serving as module
 from znni.blocks.serving import Serving, digests_of, form_of
-from znni.connection import Connection
+from znni.calls.connection import Connection
 from znni.errors import Error, InvalidError, NotFoundError, UnavailableError
 from znni.local.private_daemon import PrivateDaemon
 from znni.stores.tensors import error_of

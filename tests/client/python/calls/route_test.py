@@ -5,10 +5,10 @@ import unittest
 
 import grpc
 from fake_daemon import FakeDaemon
+from znni.calls.patience import Patience
 from znni.calls.route import Route, identity_of
 from znni.calls.servers import Servers
 from znni.errors import NotFoundError, UnavailableError
-from znni.patience import Patience
 
 NOBODY = "127.0.0.1:1"
 GONE = UnavailableError("gone")

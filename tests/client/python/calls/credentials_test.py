@@ -7,7 +7,7 @@ import unittest
 
 import grpc
 from made_certificate import make_certificate, openssl
-from znni.credentials import read_credentials
+from znni.calls.credentials import read_credentials
 from znni.errors import InvalidError
 
 DAY = 24 * 60 * 60

@@ -5,7 +5,7 @@ import unittest
 import grpc
 from fake_daemon import FakeDaemon
 from znni import wire
-from znni.connection import Connection
+from znni.calls.connection import Connection
 from znni.errors import NotFoundError, UnavailableError, UnsupportedError
 
 

@@ -3,8 +3,8 @@
 import logging
 import unittest
 
+from znni.calls.patience import Patience, persist
 from znni.errors import InvalidError, UnavailableError
-from znni.patience import Patience, persist
 
 
 class PatienceTest(unittest.TestCase):
