@@ -26,12 +26,12 @@ from znni.mean_target import MeanTarget
 from znni.mirrors import mirror_axes, names_of
 from znni.model import Model
 from znni.progress import Wanted, open_progress
-from znni.run import Run
 from znni.scaling import Scale, parse_scaling
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
 from znni.stores.overlap import check_output_apart
 from znni.stores.seam import OutputFacts, Target
+from znni.streaming.run import Run
 
 
 class Client:

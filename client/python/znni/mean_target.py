@@ -10,10 +10,10 @@ import numpy as np
 
 from znni.box import Box, Triple
 from znni.calls.patience import Patience, persist
-from znni.slab_writer import MOST_BYTES, SlabWriter
 from znni.spool import make_spool
 from znni.stores.memmap import give_back
 from znni.stores.seam import Target
+from znni.streaming.slab_writer import MOST_BYTES, SlabWriter
 from znni.voxel_type import as_output
 
 _STEP_BYTES = 4 << 20  # of the mean, made at a time

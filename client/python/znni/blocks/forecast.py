@@ -13,7 +13,7 @@ from znni.box import text_of
 from znni.job import Job
 from znni.model import Model
 from znni.sizes import in_words
-from znni.slab_writer import MOST_BYTES
+from znni.streaming.slab_writer import MOST_BYTES
 
 _DAEMON_BYTES = 64 << 20  # of a daemon, beside its plan
 _PLAN_SHARE = 25 / 32  # of a daemon's memory, at least; the rest is for requests

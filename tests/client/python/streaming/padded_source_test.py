@@ -4,12 +4,12 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from znni import padded_source
 from znni.box import Box
 from znni.mirrors import Mirror
-from znni.padded_source import PaddedSource
 from znni.scaling import Scaling
 from znni.stores.array import ArraySource
+from znni.streaming import padded_source
+from znni.streaming.padded_source import PaddedSource
 
 MODES = {"zero": "constant", "reflect": "reflect", "edge": "edge"}
 

@@ -4,8 +4,8 @@ import unittest
 
 import numpy as np
 from znni import wire
-from znni.download import Download
 from znni.errors import Error
+from znni.streaming.download import Download
 
 SHAPE = (2, 3, 4, 5)
 PLANE = 2 * 4 * 5 * 2  # bytes

@@ -5,11 +5,11 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from znni import slab_writer
 from znni.box import Box
 from znni.errors import UnavailableError
-from znni.slab_writer import SlabWriter
 from znni.stores.seam import Target
+from znni.streaming import slab_writer
+from znni.streaming.slab_writer import SlabWriter
 
 U8 = np.dtype("u1")
 

@@ -12,15 +12,15 @@ import grpc
 from znni.box import Box
 from znni.calls.route import Route
 from znni.calls.stop import ending
-from znni.download import Download
 from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import Job
-from znni.kept_writer import KeptWriter
-from znni.padded_source import PaddedSource
-from znni.parts import cut
 from znni.progress import Silent
 from znni.stores.seam import Target
-from znni.upload import Upload
+from znni.streaming.download import Download
+from znni.streaming.kept_writer import KeptWriter
+from znni.streaming.padded_source import PaddedSource
+from znni.streaming.parts import cut
+from znni.streaming.upload import Upload
 from znni.voxel_type import wire_name
 
 _OTHER_PLAN = "has another plan, or another model meanwhile, whose voxels do not belong to those that are there"

@@ -3,7 +3,7 @@
 import unittest
 
 import numpy as np
-from znni.parts import cut
+from znni.streaming.parts import cut
 
 
 class PartsTest(unittest.TestCase):

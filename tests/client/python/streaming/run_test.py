@@ -16,9 +16,9 @@ from znni.calls.servers import Servers
 from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
 from znni.job import plan_job
 from znni.progress import Silent
-from znni.run import Run
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.seam import OutputFacts
+from znni.streaming.run import Run
 
 VOLUME = np.random.default_rng(4).integers(0, 255, (9, 10, 11)).astype(np.uint8)
 PLANE = 110

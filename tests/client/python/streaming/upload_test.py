@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 from znni import wire
-from znni.upload import CHUNK_BYTES, Upload
+from znni.streaming.upload import CHUNK_BYTES, Upload
 
 HEADER = wire.VolumeHeader(model_name="net")
 

@@ -7,11 +7,11 @@ import unittest
 import numpy as np
 from znni.box import Box
 from znni.job import plan_job
-from znni.kept_writer import KeptWriter
 from znni.model import Model
-from znni.parts import cut
 from znni.stores.array import ArraySource, ArrayTarget
 from znni.stores.seam import OutputFacts
+from znni.streaming.kept_writer import KeptWriter
+from znni.streaming.parts import cut
 
 MODEL = Model("net", "1", True, 1, 2, (1, 1, 1), True, {})
 
