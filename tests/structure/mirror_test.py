@@ -39,6 +39,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/pytorch/__init__.py": "tests/client/python/pytorch",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
     "client/python/znni/streaming/__init__.py": "tests/client/python/streaming",
+    "client/python/znni/targets/__init__.py": "tests/client/python/targets",
     "client/python/znni/viewing/__init__.py": "tests/client/python/viewing",
 }
 

@@ -21,8 +21,6 @@ from znni.channels import Channels, chosen_channels
 from znni.errors import InvalidError
 from znni.job import Job, plan_job
 from znni.mask import Mask, open_mask
-from znni.masked_target import MaskedTarget
-from znni.mean_target import MeanTarget
 from znni.mirrors import mirror_axes, names_of
 from znni.model import Model
 from znni.progress import Wanted, open_progress
@@ -32,6 +30,8 @@ from znni.stores.opening import open_source, open_target
 from znni.stores.overlap import check_output_apart
 from znni.stores.seam import OutputFacts, Target
 from znni.streaming.run import Run
+from znni.targets.masked import MaskedTarget
+from znni.targets.mean import MeanTarget
 
 
 class Client:

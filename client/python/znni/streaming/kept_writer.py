@@ -6,9 +6,9 @@ import numpy as np
 
 from znni.box import Box
 from znni.job import Job
-from znni.mirrored_target import MirroredTarget
 from znni.stores.seam import Target
 from znni.streaming.slab_writer import SlabWriter
+from znni.targets.mirrored import MirroredTarget
 
 
 class KeptWriter:

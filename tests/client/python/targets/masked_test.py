@@ -5,9 +5,9 @@ import unittest
 
 import numpy as np
 from znni.mask import Mask
-from znni.masked_target import MaskedTarget
 from znni.stores.array import ArrayTarget, NewArrayTarget
 from znni.stores.seam import OutputFacts
+from znni.targets.masked import MaskedTarget
 
 SHAPE = (2, 9, 10, 11)
 FACTS = OutputFacts(SHAPE, np.dtype("<f4"), 4, None, None, (0, 0, 0), {})

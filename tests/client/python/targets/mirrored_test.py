@@ -4,9 +4,9 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from znni.mirrored_target import MirroredTarget
 from znni.stores.array import ArrayTarget
 from znni.stores.seam import OutputFacts
+from znni.targets.mirrored import MirroredTarget
 
 SHAPE = (2, 5, 6, 7)
 FACTS = OutputFacts(SHAPE, np.dtype("<f4"), 4, None, None, (0, 0, 0), {})

@@ -8,12 +8,12 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from znni import mean_target
 from znni.calls.patience import Patience
 from znni.errors import UnavailableError
-from znni.mean_target import MeanTarget
 from znni.stores.array import ArrayTarget, NewArrayTarget
 from znni.stores.seam import OutputFacts
+from znni.targets import mean as mean_target
+from znni.targets.mean import MeanTarget
 
 SHAPE = (2, 9, 6, 7)
 
