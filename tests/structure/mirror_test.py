@@ -38,6 +38,7 @@ COVERED_ELSEWHERE = {
     "client/python/znni/pyramid/__init__.py": "tests/client/python/pyramid",
     "client/python/znni/pytorch/__init__.py": "tests/client/python/pytorch",
     "client/python/znni/stores/seam.py": "tests/client/python/stores",
+    "client/python/znni/stores/formats/__init__.py": "tests/client/python/stores/formats",
     "client/python/znni/streaming/__init__.py": "tests/client/python/streaming",
     "client/python/znni/targets/__init__.py": "tests/client/python/targets",
     "client/python/znni/viewing/__init__.py": "tests/client/python/viewing",

@@ -24,7 +24,7 @@ from znni.local.one_shot import predict
 from znni.local.planner import Check, Plan, ValidForm, check, make_valid, plan
 from znni.model import Model
 from znni.pytorch.compiled import Compiled, compile  # noqa: F401
-from znni.stores.sharded import Sharded
+from znni.stores.formats.sharded import Sharded
 
 __all__ = [
     "AccessError",

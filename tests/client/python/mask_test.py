@@ -12,7 +12,7 @@ from s3_server import S3Server
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.mask import Mask, open_mask
-from znni.stores.n5 import N5Target
+from znni.stores.formats.n5 import N5Target
 from znni.stores.seam import OutputFacts
 
 

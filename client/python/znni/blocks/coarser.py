@@ -7,8 +7,8 @@ from znni.blocks.work import open_output
 from znni.errors import InvalidError, UnavailableError
 from znni.pyramid.making import ENDING, forget, is_complete, is_pyramid, make_resolutions
 from znni.stores.address import output_address
+from znni.stores.formats.zarr_store import open_image
 from znni.stores.places import place_of
-from znni.stores.zarr_store import open_image
 
 
 def _path(spec: JobSpec) -> str:

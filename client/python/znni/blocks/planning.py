@@ -23,11 +23,11 @@ from znni.job import Job, plan_job
 from znni.mask import Mask
 from znni.model import Model
 from znni.stores.address import absolute
+from znni.stores.formats.sharded import Sharded
 from znni.stores.opening import check_output, check_shared, open_shared_target, open_source
 from znni.stores.overlap import check_apart
 from znni.stores.place import is_unfinished
 from znni.stores.places import place_of
-from znni.stores.sharded import Sharded
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MAX_BLOCK_BYTES = 2 << 30  # of output

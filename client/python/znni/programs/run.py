@@ -18,8 +18,8 @@ from znni.local.repository import Config, own_config
 from znni.padding import PADS
 from znni.programs.frame import DONE, OneLineParser, run_program, say
 from znni.programs.options import SHARD_HELP, shard_of
+from znni.stores.formats.sharded import Sharded
 from znni.stores.opening import open_source
-from znni.stores.sharded import Sharded
 
 _EXAMPLE = "example: znni run net.onnx raw.ome.zarr dense.ome.zarr --mem 16G --pad reflect"
 _EXITS = "exit codes: 0 the output is there; 1 running it again may help; 2 wrong input; 130 interrupted"

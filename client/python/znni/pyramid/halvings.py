@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from znni.box import Triple
 from znni.geometry import Geometry
-from znni.stores.units import NANOMETERS
+from znni.stores.formats.units import NANOMETERS
 
 MOST = 256  # voxels along each axis of the coarsest resolution
 

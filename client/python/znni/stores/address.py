@@ -7,13 +7,13 @@ import re
 from typing import NamedTuple
 
 from znni.errors import AccessError, InvalidError, NotFoundError
-from znni.stores.files import kind_of_file
-from znni.stores.n5 import container_of, is_n5
+from znni.stores.formats.files import kind_of_file
+from znni.stores.formats.n5 import container_of, is_n5
+from znni.stores.formats.precomputed import is_precomputed
+from znni.stores.formats.tiff import pages_in
+from znni.stores.formats.zarr_store import is_zarr, is_zarr_path
 from znni.stores.places import place_of
-from znni.stores.precomputed import is_precomputed
 from znni.stores.remote import check_public, remote_scheme
-from znni.stores.tiff import pages_in
-from znni.stores.zarr_store import is_zarr, is_zarr_path
 
 _HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
 _LOCAL = "file://"

@@ -8,26 +8,26 @@ from contextlib import ExitStack
 from typing import Any
 
 from znni.errors import InvalidError
-from znni.stores import n5, precomputed, zarr_store
 from znni.stores.address import Address, input_address, output_address
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.file_source import FileSource
-from znni.stores.files import FORMATS, module_of
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone, open_dataset
+from znni.stores.formats import n5, precomputed, zarr_store
+from znni.stores.formats.files import FORMATS, module_of
+from znni.stores.formats.hdf5 import Hdf5Source, Hdf5Target, check_alone, open_dataset
+from znni.stores.formats.n5 import N5Source, N5Target
+from znni.stores.formats.nifti import NiftiTarget, open_nifti
+from znni.stores.formats.npy import NpyTarget, load_npy, open_npy
+from znni.stores.formats.nrrd import NrrdTarget, open_nrrd
+from znni.stores.formats.precomputed import PrecomputedSource, PrecomputedTarget
+from znni.stores.formats.sharded import Sharded
+from znni.stores.formats.tiff import TiffTarget, open_tiff
+from znni.stores.formats.zarr_store import ZarrSource, ZarrTarget, open_node
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
-from znni.stores.n5 import N5Source, N5Target
-from znni.stores.nifti import NiftiTarget, open_nifti
-from znni.stores.npy import NpyTarget, load_npy, open_npy
-from znni.stores.nrrd import NrrdTarget, open_nrrd
 from znni.stores.partials import partial_of
 from znni.stores.places import place_of
-from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts, Source, Target
-from znni.stores.sharded import Sharded
 from znni.stores.shared import SharedOutput
-from znni.stores.tiff import TiffTarget, open_tiff
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
 
 _SHARED = {"zarr": zarr_store.open_shared, "n5": n5.open_shared, "precomputed": precomputed.open_shared}
 _TARGETS = {

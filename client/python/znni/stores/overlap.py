@@ -10,8 +10,8 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.stores.address import file_of
+from znni.stores.formats.zarr_store import HERE
 from znni.stores.remote import Remote, remote_scheme
-from znni.stores.zarr_store import HERE
 
 _MEND = "name another output, or remove the old one first"
 

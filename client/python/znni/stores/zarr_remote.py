@@ -10,9 +10,9 @@ from zarr.abc.store import ByteRequest, OffsetByteRequest, RangeByteRequest, Sto
 from zarr.core.buffer import Buffer, BufferPrototype
 
 from znni.errors import AccessError
+from znni.stores.formats.zarr_store import DESCRIPTIONS
 from znni.stores.remote import Remote
 from znni.stores.tensors import error_of
-from znni.stores.zarr_store import DESCRIPTIONS
 
 
 def _slice(wanted: ByteRequest | None) -> slice | None:

@@ -9,9 +9,9 @@ import numpy as np
 from znni.box import Triple, text_of
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.fields import all_of, is_whole
+from znni.stores.formats.fields import all_of, is_whole
+from znni.stores.formats.units import NANOMETERS, factor
 from znni.stores.seam import Source
-from znni.stores.units import NANOMETERS, factor
 
 _ASSUMED = "is assumed to be the middle, as of an unpadded output: no file says it; --offset says another"
 Numbers = tuple[float, float, float]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from znni.errors import AccessError, InvalidError, NotFoundError
-from znni.stores.fields import is_finite, is_object
+from znni.stores.formats.fields import is_finite, is_object
 
 _STAGES = "stages"  # seconds by name, where a result has them
 _SECONDS = "seconds"

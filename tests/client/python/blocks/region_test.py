@@ -10,7 +10,7 @@ import zarr
 from znni.blocks.region import Region
 from znni.box import Box
 from znni.stores import place as module
-from znni.stores.zarr_store import shared
+from znni.stores.formats.zarr_store import shared
 
 BOX = Box((4, 2, 3), (7, 6, 8))
 

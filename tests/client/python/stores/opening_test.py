@@ -16,19 +16,19 @@ from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.file_source import FileSource
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.formats.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.formats.n5 import N5Source, N5Target
+from znni.stores.formats.nifti import NiftiTarget
+from znni.stores.formats.npy import NpyTarget
+from znni.stores.formats.nrrd import NrrdTarget
+from znni.stores.formats.precomputed import PrecomputedSource, PrecomputedTarget
+from znni.stores.formats.sharded import Sharded
+from znni.stores.formats.tiff import TiffTarget
+from znni.stores.formats.zarr_store import ZarrSource, ZarrTarget
 from znni.stores.joined import JoinedSource
 from znni.stores.memmap import MemmapSource, MemmapTarget
-from znni.stores.n5 import N5Source, N5Target
-from znni.stores.nifti import NiftiTarget
-from znni.stores.npy import NpyTarget
-from znni.stores.nrrd import NrrdTarget
 from znni.stores.opening import check_output, open_raw, open_shared, open_shared_target, open_source, open_target
-from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget
 from znni.stores.seam import OutputFacts
-from znni.stores.sharded import Sharded
-from znni.stores.tiff import TiffTarget
-from znni.stores.zarr_store import ZarrSource, ZarrTarget
 
 VOLUME = np.zeros((3, 4, 5), np.uint8)
 FACTS = OutputFacts((1, 3, 4, 5), np.dtype("u1"), 3, None, None, (0, 0, 0), {})

@@ -8,8 +8,8 @@ import tensorstore
 import zarr
 from store_case import StoreCase
 from znni.errors import InvalidError
+from znni.stores.formats.zarr_store import store_of
 from znni.stores.overlap import check_apart, check_output_apart, overlap
-from znni.stores.zarr_store import store_of
 
 OUTPUT = "s3://data/a/v.zarr"
 

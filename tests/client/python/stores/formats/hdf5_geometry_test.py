@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.hdf5_geometry import NAMES, read_geometry, write_geometry
+from znni.stores.formats.hdf5_geometry import NAMES, read_geometry, write_geometry
 
 UM, NM = ("micrometer",) * 3, ("nanometer",) * 3
 GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, -8.0, 9.5), NM)

@@ -10,8 +10,8 @@ from unittest import mock
 
 import numpy as np
 from znni.errors import InvalidError
-from znni.stores import decompressed
-from znni.stores.decompressed import Decompressed
+from znni.stores.formats import decompressed
+from znni.stores.formats.decompressed import Decompressed
 
 ARRAY = np.arange(2 * 5 * 3 * 4, dtype=">u2").reshape(2, 5, 3, 4)
 

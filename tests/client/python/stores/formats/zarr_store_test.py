@@ -14,8 +14,8 @@ from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.pyramid import making
 from znni.pyramid.halving import halve
+from znni.stores.formats.zarr_store import ZarrSource, ZarrTarget, open_array, open_node, open_shared
 from znni.stores.seam import OutputFacts
-from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_array, open_node, open_shared
 
 GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
 

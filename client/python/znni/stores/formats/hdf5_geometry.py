@@ -10,8 +10,8 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.geometry import SPACE, Geometry
-from znni.stores.fields import all_of, is_finite, is_scale
-from znni.stores.units import NANOMETERS, factor, name_of
+from znni.stores.formats.fields import all_of, is_finite, is_scale
+from znni.stores.formats.units import NANOMETERS, factor, name_of
 
 NAMES = ("znni_axes", "znni_voxel_size", "znni_translation", "znni_units")  # of the attributes that are ours
 _SIZE = "element_size_um"  # of voxels along z, y and x, as Fiji's plugin and PlantSeg have it

@@ -10,7 +10,7 @@ from file_case import TYPES, FileCase, voxels
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
-from znni.stores import tiff
+from znni.stores.formats import tiff
 from znni.stores.opening import open_raw, open_source
 
 TWO = voxels("<u2", (5, 2, 6, 7))  # z and then channels, as ImageJ has them

@@ -15,15 +15,15 @@ import numpy as np
 from znni.errors import InvalidError
 from znni.geometry import Geometry
 from znni.spool import make_spool
-from znni.stores.affine import affine_of, geometry_of_affine
-from znni.stores.decompressed import Decompressed
-from znni.stores.fields import notes_of
 from znni.stores.file_source import FileSource
-from znni.stores.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.affine import affine_of, geometry_of_affine
+from znni.stores.formats.decompressed import Decompressed
+from znni.stores.formats.fields import notes_of
+from znni.stores.formats.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.units import common_unit
 from znni.stores.mapped_target import MappedTarget, map_behind
 from znni.stores.memmap import give_back
 from znni.stores.seam import OutputFacts
-from znni.stores.units import common_unit
 
 _UNITS = {"unknown": "", "meter": "meter", "mm": "millimeter", "micron": "micrometer"}
 _CODES = {"": "unknown", "millimeter": "mm", "micrometer": "micron"}

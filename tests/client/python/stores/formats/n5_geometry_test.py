@@ -5,7 +5,7 @@ import unittest
 
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.n5_geometry import attributes_of, geometry_of
+from znni.stores.formats.n5_geometry import attributes_of, geometry_of
 
 EXPECTED = Geometry((40.0, 4.0, 5.0), (7.0, 8.0, 9.0), ("nm", "nm", "um"))
 TRANSFORM = {"axes": ["z", "y", "x"], "scale": [40, 4, 5], "translate": [7, 8, 9], "units": ["nm", "nm", "um"]}

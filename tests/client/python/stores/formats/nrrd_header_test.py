@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.nrrd_header import geometry_of_header, layout_of, type_of
+from znni.stores.formats.nrrd_header import geometry_of_header, layout_of, type_of
 
 PLAIN = {"type": "uchar", "sizes": np.array([7, 6, 5])}
 NONE = np.full(3, np.nan)

@@ -8,13 +8,23 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
-from znni.stores.fields import NOTES, Field, all_of, check_fields, is_extent, is_object, is_scale, is_text, is_whole
+from znni.stores.formats.fields import (
+    NOTES,
+    Field,
+    all_of,
+    check_fields,
+    is_extent,
+    is_object,
+    is_scale,
+    is_text,
+    is_whole,
+)
+from znni.stores.formats.units import NANOMETERS
 from znni.stores.place import Place
 from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts
 from znni.stores.shared import SharedOutput
 from znni.stores.tensors import TensorArray, arranged, open_store
-from znni.stores.units import NANOMETERS
 
 INFO = "info"
 _TYPES = ("uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "float32")

@@ -4,7 +4,7 @@ import unittest
 
 import numpy as np
 from znni.errors import InvalidError
-from znni.stores.tiff_pages import PageArray, check_complete, natural_order
+from znni.stores.formats.tiff_pages import PageArray, check_complete, natural_order
 
 
 class TiffPagesTest(unittest.TestCase):

@@ -11,8 +11,8 @@ import tensorstore
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
+from znni.stores.formats.precomputed import PrecomputedSource, PrecomputedTarget, open_array, open_shared
 from znni.stores.place import Folder
-from znni.stores.precomputed import PrecomputedSource, PrecomputedTarget, open_array, open_shared
 from znni.stores.seam import OutputFacts
 
 TYPES = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "f4")

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 from znni.errors import InvalidError
 from znni.geometry import Frame, Geometry
-from znni.stores.affine import affine_of, geometry_of_affine
+from znni.stores.formats.affine import affine_of, geometry_of_affine
 
 TURNED = np.array([[0.0, -0.5, 0.0, 10.0], [-0.25, 0.0, 0.0, -20.0], [0.0, 0.0, 2.0, 30.0]])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from znni.errors import InvalidError
 from znni.geometry import SPACE, Geometry
-from znni.stores.fields import all_of, is_finite, is_scale, is_text
+from znni.stores.formats.fields import all_of, is_finite, is_scale, is_text
 
 
 def geometry_of(attributes: Mapping[str, Any], name: str) -> Geometry | None:

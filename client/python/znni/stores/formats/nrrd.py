@@ -12,15 +12,15 @@ import numpy as np
 
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
-from znni.stores.affine import affine_of
-from znni.stores.decompressed import Decompressed
-from znni.stores.fields import notes_of
 from znni.stores.file_source import FileSource
-from znni.stores.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.affine import affine_of
+from znni.stores.formats.decompressed import Decompressed
+from znni.stores.formats.fields import notes_of
+from znni.stores.formats.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.nrrd_header import geometry_of_header, layout_of
+from znni.stores.formats.units import common_unit
 from znni.stores.mapped_target import MappedTarget, map_behind
-from znni.stores.nrrd_header import geometry_of_header, layout_of
 from znni.stores.seam import OutputFacts
-from znni.stores.units import common_unit
 
 _ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 _TYPES = {"uint8": "uint8", "float32": "float"}

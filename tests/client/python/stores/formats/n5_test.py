@@ -15,7 +15,7 @@ import tensorstore
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
-from znni.stores.n5 import N5Source, N5Target, open_array, open_shared
+from znni.stores.formats.n5 import N5Source, N5Target, open_array, open_shared
 from znni.stores.place import Folder
 from znni.stores.seam import OutputFacts
 

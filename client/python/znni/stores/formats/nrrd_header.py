@@ -8,8 +8,8 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.affine import geometry_of_affine
-from znni.stores.units import name_of
+from znni.stores.formats.affine import geometry_of_affine
+from znni.stores.formats.units import name_of
 
 _INTEGERS = {
     "i1": ("signed char", "int8", "int8_t"),

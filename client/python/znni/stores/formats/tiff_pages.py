@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from znni.errors import InvalidError
-from znni.stores.files import check_format, module_of, unreadable
+from znni.stores.formats.files import check_format, module_of, unreadable
 
 _JPEG = (6, 7, 33007, 34892)  # codes of compressions that have tables of their own
 _NEEDS_CODECS = "imagecodecs"

@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 import tifffile
 from znni.geometry import Geometry
-from znni.stores.tiff_geometry import description_of, geometry_of_tiff
+from znni.stores.formats.tiff_geometry import description_of, geometry_of_tiff
 
 
 class TiffGeometryTest(unittest.TestCase):

@@ -12,7 +12,7 @@ import numpy as np
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget
-from znni.stores.hdf5_geometry import NAMES, read_geometry, write_geometry
+from znni.stores.formats.hdf5_geometry import NAMES, read_geometry, write_geometry
 from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Target
 

@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from znni.errors import AccessError, InvalidError, NotFoundError
-from znni.stores.files import check_format, check_length, format_found, kind_of_file, module_of, unreadable
+from znni.stores.formats.files import check_format, check_length, format_found, kind_of_file, module_of, unreadable
 
 
 class FilesTest(unittest.TestCase):

@@ -6,7 +6,7 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.geometry import Frame, Geometry
-from znni.stores.units import factor
+from znni.stores.formats.units import factor
 
 
 def geometry_of_affine(affine: np.ndarray, unit: str, is_body: bool, name: str) -> Geometry:

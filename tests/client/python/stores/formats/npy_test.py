@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
-from znni.stores.npy import NpyTarget, open_npy
+from znni.stores.formats.npy import NpyTarget, open_npy
 from znni.stores.seam import OutputFacts
 
 FACTS = OutputFacts((1, 3, 4, 5), np.dtype("<f4"), 5, None, None, (0, 0, 0), {})

@@ -5,7 +5,7 @@ import pathlib
 import unittest
 
 from znni.errors import InvalidError
-from znni.stores.sharded import Sharded, whole_chunks
+from znni.stores.formats.sharded import Sharded, whole_chunks
 
 CUBE = (64, 64, 64)
 

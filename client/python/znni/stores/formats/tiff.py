@@ -16,14 +16,14 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.geometry import Geometry
-from znni.stores.fields import notes_of
 from znni.stores.file_source import FileSource
-from znni.stores.files import check_format, check_length, kind_of_file, module_of, unreadable
+from znni.stores.formats.fields import notes_of
+from znni.stores.formats.files import check_format, check_length, kind_of_file, module_of, unreadable
+from znni.stores.formats.tiff_geometry import description_of, geometry_of_tiff
+from znni.stores.formats.tiff_pages import PageArray, PageFolder, read_page
+from znni.stores.formats.units import common_unit, factor
 from znni.stores.mapped_target import MappedTarget
 from znni.stores.seam import OutputFacts
-from znni.stores.tiff_geometry import description_of, geometry_of_tiff
-from znni.stores.tiff_pages import PageArray, PageFolder, read_page
-from znni.stores.units import common_unit, factor
 
 _MAX_CLASSIC = 4_000_000_000  # bytes of voxels in a file whose offsets have 32 bits
 _CODES = {"millimeter": "mm", "micrometer": "micron", "": ""}

@@ -4,7 +4,7 @@ import math
 import unittest
 
 from znni.errors import InvalidError
-from znni.stores.fields import (
+from znni.stores.formats.fields import (
     NOTES,
     Field,
     all_of,

@@ -7,8 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from znni.geometry import Geometry
-from znni.stores.fields import is_finite, is_scale
-from znni.stores.units import name_of
+from znni.stores.formats.fields import is_finite, is_scale
+from znni.stores.formats.units import name_of
 
 _OME_UNIT = "µm"  # where the file names none
 

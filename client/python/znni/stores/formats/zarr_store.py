@@ -17,13 +17,13 @@ from znni.geometry import Geometry, geometry_of
 from znni.pyramid.arrays import Layout, make_array
 from znni.pyramid.making import FINEST, describe, is_pyramid, make_resolutions
 from znni.stores.array import ArraySource, ArrayTarget
-from znni.stores.fields import NOTES, check_fields, notes_of
+from znni.stores.formats.fields import NOTES, check_fields, notes_of
+from znni.stores.formats.sharded import whole_chunks
 from znni.stores.partials import partial_of
 from znni.stores.place import Place
 from znni.stores.places import place_of
 from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
-from znni.stores.sharded import whole_chunks
 from znni.stores.shared import SharedOutput
 
 DESCRIPTIONS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")

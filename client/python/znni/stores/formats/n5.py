@@ -9,8 +9,8 @@ from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
 from znni.stores.array import ArraySource
 from znni.stores.chunk_target import ChunkTarget, named
-from znni.stores.fields import NOTES, Field, all_of, check_fields, is_extent, is_object, is_text
-from znni.stores.n5_geometry import attributes_of, geometry_of
+from znni.stores.formats.fields import NOTES, Field, all_of, check_fields, is_extent, is_object, is_text
+from znni.stores.formats.n5_geometry import attributes_of, geometry_of
 from znni.stores.place import Place
 from znni.stores.places import place_of
 from znni.stores.seam import OutputFacts

@@ -3,7 +3,7 @@
 import unittest
 
 from znni.errors import InvalidError
-from znni.stores.units import common_unit, factor, name_of
+from znni.stores.formats.units import common_unit, factor, name_of
 
 
 class UnitsTest(unittest.TestCase):

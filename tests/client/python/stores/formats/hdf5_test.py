@@ -12,7 +12,7 @@ import numpy as np
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.geometry import Geometry
-from znni.stores.hdf5 import Hdf5Source, Hdf5Target, check_alone
+from znni.stores.formats.hdf5 import Hdf5Source, Hdf5Target, check_alone
 from znni.stores.seam import OutputFacts
 
 FACTS = OutputFacts((2, 3, 4, 5), np.dtype("<f4"), 3, None, None, (4, 0, 0), {"model": "net", "offset": [4, 0, 0]})
