@@ -2,8 +2,8 @@
 // predicts.
 #pragma once
 
-#include "client/cli/infer.hpp"
 #include "client/cli/job.hpp"
+#include "client/cli/outcome.hpp"
 
 namespace znni::client {
 

@@ -5,13 +5,9 @@
 
 #include "client/cli/disk_room.hpp"
 #include "client/cli/options.hpp"
+#include "client/cli/outcome.hpp"
 
 namespace znni::client {
-
-struct InferOutcome {
-  std::string summary;  // for people, one line
-  std::string json;     // for machines
-};
 
 // Runs the job. Fails with invalid_argument, not_found or corrupt_file for errors that the user can correct, with
 // cancelled after `stop`. If any plane was written, a failure leaves the partial output and its resume record, and the

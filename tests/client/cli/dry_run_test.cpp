@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "client/cli/infer.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/infer_job.hpp"
 
