@@ -48,7 +48,8 @@ nlohmann::json vec3_json(Vec3 n) { return {n.z, n.y, n.x}; }
 InferOutcome dry_outcome(const Job& job, const Advice& advice) {
   nlohmann::json json = {{"dry_run", true},
                          {"extent", vec3_json(job.n_out)},
-                         {"images", job.model.f_out},
+                         {"channels", job.model.f_out},
+                         {"images", job.model.f_out},  // as earlier versions called them
                          {"parts", job.parts.count()},
                          {"part", vec3_json(job.parts.part)},
                          {"resumed_parts", job.begun.parts_done},

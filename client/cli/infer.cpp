@@ -203,7 +203,8 @@ InferOutcome outcome(const Job& job, const StreamSummary& summary, const std::op
   }
   nlohmann::json json = {{"output", job.options.output},
                          {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
-                         {"images", job.model.f_out},
+                         {"channels", job.model.f_out},
+                         {"images", job.model.f_out},  // as earlier versions called them
                          {"dtype", numpy_name(job.options.dtype)},
                          {"seconds", summary.seconds},
                          {"voxels_per_second", summary.voxels_per_second},

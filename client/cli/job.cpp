@@ -62,7 +62,7 @@ Result<void> check_model(const Job& job, Vec3 whole, Vec3 read) {
   const std::int64_t channels = job.input.source.facts.channels;
   if (channels != job.model.f_in) {
     return Error{ErrorCode::invalid_argument, job.options.input + ": has " + std::to_string(channels) +
-                                                  " images, model '" + job.model.name + "' takes " +
+                                                  " channels, model '" + job.model.name + "' takes " +
                                                   std::to_string(job.model.f_in)};
   }
   const std::string what = job.model.window == Vec3{} ? "the field of view" : "the window along an axis,";

@@ -7,7 +7,7 @@ stderr what it does.
 
 A layer's step is its output, and the gradients of its input and of its weights: `znni-bench layer --train` on our side.
 A net's is one of `znni-train`, from first to last: random voxels and labels, binary cross-entropy, SGD. MODEL is
-FILE.onnx or FILE.pbtxt, a chain of convolutions and max poolings; --channels replaces the images of all its layers but
+FILE.onnx or FILE.pbtxt, a chain of convolutions and max poolings; --channels sets those of all its layers but
 the last.
 
 PYTHON... is the command of a Python that has PyTorch; without it ours runs alone. PyTorch runs in the fastest of its

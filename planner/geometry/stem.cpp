@@ -29,7 +29,7 @@ Result<void> check_stem(const Network& network, const GeometryChoice& choice) {
   if (poolings.empty()) return no_slabs("the network has no pooling");
   if (!is_chain(network, poolings.front())) return no_slabs("its nodes are not a chain");
   if (padded_axes(network) != Vec3{}) return no_slabs("the network pads");
-  if (choice.S != 1 || network.f_in != 1) return no_slabs("it reads more than one image");
+  if (choice.S != 1 || network.f_in != 1) return no_slabs("it reads more than one channel");
   if (choice.modes.front().holds()) return no_slabs("what its pooling reads is held");
   return {};
 }

@@ -68,7 +68,7 @@ Result<void> check_limits(const Walk& walk) {
     return invalid(reach_text(reach) + " is over the limits: field of view 2^20, stride 2^12");
   }
   if (walk.images.back() > max_images) {
-    return invalid("writes " + std::to_string(walk.images.back()) + " images; the limit is 2^24");
+    return invalid("writes " + std::to_string(walk.images.back()) + " channels; the limit is 2^24");
   }
   if (walk.parameters > max_parameters) return invalid("the network has more than 2^58 parameters");
   return {};

@@ -17,7 +17,7 @@ constexpr std::size_t shown_geometries = 5;
 std::string network_text(const Network& network) {
   const std::vector<Reach> reach = reaches(network);
   return network.name + ": " + std::to_string(network.nodes.size()) + " nodes, " + std::to_string(network.f_in) +
-         " -> " + std::to_string(images(network).back()) + " images, field of view " + to_string(reach.back().fov) +
+         " -> " + std::to_string(images(network).back()) + " channels, field of view " + to_string(reach.back().fov) +
          ", pooling stride " + to_string(reach.back().stride) + ", parameters " + bytes_text(weight_bytes(network)) +
          "\n";
 }

@@ -26,7 +26,7 @@ Result<Division> resolve(const Division& division, const ConvProblem& conv) {
   }
   if (conv.in.f % *f == 0) return Division{*S, *f, *f_out, *slab};
   return invalid_argument("division.f = " + std::to_string(*f) + " does not divide the " + std::to_string(conv.in.f) +
-                          " input images");
+                          " input channels");
 }
 
 }  // namespace

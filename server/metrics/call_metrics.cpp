@@ -75,7 +75,7 @@ void CallMetrics::write(PrometheusText& out) const {
       out.sample({{"model", model.first}, {"version", model.second}}, totals.*of);
     }
   };
-  counter("znni_output_voxels_total", "Dense output voxels computed, images not counted.", &Totals::voxels);
+  counter("znni_output_voxels_total", "Dense output voxels computed, channels not counted.", &Totals::voxels);
   counter("znni_patches_total", "Patches, or steps of a stream, computed.", &Totals::patches);
   counter("znni_received_bytes_total", "Bytes of volumes received.", &Totals::bytes_in);
   counter("znni_sent_bytes_total", "Bytes of volumes sent.", &Totals::bytes_out);

@@ -231,7 +231,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
   if (job.input.source != nullptr && job.input.source->shape() != job.input.volume.shape) {
     return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(job.input.source->shape().n) +
-                                                  " voxels, or other images; the job's is of " +
+                                                  " voxels, or other channels; the job's is of " +
                                                   to_string(job.input.volume.shape.n)};
   }
   ResumableJob resumable(job);

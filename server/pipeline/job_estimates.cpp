@@ -255,7 +255,7 @@ JobEstimate JobEstimates::best_of_sound(const Work& work, std::span<const std::s
 // Fails if the input does not fit the network.
 Result<void> JobEstimates::check(const VolumeShape& input) const {
   if (input.f != network_.f_in) {
-    return invalid_argument("input has " + std::to_string(input.f) + " images; the network takes " +
+    return invalid_argument("input has " + std::to_string(input.f) + " channels; the network takes " +
                             std::to_string(network_.f_in));
   }
   const Vec3 around = network_.frame.begin + network_.frame.end;

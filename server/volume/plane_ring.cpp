@@ -23,7 +23,7 @@ PlaneRing::PlaneRing(std::span<std::byte> memory, const VolumeShape& shape, std:
       wanted_{first_plane, first_plane},
       written_(first_plane * plane_bytes_) {
   ensure(capacity_ >= 1, "a ring holds a plane");
-  ensure(shape.order == VolumeOrder::plane_major || shape.f == 1, "the images of a plane follow each other");
+  ensure(shape.order == VolumeOrder::plane_major || shape.f == 1, "the channels of a plane follow each other");
 }
 
 Result<std::span<std::byte>> PlaneRing::wait_for_room(const std::stop_token& stop) {

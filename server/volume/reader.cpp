@@ -68,7 +68,7 @@ class PlaneReader {
 void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor, int axis) {
   ensure(static_cast<std::int64_t>(starts.size()) == in.shape.S, "a window starts for every input of the tensor");
-  ensure(in.shape.f == volume.shape().f && in.format == Format{}, "the input tensor is planar and has f images");
+  ensure(in.shape.f == volume.shape().f && in.format == Format{}, "the input tensor is planar and has f channels");
   const PlaneReader reader(volume, normalisation, in, axis);
   const std::int64_t planes = in.shape.n.z;
   const auto task = [&](std::int64_t index, int) {

@@ -52,8 +52,8 @@ CLI::App* add_layer(CLI::App& app, LayerOptions& options, RawOptions& raw) {
   const CLI::Range counts(std::int64_t{1}, std::int64_t{1} << 20);
   ConvProblem& problem = options.problem;
   problem.in.f = problem.f_out = 80;
-  layer->add_option("--f", problem.in.f, "images the layer reads")->capture_default_str()->check(counts);
-  layer->add_option("--f-out", problem.f_out, "images it writes")->capture_default_str()->check(counts);
+  layer->add_option("--f", problem.in.f, "channels the layer reads")->capture_default_str()->check(counts);
+  layer->add_option("--f-out", problem.f_out, "channels it writes")->capture_default_str()->check(counts);
   layer->add_option("--k", raw.k, "extent of the kernel: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--n", raw.n, "extent of the input: one number or Z,Y,X")->capture_default_str();
   layer->add_option("--dilation", raw.dilation, "voxels from tap to tap: one number or Z,Y,X")->capture_default_str();

@@ -128,7 +128,7 @@ TEST(ContractProperties, AnImpulseReturnsTheKernel) {
         const Vec3 v = middle - conv.dilation * position;
         const std::int64_t at = ((j * n_out.z + v.z) * n_out.y + v.y) * n_out.x + v.x;
         const float weight = example.kernels[static_cast<std::size_t>(j * conv.in.f * voxels(conv.k) + d)];
-        EXPECT_NEAR(out[static_cast<std::size_t>(at)], weight, run.tolerance) << "image " << j << ", position " << d;
+        EXPECT_NEAR(out[static_cast<std::size_t>(at)], weight, run.tolerance) << "channel " << j << ", position " << d;
       }
     }
   });

@@ -34,7 +34,7 @@ bool bit_equal(const std::vector<float>& a, const std::vector<float>& b) {
 void check_outcome(const Outcome& outcome, const Data& data, const Estimate& estimate, const std::string& name) {
   expect_close(outcome.values, data.expected, data.tolerance, name);
   EXPECT_EQ(outcome.high_water, peak(estimate.memory)) << name << ": memory held is not the memory declared";
-  EXPECT_TRUE(outcome.padding_is_zero) << name << ": padding images are not zero";
+  EXPECT_TRUE(outcome.padding_is_zero) << name << ": padding channels are not zero";
   EXPECT_TRUE(outcome.surroundings_kept) << name << ": wrote outside of its output window";
 }
 

@@ -108,7 +108,7 @@ TEST(Harness, PassesAPrimitiveWithoutFault) { EXPECT_EQ(failures<Fault::none>(),
 TEST(Harness, CatchesEveryFault) {
   EXPECT_THAT(failures<Fault::wrong_value>(), ::testing::HasSubstr("should be"));
   EXPECT_THAT(failures<Fault::outside_of_window>(), ::testing::HasSubstr("wrote outside of its output window"));
-  EXPECT_THAT(failures<Fault::dirty_padding>(), ::testing::HasSubstr("padding images are not zero"));
+  EXPECT_THAT(failures<Fault::dirty_padding>(), ::testing::HasSubstr("padding channels are not zero"));
   EXPECT_THAT(failures<Fault::scratch_unused>(), ::testing::HasSubstr("memory held is not the memory declared"));
   EXPECT_THAT(failures<Fault::scratch_read_before_written>(), ::testing::HasSubstr("nan, should be"));
   EXPECT_THAT(failures<Fault::input_read_too_late>(), ::testing::HasSubstr("nan, should be"));

@@ -20,7 +20,7 @@ struct OperationRules<Add> : RulesOfOneVoxel<Add> {
     for (const InputValue& other : inputs) {
       if (Result<void> meet = check_reaches_meet(first, other); !meet) return meet;
       if (first.images == other.images) continue;
-      return invalid_operation("adds " + std::to_string(first.images) + " images of " + first.name + " to " +
+      return invalid_operation("adds " + std::to_string(first.images) + " channels of " + first.name + " to " +
                                std::to_string(other.images) + " of " + other.name);
     }
     return {};

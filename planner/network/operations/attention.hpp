@@ -25,12 +25,12 @@ struct OperationRules<Attention> : RulesOfOneVoxel<Attention> {
   static Result<void> check_meeting(const Attention& own, std::span<const InputValue> inputs) {
     if (Result<void> meet = RulesOfOneVoxel::check_meeting(own, inputs); !meet) return meet;
     if (inputs[0].images != inputs[1].images) {
-      return invalid_operation("has " + std::to_string(inputs[0].images) + " images of queries, " + inputs[0].name +
+      return invalid_operation("has " + std::to_string(inputs[0].images) + " channels of queries, " + inputs[0].name +
                                ", and " + std::to_string(inputs[1].images) + " of keys, " + inputs[1].name);
     }
     for (const InputValue& input : {inputs[0], inputs[2]}) {
       if (input.images % own.heads == 0) continue;
-      return invalid_operation("divides " + std::to_string(input.images) + " images among " +
+      return invalid_operation("divides " + std::to_string(input.images) + " channels among " +
                                std::to_string(own.heads) + " heads, which does not divide");
     }
     return {};

@@ -34,7 +34,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
     const std::int64_t f = inputs.front().images;
     if (f % conv.groups != 0 || conv.f_out % conv.groups != 0) {
       return invalid_operation("groups = " + std::to_string(conv.groups) + " does not divide the " + std::to_string(f) +
-                               " images of its input and the " + std::to_string(conv.f_out) + " of its own");
+                               " channels of its input and the " + std::to_string(conv.f_out) + " of its own");
     }
     return inputs.size() == 1 ? Result<void>() : check_residual(conv, inputs.front(), inputs.back());
   }
@@ -78,7 +78,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
                                " has " + reach_text(residual.reach));
     }
     if (residual.images == conv.f_out) return {};
-    return invalid_operation("adds " + std::to_string(residual.images) + " images of " + residual.name + " to " +
+    return invalid_operation("adds " + std::to_string(residual.images) + " channels of " + residual.name + " to " +
                              std::to_string(conv.f_out) + " of its own");
   }
 };

@@ -33,7 +33,7 @@ struct OperationRules<Upsample> : RulesOfOneVoxel<Upsample> {
                                to_string(in.reach.stride) + ": an output finer than the input is not supported");
     }
     if (up.kind != UpsampleKind::shuffle || in.images % voxels(up.factor) == 0) return {};
-    return invalid_operation("shuffles " + std::to_string(in.images) + " images to " +
+    return invalid_operation("shuffles " + std::to_string(in.images) + " channels to " +
                              std::to_string(voxels(up.factor)) + " voxels each, which does not divide");
   }
 

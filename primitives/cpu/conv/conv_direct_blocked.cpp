@@ -110,7 +110,8 @@ class DirectBlocked final : public PreparedLayer {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->groups != 1) return refusal(name, "convolutions without groups", problem);
-  if (tap_count(*conv) > max_taps) return refusal(name, "convolutions of up to 4096 taps of all input images", problem);
+  if (tap_count(*conv) > max_taps)
+    return refusal(name, "convolutions of up to 4096 taps of all input channels", problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
   const Tiling tiling{*conv, kernels->lanes, {}, 1};

@@ -52,9 +52,9 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (conv->in.f > max_plane_inputs) return refusal(name, "convolutions of up to 8 images", problem);
+  if (conv->in.f > max_plane_inputs) return refusal(name, "convolutions of up to 8 channels", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > max_plane_images) {
-    return refusal(name, "kernels of up to 48 taps per axis to up to 65536 images", problem);
+    return refusal(name, "kernels of up to 48 taps per axis to up to 65536 channels", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);

@@ -147,7 +147,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (!has_tiles(*conv)) {
-    return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
+    return refusal(name, "kernels of up to 48 taps per axis between up to 65536 channels", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);

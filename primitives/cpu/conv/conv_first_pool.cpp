@@ -185,7 +185,7 @@ const ConvPoolProblem* with_pairs(const LayerProblem& problem) {
 Result<void> check_windows(const LayerProblem& problem) {
   const ConvPoolProblem* both = with_pairs(problem);
   if (both == nullptr) {
-    return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
+    return refusal(name, "convolutions of up to 8 channels with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
@@ -193,7 +193,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
       both->conv.f_out > max_plane_images) {
-    return refusal(name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 images", problem);
+    return refusal(name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 channels", problem);
   }
   return {};
 }

@@ -26,7 +26,7 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > max_images) {
-    return refusal(name, "convolutions of 1x1x1 between up to 4 images", problem);
+    return refusal(name, "convolutions of 1x1x1 between up to 4 channels", problem);
   }
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   Estimate estimate;

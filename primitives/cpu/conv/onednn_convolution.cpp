@@ -30,7 +30,7 @@ struct Limit {
   const char* what;
   std::int64_t most;
 };
-constexpr Limit plane_limit{"one plane of all images", std::int64_t{1} << 28};
+constexpr Limit plane_limit{"one plane of all channels", std::int64_t{1} << 28};
 constexpr Limit kernels_limit{"the kernels", std::int64_t{1} << 31};
 constexpr Limit tensor_limit{"one tensor", std::int64_t{1} << 40};
 

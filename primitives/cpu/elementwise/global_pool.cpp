@@ -14,7 +14,7 @@ namespace znni::cpu {
 namespace {
 
 constexpr std::string_view planes_name = "pooled planes";
-constexpr std::string_view images_name = "pooled images";
+constexpr std::string_view images_name = "pooled channels";
 constexpr double instructions = 6.0;  // a vector: conversions and sums; a store
 
 std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }

@@ -11,8 +11,8 @@
 namespace znni::cpu {
 
 // Names of the buffers beside input and output. Transforms lie one after the other, channel by channel.
-inline constexpr std::string_view image_transforms = "transforms of input images";
-inline constexpr std::string_view output_transforms = "transforms of output images";
+inline constexpr std::string_view image_transforms = "transforms of input channels";
+inline constexpr std::string_view output_transforms = "transforms of output channels";
 inline constexpr std::string_view kernel_transforms = "transforms of kernels";
 // Two tiles of lines per worker (primitives/cpu/fft/pruned_fft.hpp), kept as long as the plan is loaded. They are the
 // work space of the 1D transforms, a few kilobytes; the paper leaves it to its library and does not count it.

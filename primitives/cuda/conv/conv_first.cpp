@@ -33,7 +33,8 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format out) {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->in.f > max_images || conv->residual) {
-    return refusal(name, "convolutions of up to " + std::to_string(max_images) + " images without a residual", problem);
+    return refusal(name, "convolutions of up to " + std::to_string(max_images) + " channels without a residual",
+                   problem);
   }
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();

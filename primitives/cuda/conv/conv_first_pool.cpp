@@ -39,7 +39,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   if (taken) return {};
   return refusal(name,
                  "convolutions of up to " + std::to_string(max_images) +
-                     " images with a max pooling behind them, of windows up to " + std::to_string(first_pool_window),
+                     " channels with a max pooling behind them, of windows up to " + std::to_string(first_pool_window),
                  problem);
 }
 

@@ -39,7 +39,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   if (mul(conv->in.f, conv->f_out) > max_columns) {
     return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(max_columns) +
-                                             " pairs of images, not those of: " + to_string(problem)};
+                                             " pairs of channels, not those of: " + to_string(problem)};
   }
   std::vector<Estimate> estimates;
   std::int64_t last_chunk = 0;

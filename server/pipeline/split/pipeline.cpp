@@ -138,7 +138,7 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
   if (left->f != state_->geometry.values.front().f || !covers(left->n, state_->fov)) {
     return Error{ErrorCode::invalid_argument, "input is " + std::to_string(left->f) + " x " + to_string(left->n) +
                                                   "; it must be " + std::to_string(state_->geometry.values.front().f) +
-                                                  " images of at least the field of view, " + to_string(state_->fov)};
+                                                  " channels of at least the field of view, " + to_string(state_->fov)};
   }
   const Shape5 output{1, last.f, left->n - state_->fov + Vec3::cube(1)};
   WholeVolume whole(job.input.volume);

@@ -31,6 +31,8 @@ TEST(DryRun, TellsPartsAndSecondsAndComputesNothing) {
       outcome);
   const nlohmann::json json = nlohmann::json::parse(outcome->json);
   EXPECT_EQ(json["parts"], 4);
+  EXPECT_EQ(json["channels"], 1);
+  EXPECT_EQ(json["images"], 1);
   EXPECT_EQ(json["part"], (std::vector{7, 3, 4}));
   EXPECT_EQ(json["predicted_seconds"], 2.5);
   EXPECT_EQ(json["predicted_seconds_in_one_stream"], 9.0);

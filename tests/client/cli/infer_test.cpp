@@ -194,6 +194,7 @@ TEST(Infer, ReplacedVoxelsAreCountedInTheSummary) {
   const auto outcome = run_infer(options, {});
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_NE(outcome->json.find("\"nonfinite_voxels\":1"), std::string::npos) << outcome->json;
+  EXPECT_NE(outcome->json.find("\"channels\":1"), std::string::npos) << outcome->json;
   EXPECT_NE(outcome->summary.find("replaced 1 input voxels"), std::string::npos) << outcome->summary;
 }
 

@@ -86,7 +86,7 @@ TEST(PlannerGeometryFamily, RefusesWhatNoExtentMends) {
   EXPECT_THAT(refusal({{}, 1, {}}), HasSubstr("modes of 0 poolings; the network has 1"));
   EXPECT_THAT(refusal({{}, 1, {PoolingMode({3, 1, 1}, true)}}), HasSubstr("a divisor of its stride 2 is right"));
   EXPECT_THAT(refusal({{}, 1, mpf, 0, false, 3}), HasSubstr("axis 3"));
-  EXPECT_THAT(refusal({{}, 2, mpf, 1}), HasSubstr("more than one image"));
+  EXPECT_THAT(refusal({{}, 2, mpf, 1}), HasSubstr("more than one channel"));
   EXPECT_THAT(refusal({{}, 1, {PoolMode::plain}, 0, true}), HasSubstr("all its fragments of one window"));
   EXPECT_THAT(refusal({{}, 2, mpf, 0, true}), HasSubstr("2 patches are computed together"));
   EXPECT_TRUE(GeometryFamily::make_part(network, {{}, 2, mpf, 0, true}));

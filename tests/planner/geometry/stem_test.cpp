@@ -70,7 +70,7 @@ TEST(PlannerStem, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of -1 planes"));
   choice.stem_slab = 2;
   choice.S = 2;
-  EXPECT_THAT(failure_of(network, choice), HasSubstr("more than one image"));
+  EXPECT_THAT(failure_of(network, choice), HasSubstr("more than one channel"));
   choice.S = 1;
   choice.modes[0] = {{2, 1, 1}, true};
   EXPECT_THAT(failure_of(network, choice), HasSubstr("what its pooling reads is held"));

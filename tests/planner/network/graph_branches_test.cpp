@@ -173,7 +173,7 @@ TEST(PlannerGraphBranches, JoinedBranchesTakeNoMoreMemoryThanTheTensorTheyRead) 
       nodes.push_back({"meeting", meeting, {2, 4, 6, 8}});
       const LoadedNetwork before = loaded_of(std::move(nodes), f_in);
       const LoadedNetwork after = fold_and_fuse(before);
-      EXPECT_LE(peak_of(after.network), peak_of(before.network) + tensor) << f << " images each";
+      EXPECT_LE(peak_of(after.network), peak_of(before.network) + tensor) << f << " channels each";
       joined += after.network.nodes.size() + 1 < before.network.nodes.size() ? 1 : 0;
     }
     EXPECT_EQ(joined, 4);

@@ -56,7 +56,7 @@ TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalisesOrPoolsAllVoxels) {
   EXPECT_FALSE(is_dense(network));
   EXPECT_EQ(reaches(network)[2], reaches(network)[1]);
   network.nodes[1].operation = Norm{.groups = 4};
-  EXPECT_EQ(check(network).error().message, "node norm: normalises 6 images in 4 groups, which does not divide");
+  EXPECT_EQ(check(network).error().message, "node norm: normalises 6 channels in 4 groups, which does not divide");
 }
 
 TEST(PlannerNetwork, ReachesByHand) {
@@ -149,7 +149,7 @@ TEST(PlannerNetwork, BranchesThatDoNotMeet) {
               }),
               HasSubstr("node both: branches do not meet: scale has"));
   EXPECT_THAT(failure([](Network& n) { std::get<Convolution>(n.nodes[4].operation).f_out = 5; }),
-              HasSubstr("node sum: adds 6 images of left to 5 of right2"));
+              HasSubstr("node sum: adds 6 channels of left to 5 of right2"));
 }
 
 // right2 adds left to its own sums.
@@ -166,7 +166,7 @@ TEST(PlannerNetwork, AResidualMeetsWhatTheConvolutionWrites) {
                         "has field of view 1x5x9, stride 1x2x2"));
   network.nodes[4].inputs = {4, 3};
   std::get<Convolution>(network.nodes[4].operation).f_out = 5;
-  EXPECT_THAT(check(network).error().message, HasSubstr("node right2: adds 6 images of left to 5 of its own"));
+  EXPECT_THAT(check(network).error().message, HasSubstr("node right2: adds 6 channels of left to 5 of its own"));
 }
 
 TEST(PlannerNetwork, NodesWithoutAPathToTheOutput) {
@@ -236,7 +236,7 @@ TEST(PlannerNetwork, ProductsOutOfRange) {
   network.nodes = {{"a", conv(1 << 24, Vec3::cube(1)), {0}}, {"b", conv(1 << 24, Vec3::cube(64)), {1}}};
   EXPECT_THAT(check(network).error().message, HasSubstr("node b: the network has more than 2^58 parameters"));
   network.nodes = {{"a", conv(1 << 24, Vec3::cube(1)), {0}}, {"b", Concat{}, {1, 1}}};
-  EXPECT_THAT(check(network).error().message, HasSubstr("node b: writes 33554432 images"));
+  EXPECT_THAT(check(network).error().message, HasSubstr("node b: writes 33554432 channels"));
 }
 
 TEST(PlannerNetwork, TwoDimensionalNetsHaveWindowsOfOneInZ) {

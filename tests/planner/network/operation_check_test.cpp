@@ -48,14 +48,14 @@ TEST(PlannerOperationCheck, OperationsHaveTheirNumberOfInputs) {
 
 TEST(PlannerOperationCheck, ImagesSuitTheOperation) {
   EXPECT_EQ(met(Add{{}}, {4, 4, 4}), "sound");
-  EXPECT_EQ(met(Add{{}}, {4, 4, 3}), "adds 4 images of value 0 to 3 of value 2");
+  EXPECT_EQ(met(Add{{}}, {4, 4, 3}), "adds 4 channels of value 0 to 3 of value 2");
   EXPECT_EQ(met(Multiply{}, {4, 1}), "sound");
-  EXPECT_THAT(met(Multiply{}, {4, 2}), HasSubstr("multiplies 4 images of value 0 by 2 of value 1"));
+  EXPECT_THAT(met(Multiply{}, {4, 2}), HasSubstr("multiplies 4 channels of value 0 by 2 of value 1"));
   EXPECT_EQ(met(Concat{}, {4, 1}), "sound");
-  EXPECT_THAT(met(conv(6, 4), {8}), HasSubstr("groups = 4 does not divide the 8 images of its input and the 6"));
+  EXPECT_THAT(met(conv(6, 4), {8}), HasSubstr("groups = 4 does not divide the 8 channels of its input and the 6"));
   EXPECT_EQ(met(conv(6, 2), {8, 6}), "sound");
-  EXPECT_EQ(met(conv(6, 2), {8, 5}), "adds 5 images of value 1 to 6 of its own");
-  EXPECT_EQ(met(Norm{3}, {4}), "normalises 4 images in 3 groups, which does not divide");
+  EXPECT_EQ(met(conv(6, 2), {8, 5}), "adds 5 channels of value 1 to 6 of its own");
+  EXPECT_EQ(met(Norm{3}, {4}), "normalises 4 channels in 3 groups, which does not divide");
 }
 
 TEST(PlannerOperationCheck, BranchesMeetWithEqualReach) {
@@ -75,7 +75,7 @@ TEST(PlannerOperationCheck, UpsamplingsGiveBackStridesAndShuffleWholeGroups) {
   EXPECT_EQ(verdict(check_meeting(shuffle, of_stride(2, 16))), "sound");
   EXPECT_THAT(verdict(check_meeting(shuffle, of_stride(1, 16))), HasSubstr("an output finer than the input"));
   EXPECT_EQ(verdict(check_meeting(shuffle, of_stride(2, 12))),
-            "shuffles 12 images to 8 voxels each, which does not divide");
+            "shuffles 12 channels to 8 voxels each, which does not divide");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(PlannerOutputStride, AnOutputThatIsNotRepeatedHasNone) {
   network.outputs = {{"a", 1}, {"b", 1, Vec3::cube(2)}, {"c", 2, Vec3::cube(2)}};  // c: of two inputs of the Concat
   EXPECT_THAT(failure(network, {1, 1, 1}), HasSubstr("output c: a stride of 2x2x2"));
   network.nodes.back().operation = AcrossChannels{};
-  EXPECT_THAT(failure(network, {1, 1, 1}), HasSubstr("output b: a stride of 2x2x2")) << "it mixes images";
+  EXPECT_THAT(failure(network, {1, 1, 1}), HasSubstr("output b: a stride of 2x2x2")) << "it mixes channels";
 }
 
 TEST(PlannerOutputStride, OfAllOutputsItComesOnTop) {

@@ -19,7 +19,7 @@ TEST(PlannerExplain, TellsWhatWasChosenAndWhy) {
   const test::Planned planned;
   const std::string text = text_of(planned);
   for (const char* word :
-       {"chain: 5 nodes, 1 -> 2 images, field of view 3x5x5, pooling stride 2x2x2", "patch ", "passes", "border",
+       {"chain: 5 nodes, 1 -> 2 channels, field of view 3x5x5, pooling stride 2x2x2", "patch ", "passes", "border",
         "memory     limit", "strategy cpu, precision fp32", "searched", "GFLOP/s", "runner-up", " x",
         "next best patches", "larger patches that do not fit", "needs at least"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;

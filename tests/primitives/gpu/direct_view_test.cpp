@@ -67,7 +67,7 @@ TEST(DirectView, GroupsArePaddedToBlocksOneByOne) {
   ConvProblem conv{.in = {1, 4, {3, 3, 3}}, .f_out = 10, .k = {1, 1, 1}, .activation = {}};
   conv.groups = 2;
   EXPECT_EQ(direct_images(conv), 4);
-  EXPECT_EQ(direct_padded(conv), 16) << "two groups of five images";
+  EXPECT_EQ(direct_padded(conv), 16) << "two groups of five channels";
   const std::vector<float> bias = direct_bias(conv, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(bias, (std::vector<float>{0, 1, 2, 3, 4, 0, 0, 0, 5, 6, 7, 8, 9, 0, 0, 0}));
   const std::vector<float> none = direct_bias(conv, {});

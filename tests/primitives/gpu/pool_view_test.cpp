@@ -80,7 +80,7 @@ TEST(PoolView, ManyImagesGoInVectorsOfSixteenBytes) {
     check_pool(pool, format, false, 5);
   }
   HostTensor odd({1, 6, {5, 5, 5}}, last_f32);
-  EXPECT_EQ(pool_width(odd.view(), odd.view()), 1) << "6 images are no whole vectors";
+  EXPECT_EQ(pool_width(odd.view(), odd.view()), 1) << "6 channels are no whole vectors";
 }
 
 TEST(PoolView, IndicesPassThirtyTwoBits) {

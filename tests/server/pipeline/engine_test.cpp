@@ -229,7 +229,7 @@ TEST(Engine, EstimateRefusesWithBothNumbers) {
   EXPECT_THAT(small.error().message, HasSubstr("8x8x8"));
   const Result<JobEstimate> images = made.engine->estimate({3, {9, 9, 9}});
   ASSERT_FALSE(images);
-  EXPECT_THAT(images.error().message, HasSubstr("3 images; the network takes 1"));
+  EXPECT_THAT(images.error().message, HasSubstr("3 channels; the network takes 1"));
   EXPECT_FALSE(made.engine->estimate({1, Vec3::cube(std::int64_t{1} << 40)}));
 }
 

@@ -118,7 +118,7 @@ TEST_F(JobEstimatesTest, InputThatDoesNotFitIsRefusedWithBothNumbers) {
   EXPECT_THAT(estimates().best(what, all()).error().message, HasSubstr("input extent is 9x7x9; it must be at least"));
   what = work(Vec3::cube(9));
   what.input.f = 3;
-  EXPECT_THAT(estimates().best(what, all()).error().message, HasSubstr("input has 3 images; the network takes 1"));
+  EXPECT_THAT(estimates().best(what, all()).error().message, HasSubstr("input has 3 channels; the network takes 1"));
 }
 
 TEST_F(JobEstimatesTest, SmallJobsShareABatch) {

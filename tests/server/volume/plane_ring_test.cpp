@@ -48,7 +48,7 @@ struct Bench {
       for (std::int64_t j = 0; j < shape.f; ++j) {
         const std::byte* const wanted =
             volume.data() + static_cast<std::size_t>(z) * plane_bytes + static_cast<std::size_t>(j) * image_bytes;
-        EXPECT_TRUE(std::equal(wanted, wanted + image_bytes, ring.plane(j, z))) << "image " << j << " plane " << z;
+        EXPECT_TRUE(std::equal(wanted, wanted + image_bytes, ring.plane(j, z))) << "channel " << j << " plane " << z;
       }
     }
   }

@@ -37,7 +37,8 @@ void check_windows(const RandomVolume& volume, const Normalisation& normalisatio
         const float wanted = expected_voxel(volume, normalisation, j, at);
         const float size = std::abs(wanted - normalisation.offset) + std::abs(normalisation.offset);
         // A product may be rounded before it is added, or not.
-        ASSERT_NEAR(in.at(s, j, v), wanted, 2.4e-7F * size) << "s " << s << " image " << j << " voxel " << to_string(v);
+        ASSERT_NEAR(in.at(s, j, v), wanted, 2.4e-7F * size)
+            << "s " << s << " channel " << j << " voxel " << to_string(v);
       }
     }
   }

@@ -127,7 +127,7 @@ void check_scene(const Scene& scene) {
       const float found = test::voxel(scene.bytes.data(), scene.shape, j, at);
       const float wanted = s < 0 ? test::voxel(untouched.data(), scene.shape, j, at)
                                  : as_written(value_of(s, j, dense), scene.shape.type);
-      ASSERT_EQ(found, wanted) << "image " << j << " voxel " << to_string(at) << " of patch " << s << " at "
+      ASSERT_EQ(found, wanted) << "channel " << j << " voxel " << to_string(at) << " of patch " << s << " at "
                                << to_string(dense);
     }
   }

@@ -139,7 +139,7 @@ Result<std::vector<float>> OnnxBuilder::vector(const onnx::NodeProto& node, int 
   Result<std::vector<float>> values = floats_of(*tensor);
   if (!values || count == unknown_images || static_cast<std::int64_t>(values->size()) == count) return values;
   return corrupt("input " + in_quotes(node.input(index)) + " has " + std::to_string(values->size()) +
-                 " elements; one per image, " + std::to_string(count) + ", is right");
+                 " elements; one per channel, " + std::to_string(count) + ", is right");
 }
 
 std::string OnnxBuilder::free_name(const std::string& name) {
@@ -386,7 +386,7 @@ void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {
 
 Result<void> OnnxBuilder::check_limits() const {
   if (images_.back() > max_onnx_images) {
-    return unsupported("writes " + std::to_string(images_.back()) + " images; at most " +
+    return unsupported("writes " + std::to_string(images_.back()) + " channels; at most " +
                        std::to_string(max_onnx_images) + " are supported");
   }
   if (parameters_ > max_parameters_) {

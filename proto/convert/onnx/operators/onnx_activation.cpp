@@ -40,7 +40,7 @@ Result<void> convert_prelu(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<std::vector<std::int64_t>> dims = dims_of(*slopes);
   if (!dims) return dims.error();
   if (!is_per_image(*dims, builder.images(*x), builder.spatial_axes(node.proto.input(0)))) {
-    return unsupported("its slopes are neither one number nor one per image (" + std::to_string(builder.images(*x)) +
+    return unsupported("its slopes are neither one number nor one per channel (" + std::to_string(builder.images(*x)) +
                        "), which is not supported");
   }
   Result<std::vector<float>> values = builder.floats_of(*slopes);

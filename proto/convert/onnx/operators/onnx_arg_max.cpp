@@ -29,7 +29,7 @@ Result<std::size_t> place_of_images(const TurnedValue& input, std::int64_t axis)
   const std::int64_t place = axis < 0 ? axis + count : axis;
   const bool over_images = place >= 0 && place < count && input.axes[static_cast<std::size_t>(place)] == 1;
   if (over_images) return static_cast<std::size_t>(place);
-  return unsupported("axis = " + std::to_string(axis) + " is not supported; only that of the images");
+  return unsupported("axis = " + std::to_string(axis) + " is not supported; only that of the channels");
 }
 
 // Converts an ArgMax of the channels of one voxel.
@@ -37,7 +37,7 @@ Result<void> convert_pooled(const OnnxNode& node, OnnxBuilder& builder, std::int
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   if (!is_image_axis(axis, builder.spatial_axes(node.proto.input(0)))) {
-    return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the images");
+    return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the channels");
   }
   builder.append(node.proto, AcrossChannels{kind}, {*value}, 1);
   return {};

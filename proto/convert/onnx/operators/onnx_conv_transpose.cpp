@@ -43,11 +43,11 @@ Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, s
   }
   if (f != unknown_images && (*dims)[0] != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[0]) +
-                   " images; the input has " + std::to_string(f));
+                   " channels; the input has " + std::to_string(f));
   }
   if ((*dims)[0] % groups != 0) {
     return corrupt("group = " + std::to_string(groups) + " does not divide the " + std::to_string((*dims)[0]) +
-                   " images of its input");
+                   " channels of its input");
   }
   Transposed result;
   result.f = (*dims)[0];

@@ -28,11 +28,11 @@ Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, std:
   }
   if (f != unknown_images && mul((*dims)[1], groups) != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string(mul((*dims)[1], groups)) +
-                   " images; the input has " + std::to_string(f));
+                   " channels; the input has " + std::to_string(f));
   }
   if ((*dims)[0] % groups != 0) {
     return corrupt("group = " + std::to_string(groups) + " does not divide the " + std::to_string((*dims)[0]) +
-                   " images of its output");
+                   " channels of its output");
   }
   Kernels kernels{(*dims)[0], Vec3::cube(1)};
   for (int i = 0; i < rank; ++i) kernels.k[3 - rank + i] = (*dims)[static_cast<std::size_t>(i) + 2];

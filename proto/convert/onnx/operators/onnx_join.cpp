@@ -80,7 +80,7 @@ Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
   const std::int64_t other = builder.images(inputs->back());
   const bool are_known = f != unknown_images && other != unknown_images;
   if (are_known && f != other && other != 1) {
-    return corrupt("multiplies " + std::to_string(f) + " images by " + std::to_string(other) +
+    return corrupt("multiplies " + std::to_string(f) + " channels by " + std::to_string(other) +
                    "; as many, or 1, are right");
   }
   builder.append(node.proto, Multiply{}, *std::move(inputs), are_known ? f : unknown_images);
@@ -95,7 +95,7 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
     return join_planes(node, builder, *axis);
   }
   if (!is_image_axis(*axis, builder.spatial_axes(node.proto.input(0)))) {
-    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
+    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the channels");
   }
   Result<std::vector<int>> inputs = inputs_of(node, builder);
   if (!inputs) return inputs.error();
@@ -133,7 +133,8 @@ Result<void> convert_cast(const OnnxNode& node, OnnxBuilder& builder) {
     return convert_identity(node, builder);
   }
   if (count > 0) {
-    return unsupported("of the numbers of " + std::to_string(count) + " images to type number " + std::to_string(*to) +
+    return unsupported("of the numbers of " + std::to_string(count) + " channels to type number " +
+                       std::to_string(*to) +
                        " is not supported; only to floating point and to whole numbers that hold all of them");
   }
   return unsupported("to elements of type number " + std::to_string(*to) +

@@ -31,7 +31,7 @@ bool is_of_images(const TurnedValue& turned, std::int64_t axis) {
 
 Error wrong_axis(std::int64_t axis) {
   return unsupported("from axis = " + std::to_string(axis) +
-                     " on is not supported; only of the images alone, where they are the last axis");
+                     " on is not supported; only of the channels alone, where they are the last axis");
 }
 
 // Returns what a LayerNormalization from `axis` on normalises, if that is the channels alone.
@@ -67,7 +67,7 @@ Result<std::vector<float>> channels_at(const OnnxNode& node, const OnnxBuilder& 
       dims->empty() || std::all_of(dims->begin(), dims->end() - 1, [](auto extent) { return extent == 1; });
   if (suits) return builder.vector(node.proto, input, f);
   return unsupported("constant " + in_quotes(node.proto.input(input)) +
-                     " has other axes than the last, which is that of the images");
+                     " has other axes than the last, which is that of the channels");
 }
 
 Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f) {

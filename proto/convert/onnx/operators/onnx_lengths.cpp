@@ -52,7 +52,7 @@ Result<void> convert_lp_normalization(const OnnxNode& node, OnnxBuilder& builder
   Result<TurnedValue> input = turned_at(node, builder);
   if (!input) return input.error();
   if (axis_of_value(*input, *axis) != image_axis && !builder.is_guessed(input->value)) {
-    return unsupported("along axis = " + std::to_string(*axis) + " is not supported; only along the images");
+    return unsupported("along axis = " + std::to_string(*axis) + " is not supported; only along the channels");
   }
   append_as(node.proto, builder, AcrossChannels{AcrossKind::unit, least_length}, *std::move(input));
   return {};

@@ -55,9 +55,9 @@ Result<std::int64_t> length_read(const onnx::TensorProto& matrix, const Row& row
   const bool is_matrix = dims->size() == axes_of_matrix && (*dims)[0] > 0 && (*dims)[1] > 0;
   const std::int64_t read = !is_matrix ? 0 : linear.is_turned ? (*dims)[1] : (*dims)[0];
   if (is_matrix && (row.length == unknown_images || read == row.length)) return read;
-  return corrupt(
-      "weights " + in_quotes(matrix.name()) + " are no matrix for the " + std::to_string(row.length) +
-      (row.is_flat ? " numbers of the flattened input, " + to_string(row.window) + " voxels" : " images of the input"));
+  return corrupt("weights " + in_quotes(matrix.name()) + " are no matrix for the " + std::to_string(row.length) +
+                 (row.is_flat ? " numbers of the flattened input, " + to_string(row.window) + " voxels"
+                              : " channels of the input"));
 }
 
 // Returns the kernels, [f_out][f][window...], of the constant matrix.
@@ -95,7 +95,7 @@ Result<std::vector<float>> bias_of(const OnnxNode& node, const OnnxBuilder& buil
   const auto count = static_cast<std::int64_t>(bias->size());
   const bool is_row = dims->size() <= axes_of_matrix && (dims->empty() || dims->back() == count);
   if (!is_row || (count != 1 && count != f_out)) {
-    return corrupt("bias " + in_quotes(tensor->name()) + " is neither one number nor one per image, " +
+    return corrupt("bias " + in_quotes(tensor->name()) + " is neither one number nor one per channel, " +
                    std::to_string(f_out));
   }
   bias->resize(static_cast<std::size_t>(f_out), bias->front());

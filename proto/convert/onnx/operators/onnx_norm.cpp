@@ -35,7 +35,7 @@ Result<std::vector<float>> per_image(const OnnxNode& node, const OnnxBuilder& bu
   const std::int64_t f = builder.images(form.value);
   if (found != form.numbers) {
     return corrupt("input " + in_quotes(node.proto.input(index)) + " has " + std::to_string(found) + " elements; one " +
-                   (form.numbers == f ? "per image, " : "per group, ") + std::to_string(form.numbers) + ", is right");
+                   (form.numbers == f ? "per channel, " : "per group, ") + std::to_string(form.numbers) + ", is right");
   }
   std::vector<float> repeated;
   for (const float number : *numbers) repeated.insert(repeated.end(), static_cast<std::size_t>(f / found), number);
@@ -70,7 +70,7 @@ Result<std::int64_t> groups_of(const OnnxNode& node, std::int64_t f) {
   if (*groups < 1) return corrupt("num_groups = " + std::to_string(*groups) + "; 1 or more is right");
   if (f == unknown_images || f % *groups == 0) return groups;
   return corrupt("num_groups = " + std::to_string(*groups) + " does not divide the " + std::to_string(f) +
-                 " images; a divisor is right");
+                 " channels; a divisor is right");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Result<void> make_groups(const OnnxNode& node, OnnxBuilder& builder, int value) 
   const std::int64_t groups = (*target)[1].least;
   if (builder.images(value) % groups != 0) {
     return unsupported("to " + text_of(*target) + " makes " + std::to_string(groups) + " groups of " +
-                       std::to_string(builder.images(value)) + " images, which does not divide; a divisor is right");
+                       std::to_string(builder.images(value)) + " channels, which does not divide; a divisor is right");
   }
   if (!asks_for(*target, grouped(from, groups))) {
     return unsupported("of " + text_of(from) + " to " + text_of(*target) + std::string(supported_form));

@@ -36,7 +36,7 @@ Result<NodeWeights> weights_of(const Statistics& statistics, float epsilon) {
   for (std::size_t i = 0; i < statistics.gamma.size(); ++i) {
     const double variance = static_cast<double>(statistics.variance[i]) + static_cast<double>(epsilon);
     if (!(variance > 0)) {
-      return corrupt("variance + epsilon of image " + std::to_string(i) + " is " + std::to_string(variance) +
+      return corrupt("variance + epsilon of channel " + std::to_string(i) + " is " + std::to_string(variance) +
                      "; a positive number is right");
     }
     const double scale = static_cast<double>(statistics.gamma[i]) / std::sqrt(variance);
@@ -93,8 +93,9 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   const bool suits = tensor->axes.empty() ? is_per_image(*dims, f, builder.spatial_axes(node.proto.input(1 - index)))
                                           : is_per_axis(*dims, f, tensor->axes.size(), place_of_images(*tensor));
   if (!suits) {
-    return unsupported("constant " + in_quotes(node.proto.input(index)) + " is neither one number nor one per image (" +
-                       std::to_string(f) + "), which is not supported");
+    return unsupported("constant " + in_quotes(node.proto.input(index)) +
+                       " is neither one number nor one per channel (" + std::to_string(f) +
+                       "), which is not supported");
   }
   Result<std::vector<float>> numbers = builder.floats_of(*constant);
   if (!numbers) return numbers.error();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t opset_without_flattening = 13;
 
 Error wrong_axis(std::int64_t axis) {
-  return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the images");
+  return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the channels");
 }
 
 // Converts the node of a transposed tensor. The result stays transposed.

@@ -90,9 +90,9 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
         const std::int64_t from = ((term / 12 * n.z + z) * n.y + y) * n.x + step * x + term % 3 * dilation.x;
         expected += kernels[static_cast<std::size_t>(j * f * 12 + term)] * in[static_cast<std::size_t>(from)];
       }
-      EXPECT_EQ(out[static_cast<std::size_t>(j * (count + 1) + x)], expected) << "image " << j << ", voxel " << x;
+      EXPECT_EQ(out[static_cast<std::size_t>(j * (count + 1) + x)], expected) << "channel " << j << ", voxel " << x;
     }
-    EXPECT_EQ(out[static_cast<std::size_t>(j * (count + 1) + count)], 999.0F) << "wrote past the row of image " << j;
+    EXPECT_EQ(out[static_cast<std::size_t>(j * (count + 1) + count)], 999.0F) << "wrote past the row of channel " << j;
   }
 }
 

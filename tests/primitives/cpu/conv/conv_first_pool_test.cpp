@@ -77,7 +77,7 @@ TEST(ConvFirstPool, RefusesWhatItDoesNotCompute) {
   EXPECT_TRUE(conv_first_pool.describe(fine, describe_cpu(1)).has_value());
   test::expect_refusal(conv_first_pool, fine.conv, "with a max pooling of pairs behind them");
   test::expect_refusal(conv_first_pool, fine.pool, "with a max pooling of pairs behind them");
-  test::expect_refusal(conv_first_pool, first_layers(9, Vec3::cube(3), Vec3::cube(10)), "up to 8 images");
+  test::expect_refusal(conv_first_pool, first_layers(9, Vec3::cube(3), Vec3::cube(10)), "up to 8 channels");
   ConvPoolProblem average = fine;
   average.pool.kind = PoolKind::average;
   test::expect_refusal(conv_first_pool, average, "a max pooling of pairs");

@@ -264,7 +264,7 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, const Shape5& sh
         actual.push_back(at);
         expected.push_back(j < shape.f ? apply(t.problem.activation, static_cast<float>(sum)) : 0.0);
         if (j >= shape.f) {
-          EXPECT_EQ(at, 0.0F) << "padding image " << j;
+          EXPECT_EQ(at, 0.0F) << "padding channel " << j;
         }
         at = untouched;
       }

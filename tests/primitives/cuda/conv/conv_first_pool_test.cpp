@@ -37,7 +37,7 @@ TEST(CudaConvFirstPool, HoldsLessThanTheTwoLayers) {
 }
 
 TEST(CudaConvFirstPool, RefusesWhatItsTilesDoNotHold) {
-  expect_refusal(conv_first_pool, first_layers(5), "up to 4 images");
+  expect_refusal(conv_first_pool, first_layers(5), "up to 4 channels");
   ConvPoolProblem average = first_layers();
   average.pool.kind = PoolKind::average;
   expect_refusal(conv_first_pool, average, "a max pooling");

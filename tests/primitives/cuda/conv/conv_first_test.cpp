@@ -18,7 +18,7 @@ TEST(CudaConvFirst, WritesEveryFormatFromPlanarFloats) {
 }
 
 TEST(CudaConvFirst, RefusesManyImagesAndResiduals) {
-  expect_refusal(conv_first, first_layer(5), "up to 4 images");
+  expect_refusal(conv_first, first_layer(5), "up to 4 channels");
   ConvProblem residual = first_layer(1);
   residual.residual = true;
   expect_refusal(conv_first, residual, "without a residual");

@@ -69,7 +69,7 @@ TEST(CudaConvFft32, RefusesInWords) {
   strided.stride.y = 2;
   expect_refusal(conv_fft32, strided, "convolutions without stride or groups, not: conv");
   expect_refusal(conv_fft32, ConvProblem{{1, 1 << 20, {8, 8, 8}}, 1 << 20, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}, false},
-                 "pairs of images");
+                 "pairs of channels");
 }
 
 }  // namespace

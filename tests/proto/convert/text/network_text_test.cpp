@@ -82,7 +82,8 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
   EXPECT_EQ(network.nodes[2], (Node{"norm3", Norm{1, 1e-5F, {}, NormKind::response}, {2}}));
   EXPECT_EQ(describe(network)[1], "norm2: norm 4, groups 4, epsilon 0.5, leaky_relu 0.00999999978 <- norm1");
   EXPECT_EQ(parsed(network_text(network)), network);
-  EXPECT_THAT(refusal("f_in: 4 node { norm { groups: 3 } }"), HasSubstr("4 images in 3 groups, which does not divide"));
+  EXPECT_THAT(refusal("f_in: 4 node { norm { groups: 3 } }"),
+              HasSubstr("4 channels in 3 groups, which does not divide"));
   EXPECT_THAT(refusal("f_in: 4 node { norm { epsilon: 0 } }"), HasSubstr("epsilon is not above 0"));
 }
 
@@ -279,7 +280,7 @@ TEST(NetworkText, GroupsOfConvolutionsAreReadAndWritten) {
   EXPECT_EQ(describe(network)[0], "conv1: conv 4 -> 8, k 3x3x3, groups 4 <- input");
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("f_in: 4 node { conv { f_out: 8 k: 3 groups: 3 } }"),
-              HasSubstr("groups = 3 does not divide the 4 images of its input and the 8 of its own"));
+              HasSubstr("groups = 3 does not divide the 4 channels of its input and the 8 of its own"));
   EXPECT_THAT(refusal("f_in: 4 node { conv { f_out: 8 k: 3 groups: 0 } }"), HasSubstr("groups = 0 is below 1"));
 }
 
@@ -295,7 +296,7 @@ TEST(NetworkText, ProductsAreReadAndWritten) {
   EXPECT_THAT(refusal("node { multiply {} }"), HasSubstr("has 1 inputs; it needs 2"));
   EXPECT_THAT(
       refusal(R"(f_in: 2 node { name: "a" conv { f_out: 3 k: 1 } } node { inputs: ["a", "input"] multiply {} })"),
-      HasSubstr("multiplies 3 images of a by 2 of input; as many, or 1, are right"));
+      HasSubstr("multiplies 3 channels of a by 2 of input; as many, or 1, are right"));
 }
 
 TEST(NetworkText, PoolingsOfAllVoxelsAreReadAndWritten) {

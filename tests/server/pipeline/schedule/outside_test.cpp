@@ -43,7 +43,7 @@ class Outside : public testing::TestWithParam<Layout> {
         const Vec3 at = starts[static_cast<std::size_t>(s)] + v;
         const bool inside = covers(at, border.begin) && covers(whole - border.end - Vec3::cube(1), at);
         for (std::int64_t j = 0; j < shape.f; ++j) {
-          ASSERT_EQ(view.at(s, j, v), inside ? 1.0F : -2.0F) << to_string(at) << " of image " << j << " of " << s;
+          ASSERT_EQ(view.at(s, j, v), inside ? 1.0F : -2.0F) << to_string(at) << " of channel " << j << " of " << s;
         }
       }
     }
@@ -81,7 +81,7 @@ class Outside : public testing::TestWithParam<Layout> {
       const bool stays = reflects && v.z < kept && (from.z < first.z || from.z > last.z);
       const bool is_there = covers(from, first) && covers(last, from);
       const float expected = stays ? place(j, at) : is_there ? place(j, from) : 0.0F;
-      ASSERT_EQ(view.at(s, j, v), expected) << to_string(start + v) << " of image " << j << " of " << s;
+      ASSERT_EQ(view.at(s, j, v), expected) << to_string(start + v) << " of channel " << j << " of " << s;
     });
   }
 

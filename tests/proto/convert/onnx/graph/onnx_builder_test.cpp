@@ -29,7 +29,7 @@ TEST(OnnxBuilder, ValuesGrowNodeByNode) {
   EXPECT_EQ(builder.value(sum, 1).error().message, "input 'c' is a constant, which is not supported here");
   EXPECT_EQ(builder.value(sum, 2).error().message, "input 2 is missing");
   EXPECT_EQ(builder.vector(sum, 1, 3)->size(), 3U);
-  EXPECT_THAT(builder.vector(sum, 1, 4).error().message, HasSubstr("has 3 elements; one per image, 4, is right"));
+  EXPECT_THAT(builder.vector(sum, 1, 4).error().message, HasSubstr("has 3 elements; one per channel, 4, is right"));
   EXPECT_THAT(builder.vector(sum, 0, 3).error().message, HasSubstr("input 'in' is computed"));
   EXPECT_FALSE(builder.value(relu, 0));
   EXPECT_FALSE(OnnxBuilder::has_input(relu, 1));
@@ -188,7 +188,7 @@ TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
   ASSERT_TRUE(graph);
   OnnxBuilder images(*graph, 3, 1, 100);
   images.append(*graph->nodes[0], Concat{}, {0}, max_onnx_images + 1);
-  EXPECT_THAT(images.check_limits().error().message, HasSubstr("writes 1048577 images; at most 1048576"));
+  EXPECT_THAT(images.check_limits().error().message, HasSubstr("writes 1048577 channels; at most 1048576"));
   OnnxBuilder parameters(*graph, 3, 1, 100);
   parameters.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, std::vector<float>(101), {}});
   EXPECT_THAT(parameters.check_limits().error().message, HasSubstr("to 101 parameters; at most 100"));
@@ -236,7 +236,7 @@ TEST(OnnxBuilder, ImagesDoNotMultiplyWithoutEnd) {
     before = name;
   }
   model.node("Mul", {before, "c"}, {"out"});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("images; at most 1048576 are supported"));
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("channels; at most 1048576 are supported"));
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(OnnxInputs, ErrorsNameTheInput) {
       ->mutable_shape()
       ->mutable_dim(1)
       ->set_dim_param("C");
-  EXPECT_THAT(open.refusal(), HasSubstr("input 'a': does not say how many images it has"));
+  EXPECT_THAT(open.refusal(), HasSubstr("input 'a': does not say how many channels it has"));
   OnnxModel whole = late();
   whole.proto.mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(
       onnx::TensorProto::INT64);
@@ -126,7 +126,7 @@ TEST(OnnxInputs, ErrorsNameTheInput) {
   many.input("huge", std::int64_t{1} << 20);
   many.node("Concat", {"out", "huge"}, {"more"});
   many.proto.mutable_graph()->mutable_output(0)->set_name("more");
-  EXPECT_THAT(many.refusal(), HasSubstr("its inputs have 1048579 images"));
+  EXPECT_THAT(many.refusal(), HasSubstr("its inputs have 1048579 channels"));
 }
 
 // A branch may write a tensor of the name that the joined inputs have.

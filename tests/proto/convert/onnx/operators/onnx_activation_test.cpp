@@ -102,11 +102,11 @@ TEST(OnnxActivation, PReluOfSeveralSlopesKeepsThem) {
   OnnxModel few(3);
   few.tensor("slope", {2, 1, 1, 1}, {0.25F, 0.5F});
   few.node("PRelu", {"in", "slope"}, {"out"});
-  EXPECT_THAT(few.output("out").refusal(), HasSubstr("neither one number nor one per image (3)"));
+  EXPECT_THAT(few.output("out").refusal(), HasSubstr("neither one number nor one per channel (3)"));
   OnnxModel along_x(3);
   along_x.tensor("slope", {3}, {0.25F, 0.25F, 0.25F});
   along_x.node("PRelu", {"in", "slope"}, {"out"});
-  EXPECT_THAT(along_x.output("out").refusal(), HasSubstr("neither one number nor one per image (3)"));
+  EXPECT_THAT(along_x.output("out").refusal(), HasSubstr("neither one number nor one per channel (3)"));
 }
 
 TEST(OnnxActivation, AlphaOfAnotherTypeIsAnError) {

@@ -49,7 +49,7 @@ TEST(OnnxArgMax, TakesTheLastOfEqualOnes) {
 }
 
 TEST(OnnxArgMax, OverAnythingElseIsRefused) {
-  EXPECT_THAT(refusal(2), HasSubstr("node '/out' (ArgMax): axis = 2 is not supported; only that of the images"));
+  EXPECT_THAT(refusal(2), HasSubstr("node '/out' (ArgMax): axis = 2 is not supported; only that of the channels"));
   EXPECT_THAT(refusal(-1, 0), HasSubstr("axis = -1 is not supported"));
   EXPECT_THAT(refusal(7), HasSubstr("axis = 7 is not supported"));
   OnnxModel model(3);
@@ -70,9 +70,10 @@ TEST(OnnxArgMax, IsCastToTypesThatHoldItsNumbers) {
       EXPECT_EQ(cast(3, keepdims, type), "") << type;
     }
     EXPECT_EQ(cast(128, keepdims, TensorProto::INT8), "");
-    EXPECT_THAT(cast(129, keepdims, TensorProto::INT8), HasSubstr("of the numbers of 129 images to type number 3"));
+    EXPECT_THAT(cast(129, keepdims, TensorProto::INT8), HasSubstr("of the numbers of 129 channels to type number 3"));
     EXPECT_EQ(cast(256, keepdims, TensorProto::UINT8), "");
-    EXPECT_THAT(cast(257, keepdims, TensorProto::UINT8), HasSubstr("node '/out' (Cast): of the numbers of 257 images"));
+    EXPECT_THAT(cast(257, keepdims, TensorProto::UINT8),
+                HasSubstr("node '/out' (Cast): of the numbers of 257 channels"));
     EXPECT_THAT(cast(2, keepdims, TensorProto::BOOL), HasSubstr("to type number 9 is not supported"));
   }
 }

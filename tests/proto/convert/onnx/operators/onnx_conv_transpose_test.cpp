@@ -205,7 +205,7 @@ TEST(OnnxConvTranspose, Refusals) {
     return model.output("out").refusal();
   };
   EXPECT_THAT(refusal_with([](auto& node) { test::set_integer(node, "group", 3); }),
-              HasSubstr("group = 3 does not divide the 2 images of its input"));
+              HasSubstr("group = 3 does not divide the 2 channels of its input"));
   EXPECT_THAT(refusal_with([](auto& node) {
                 test::set_integers(node, "output_shape", {4, 4, 4});
               }),

@@ -42,7 +42,7 @@ TEST(OnnxConvolution, Groups) {
 
   OnnxModel odd(4);
   test::set_integer(odd.conv("in", "out", 2, 5, {1, 1, 3}), "group", 2);
-  EXPECT_THAT(odd.output("out").refusal(), HasSubstr("group = 2 does not divide the 5 images of its output"));
+  EXPECT_THAT(odd.output("out").refusal(), HasSubstr("group = 2 does not divide the 5 channels of its output"));
 }
 
 TEST(OnnxConvolution, MissingLeadingAxesAreOne) {
@@ -166,7 +166,7 @@ const Refused refused[] = {
     {"NoGroup", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 0); },
      "group = 0; 1 to 2^20 is right"},
     {"ImagesOfGroups", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 2); },
-     "weights 'out.w' are for 4 images; the input has 2"},
+     "weights 'out.w' are for 4 channels; the input has 2"},
     {"KernelShape",
      [](OnnxModel&, onnx::NodeProto& c) {
        test::set_integers(c, "kernel_shape", {3, 3, 5});
@@ -187,8 +187,9 @@ const Refused refused[] = {
        test::set_integers(c, "dilations", {1, 1, 1LL << 62});
      },
      "'dilations' holds 4611686018427387904"},
-    {"Images", [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(1, 3); },
-     "weights 'out.w' are for 3 images; the input has 2"},
+    {"Channels",
+     [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(1, 3); },
+     "weights 'out.w' are for 3 channels; the input has 2"},
     {"Axes", [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->add_dims(1); },
      "weights 'out.w' have 6 axes; 5 are right"},
     {"Negative",
@@ -200,7 +201,7 @@ const Refused refused[] = {
      [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 1LL << 61); },
      "tensor 'out.w': has 432 bytes; its extents ask for 9223372036854775807"},
     {"Bias", [](OnnxModel& m, onnx::NodeProto& c) { m.tensor("long", {3}), c.set_input(2, "long"); },
-     "input 'long' has 3 elements; one per image, 2, is right"},
+     "input 'long' has 3 elements; one per channel, 2, is right"},
     {"ComputedWeights", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(1, "in"); }, "its weights are computed"},
     {"ComputedBias", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(2, "in"); }, "input 'in' is computed"},
     {"ConstantInput", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(0, "out.b"); },

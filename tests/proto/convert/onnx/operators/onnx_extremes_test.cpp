@@ -65,7 +65,7 @@ TEST(OnnxExtremes, WhatDoesNotFitIsRefused) {
   OnnxModel channels(2);
   channels.conv("in", "a", 2, 3, {1, 1, 1});
   channels.node("Min", {"in", "a"}, {"out"});
-  EXPECT_THAT(channels.output("out").refusal(), HasSubstr("adds 2 images of in to 3 of /out"));
+  EXPECT_THAT(channels.output("out").refusal(), HasSubstr("adds 2 channels of in to 3 of /out"));
 }
 
 // A small file must not take much memory.

@@ -59,7 +59,7 @@ TEST(OnnxJoin, MulOfTwoTensors) {
   OnnxModel unequal(3);
   unequal.conv("in", "a", 3, 2, {1, 1, 1});
   unequal.node("Mul", {"in", "a"}, {"out"});
-  EXPECT_THAT(unequal.output("out").refusal(), HasSubstr("multiplies 3 images by 2; as many, or 1, are right"));
+  EXPECT_THAT(unequal.output("out").refusal(), HasSubstr("multiplies 3 channels by 2; as many, or 1, are right"));
   OnnxModel extents(2);
   extents.conv("in", "a", 2, 1, {3, 3, 3});
   extents.node("Mul", {"in", "a"}, {"out"});
@@ -89,7 +89,7 @@ TEST(OnnxJoin, ConcatOverOtherAxesIsRefused) {
   for (const std::int64_t axis : {0, 2, -1, 5}) {
     OnnxModel model(2);
     test::set_integer(model.node("Concat", {"in", "in"}, {"out"}), "axis", axis);
-    EXPECT_THAT(model.output("out").refusal(), HasSubstr("is not supported; only 1, the images"));
+    EXPECT_THAT(model.output("out").refusal(), HasSubstr("is not supported; only 1, the channels"));
   }
   OnnxModel none(2);
   none.node("Concat", {"in", "in"}, {"out"});

@@ -66,7 +66,7 @@ TEST(OnnxLayerNorm, ScaleAndShiftAreAlongTheLastAxis) {
 
 TEST(OnnxLayerNorm, OverSpaceIsRefused) {
   EXPECT_THAT(turned_model(3).refusal(), HasSubstr("node '/n' (LayerNormalization): from axis = 3 on is not supported; "
-                                                   "only of the images alone, where they are the last axis"));
+                                                   "only of the channels alone, where they are the last axis"));
   EXPECT_THAT(turned_model(7).refusal(), HasSubstr("from axis = 7 on"));
   OnnxModel model(2, 3, 17);
   model.tensor("scale", {2});
@@ -78,7 +78,7 @@ TEST(OnnxLayerNorm, BadFieldsAreRefused) {
   OnnxModel scales = turned_model(-1);
   scales.tensor("three", {3});
   scales.proto.mutable_graph()->mutable_node(1)->set_input(1, "three");
-  EXPECT_THAT(scales.refusal(), HasSubstr("input 'three' has 3 elements; one per image, 2, is right"));
+  EXPECT_THAT(scales.refusal(), HasSubstr("input 'three' has 3 elements; one per channel, 2, is right"));
   OnnxModel epsilon = turned_model(-1);
   epsilon.proto.mutable_graph()->mutable_node(1)->mutable_attribute(1)->set_f(0);
   EXPECT_THAT(epsilon.refusal(), HasSubstr("epsilon = 0.000000 is not supported; a finite number above 0 is"));
@@ -104,7 +104,8 @@ TEST(OnnxLayerNorm, ANumberPerRowIsRefused) {
   test::set_integers(model.node("Transpose", {"in"}, {"x"}), "perm", last);
   model.tensor("rows", {2, 1});
   model.node("Mul", {"x", "rows"}, {"out"});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("constant 'rows' is neither one number nor one per image (2)"));
+  EXPECT_THAT(model.output("out").refusal(),
+              HasSubstr("constant 'rows' is neither one number nor one per channel (2)"));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(OnnxLengths, LpNormalizationOfChannelsIsUnitLength) {
 
 TEST(OnnxLengths, OtherLpNormalizationsAreRefused) {
   EXPECT_THAT(model_of(1, 1, false).refusal(), HasSubstr("p = 1 is not supported; only 2"));
-  EXPECT_THAT(model_of(2, 2, false).refusal(), HasSubstr("along axis = 2 is not supported; only along the images"));
+  EXPECT_THAT(model_of(2, 2, false).refusal(), HasSubstr("along axis = 2 is not supported; only along the channels"));
   EXPECT_THAT(model_of(1, 2, true).refusal(), HasSubstr("along axis = 1 is not supported"));
   EXPECT_THAT(model_of(9, 2, false).refusal(), HasSubstr("along axis = 9 is not supported"));
 }

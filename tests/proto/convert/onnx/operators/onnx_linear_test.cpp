@@ -191,7 +191,7 @@ TEST(OnnxLinear, ANormalisationHasANumberForEachOfTheRow) {
   normalise(model, "row", "a").set_input(2, "two");
   model.tensor("w", {6, 2});
   model.node("MatMul", {"a", "w"}, {"out"});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("input 'two' has 2 elements; one per image, 6, is right"));
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("input 'two' has 2 elements; one per channel, 6, is right"));
 }
 
 TEST(OnnxLinear, WrongNumbersAreErrors) {
@@ -205,11 +205,11 @@ TEST(OnnxLinear, WrongNumbersAreErrors) {
   };
   EXPECT_EQ(refusal({2, 2}, {2}), "");
   EXPECT_EQ(refusal({3, 2}, {2}),
-            "corrupt_file: node '/g' (Gemm): weights 'w' are no matrix for the 2 images of the input");
+            "corrupt_file: node '/g' (Gemm): weights 'w' are no matrix for the 2 channels of the input");
   EXPECT_THAT(refusal({2, 2, 1}, {2}), HasSubstr("are no matrix"));
   EXPECT_THAT(refusal({2}, {2}), HasSubstr("are no matrix"));
   EXPECT_THAT(refusal({2, 0}, {2}), HasSubstr("are no matrix"));
-  EXPECT_THAT(refusal({2, 2}, {3}), HasSubstr("bias 'b' is neither one number nor one per image, 2"));
+  EXPECT_THAT(refusal({2, 2}, {3}), HasSubstr("bias 'b' is neither one number nor one per channel, 2"));
   EXPECT_THAT(refusal({2, 2}, {2, 1}), HasSubstr("is neither one number"));
   EXPECT_THAT(refusal({2, 2}, {0}), HasSubstr("is neither one number"));
 }

@@ -120,22 +120,22 @@ TEST(OnnxNorm, WrongNumbersOfElementsAreErrors) {
   OnnxModel instance(3);
   add_norm(instance, "InstanceNormalization", 2);
   EXPECT_EQ(instance.refusal(),
-            "corrupt_file: node '/out' (InstanceNormalization): input 'scale' has 2 elements; one per image, 3, is "
+            "corrupt_file: node '/out' (InstanceNormalization): input 'scale' has 2 elements; one per channel, 3, is "
             "right");
   OnnxModel early(4, 3, 20);
   add_groups(early, 2, 4);
   EXPECT_THAT(early.refusal(), HasSubstr("input 'scale' has 4 elements; one per group, 2, is right"));
   OnnxModel late(4, 3, 21);
   add_groups(late, 2, 2);
-  EXPECT_THAT(late.refusal(), HasSubstr("input 'scale' has 2 elements; one per image, 4, is right"));
+  EXPECT_THAT(late.refusal(), HasSubstr("input 'scale' has 2 elements; one per channel, 4, is right"));
   OnnxModel none(4, 3, 21);
   add_groups(none, 2, 0);
-  EXPECT_THAT(none.refusal(), HasSubstr("input 'scale' has 0 elements; one per image, 4, is right"));
+  EXPECT_THAT(none.refusal(), HasSubstr("input 'scale' has 0 elements; one per channel, 4, is right"));
   OnnxModel shift(3);
   add_norm(shift, "InstanceNormalization", 3);
   shift.tensor("short", {1}, {1});
   shift.proto.mutable_graph()->mutable_node(0)->set_input(2, "short");
-  EXPECT_THAT(shift.refusal(), HasSubstr("input 'short' has 1 elements; one per image, 3, is right"));
+  EXPECT_THAT(shift.refusal(), HasSubstr("input 'short' has 1 elements; one per channel, 3, is right"));
 }
 
 TEST(OnnxNorm, ComputedScalesAreRefused) {
@@ -160,8 +160,8 @@ TEST(OnnxNorm, ScalesComputedFromConstantsAreConstants) {
 
 TEST(OnnxNorm, GroupsThatAreNone) {
   const std::pair<std::int64_t, const char*> wrong[] = {
-      {3, "num_groups = 3 does not divide the 4 images; a divisor is right"},
-      {8, "num_groups = 8 does not divide the 4 images"},
+      {3, "num_groups = 3 does not divide the 4 channels; a divisor is right"},
+      {8, "num_groups = 8 does not divide the 4 channels"},
       {0, "num_groups = 0; 1 or more is right"},
       {-2, "num_groups = -2; 1 or more is right"},
       {std::numeric_limits<std::int64_t>::min(), "1 or more is right"}};

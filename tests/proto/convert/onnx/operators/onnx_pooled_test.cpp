@@ -120,9 +120,9 @@ TEST(OnnxPooled, SumsAndProducts) {
   EXPECT_EQ(flat({1}).size(), 3U);
   EXPECT_EQ(flat({4}).size(), 3U);
   EXPECT_EQ(flat({1, 4}).size(), 3U);
-  EXPECT_THAT(flat({4, 1}), ElementsAre(HasSubstr("constant 'c' is neither one number nor one per image (4)")));
-  EXPECT_THAT(flat({4, 1, 1, 1}), ElementsAre(HasSubstr("is neither one number nor one per image (4)")));
-  EXPECT_THAT(flat({2}), ElementsAre(HasSubstr("is neither one number nor one per image (4)")));
+  EXPECT_THAT(flat({4, 1}), ElementsAre(HasSubstr("constant 'c' is neither one number nor one per channel (4)")));
+  EXPECT_THAT(flat({4, 1, 1, 1}), ElementsAre(HasSubstr("is neither one number nor one per channel (4)")));
+  EXPECT_THAT(flat({2}), ElementsAre(HasSubstr("is neither one number nor one per channel (4)")));
 }
 
 TEST(OnnxPooled, ConcatenationsOfPooledTensorsOnly) {

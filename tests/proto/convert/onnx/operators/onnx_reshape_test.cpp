@@ -145,7 +145,7 @@ TEST(OnnxReshape, AnyOtherReshapeIsRefused) {
   const std::pair<Integers, const char*> wrong[] = {
       {{1, -1}, "node '/out.n' (InstanceNormalization): its input is flattened, which is not supported here"},
       {{2, -1}, "to [2, -1] is not supported; only to [1, 768], all numbers of a patch"},
-      {{1, 3, -1}, "to [1, 3, -1] makes 3 groups of 4 images, which does not divide; a divisor is right"},
+      {{1, 3, -1}, "to [1, 3, -1] makes 3 groups of 4 channels, which does not divide; a divisor is right"},
       {{1, 8, -1}, is_laid},
       {{1, -1, 384}, is_laid},
       {{2, 2, -1}, is_laid},

@@ -54,12 +54,12 @@ TEST(OnnxScaleShift, BadStatisticsAreErrors) {
   negative.tensor("negative", {2}, {1, -5});
   negative.proto.mutable_graph()->mutable_node(0)->set_input(4, "negative");
   EXPECT_THAT(negative.refusal(),
-              HasSubstr("corrupt_file: node '/out' (BatchNormalization): variance + epsilon of image 1 is -4.99"));
+              HasSubstr("corrupt_file: node '/out' (BatchNormalization): variance + epsilon of channel 1 is -4.99"));
   OnnxModel short_one(2);
   add_normalization(short_one);
   short_one.tensor("short", {1}, {1});
   short_one.proto.mutable_graph()->mutable_node(0)->set_input(1, "short");
-  EXPECT_THAT(short_one.refusal(), HasSubstr("input 'short' has 1 elements; one per image, 2, is right"));
+  EXPECT_THAT(short_one.refusal(), HasSubstr("input 'short' has 1 elements; one per channel, 2, is right"));
   OnnxModel missing(2);
   add_normalization(missing).mutable_input()->RemoveLast();
   EXPECT_THAT(missing.refusal(), HasSubstr("has 4 inputs; 5 are right"));
@@ -119,7 +119,7 @@ TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
     OnnxModel model(2);
     model.tensor("c", extents);
     model.node("Add", {"in", "c"}, {"out"});
-    EXPECT_THAT(model.output("out").refusal(), HasSubstr("constant 'c' is neither one number nor one per image (2)"));
+    EXPECT_THAT(model.output("out").refusal(), HasSubstr("constant 'c' is neither one number nor one per channel (2)"));
   }
 }
 

@@ -49,7 +49,7 @@ TEST(OnnxSoftmax, LogarithmsOverImages) {
     }
     OnnxModel over_space(2);
     add_logarithm(over_space, as_two, "in", "out", 2);
-    EXPECT_THAT(over_space.output("out").refusal(), HasSubstr("axis = 2 is not supported; only 1, the images"));
+    EXPECT_THAT(over_space.output("out").refusal(), HasSubstr("axis = 2 is not supported; only 1, the channels"));
   }
 }
 
@@ -91,7 +91,7 @@ TEST(OnnxSoftmax, OtherLogarithmsAreRefused) {
 }
 
 TEST(OnnxSoftmax, OverAnythingElseIsRefused) {
-  EXPECT_THAT(softmax_refusal(13, 3, 4), HasSubstr("axis = 4 is not supported; only 1, the images"));
+  EXPECT_THAT(softmax_refusal(13, 3, 4), HasSubstr("axis = 4 is not supported; only 1, the channels"));
   EXPECT_THAT(softmax_refusal(13, 3, std::nullopt), HasSubstr("axis = -1 is not supported"));
   EXPECT_THAT(softmax_refusal(13, 3, -3), HasSubstr("axis = -3 is not supported"));
   EXPECT_THAT(softmax_refusal(12, 3, 0), HasSubstr("axis = 0 is not supported"));

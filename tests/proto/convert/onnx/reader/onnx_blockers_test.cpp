@@ -78,7 +78,7 @@ TEST(OnnxBlockers, ChannelsBehindANodeThatKeepsThemAreChecked) {
   const Blockers blockers = behind("RMSNormalization").blockers();
   EXPECT_THAT(kinds_of(blockers), ElementsAre("RMSNorm x 1", "Conv x 1", "BatchNormalization x 1", "Mul x 1",
                                               "ConvTranspose x 1", "Sum x 1"));
-  EXPECT_THAT(blockers.kinds[1].reason, HasSubstr("are for 5 images; the input has 2"));
+  EXPECT_THAT(blockers.kinds[1].reason, HasSubstr("are for 5 channels; the input has 2"));
 }
 
 TEST(OnnxBlockers, NothingIsAskedOfExtentsAndAxesBehindARefusedNode) {

@@ -188,7 +188,7 @@ TEST(OnnxReader, InputsThatSayTooLittleOrTooMuch) {
   OnnxModel unknown;
   unknown.node("Relu", {"in"}, {"out"});
   input_type(unknown)->mutable_shape()->mutable_dim(1)->set_dim_param("C");
-  EXPECT_THAT(unknown.output("out").refusal(), HasSubstr("input 'in': does not say how many images it has"));
+  EXPECT_THAT(unknown.output("out").refusal(), HasSubstr("input 'in': does not say how many channels it has"));
   for (const std::int64_t images : {std::int64_t{-1}, std::int64_t{1} << 62}) {
     OnnxModel model(images);
     model.node("Relu", {"in"}, {"out"});
