@@ -13,12 +13,12 @@
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/text/plan_text.hpp"
 #include "server/signals.hpp"
-#include "tests/bench/layer_report.hpp"
+#include "tests/bench/layers/layer_report.hpp"
+#include "tests/bench/layers/onednn_channels_last.hpp"
 #include "tests/bench/net_bench.hpp"
-#include "tests/bench/onednn_channels_last.hpp"
 #include "tests/bench/options.hpp"
 #include "tests/bench/report.hpp"
-#include "tests/bench/step_report.hpp"
+#include "tests/bench/steps/step_report.hpp"
 
 namespace znni::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "planner/report/report.hpp"
 #include "server/pipeline/engine.hpp"
 #include "tests/bench/energy.hpp"
-#include "tests/bench/layer_work.hpp"
+#include "tests/bench/layers/layer_work.hpp"
 #include "tests/bench/median.hpp"
 
 namespace znni::bench {

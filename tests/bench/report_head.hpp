@@ -4,7 +4,7 @@
 #include <string>
 
 #include "primitives/core/primitive.hpp"
-#include "tests/bench/machine_rates.hpp"
+#include "tests/bench/rates/machine_rates.hpp"
 
 namespace znni::bench {
 
