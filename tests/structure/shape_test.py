@@ -1,6 +1,8 @@
 """No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns; one
-version; in headers the comment of a function begins with a verb, and sentences are short; folders have a README."""
+version; in headers the comment of a function begins with a verb, and sentences are short; folders have a README, and
+at most 30 sources, headers not counted."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -10,6 +12,7 @@ import tree
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 LONGEST_LINE = 120
+MOST_SOURCES = 30  # of a folder
 LONGEST_SENTENCE = 25  # words, up to a full stop, a colon or a semicolon
 TEXTS = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs")
 VERSIONS = {
@@ -120,10 +123,19 @@ def readme_problems(root):
             yield f"{folder}: no README.md"
 
 
+def folder_problems(root):
+    """Yields the folders that have too many sources; rooms of their own are the mend."""
+    sources = tree.files(root, endings=(".cpp", ".cu", ".py"))
+    for folder, count in collections.Counter(path.parent for path in sources).items():
+        if count > MOST_SOURCES:
+            yield f"{folder}: {count} sources; the limit is {MOST_SOURCES}: make folders in it, one for each idea"
+
+
 def problems(root):
     """Yields everything that the rules forbid."""
     yield from version_problems(root)
     yield from readme_problems(root)
+    yield from folder_problems(root)
     for path in tree.files(root, TEXTS, (".md",)):
         yield from long_lines(path, (root / path).read_text().split("\n"))
     for path in tree.files(root):
