@@ -13,6 +13,7 @@ from unittest import mock
 from fake_daemon import FakeDaemon
 from script import use_script
 from znni.errors import UnavailableError
+from znni.local.daemon_process import DaemonProcess
 from znni.local.private_daemon import PrivateDaemon
 
 
@@ -68,15 +69,15 @@ class PrivateDaemonTest(unittest.TestCase):
                 if line == "later" and served.wait(60):
                     daemon.stop()
 
-        daemon._lines = Lines()
+        daemon._running._lines = Lines()
         with daemon:
             process = daemon.process
             served.set()
-            daemon._reader.join()
+            daemon._running._reader.join()
             self.assertIsNotNone(process.returncode)
             self.assertTrue(process.stderr.closed)
             self.assertEqual(self.left(), [])
-            self.assertIsNone(daemon._failure)
+            self.assertIsNone(daemon._running._failure)
 
     def test_is_stopped_before_its_thread_runs(self):
         self.program("exit 0")
@@ -95,7 +96,7 @@ class PrivateDaemonTest(unittest.TestCase):
 
     def test_a_log_that_cannot_be_read(self):
         self.program("exec sleep 600")
-        with mock.patch.object(PrivateDaemon, "_read", side_effect=OSError("cut off")):
+        with mock.patch.object(DaemonProcess, "_read", side_effect=OSError("cut off")):
             with self.assertRaisesRegex(OSError, "^cut off$"):
                 PrivateDaemon(self.network, progress=False).__enter__()
         self.assertEqual(self.left(), [])
