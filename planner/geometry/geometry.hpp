@@ -108,7 +108,7 @@ struct Geometry {
 // Requires check(network). A plain pooling must divide (n - window) by its stride as well. So must one in groups that
 // holds nothing, up to its last offset. No voxel is read in vain, and for every combination of modes patch_output =
 // stride * n, stride and n those of the output. A pooling may hold its input where nothing else is alive. A stem needs
-// a chain of nodes, one input and one image, so that a slab of the input lies in one piece. Branches that meet need
+// a chain of nodes, one input and one channel, so that a slab of the input lies in one piece. Branches that meet need
 // equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp. The error says which
 // node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);

@@ -17,7 +17,7 @@ struct CalibrationTask {
   std::vector<Way> ways;
 };
 
-// Returns tasks: convolutions of few and of many images, small and large kernels. Each has two sizes that take a core
+// Returns tasks: convolutions of few and of many channels, small and large kernels. Each has two sizes that take a core
 // about a tenth of a second, the larger of fragments; poolings; what is done element by element; reorders. All small
 // ones first, so that a calibration that is cut short knows a little of everything.
 [[nodiscard]] std::vector<CalibrationTask> calibration_set(const Catalogue& catalogue, const DeviceSpec& spec,

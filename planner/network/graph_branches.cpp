@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// The images of one block: with as many or fewer, products with zeros take no time of their own, measured with 16
+// The channels of one block: with as many or fewer, products with zeros take no time of their own, measured with 16
 // lanes.
 constexpr std::int64_t max_images_of_heads = 16;
 // Each pair of branches is looked at, once per pair that is joined.
@@ -28,7 +28,7 @@ bool differ_in_images_alone(const Convolution& a, Convolution b) {
   return a == b;
 }
 
-// Returns true if one convolution could write the images of two that stand side by side.
+// Returns true if one convolution could write the channels of two that stand side by side.
 bool are_alike(const Node& a, const Node& b) {
   const auto* first = std::get_if<Convolution>(&a.operation);
   const auto* second = std::get_if<Convolution>(&b.operation);
@@ -37,7 +37,7 @@ bool are_alike(const Node& a, const Node& b) {
   return convolve && same_outside && a.inputs == b.inputs && differ_in_images_alone(*first, *second);
 }
 
-// Appends the images of `more` behind those of a convolution of f_out images.
+// Appends the channels of `more` behind those of a convolution of f_out channels.
 void append_outputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& more, std::int64_t f_more) {
   conv.kernels.insert(conv.kernels.end(), more.kernels.begin(), more.kernels.end());
   if (conv.bias.empty() && more.bias.empty()) return;
@@ -46,7 +46,7 @@ void append_outputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& mo
   conv.bias.resize(static_cast<std::size_t>(f_out + f_more), 0.0F);
 }
 
-// Lets the convolution `to` write the images of `from`, too, behind its own.
+// Lets the convolution `to` write the channels of `from`, too, behind its own.
 void append_images(LoadedNetwork& loaded, int to, int from) {
   Convolution& conv = convolution_at(loaded.network, to);
   const std::int64_t f_more = convolution_at(loaded.network, from).f_out;
@@ -56,7 +56,7 @@ void append_images(LoadedNetwork& loaded, int to, int from) {
   conv.f_out += f_more;
 }
 
-// Lets the convolution also read `before` images before those it reads now, and `behind` behind them, with kernels of
+// Lets the convolution also read `before` channels before those it reads now, and `behind` behind them, with kernels of
 // zeros.
 void read_more_images(LoadedNetwork& loaded, int node, std::int64_t before, std::int64_t behind) {
   if (loaded.weights.empty()) return;
@@ -77,7 +77,7 @@ void accumulate(const std::vector<float>& from, std::vector<float>& to) {
   for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
 }
 
-// Lets the convolution `to` write the sum of its images and those of `from`.
+// Lets the convolution `to` write the sum of its channels and those of `from`.
 void add_images(LoadedNetwork& loaded, int to, int from) {
   if (loaded.weights.empty()) return;
   accumulate(loaded.weights[index(from)].kernels, loaded.weights[index(to)].kernels);
@@ -102,7 +102,7 @@ std::optional<Branch> branch_of(const Network& network, int value) {
   return branch;
 }
 
-// Returns true if one convolution of all their images takes no more memory than the tensor it reads.
+// Returns true if one convolution of all their channels takes no more memory than the tensor it reads.
 bool takes_little_memory(const Network& network, const Branch& a, const Branch& b) {
   const int source = network.nodes[index(a.first)].inputs.front();
   const std::int64_t both = find_convolution(network, a.first)->f_out + find_convolution(network, b.first)->f_out;
@@ -156,7 +156,7 @@ void take_input(LoadedNetwork& loaded, int node, std::size_t input) {
   }
 }
 
-// Returns true if zeros for images that stand beside those of `value` cost the node no more than reading them.
+// Returns true if zeros for channels that stand beside those of `value` cost the node no more than reading them.
 bool takes_zeros(const Network& network, int node, int value) {
   const Convolution* conv = find_convolution(network, node);
   if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > max_images_of_heads) return false;
@@ -164,8 +164,8 @@ bool takes_zeros(const Network& network, int node, int value) {
   return inputs.size() == 1 || inputs.back() != value;
 }
 
-// Returns how many images the readers of both would read in vain if the two convolutions were one; nothing if a reader
-// cannot.
+// Returns how many channels the readers of both would read in vain if the two convolutions were one; nothing if a
+// reader cannot.
 std::optional<std::int64_t> images_in_vain(const Network& network, int a, int b) {
   std::int64_t count = 0;
   for (const auto& [own, other] : {std::pair{a, b}, std::pair{b, a}}) {
@@ -178,7 +178,7 @@ std::optional<std::int64_t> images_in_vain(const Network& network, int a, int b)
   return count;
 }
 
-// Returns a later convolution of the tensor that `node` reads, whose images could be among those of `node`; or -1.
+// Returns a later convolution of the tensor that `node` reads, whose channels could be among those of `node`; or -1.
 int find_sibling(const Network& network, int node) {
   const Convolution* conv = find_convolution(network, node);
   if (conv == nullptr || conv->k == Vec3::cube(1)) return -1;

@@ -85,7 +85,7 @@ bool join_upsamplings(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-// Multiplies what a convolution of f_out images writes, and adds to it.
+// Multiplies what a convolution of f_out channels writes, and adds to it.
 void scale_outputs(NodeWeights& conv, const NodeWeights& by) {
   const std::size_t f_out = by.scale.size();
   const std::size_t per_output = conv.kernels.size() / f_out;

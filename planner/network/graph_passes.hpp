@@ -25,7 +25,8 @@ namespace znni {
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, whose residual is
 //     then the earlier value. It must be the only reader, and the convolution must have neither activation nor residual
 //     yet. A Crop that is the later value moves before the convolution first, if it reads nothing of it;
-//   convolutions whose outputs a Concat puts side by side become one of all their images, and so do those of one tensor
+//   convolutions whose outputs a Concat puts side by side become one of all their channels, and so do those of one
+//   tensor
 //     that small convolutions of one voxel read (the same).
 // The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
 // holds.
@@ -33,7 +34,7 @@ namespace znni {
 
 // Does only what takes scales and shifts into convolutions and normalisations, and removes what does nothing:
 // activations and sums stay nodes, and no convolutions are joined. For training: of joined convolutions the zeros
-// between their images would become weights.
+// between their channels would become weights.
 [[nodiscard]] LoadedNetwork fold_scales(LoadedNetwork loaded);
 
 }  // namespace znni

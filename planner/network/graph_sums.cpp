@@ -72,7 +72,7 @@ bool can_take(const Network& network, const Addend& whole, const Addend& part) {
   return tap_in(whole, part, {}) && tap_in(whole, part, last) && step % whole.taps.dilation == Vec3{};
 }
 
-// Returns the weight of tap `tap` from image i to image j.
+// Returns the weight of tap `tap` from channel i to channel j.
 float weight(const LoadedNetwork& loaded, const Addend& addend, std::int64_t f, std::int64_t pair, std::int64_t tap) {
   if (is_convolution(loaded.network, addend)) {
     const std::int64_t at = pair * voxels(addend.taps.k) + tap;

@@ -22,7 +22,7 @@ constexpr std::int64_t max_parameters = std::int64_t{1} << 58;
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-// Returns the images of node `node`, given those of the values before it.
+// Returns the channels of node `node`, given those of the values before it.
 std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
   return by_rules(node.operation,
                   [&](const auto& rules, const auto& own) { return rules.images(own, node.inputs, images); });

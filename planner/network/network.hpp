@@ -69,7 +69,7 @@ struct Norm {
   NormKind kind = NormKind::deviation;
   bool operator==(const Norm&) const = default;
 };
-// Writes the largest or the mean of all voxels that a whole input makes of an image, at every voxel of it
+// Writes the largest or the mean of all voxels that a whole input makes of a channel, at every voxel of it
 // (GlobalPoolProblem). So its readers have the extents of all else. Binds the network to its window, too.
 struct GlobalPool {
   PoolKind kind = PoolKind::average;
@@ -92,10 +92,10 @@ struct Add {
   Activation activation;  // fused by a graph pass
   bool operator==(const Add&) const = default;
 };
-struct Multiply {  // of two inputs; one of one image, the second, multiplies every image of the first
+struct Multiply {  // of two inputs; one of one channel, the second, multiplies every channel of the first
   bool operator==(const Multiply&) const = default;
 };
-struct Concat {  // images of the inputs, one input after the other
+struct Concat {  // channels of the inputs, one input after the other
   bool operator==(const Concat&) const = default;
 };
 // Takes away the first `begin` and the last `end` voxels of each axis, so that branches of other extents can meet. In
@@ -195,11 +195,11 @@ struct Reach {
 // Checks a network; the error names the node.
 // - Names are unique, without control characters, and not the input's. Inputs stand before their readers, and every
 //   node has a path to the output.
-// - Branches meet with equal reach, and with equal images if they are added.
+// - Branches meet with equal reach, and with equal channels if they are added.
 // - Windows are 1, and there are no borders, along the axes that the rank lacks.
 // - With a frame or a stride of the network's own, the stride is 1 and the output at most as large as the volume.
 // - Upsampling is at most as fine as the input, extents fit all strides, and `min_volume` has all that pads reflect.
-// - Sizes are far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58.
+// - Sizes are far from overflow: field of view up to 2^20, total stride 2^12, channels 2^24, parameters 2^58.
 [[nodiscard]] Result<void> check(const Network& network);
 
 // Checks the inputs, windows and borders of each node by itself. The error names the node.
@@ -238,7 +238,7 @@ struct Reach {
 // Fails if the branches of a volume of extent `volume`, without its frame, would not meet, or if it has fewer voxels
 // than pads reflect; the error says which extents are right. Requires check().
 [[nodiscard]] Result<void> check_volume(const Network& network, Vec3 volume);
-// Returns the images of each value; requires check().
+// Returns the channels of each value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);
 // Returns for each value the number of the last node that reads it; nodes.size() for the output.
 [[nodiscard]] std::vector<int> last_readers(const Network& network);

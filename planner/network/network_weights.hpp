@@ -15,7 +15,7 @@ struct WeightSizes {
   std::int64_t shift = 0;
 };
 
-// Returns the sizes for a node that reads `f` images; saturates.
+// Returns the sizes for a node that reads `f` channels; saturates.
 [[nodiscard]] WeightSizes weight_sizes(const Operation& operation, std::int64_t f);
 // Returns the sum of the sizes; saturates.
 [[nodiscard]] std::int64_t parameter_count(const WeightSizes& sizes);

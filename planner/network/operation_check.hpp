@@ -32,7 +32,7 @@ struct InputValue {
 // Fails unless the operation reads that many inputs.
 [[nodiscard]] Result<void> check_input_count(const Operation& operation, std::size_t count);
 
-// Fails unless the inputs meet with equal reach, and their images suit the operation. Requires check_operation() and
+// Fails unless the inputs meet with equal reach, and their channels suit the operation. Requires check_operation() and
 // check_input_count().
 [[nodiscard]] Result<void> check_meeting(const Operation& operation, std::span<const InputValue> inputs);
 

@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-// Images [begin, end) of a value.
+// Channels [begin, end) of a value.
 struct Part {
   int value = 0;
   std::int64_t begin = 0;

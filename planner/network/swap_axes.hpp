@@ -21,7 +21,7 @@ namespace znni {
 // Returns "z", "y" or "x".
 [[nodiscard]] std::string_view axis_name(int axis);
 
-// Swaps the axes of windows, strides and dilations of all nodes; names, order and images stay.
+// Swaps the axes of windows, strides and dilations of all nodes; names, order and channels stay.
 [[nodiscard]] Network swap_axes(Network network, int axis);
 
 // Returns whether swapping axes keeps what the network means. A shuffle reads its channels in the order of the axes,

@@ -22,7 +22,7 @@ struct InsideAxis {
 // planes of a reflected fill stay if the planes of which they are copies are not there.
 enum class OutsideRule { value, nearest, reflected };
 
-// Voxels that are inside are read alone. Those outside are written, in all images of the view.
+// Voxels that are inside are read alone. Those outside are written, in all channels of the view.
 struct OutsideFill {
   TensorView view;  // planar or channels last, in device memory
   OutsideRule rule = OutsideRule::value;

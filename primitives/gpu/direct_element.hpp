@@ -1,5 +1,5 @@
-// Convolution with strides and groups, per thread: a voxel by one block of images of the output, all of one group.
-// Weights are [term][block][image of the block], so that threads of a warp read the same ones or neighbours. Bias,
+// Convolution with strides and groups, per thread: a voxel by one block of channels of the output, all of one group.
+// Weights are [term][block][channel of the block], so that threads of a warp read the same ones or neighbours. Bias,
 // residual and activation fused; tensors of one format.
 #pragma once
 
@@ -24,7 +24,7 @@ struct DirectConv {
 
 struct DirectArg {
   DirectConv conv;
-  RowShape rows;  // of the output, blocks in the place of images
+  RowShape rows;  // of the output, blocks in the place of channels
   bool planar = true;
   Steps out;
   Steps residual;
@@ -64,7 +64,7 @@ constexpr void direct_element(const DirectArg& arg, const Row& row, int element,
   const Index x = arg.planar ? element : element / arg.rows.fast;
   const Index block = arg.planar ? row.image : element % arg.rows.fast;
   const Index group = block / conv.group_blocks;
-  const Index first = block % conv.group_blocks * images;  // of the group's images
+  const Index first = block % conv.group_blocks * images;  // of the group's channels
   const Index image = group * conv.f_out + first;
   float sums[images] = {};
   direct_sums(conv,

@@ -9,7 +9,7 @@ constexpr std::int64_t images_of_block = 4;
 
 std::int64_t group_blocks(const ConvProblem& conv) { return div_up(conv.f_out / conv.groups, direct_images(conv)); }
 
-// Returns where image `j` of the output stands among the images of all blocks.
+// Returns where channel `j` of the output stands among the channels of all blocks.
 std::size_t place_of(const ConvProblem& conv, std::int64_t j) {
   const std::int64_t of_group = conv.f_out / conv.groups;
   return static_cast<std::size_t>(j / of_group * group_blocks(conv) * direct_images(conv) + j % of_group);

@@ -1,5 +1,5 @@
 // Transforms of 32^3 tiles without a pass for layouts. Forward, a block of threads takes one plane (z) of one tile for
-// eight images and cuts it out of the tensor. It transforms x and y in shared memory, and writes [z][y frequency][x
+// eight channels and cuts it out of the tensor. It transforms x and y in shared memory, and writes [z][y frequency][x
 // frequency][column]: the columns of the matrix products, contiguous. Then one thread per column transforms z in
 // registers, in place. Back the same way, ending the convolution as it writes. Two passes over memory each way, where
 // cuFFT and its transpositions take six.
@@ -23,11 +23,11 @@ inline constexpr int real_image = 1057;
 inline constexpr int spectrum_image = 546;
 inline constexpr int plane_shared_bytes = plane_images * spectrum_image * 8;
 
-// One plane of one tile, for up to eight images.
+// One plane of one tile, for up to eight channels.
 struct Plane {
   int images = 0;      // here
-  Index column = 0;    // of the first image
-  Index tensor = 0;    // element of the tensor at y = x = 0 of the plane, first image
+  Index column = 0;    // of the first channel
+  Index tensor = 0;    // element of the tensor at y = x = 0 of the plane, first channel
   Index residual = 0;  // the same of the residual
   Index image = 0;     // first
   int z = 0;
@@ -65,7 +65,7 @@ constexpr Plane plane_at(const TileArg& arg, const TileEnd& end, Index index) {
   return plane;
 }
 
-// Elements that a thread moves between tensor and shared memory: [image][y][x], x over the lanes of a warp.
+// Elements that a thread moves between tensor and shared memory: [channel][y][x], x over the lanes of a warp.
 constexpr int plane_elements = plane_images * fft32_points * fft32_points;
 
 constexpr void read_plane(const TileArg& arg, const Plane& plane, int thread, const float* tensor, float* real) {
@@ -91,7 +91,7 @@ constexpr void read_kernel_plane(const KernelTileArg& arg, const Plane& plane, i
   }
 }
 
-// Threads of the x transforms: one per two rows of an image.
+// Threads of the x transforms: one per two rows of a channel.
 inline constexpr int row_pairs = fft32_points / 2;
 constexpr bool has_row_pair(int thread) { return thread < plane_images * row_pairs; }
 
@@ -115,7 +115,7 @@ constexpr void transform_row_pair(int thread, Points32& points, Complex* spectra
   });
 }
 
-// Returns true if the thread has a y transform: one per x frequency of an image, images over neighbouring threads.
+// Returns true if the thread has a y transform: one per x frequency of a channel, channels over neighbouring threads.
 constexpr bool has_column_of_plane(const Plane& plane, int thread) {
   return thread < plane_images * fft32_half && thread % plane_images < plane.images;
 }

@@ -1,6 +1,6 @@
-// Overlap-save tiles of a convolution by FFT, per element. Every image is cut into tiles of `tile` voxels that overlap
-// by the kernel's extent - 1, each giving `kept` outputs per axis; tiles beyond the image read zeros. A transform's
-// column is one image of one tile: column = tile * images + image.
+// Overlap-save tiles of a convolution by FFT, per element. Every channel is cut into tiles of `tile` voxels that
+// overlap by the kernel's extent - 1, each giving `kept` outputs per axis; tiles beyond the channel read zeros. A
+// transform's column is one channel of one tile: column = tile * images + image.
 #pragma once
 
 #include "primitives/gpu/activate.hpp"
@@ -12,7 +12,7 @@ struct TileGrid {
   Index S = 1;
   Extent tile;   // extents of the transform
   Extent kept;   // tile - dilation (k - 1)
-  Extent tiles;  // per image and axis
+  Extent tiles;  // per channel and axis
 };
 constexpr Index tile_count(const TileGrid& grid) { return grid.S * voxels_of(grid.tiles); }
 
@@ -76,7 +76,7 @@ constexpr float tile_value(const TileArg& arg, const TileRow& row, int x, const 
 // The end of the convolution, applied when a tile is written.
 struct TileEnd {
   float scale = 1.0F;               // of the transforms: 1 / voxels of a tile
-  const float* bias = nullptr;      // per image; null: zeros
+  const float* bias = nullptr;      // per channel; null: zeros
   const float* residual = nullptr;  // null: none
   Steps residual_steps;
   Act act = Act::none;
@@ -99,8 +99,8 @@ constexpr float tile_end(const TileEnd& end, float value, Index image, Index res
   return activate<Math>(end.act, end.alpha, sum);
 }
 
-// Kernels [pair][k.z][k.y][k.x] (pair = image of the output * f + image of the input) put at the origin of tiles, their
-// taps `dilation` apart.
+// Kernels [pair][k.z][k.y][k.x] (pair = channel of the output * f + channel of the input) put at the origin of tiles,
+// their taps `dilation` apart.
 struct KernelTileArg {
   Extent tile;
   Extent k;

@@ -12,7 +12,7 @@
 namespace znni::cuda {
 
 // A chunk of tiles goes through three steps: their transforms, one matrix product per frequency, the transforms back.
-// In the first and the last, `slice` tiles of one image are in work at once. Columns count images of tiles.
+// In the first and the last, `slice` tiles of one channel are in work at once. Columns count channels of tiles.
 struct FftTiling {
   TileGrid grid;
   std::int64_t images = 1;       // f

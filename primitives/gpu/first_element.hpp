@@ -1,6 +1,6 @@
-// Convolution of few images (a net's first layer), per thread: two voxels, 32 apart along x, by sixteen images of the
-// output. Weights are [tap][images of the output, padded to sixteens], so that a warp reads the same four vectors; each
-// input voxel is read from the first cache. Bias and activation fused; the output in any format and type.
+// Convolution of few channels (a net's first layer), per thread: two voxels, 32 apart along x, by sixteen channels of
+// the output. Weights are [tap][channels of the output, padded to sixteens], so that a warp reads the same four
+// vectors; each input voxel is read from the first cache. Bias and activation fused; the output in any format and type.
 #pragma once
 
 #include "primitives/gpu/activate.hpp"
@@ -17,7 +17,7 @@ inline constexpr int first_neighbours = 32;  // neighbours along x
 struct FirstConv {
   Index f = 1;
   Index f_out = 1;
-  Index groups = 1;  // of sixteen images of the output
+  Index groups = 1;  // of sixteen channels of the output
   Extent k;
   Extent dilation;
   Steps in;

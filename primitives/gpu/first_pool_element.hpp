@@ -1,8 +1,8 @@
-// Convolution of few images and the max pooling behind it (all fragments of an MPF at once). A block of threads
-// computes a tile of 16 x 32 voxels of the convolution's output by sixteen images, plane after plane along z. A plane's
-// voxels go to shared memory. From there a thread takes the maxima over y and x of the windows that begin at its two
-// voxels; those of the planes before stay in registers. So the tensor between the two layers never exists, and its
-// voxels are computed once, but for those that tiles share.
+// Convolution of few channels and the max pooling behind it (all fragments of an MPF at once). A block of threads
+// computes a tile of 16 x 32 voxels of the convolution's output by sixteen channels, plane after plane along z. A
+// plane's voxels go to shared memory. From there a thread takes the maxima over y and x of the windows that begin at
+// its two voxels; those of the planes before stay in registers. So the tensor between the two layers never exists, and
+// its voxels are computed once, but for those that tiles share.
 #pragma once
 
 #include "primitives/gpu/first_element.hpp"
@@ -112,8 +112,8 @@ constexpr FirstPoolThread<window_z> first_pool_thread(const FirstPoolArg& arg, c
   return own;
 }
 
-// Computes two voxels of plane `plane` of the block into shared memory, [image][y][x]. Voxels beyond the tensor repeat
-// those at its end: no window that is taken reads them.
+// Computes two voxels of plane `plane` of the block into shared memory, [channel][y][x]. Voxels beyond the tensor
+// repeat those at its end: no window that is taken reads them.
 template <class Math>
 constexpr void first_pool_convolve(const FirstPoolArg& arg, const FirstPoolBlock& block, int thread, Index plane,
                                    const float* in, const Lanes<float, 4>* weights, const float* bias, float* shared) {

@@ -1,4 +1,4 @@
-// Convolutions of few images that are pooled, between views of the core, as arguments of the kernel.
+// Convolutions of few channels that are pooled, between views of the core, as arguments of the kernel.
 #pragma once
 
 #include "primitives/core/problem.hpp"
@@ -8,8 +8,8 @@ namespace znni::cuda {
 
 [[nodiscard]] FirstPoolArg first_pool_arg(const ConvPoolProblem& both, const TensorView& in, const TensorView& out);
 
-// Returns the voxels of one image of the convolution that all blocks compute together: those that tiles share count for
-// each.
+// Returns the voxels of one channel of the convolution that all blocks compute together: those that tiles share count
+// for each.
 [[nodiscard]] double first_pool_voxels(const FirstPoolArg& arg);
 
 }  // namespace znni::cuda

@@ -26,8 +26,9 @@ struct Steps {
   Index x = 0;
 };
 
-// A tensor as rows. Planar: a row is one row of voxels of one image (slow = 1, fast = n.x). Channels last: all images
-// of one row of voxels (slow = n.x, fast = images). `fast` counts vectors of equally many elements; steps do, too.
+// A tensor as rows. Planar: a row is one row of voxels of one channel (slow = 1, fast = n.x). Channels last: all
+// channels of one row of voxels (slow = n.x, fast = channels). `fast` counts vectors of equally many elements; steps
+// do, too.
 struct RowShape {
   Index S = 1;
   Index images = 1;  // 1 in channels last

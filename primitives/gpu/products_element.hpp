@@ -1,7 +1,7 @@
 // The matrix products of a convolution by FFT, one per frequency, on matrix units (complex_mma.hpp). A block of threads
-// computes some rows (tiles) and columns (output images) of one product. Both factors go to shared memory, all f input
-// images of them where they fit, otherwise part by part. A warp reads fragments there, splits them in registers, and
-// keeps its sums in registers, too.
+// computes some rows (tiles) and columns (output channels) of one product. Both factors go to shared memory, all f
+// input channels of them where they fit, otherwise part by part. A warp reads fragments there, splits them in
+// registers, and keeps its sums in registers, too.
 //
 // Here stands what each thread does between two barriers; kernels call it, and tests on the host, thread by thread.
 #pragma once
@@ -51,7 +51,7 @@ struct ProductArg {
   Index f = 1;
   Index f_out = 1;
   Index tiles = 1;
-  int depth = 8;  // input images in shared memory at once, a multiple of 8
+  int depth = 8;  // input channels in shared memory at once, a multiple of 8
 };
 
 constexpr ProductArg product_arg(Index f, Index f_out, Index tiles) {

@@ -32,7 +32,7 @@ namespace znni::cuda {
 [[nodiscard]] ElementwiseArg elementwise_arg(std::span<const TensorView> inputs, const TensorView& out,
                                              Activation activation);
 
-// Fails with unsupported if one row with all its images has more elements than kernels count in 32 bits.
+// Fails with unsupported if one row with all its channels has more elements than kernels count in 32 bits.
 [[nodiscard]] Result<void> check_rows(const Shape5& shape);
 
 }  // namespace znni::cuda

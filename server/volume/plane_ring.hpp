@@ -16,9 +16,9 @@ namespace znni {
 
 class PlaneRing final : public PlaneSource {
  public:
-  // Keeps planes in `memory`, the caller's, which holds whole planes of all images: at least as many as the reader
-  // wants at a time, at least one; every one more lets the writer be ahead of it. The images of a plane follow each
-  // other: shape.order is plane_major, or there is one image. The writer begins with plane `first_plane`.
+  // Keeps planes in `memory`, the caller's, which holds whole planes of all channels: at least as many as the reader
+  // wants at a time, at least one; every one more lets the writer be ahead of it. The channels of a plane follow each
+  // other: shape.order is plane_major, or there is one channel. The writer begins with plane `first_plane`.
   PlaneRing(std::span<std::byte> memory, const VolumeShape& shape, std::int64_t first_plane = 0);
 
   // Writes the next bytes of the volume, which must have as many left. Blocks while there is no room. Fails with
@@ -43,7 +43,7 @@ class PlaneRing final : public PlaneSource {
 
   const std::span<std::byte> memory_;
   const VolumeShape shape_;
-  const std::int64_t plane_bytes_;  // of all images
+  const std::int64_t plane_bytes_;  // of all channels
   const std::int64_t capacity_;     // planes
   // Guards what stands below it. It does not guard the planes: the writer fills only what wait_for_room() gave it, and
   // the reader looks only at planes it wants that have come; the two never meet, for room is made by wanting later

@@ -22,7 +22,7 @@ Inside inside(Vec3 start, Vec3 window, Vec3 volume) {
   return {first, max(min(volume - start, window), first)};
 }
 
-// Reads one z plane of one image of one window.
+// Reads one z plane of one channel of one window.
 class PlaneReader {
  public:
   PlaneReader(const PlaneSource& volume, const Normalisation& normalisation, const TensorView& in, int axis)
@@ -42,7 +42,7 @@ class PlaneReader {
   }
 
  private:
-  // Reads `count` voxels of image j from `position` on, as `in` counts.
+  // Reads `count` voxels of channel j from `position` on, as `in` counts.
   void read_part(std::int64_t j, Vec3 position, std::int64_t count, float* to) const {
     const ElementType type = volume_.shape().type;
     if (axis_ != 2) return read_row(type, at(j, position), count, normalisation_, to);

@@ -8,7 +8,7 @@
 
 namespace znni {
 
-// Sets in[s][j][v] to the normalised voxel starts[s] + v of image j of `volume`, its axes swapped as `axis` says
+// Sets in[s][j][v] to the normalised voxel starts[s] + v of channel j of `volume`, its axes swapped as `axis` says
 // (planner/network/swap_axes.hpp), for all elements of `in`; zero where that lies outside the volume. Nothing that
 // depends on those is kept (planner/geometry/patch_grid.hpp), but for means over a window that lies around a smaller
 // volume. `in` is a planar view, starts.size() == in.shape.S, in.shape.f == volume.shape().f. Large tensors are shared

@@ -22,7 +22,8 @@ std::vector<std::int64_t> fragment_of_residue(const AxisFragments& axis) {
 
 std::int64_t size(const AxisFragments& axis) { return static_cast<std::int64_t>(axis.offsets.size()); }
 
-// Returns the elements from the begin of a slab to voxel `position` (planes counted from the slab's first) of image j.
+// Returns the elements from the begin of a slab to voxel `position` (planes counted from the slab's first) of channel
+// j.
 std::int64_t element_at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
   const VolumeShape& shape = slab.shape;
   return j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;

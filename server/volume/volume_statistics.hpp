@@ -7,7 +7,7 @@
 namespace znni {
 
 // Returns the normalisation that brings `volume`, first normalised by `before`, to mean 0 and deviation 1 over all
-// images and voxels. A volume of one value only becomes zeros.
+// channels and voxels. A volume of one value only becomes zeros.
 [[nodiscard]] Normalisation standardising(const VolumeView& volume, const Normalisation& before, Executor& executor);
 
 }  // namespace znni

@@ -15,7 +15,7 @@ namespace znni {
 enum class VolumeOrder { image_major, plane_major };
 
 struct VolumeShape {
-  std::int64_t f = 1;  // images (channels)
+  std::int64_t f = 1;  // channels
   Vec3 n;
   ElementType type = ElementType::f32;
   VolumeOrder order = VolumeOrder::image_major;
@@ -25,7 +25,7 @@ struct VolumeShape {
 
 // Returns bytes of the whole volume; saturates.
 [[nodiscard]] std::int64_t volume_bytes(const VolumeShape& shape);
-// Return the elements from image to image and from plane to plane.
+// Return the elements from channel to channel and from plane to plane.
 [[nodiscard]] std::int64_t image_stride(const VolumeShape& shape);
 [[nodiscard]] std::int64_t plane_stride(const VolumeShape& shape);
 

@@ -46,7 +46,7 @@ std::vector<float> planar(std::vector<float> values, const Shape5& shape, Format
   return ordered;
 }
 
-// Returns one tile at the origin of a tensor of extents `n`, all of its images.
+// Returns one tile at the origin of a tensor of extents `n`, all of its channels.
 TileArg one_tile(Extent n) {
   const Extent tile{32, 32, 32};
   const Extent kept{30, 30, 30};
@@ -73,7 +73,7 @@ TEST(EmulatedKernels, TransformsOf32ThereAndBackAreTheInput) {
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(found[i], values[i], 1e-5F) << i;
 }
 
-// A kernel is an image that fills a corner of its tile.
+// A kernel is a channel that fills a corner of its tile.
 TEST(EmulatedKernels, TransformsOfKernelsAreThoseOfSmallImages) {
   const Extent k{1, 2, 3};
   test::Random random(2);
@@ -143,7 +143,7 @@ DeviceArray<float2> on_device(const test::Spectrum& spectrum) {
   return DeviceArray<float2>(values);
 }
 
-// Rows and columns that fill no tile; more images than shared memory holds; few of all; lengths of rows even and odd.
+// Rows and columns that fill no tile; more channels than shared memory holds; few of all; lengths of rows even and odd.
 TEST(EmulatedKernels, ProductsKeepTheBoundOfFloat32) {
   test::Random random(4);
   for (const test::ProductCase& of :
@@ -162,7 +162,7 @@ TEST(EmulatedKernels, ProductsKeepTheBoundOfFloat32) {
   }
 }
 
-// Squares of 32 voxels by 32 images: more than one along both axes, the last ones partly filled.
+// Squares of 32 voxels by 32 channels: more than one along both axes, the last ones partly filled.
 TEST(EmulatedKernels, ReordersThereAndBackAreTheInput) {
   const Extent n{1, 2, 41};
   const Index f = 37;
@@ -184,7 +184,7 @@ TEST(EmulatedKernels, ReordersThereAndBackAreTheInput) {
   }
 }
 
-// Groups of more images than a block has threads.
+// Groups of more channels than a block has threads.
 TEST(EmulatedKernels, NormalisationsEqualTheOracle) {
   for (const Format format : {Format(), Format{ElementType::f32, Layout::channels_last}}) {
     const NormProblem norm{{2, 300, {2, 3, 5}}, 1};

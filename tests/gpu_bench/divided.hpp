@@ -5,7 +5,7 @@
 
 namespace znni::gpu_bench {
 
-// Times a convolution of 80 images from host RAM, by each primitive that computes its parts, in each format that it
+// Times a convolution of 80 channels from host RAM, by each primitive that computes its parts, in each format that it
 // takes: the whole, its products alone and its copies alone; prints lines. Needs budgets of 3 GiB of host memory, 3 of
 // pinned and 8 of device memory.
 [[nodiscard]] Result<void> measure_divided(cuda::CudaDevice& device);

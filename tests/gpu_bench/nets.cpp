@@ -231,7 +231,7 @@ Result<void> write_input(const NetRun& run, const TensorView& to, cuda::CudaDevi
   return device.write(data, std::as_bytes(std::span(narrowed)));
 }
 
-// Writes the output as floats in the order of the format's memory: planar, or images innermost.
+// Writes the output as floats in the order of the format's memory: planar, or channels innermost.
 Result<void> write_output(const NetRun& run, const TensorView& from, cuda::CudaDevice& device) {
   if (run.output.empty()) return {};
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor_bytes(from.shape, from.format)));

@@ -14,8 +14,8 @@ struct NetRun {
   std::int64_t last = 20;      // extent of a fragment of the output
   std::size_t candidates = 4;  // timed per layer
   std::string weights;         // file of floats, kernels and bias layer by layer; empty: made up
-  std::string input;           // file of floats, one image
-  std::string output;          // file written: floats, fragments x images x voxels
+  std::string input;           // file of floats, one channel
+  std::string output;          // file written: floats, fragments x channels x voxels
 };
 
 // Times each layer's candidates, and the first two layers as one, then the whole net; prints lines. `block_bytes` of

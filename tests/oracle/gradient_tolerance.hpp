@@ -16,7 +16,7 @@ struct GradientTolerance {
 };
 // Returns the tolerance of gradients in float32, from the problem and the data, as tolerance() has it for outputs. The
 // sums of a convolution's input grow with the largest gradient times the largest sum of a channel's kernels. Those of
-// kernels and bias grow with the norms of the two images they multiply, because roundings go either way.
+// kernels and bias grow with the norms of the two channels they multiply, because roundings go either way.
 [[nodiscard]] GradientTolerance gradient_tolerance(const LayerProblem& problem, std::span<const Values> inputs,
                                                    const LayerWeights& weights, const Values& output);
 

@@ -31,7 +31,7 @@ inline constexpr Format blocked = {ElementType::f32, Layout::blocked8};
 // Describes convolutions, planar to planar and blocked to blocked.
 [[nodiscard]] Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec);
 
-// Describes convolutions that read planar images only, by a transform; two settings, one of which writes blocks.
+// Describes convolutions that read planar channels only, by a transform; two settings, one of which writes blocks.
 [[nodiscard]] Result<std::vector<Estimate>> describe_other_conv(const LayerProblem& problem, const DeviceSpec& spec);
 
 // Describes everything but convolutions and reorders, in both formats.

@@ -9,7 +9,7 @@
 
 namespace znni::test {
 
-// Returns the value that voxel `v` of an image has after `fill`, of what it had before: before[z][y][x].
+// Returns the value that voxel `v` of a channel has after `fill`, of what it had before: before[z][y][x].
 inline float after_outside(const OutsideFill& fill, const std::vector<float>& before, Vec3 v) {
   const Vec3 n = fill.view.shape.n;
   const auto value_at = [&](Vec3 at) { return before[static_cast<std::size_t>((at.z * n.y + at.y) * n.x + at.x)]; };

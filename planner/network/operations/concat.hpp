@@ -1,4 +1,4 @@
-// Rules of concatenations of images.
+// Rules of concatenations of channels.
 #pragma once
 
 #include "planner/network/operations/rules.hpp"

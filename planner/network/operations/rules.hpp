@@ -29,11 +29,11 @@ inline constexpr InputCounts two_or_more = {2, std::numeric_limits<std::size_t>:
 // Each operation specialises it with the functions of RulesOfOneVoxel and
 //   static OperationTraits traits(const Operation&);
 //   static LayerProblem problem(const Operation&, const NodeInputs&);           as problem_of() says, of its own kind
-//   static std::string text(const Operation&, std::int64_t f, bool residual);   as describe() says, of f images read
+//   static std::string text(const Operation&, std::int64_t f, bool residual);   as describe() says, of f channels read
 template <class Own>
 struct OperationRules;
 
-// The answers of an operation that makes each voxel of one of its only input, in as many images, without weights. An
+// The answers of an operation that makes each voxel of one of its only input, in as many channels, without weights. An
 // operation that differs in one of them has that function itself.
 template <class Own>
 struct RulesOfOneVoxel {
@@ -46,7 +46,7 @@ struct RulesOfOneVoxel {
     }
     return {};
   }
-  // Returns the images that the node writes. `images`: those of every value before the node's.
+  // Returns the channels that the node writes. `images`: those of every value before the node's.
   static std::int64_t images(const Own&, const std::vector<int>& read, const std::vector<std::int64_t>& images) {
     return images[index(read.front())];
   }

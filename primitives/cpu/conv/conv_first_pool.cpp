@@ -175,7 +175,7 @@ class FirstPool final : public PreparedLayer {
   std::vector<std::int64_t> taps_;
 };
 
-// Returns the problem if it is a convolution of few images with a max pooling of pairs behind it; nullptr otherwise.
+// Returns the problem if it is a convolution of few channels with a max pooling of pairs behind it; nullptr otherwise.
 const ConvPoolProblem* with_pairs(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   const bool has_pairs = both != nullptr && both->conv.in.f <= max_plane_inputs && is_of_pairs(both->pool);

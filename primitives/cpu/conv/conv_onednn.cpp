@@ -224,7 +224,7 @@ std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spe
   const Format blocked = blocked_format(spec);
   std::vector<Estimate> estimates;
   for (const Format in : {planar_format, blocked}) {
-    // The library reads planar images only in the kernels it has for first layers.
+    // The library reads planar channels only in the kernels it has for first layers.
     if (in == planar_format && conv->in.f >= block_width(blocked.layout)) continue;
     estimates.push_back({{}, in, blocked, seconds(*conv, spec, in, blocked), {}});
   }

@@ -131,7 +131,7 @@ class AttentionLayer final : public PreparedLayer {
   }
 
  private:
-  // Writes queries, keys and values of input s: [images][row].
+  // Writes queries, keys and values of input s: [channels][row].
   void copy_all(std::span<const TensorView> inputs, std::int64_t s, std::span<float> tokens) const {
     executor_.parallel_for(images_of(problem_), [&](std::int64_t image, int) {
       const std::int64_t f = problem_.in.f;

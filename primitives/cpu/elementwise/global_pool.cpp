@@ -114,7 +114,7 @@ class GlobalPoolLayer final : public PreparedLayer {
     });
   }
 
-  // Writes what is pooled of every image: [S][blocks][lanes]; 0 for padding channels.
+  // Writes what is pooled of every channel: [S][blocks][lanes]; 0 for padding channels.
   void pool_images(std::span<const double> planes, std::span<float> images) const {
     for (std::int64_t block = 0; block < problem_.in.S * blocks_; ++block) {
       const std::span<float> of_lanes = lanes_of(images, block);

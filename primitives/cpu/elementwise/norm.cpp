@@ -26,7 +26,7 @@ struct Sums {
   double squares = 0;
 };
 
-// The number that is subtracted from an image, the factor of the rest, and the number that is added. Voxels that are
+// The number that is subtracted from a channel, the factor of the rest, and the number that is added. Voxels that are
 // all equal leave nothing, so that no small deviation makes rounding errors large.
 struct Factors {
   float mean = 0;
@@ -151,7 +151,7 @@ class NormLayer final : public PreparedLayer {
     });
   }
 
-  // Writes the factors of every image: [S][blocks][lanes]. Those of padding channels are 0.
+  // Writes the factors of every channel: [S][blocks][lanes]. Those of padding channels are 0.
   void find_factors(std::span<const Sums> sums, std::span<Factors> factors) const {
     const std::int64_t of_group = problem_.in.f / problem_.groups;
     std::fill(factors.begin(), factors.end(), Factors{});
@@ -163,7 +163,7 @@ class NormLayer final : public PreparedLayer {
     }
   }
 
-  // Images [first, end) of input s.
+  // Channels [first, end) of input s.
   struct Images {
     std::int64_t s = 0;
     std::int64_t first = 0;
@@ -207,7 +207,7 @@ class NormLayer final : public PreparedLayer {
     return all;
   }
 
-  // Returns the mean of the images, and what 1 is over their deviation.
+  // Returns the mean of the channels, and what 1 is over their deviation.
   [[nodiscard]] std::pair<double, double> moments(std::span<const Sums> sums, const Images& images) const {
     const Sums group = sums_of(sums, images);
     const double count = static_cast<double>(images.end - images.first) * static_cast<double>(voxels(problem_.in.n));

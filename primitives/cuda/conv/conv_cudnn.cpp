@@ -37,7 +37,7 @@ constexpr double share_of_float32 = 0.70;
 constexpr double share_of_matrix_units = 0.56;
 constexpr double share_of_many_taps = 0.36;
 constexpr std::int64_t many_taps = 32;
-// Images of a group that fill matrix instructions: of fewer, the rest computes nothing.
+// Channels of a group that fill matrix instructions: of fewer, the rest computes nothing.
 constexpr std::int64_t images_of_units = 16;
 // Each engine further down the library's ranking.
 constexpr double rank_factor = 1.05;

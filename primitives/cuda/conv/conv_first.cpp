@@ -1,6 +1,6 @@
-// cuda.conv.first: direct convolution of few images by a kernel of our own, from planar float32 to any format a plan
-// goes on in, bias and activation fused. For first layers: cuDNN has no matrix units for one image, and none at all
-// where an image of the output passes 2^31 elements.
+// cuda.conv.first: direct convolution of few channels by a kernel of our own, from planar float32 to any format a plan
+// goes on in, bias and activation fused. For first layers: cuDNN has no matrix units for one channel, and none at all
+// where a channel of the output passes 2^31 elements.
 #include "primitives/cuda/device/cuda_device.hpp"
 #include "primitives/cuda/device/status.hpp"
 #include "primitives/cuda/elementwise/elementwise_layer.hpp"

@@ -1,5 +1,5 @@
-// cuda.conv.first_pool: direct convolution of few images with the max pooling behind it, fragments or plain, by one
-// kernel of our own: the images between the two, the largest tensor of many a net, are neither written nor held. Bias
+// cuda.conv.first_pool: direct convolution of few channels with the max pooling behind it, fragments or plain, by one
+// kernel of our own: the channels between the two, the largest tensor of many a net, are neither written nor held. Bias
 // and activation fused, from planar float32 to any format a plan goes on in.
 #include "primitives/cuda/device/cuda_device.hpp"
 #include "primitives/cuda/device/status.hpp"

@@ -26,8 +26,8 @@ Strides strides_behind(Shape5 shape, std::int64_t planes, Format format) {
   return dense_strides(shape, format);
 }
 
-// Returns the shape of the kernels: f_out inputs of a group's f images, of extent k; in the swapped form f inputs of
-// f_out images.
+// Returns the shape of the kernels: f_out inputs of a group's f channels, of extent k; in the swapped form f inputs of
+// f_out channels.
 Shape5 kernel_shape(const CudnnConvolution& convolution) {
   const ConvProblem& conv = convolution.conv;
   if (convolution.form == CudnnForm::swapped) return {conv.in.f, conv.f_out, conv.k};

@@ -9,9 +9,9 @@
 namespace znni::cuda {
 
 // plain: the convolution alone. fused: bias and activation (none or relu) with it, no residual. swapped: the same sums
-// as the gradient of another convolution with respect to its data. That has the kernels turned and their images
+// as the gradient of another convolution with respect to its data. That has the kernels turned and their channels
 // swapped, and pads of dilation (k - 1): other engines take part in that. It needs a convolution without strides and
-// groups. The library sees groups by the images of kernels: f / groups.
+// groups. The library sees groups by the channels of kernels: f / groups.
 enum class CudnnForm { plain, fused, swapped };
 
 // Bytes: engines gain nothing from more.
@@ -51,8 +51,8 @@ struct CudnnGraph {
 };
 [[nodiscard]] Result<CudnnGraph> make_graph(const CudnnConvolution& convolution, cudnnHandle_t handle = nullptr);
 
-// Returns kernels [f_out][f / groups][k.z][k.y][k.x] in the order that the graph reads: for channels last images
-// innermost; for the swapped form turned about all axes, and with images swapped.
+// Returns kernels [f_out][f / groups][k.z][k.y][k.x] in the order that the graph reads: for channels last, channels
+// innermost; for the swapped form turned about all axes, and with channels swapped.
 [[nodiscard]] std::vector<float> arranged_kernels(const CudnnConvolution& convolution, std::span<const float> kernels);
 
 }  // namespace znni::cuda

@@ -1,4 +1,4 @@
-// The parts that layers share which make each voxel of its images; they differ in what they take.
+// The parts that layers share which make each voxel of its channels; they differ in what they take.
 #pragma once
 
 #include "primitives/core/primitive.hpp"

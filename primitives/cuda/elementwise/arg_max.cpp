@@ -1,4 +1,4 @@
-// cuda.arg_max: the number of the largest image of each voxel. If several are equal, it is the first, or the last.
+// cuda.arg_max: the number of the largest channel of each voxel. If several are equal, it is the first, or the last.
 #include "primitives/cuda/elementwise/across_layer.hpp"
 #include "primitives/gpu/estimates.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view name = "cuda.arg_max";
 
-// Offers float32 alone: in bf16 numbers above 256 are rounded, and images that differ become equal.
+// Offers float32 alone: in bf16 numbers above 256 are rounded, and channels that differ become equal.
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   if (across == nullptr || !makes_one_channel(across->kind)) {

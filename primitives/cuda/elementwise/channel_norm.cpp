@@ -1,4 +1,4 @@
-// cuda.channel_norm: layer normalisation of the images of each voxel.
+// cuda.channel_norm: layer normalisation of the channels of each voxel.
 #include "primitives/cuda/elementwise/across_layer.hpp"
 #include "primitives/gpu/estimates.hpp"
 

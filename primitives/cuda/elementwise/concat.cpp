@@ -1,4 +1,4 @@
-// cuda.concat: the images of all inputs, one input after the other; one copying kernel per input.
+// cuda.concat: the channels of all inputs, one input after the other; one copying kernel per input.
 #include "primitives/cuda/device/cuda_device.hpp"
 #include "primitives/cuda/device/status.hpp"
 #include "primitives/cuda/kernels/elementwise_kernel.hpp"
@@ -18,7 +18,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return streaming_estimates(name, problem, spec);
 }
 
-// Returns the images of `out` from `first` on that input `in` becomes.
+// Returns the channels of `out` from `first` on that input `in` becomes.
 TensorView part_of(const TensorView& out, std::int64_t first, const TensorView& in) {
   TensorView part = out;
   auto* const bytes = reinterpret_cast<std::byte*>(out.data);

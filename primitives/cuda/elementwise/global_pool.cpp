@@ -1,4 +1,4 @@
-// cuda.global_pool: the largest or the mean of all voxels of each image, at every voxel. Sums are in float64.
+// cuda.global_pool: the largest or the mean of all voxels of each channel, at every voxel. Sums are in float64.
 #include "primitives/cuda/elementwise/moments_layer.hpp"
 #include "primitives/gpu/elementwise/moments_view.hpp"
 #include "primitives/gpu/estimates.hpp"

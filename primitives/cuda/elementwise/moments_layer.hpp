@@ -1,4 +1,4 @@
-// Layers that make their output of all voxels of an image: normalisations and poolings of all voxels.
+// Layers that make their output of all voxels of a channel: normalisations and poolings of all voxels.
 #pragma once
 
 #include "primitives/core/primitive.hpp"

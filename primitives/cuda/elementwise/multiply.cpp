@@ -1,4 +1,5 @@
-// cuda.multiply: the product of two tensors, for gates. The second may have one image, which multiplies every image.
+// cuda.multiply: the product of two tensors, for gates. The second may have one channel, which multiplies every
+// channel.
 #include "primitives/cuda/device/cuda_device.hpp"
 #include "primitives/cuda/device/status.hpp"
 #include "primitives/cuda/kernels/elementwise_kernel.hpp"

@@ -1,4 +1,4 @@
-// cuda.softmax: softmax over the images of each voxel, or its logarithm.
+// cuda.softmax: softmax over the channels of each voxel, or its logarithm.
 #include "primitives/cuda/elementwise/across_layer.hpp"
 #include "primitives/gpu/estimates.hpp"
 

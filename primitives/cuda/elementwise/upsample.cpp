@@ -1,4 +1,5 @@
-// cuda.upsample: a tensor with more voxels per axis, repeated, made of images or interpolated: all kinds in one kernel.
+// cuda.upsample: a tensor with more voxels per axis, repeated, made of channels or interpolated: all kinds in one
+// kernel.
 #include <array>
 
 #include "primitives/cuda/device/cuda_device.hpp"

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view name = "cuda.conv.fft32";
 constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
-// Kernels are launched with a block per plane and eight images: grids hold 2^31 - 1.
+// Kernels are launched with a block per plane and eight channels: grids hold 2^31 - 1.
 constexpr std::int64_t max_columns = std::int64_t{1} << 28;
 
 constexpr int launches_per_chunk = 5;

@@ -1,4 +1,4 @@
-// The kernel of layers that make each voxel of its images.
+// The kernel of layers that make each voxel of its channels.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -84,7 +84,7 @@ cudaError_t launch_fft32(const TileArg& arg, Index tiles, const float* tensor, f
 }
 
 cudaError_t launch_fft32_kernels(const KernelTileArg& arg, const float* kernels, float2* spectra, cudaStream_t stream) {
-  TileArg as_tiles;  // all pairs as images of one tile that lies in no tensor
+  TileArg as_tiles;  // all pairs as channels of one tile that lies in no tensor
   as_tiles.images = arg.pairs;
   as_tiles.row_extent = arg.tile;
   const Index blocks = plane_count(as_tiles, 1);

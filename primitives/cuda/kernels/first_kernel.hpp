@@ -1,4 +1,4 @@
-// Convolutions of few images.
+// Convolutions of few channels.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,8 +8,8 @@
 
 namespace znni::cuda {
 
-// Launches the first convolution. `in`: float32; `weights`: [i][k.z][k.y][k.x][images of the output, padded with zeros
-// to sixteens], aligned to 16 bytes; `bias`: as many floats. Returns the launch's status.
+// Launches the first convolution. `in`: float32; `weights`: [i][k.z][k.y][k.x][channels of the output, padded with
+// zeros to sixteens], aligned to 16 bytes; `bias`: as many floats. Returns the launch's status.
 cudaError_t launch_first(const FirstArg& arg, Storage out_type, const float* in, const float* weights,
                          const float* bias, void* out, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// Convolutions of few images and the max pooling behind them.
+// Convolutions of few channels and the max pooling behind them.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -8,10 +8,10 @@ namespace {
 constexpr int edge = 32;
 constexpr int edge_rows = 8;
 
-// Reorders one row of voxels per block at a time, in squares of `edge` voxels by `edge` images.
+// Reorders one row of voxels per block at a time, in squares of `edge` voxels by `edge` channels.
 template <class From, class To>
 __global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To* __restrict__ to) {
-  __shared__ From square[edge][edge + 1];  // [image][voxel]
+  __shared__ From square[edge][edge + 1];  // [channel][voxel]
   const int fast = static_cast<int>(threadIdx.x);
   for (Index index = blockIdx.x; index < reorder_rows(arg); index += gridDim.x) {
     const ReorderRow row = reorder_row(arg, index);

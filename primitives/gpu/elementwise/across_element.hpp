@@ -1,5 +1,6 @@
-// What is made of all images of one voxel (AcrossChannelsProblem), a voxel per thread, in float; a norm's sums in
-// double. Each image is read as often as there are passes: three times by a softmax and by a norm, once by an arg max.
+// What is made of all channels of one voxel (AcrossChannelsProblem), a voxel per thread, in float; a norm's sums in
+// double. Each channel is read as often as there are passes: three times by a softmax and by a norm, once by an arg
+// max.
 #pragma once
 
 #include "primitives/gpu/element.hpp"
@@ -20,7 +21,7 @@ struct AcrossArg {
   float epsilon = 0.0F;  // of a norm
 };
 
-// Computes a softmax, or its logarithm. A NaN among the images reaches the sum, and by it all of them.
+// Computes a softmax, or its logarithm. A NaN among the channels reaches the sum, and by it all of them.
 template <class Math, class T>
 constexpr void softmax_voxel(const AcrossArg& arg, const T* from, T* to) {
   float most = widen(from[0]);
@@ -31,15 +32,15 @@ constexpr void softmax_voxel(const AcrossArg& arg, const T* from, T* to) {
   float sum = 0.0F;
   for (Index j = 0; j < arg.images; ++j) sum += Math::exp(widen(from[j * arg.in.f]) - most);
   const bool logarithm = arg.kind == Across::log_softmax;
-  const float log_of_sum = logarithm ? Math::log1p(sum - 1.0F) : 0.0F;  // the largest image adds 1
+  const float log_of_sum = logarithm ? Math::log1p(sum - 1.0F) : 0.0F;  // the largest channel adds 1
   for (Index j = 0; j < arg.images; ++j) {
     const float below = widen(from[j * arg.in.f]) - most;
     to[j * arg.out.f] = narrow(logarithm ? below - log_of_sum : Math::exp(below) / sum, T());
   }
 }
 
-// Finds the number of the largest image. A NaN stays the largest, because no comparison with it is true: the number is
-// NaN then.
+// Finds the number of the largest channel. A NaN stays the largest, because no comparison with it is true: the number
+// is NaN then.
 template <class T>
 constexpr void arg_max_voxel(const AcrossArg& arg, const T* from, T* to) {
   const bool last = arg.kind == Across::arg_max_last;
@@ -55,7 +56,7 @@ constexpr void arg_max_voxel(const AcrossArg& arg, const T* from, T* to) {
   to[0] = narrow(most != most ? most : number, T());
 }
 
-// Normalises the images: a mean, then the variance of the differences from it, so that nothing cancels.
+// Normalises the channels: a mean, then the variance of the differences from it, so that nothing cancels.
 template <class Math, class T>
 constexpr void channel_norm_voxel(const AcrossArg& arg, const T* from, T* to) {
   const auto at = [&](Index j) { return static_cast<double>(widen(from[j * arg.in.f])); };

@@ -1,5 +1,5 @@
 // Layers that pass over their tensors once, element by element: out = activation(scale[j] in0 + shift[j] + in1 + in2 +
-// ...), for image j. A sum below 0 is multiplied by slope[j] first.
+// ...), for channel j. A sum below 0 is multiplied by slope[j] first.
 // Activations, sums, scales and shifts, what ends a convolution (bias and residual), and plain copies between views.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace znni::cuda {
 
 inline constexpr int max_inputs = 8;
 
-// Device memory, one float per image.
+// Device memory, one float per channel.
 struct PerImage {
   const float* scale = nullptr;   // null: ones
   const float* shift = nullptr;   // null: zeros

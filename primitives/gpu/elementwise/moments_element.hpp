@@ -1,7 +1,7 @@
-// What is made of all voxels of an image, in three steps. Blocks of threads add up parts of images; a block adds up the
-// parts of a group of images; a last pass makes the output of that. Normalisations (NormProblem) and poolings of all
-// voxels (GlobalPoolProblem) differ in what they add and in the factors that follow. Sums are in double, and each order
-// is fixed, so that every run has the same bits.
+// What is made of all voxels of a channel, in three steps. Blocks of threads add up parts of channels; a block adds up
+// the parts of a group of channels; a last pass makes the output of that. Normalisations (NormProblem) and poolings of
+// all voxels (GlobalPoolProblem) differ in what they add and in the factors that follow. Sums are in double, and each
+// order is fixed, so that every run has the same bits.
 #pragma once
 
 #include "primitives/gpu/activate.hpp"
@@ -35,7 +35,7 @@ constexpr Moments joined(Joining joining, const Moments& a, const Moments& b) {
   return {b.values > a.values || b.values != b.values ? b.values : a.values, 0.0};
 }
 
-// Parts of images: some rows (z, y) of voxels of `lanes` images for each block.
+// Parts of channels: some rows (z, y) of voxels of `lanes` channels for each block.
 struct MomentsArg {
   Index S = 1;
   Index images = 1;
@@ -43,7 +43,7 @@ struct MomentsArg {
   Steps in;
   Index rows = 1;  // of a part
   Index parts = 1;
-  int lanes = 1;    // neighbouring images of a block
+  int lanes = 1;    // neighbouring channels of a block
   int x_lanes = 1;  // its voxels along x; powers of two, whose product divides the threads
   Joining joining = Joining::sums;
 };
@@ -81,28 +81,28 @@ constexpr Moments moments_of_thread(const MomentsArg& arg, const MomentsBlock& b
   return own;
 }
 
-// Returns where the part of an image stands: [S][images][parts].
+// Returns where the part of a channel stands: [S][channels][parts].
 constexpr Index moments_place(const MomentsArg& arg, const MomentsBlock& block, int lane) {
   return ((block.s * arg.images + block.image + lane) * arg.parts) + block.part;
 }
 
-// The number that is subtracted from an image, the factor of the rest, and the number that is added.
+// The number that is subtracted from a channel, the factor of the rest, and the number that is added.
 struct ImageFactors {
   float mean = 0.0F;
   float scale = 0.0F;
   float shift = 0.0F;
 };
 
-// A block for each group of neighbouring images of an input.
+// A block for each group of neighbouring channels of an input.
 struct GroupsArg {
   Index S = 1;
   Index images = 1;
-  Index groups = 1;    // divides images
-  Index parts = 1;     // of an image
+  Index groups = 1;    // divides channels
+  Index parts = 1;     // of a channel
   double count = 1.0;  // voxels of a group
   double epsilon = 0.0;
   Joining joining = Joining::sums;
-  const float* scale = nullptr;  // device memory, one float per image; null: a pooling
+  const float* scale = nullptr;  // device memory, one float per channel; null: a pooling
   const float* shift = nullptr;
 };
 
@@ -113,7 +113,7 @@ constexpr Moments moments_of_group(const GroupsArg& arg, Index group, int thread
   return own;
 }
 
-// Makes the factors of one image of a group of which `total` was added up.
+// Makes the factors of one channel of a group of which `total` was added up.
 template <class Math>
 constexpr ImageFactors factors_of(const GroupsArg& arg, Index image, const Moments& total) {
   if (arg.scale == nullptr) {
@@ -136,7 +136,7 @@ struct FactorsArg {
   RowSteps out_steps;
   const void* in = nullptr;  // null: a pooling
   void* out = nullptr;
-  const ImageFactors* factors = nullptr;  // [S][images]
+  const ImageFactors* factors = nullptr;  // [S][channels]
   Index images = 1;
   Act act = Act::none;
   float alpha = 0.0F;

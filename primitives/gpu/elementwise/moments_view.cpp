@@ -8,9 +8,9 @@
 namespace znni::cuda {
 namespace {
 
-// Voxels of an image that one block adds up: enough that its last steps count little. Assumed until measured.
+// Voxels of a channel that one block adds up: enough that its last steps count little. Assumed until measured.
 constexpr std::int64_t voxels_of_part = 8192;
-// Images side by side that a warp reads at once.
+// Channels side by side that a warp reads at once.
 constexpr int max_lanes = 32;
 
 std::int64_t rows_of_part(const Shape5& shape) { return div_up(voxels_of_part, shape.n.x); }

@@ -1,4 +1,4 @@
-// What is made of all voxels of an image as arguments of kernels.
+// What is made of all voxels of a channel as arguments of kernels.
 #pragma once
 
 #include "primitives/core/problem.hpp"
@@ -6,7 +6,7 @@
 
 namespace znni::cuda {
 
-// Returns the parts into which each image of a tensor of `shape` is cut: the same in every format.
+// Returns the parts into which each channel of a tensor of `shape` is cut: the same in every format.
 [[nodiscard]] std::int64_t moments_parts(const Shape5& shape);
 
 [[nodiscard]] MomentsArg moments_arg(const TensorView& in, Joining joining);

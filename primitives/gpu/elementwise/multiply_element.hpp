@@ -1,4 +1,4 @@
-// Products of two tensors, element by element: out = in * other. An `other` of one image multiplies every image.
+// Products of two tensors, element by element: out = in * other. An `other` of one channel multiplies every channel.
 #pragma once
 
 #include "primitives/gpu/element.hpp"

@@ -7,7 +7,7 @@
 namespace znni::cuda {
 
 // Returns rows, steps, pointers and width for in * other. All views have one layout and type, and one shape, but for
-// the images of `other`: as many or 1.
+// the channels of `other`: as many or 1.
 [[nodiscard]] MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out);
 
 }  // namespace znni::cuda

@@ -6,7 +6,7 @@
 
 namespace znni::cuda {
 
-// Rows of voxels (s, z, y) with all their images. Squares of voxels by images are read along the axis that is
+// Rows of voxels (s, z, y) with all their channels. Squares of voxels by channels are read along the axis that is
 // contiguous in the source. They are written along the one that is contiguous in the destination.
 struct ReorderArg {
   Index S = 1;

@@ -51,7 +51,7 @@ constexpr UpsamplePlace upsample_place(Upsampling kind, Int n, Int factor, Int v
 struct UpsampleRow {
   UpsamplePlace z;
   UpsamplePlace y;
-  Index in = 0;     // of the input's image, at its first voxel
+  Index in = 0;     // of the input's channel, at its first voxel
   Index out = 0;    // of the row
   Index phase = 0;  // of a shuffle, at x = 0
 };
@@ -68,7 +68,7 @@ constexpr UpsampleRow upsample_row(const UpsampleArg& arg, Index index) {
 
 constexpr float between(float near, float far, float share) { return near + share * (far - near); }
 
-// Interpolates among eight voxels. `in`: of the image's first voxel.
+// Interpolates among eight voxels. `in`: of the channel's first voxel.
 template <class T, int width>
 constexpr Lanes<T, width> interpolated(const Steps& steps, const UpsampleRow& row, const UpsamplePlace& x,
                                        const Lanes<T, width>* in) {

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// Returns floats of the sums of one image.
+// Returns floats of the sums of one channel.
 std::int64_t floats_of_image(const Shape5& output, Vec3 window) {
   return mul(std::min(window.z, output.n.z), mul(output.n.y, output.n.x));
 }

@@ -36,7 +36,7 @@ class Blender {
   Shape5 output_;
   Vec3 window_;
   WindowWeights weights_;
-  std::vector<float> sums_;  // [f + 1][window.z][y][x]: planes in a ring; the last image has the sums of weights
+  std::vector<float> sums_;  // [f + 1][window.z][y][x]: planes in a ring; the last channel has the sums of weights
 };
 
 }  // namespace znni

@@ -9,7 +9,7 @@ namespace znni {
 
 struct JobGain {
   std::int64_t patches = 0;  // steps of a stream
-  std::int64_t voxels = 0;   // of the dense output, images not counted
+  std::int64_t voxels = 0;   // of the dense output, channels not counted
   StageSeconds stages;       // but for their layers
 };
 

@@ -10,7 +10,7 @@ namespace znni {
 
 struct JobStatistics {
   Seconds seconds = 0;
-  double voxels_per_second = 0;  // dense output voxels, images not counted
+  double voxels_per_second = 0;  // dense output voxels, channels not counted
   std::int64_t patches = 0;
   Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
   Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too

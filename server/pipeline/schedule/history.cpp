@@ -73,7 +73,7 @@ void History::forget(Executor& executor) const {
   });
 }
 
-// Calls task(piece, worker) for the planes of each image or block.
+// Calls task(piece, worker) for the planes of each channel or block.
 template <class Task>
 void History::for_each_piece(Executor& executor, const Task& task) const {
   if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, task);

@@ -53,7 +53,7 @@ class History {
   std::int64_t planes_;
   std::int64_t runs_;
   std::byte* kept_;
-  std::int64_t piece_;   // bytes of the kept planes of one image or block, which follow each other
+  std::int64_t piece_;   // bytes of the kept planes of one channel or block, which follow each other
   std::int64_t pieces_;  // of one run
   std::int64_t step_;    // bytes from one piece to the next in the tensor
   std::int64_t next_ = 0;

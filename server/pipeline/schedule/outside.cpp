@@ -23,7 +23,7 @@ Inside inside_of(Vec3 start, Vec3 n, const Border& border, Vec3 whole) {
 
 bool is_empty(const Inside& inside) { return !covers(inside.last, inside.first + Vec3::cube(1)); }
 
-// The images that lie side by side in a voxel, and how often such a tensor stands in a view.
+// The channels that lie side by side in a voxel, and how often such a tensor stands in a view.
 struct Groups {
   std::int64_t count = 1;
   std::int64_t distance = 0;
@@ -39,7 +39,7 @@ class Outside {
  public:
   Outside(const TensorView& view, float value) : view_(view), groups_(groups_of(view)), value_(value) {}
 
-  // Fills plane z of all images of input s.
+  // Fills plane z of all channels of input s.
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     for (std::int64_t group = 0; group < groups_.count; ++group) {
       float* const plane = view_.data + s * view_.strides.S + group * groups_.distance + z * view_.strides.z;
@@ -69,7 +69,7 @@ class Edges {
  public:
   explicit Edges(const TensorView& view) : view_(view), groups_(groups_of(view)) {}
 
-  // Makes plane `to` of all images of input s equal to plane `from`.
+  // Makes plane `to` of all channels of input s equal to plane `from`.
   void repeat_plane(std::int64_t s, std::int64_t from, std::int64_t to) const {
     for (std::int64_t group = 0; group < groups_.count; ++group) {
       float* const image = view_.data + s * view_.strides.S + group * groups_.distance;
@@ -80,7 +80,7 @@ class Edges {
     }
   }
 
-  // Fills plane z of all images of input s.
+  // Fills plane z of all channels of input s.
   void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     const std::int64_t from_z = std::clamp(z, inside.first.z, inside.last.z - 1);
     for (std::int64_t group = 0; group < groups_.count; ++group) {
@@ -135,7 +135,7 @@ class Reflections {
     }
   }
 
-  // Fills plane z of all images of input s; returns false if it is a copy of none in the view.
+  // Fills plane z of all channels of input s; returns false if it is a copy of none in the view.
   [[nodiscard]] bool fill_plane(std::int64_t s, std::int64_t z) const {
     const std::int64_t from_z = reflectors_[0].source_of(z);
     if (from_z < 0) return false;

@@ -154,7 +154,7 @@ void PreparedSchedule::aim_at_slab(std::int64_t begin) {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const Call& call = design_.schedule.calls[i];
     if (call.reads_slab) {
-      // One image: the planes of a slab follow each other.
+      // One channel: the planes of a slab follow each other.
       const TensorView from = read_part(call, 0);
       tasks_[i].inputs[0] = dense_view(from.data + begin * stem.step * from.strides.z, stem.input, from.format);
     }

@@ -97,7 +97,7 @@ Result<void> GpuStage::run_micro_batches(const float* input, float* output, std:
   return {};
 }
 
-// Sends the new planes of every image behind its planes of earlier steps.
+// Sends the new planes of every channel behind its planes of earlier steps.
 Result<void> GpuStage::send(std::int64_t micro_batch, const float* input, Slot& slot) {
   const Shape5& in = design().micro_batch_input();
   const std::int64_t image = tensor_bytes({1, 1, in.n}, {});

@@ -11,12 +11,12 @@
 
 namespace znni::rpc {
 
-// The engine writes straight into the tensor when it has one image; slabs of several images are written into
+// The engine writes straight into the tensor when it has one channel; slabs of several channels are written into
 // blocks of their own and spread out when complete. For the thread that computes the job.
 class ImageOutput {
  public:
-  // Writes the images of an output. `shape`: the whole output of the job, image_major. `images`: the place of each
-  // image, the caller's, or nullptr for an image that was not requested; a single image always has one.
+  // Writes the channels of an output. `shape`: the whole output of the job, image_major. `images`: the place of each
+  // channel, the caller's, or nullptr for a channel that was not requested; a single channel always has one.
   ImageOutput(const VolumeShape& shape, std::vector<std::byte*> images, SlabBlocks& blocks);
 
   // Returns the bytes of a block for slabs of at most `planes` planes; 0 if none is needed.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view platform = "znni";
 
-// Returns the shape of `f` images, where -1 stands for any number.
+// Returns the shape of `f` channels, where -1 stands for any number.
 std::vector<std::int64_t> wire_shape(std::int64_t f, int spatial_rank) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(2 + spatial_rank), -1);
   shape[1] = f;

@@ -37,7 +37,7 @@ struct VolumeHead {
 // Writes `n` as the wire has it.
 void set_extent(Vec3 n, v1::Extent& extent);
 
-// Returns the bytes of one plane, all images.
+// Returns the bytes of one plane, all channels.
 [[nodiscard]] std::int64_t plane_bytes(VolumeShape volume);
 
 }  // namespace znni::rpc

@@ -226,7 +226,7 @@ TEST(DivisionSearch, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {
   }
 }
 
-// Describes the simulated GPU's convolution for tensors of up to 2000 voxels and six images alone.
+// Describes the simulated GPU's convolution for tensors of up to 2000 voxels and six channels alone.
 Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const DeviceSpec& spec) {
   const Shape5 in = input_shape(problem, 0);
   if (in.f <= 6 && voxels(in.n) <= 2000) return test::sim_conv().describe(problem, spec);

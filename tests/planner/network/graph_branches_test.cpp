@@ -121,7 +121,7 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
   // First kernels of one voxel.
   EXPECT_TRUE(stay(Concat{}, conv_operation(3, 1), conv_operation(3, 1), head, head));
   EXPECT_FALSE(stay(Add{}, conv_operation(3, 1), conv_operation(3, 1), head, head));
-  // More images than the tensor has.
+  // More channels than the tensor has.
   EXPECT_TRUE(stay(Concat{}, two, conv_operation(4, 2), head, head));
   EXPECT_TRUE(stay(Add{}, two, conv_operation(4, 2), head, head));
   // Read elsewhere.

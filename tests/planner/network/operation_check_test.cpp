@@ -16,7 +16,7 @@ std::string verdict(const Result<void>& checked) { return checked ? "sound" : ch
 
 Convolution conv(std::int64_t f_out, std::int64_t groups) { return {f_out, ones, ones, {}, ones, groups}; }
 
-// Returns the answer for inputs of so many images each, where the input of the network has them.
+// Returns the answer for inputs of so many channels each, where the input of the network has them.
 std::string met(const Operation& operation, const std::vector<std::int64_t>& images) {
   std::vector<InputValue> inputs;
   for (const std::int64_t f : images) inputs.push_back({"value " + std::to_string(inputs.size()), {}, f});

@@ -51,7 +51,7 @@ TEST(PlannerOutputStride, NothingElseRepeats) {
   EXPECT_THAT(failure(cropped_input, {1, 1, 2}), HasSubstr("a last upsampling, 1x1x1"));
 }
 
-// Joins 1, 2 and 1 images: the input, repeated, and as it is again; behind the Concat stands an activation.
+// Joins 1, 2 and 1 channels: the input, repeated, and as it is again; behind the Concat stands an activation.
 Network supervised() {
   Network network;
   network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(4), Vec3::cube(4), true}, {0}},

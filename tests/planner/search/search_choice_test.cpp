@@ -40,7 +40,7 @@ TEST(PlannerSearch, ComputesPairsWhereThatIsFasterOrSmaller) {
   EXPECT_GT(apart + pairs, 3);
 }
 
-// Reads and writes planar images; the fast way keeps a transform of every image, the slow one nothing (Table IV).
+// Reads and writes planar channels; the fast way keeps a transform of every channel, the slow one nothing (Table IV).
 Estimate way(const LayerProblem& problem, const char* name, Seconds time, std::int64_t scratch) {
   Estimate made{{{name, 1}}, {}, {}, time, input_output_buffers(problem, {}, {})};
   if (scratch > 0) made.memory.push_back({"scratch", MemorySpace::host, scratch, Lifetime::stages(0, 0)});

@@ -44,7 +44,7 @@ TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
   EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
 }
 
-// Products, and what is made across images.
+// Products, and what is made across channels.
 TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
   for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
@@ -82,7 +82,7 @@ TEST_F(CudaResultsOnGpu, RandomUpsamplings) {
   EXPECT_EQ(takers_["cuda.upsample"], 4 * test::case_count(20));
 }
 
-// Means, deviations and largest values of all voxels; the last problem has images of several parts.
+// Means, deviations and largest values of all voxels; the last problem has channels of several parts.
 TEST_F(CudaResultsOnGpu, RandomNormalisationsAndPoolingsOfAllVoxels) {
   for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
@@ -168,7 +168,7 @@ TEST_F(CudaResultsOnGpu, NamedCases) {
   }
 }
 
-// The layers of the benchmark nets, small: 80 images, kernels of 2 to 9, fragments in the batch.
+// The layers of the benchmark nets, small: 80 channels, kernels of 2 to 9, fragments in the batch.
 TEST_F(CudaResultsOnGpu, LayersOfTheBenchmarkNets) {
   for (const std::int64_t k : {2, 3, 4, 5, 7, 9}) {
     check_all(

@@ -28,7 +28,7 @@ Shape5 behind(Shape5 shape, std::int64_t planes) {
   return shape;
 }
 
-// Returns each image of `values`, of `shape`, behind so many planes of other values.
+// Returns each channel of `values`, of `shape`, behind so many planes of other values.
 std::vector<float> behind(const std::vector<float>& values, const Shape5& shape, std::int64_t planes) {
   const std::int64_t own = voxels(shape.n);
   std::vector<float> all;

@@ -65,7 +65,7 @@ TEST(Fragments, ALaneHoldsNeighbours) {
   }
 }
 
-// The product of one step: 16 tiles, 8 output images, 8 images; with the terms from `first` on.
+// The product of one step: 16 tiles, 8 output channels, 8 input channels; with the terms from `first` on.
 test::Spectrum multiply(const test::Spectrum& kernels, const test::Spectrum& inputs, int first) {
   const auto number = [](int i) { return static_cast<std::size_t>(i); };
   std::array<LeftFragment, warp_lanes> left{};

@@ -44,7 +44,7 @@ class HostTensor {
     std::byte bytes[16] = {};
   };
 
-  // Returns a window, also among the images of a larger tensor; images stay contiguous.
+  // Returns a window, also among the channels of a larger tensor; channels stay contiguous.
   static test::Window channels_last_window(const Shape5& shape, std::uint64_t seed) {
     test::Random random(seed);
     Strides strides{0, 1, 0, 0, shape.f + 8 * random.integer(0, 1) + random.integer(0, 1)};

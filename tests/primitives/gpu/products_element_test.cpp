@@ -155,7 +155,7 @@ TEST(Products, OfRandomShapesKeepTheBound) {
   }
 }
 
-// More images than shared memory holds: parts, the last of them shorter.
+// More channels than shared memory holds: parts, the last of them shorter.
 TEST(Products, InPartsKeepTheBound) {
   test::Random random(1);
   for (const Index f : {97, 180, 515}) {

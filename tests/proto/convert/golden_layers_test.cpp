@@ -101,7 +101,7 @@ std::size_t inputs_of(const Operation& operation) {
   return std::holds_alternative<Attention>(operation) ? 3 : joins(operation) ? 2 : 1;
 }
 
-// Returns a network that has the operation behind a node of 8 images and, where it upsamples, of a stride.
+// Returns a network that has the operation behind a node of 8 channels and, where it upsamples, of a stride.
 Network around(const Operation& operation, std::size_t inputs) {
   const bool coarse = std::get_if<Upsample>(&operation) != nullptr;
   Network network;

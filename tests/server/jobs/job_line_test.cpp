@@ -69,7 +69,7 @@ class JobLineTest : public test::ServedRepository {
     JobLine line(slot_, shared_, *model_, log_, std::span(jobs_).subspan(number, 1), 1);
     return line.run({});
   }
-  // Sets voxel `index` of the volume of job `number`, of one image.
+  // Sets voxel `index` of the volume of job `number`, of one channel.
   void put(std::size_t number, std::size_t index, float value) {
     std::memcpy(volumes_[number].bytes.data() + index * sizeof(value), &value, sizeof(value));
   }

@@ -192,7 +192,7 @@ TEST_F(FoldedPlan, RandomNetsThatEndInSuchABlockEqualTheDenseWindow) {
   }
 }
 
-// Appends two branches of as many images, each of two convolutions, that are added up, or end otherwise and are put
+// Appends two branches of as many channels, each of two convolutions, that are added up, or end otherwise and are put
 // side by side.
 void append_branches(Network& network, Vec3 k, bool added) {
   const auto append = [&](const std::string& name, const Operation& operation, std::vector<int> inputs) {

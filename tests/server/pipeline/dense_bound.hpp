@@ -8,7 +8,7 @@
 
 namespace znni::test {
 
-// Returns the bound for all images of each voxel, [n - fov + 1]. `margin`: of the plan's rungs
+// Returns the bound for all channels of each voxel, [n - fov + 1]. `margin`: of the plan's rungs
 // (planner/geometry/rounding_reach.hpp).
 [[nodiscard]] oracle::Values dense_bound(const Network& network, const NetworkWeights& weights, Vec3 n,
                                          const oracle::Values& volume, Vec3 margin);

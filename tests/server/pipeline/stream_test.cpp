@@ -208,7 +208,7 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
   Random random(2);
   for (const Vec3 n : {Vec3{40, 9, 9}, Vec3{40, 9, 11}}) {
     RandomVolume volume = test::random_volume(1, n, ElementType::f32, random);
-    volume.shape.order = VolumeOrder::plane_major;  // of one image: the same bytes
+    volume.shape.order = VolumeOrder::plane_major;  // of one channel: the same bytes
     GeometryChoice along_y = test::stream_of(network, 4, 0);
     along_y.axis = 1;
     const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);

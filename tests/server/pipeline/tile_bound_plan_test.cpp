@@ -105,8 +105,8 @@ std::size_t at(Vec3 n, std::int64_t image, Vec3 v) {
 }
 Vec3 voxel_at(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
 
-// Calls body(image, voxel of the window, voxel of the volume) where a window of extent `n` that begins at `begin` lies
-// within the volume.
+// Calls body(channel, voxel of the window, voxel of the volume) where a window of extent `n` that begins at `begin`
+// lies within the volume.
 template <class Body>
 void for_each_inside(std::int64_t f, Vec3 n, Vec3 begin, Vec3 volume, const Body& body) {
   for (std::int64_t i = 0; i < f * voxels(n); ++i) {

@@ -16,7 +16,7 @@
 
 namespace znni::rpc {
 
-// Model "twice", versions 1 and 2: field of view 3x3x3, one image in, `f_out` images out; output image j at v
+// Model "twice", versions 1 and 2: field of view 3x3x3, one channel in, `f_out` channels out; output channel j at v
 // is (j + 1) * input at v + 1, so that axes, order and types show. Model "flat": the same, 2D, field of view
 // 1x3x3. Model "line": 1D, 1x1x3. Model "broken": unavailable.
 class FakeModelServer final : public ModelServer {
@@ -62,8 +62,8 @@ class FakeModelServer final : public ModelServer {
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t f_out_of_estimate = 0;  // of a model that was loaded again since it was found; 0: `f_out`
-  bool two_outputs = false;            // "first" of one image, and "rest"; else "probability"
-  bool two_inputs = false;             // "raw", and "mask" of one image, which is added to all outputs
+  bool two_outputs = false;            // "first" of one channel, and "rest"; else "probability"
+  bool two_inputs = false;             // "raw", and "mask" of one channel, which is added to all outputs
   std::int64_t planes_per_slab = 2;
   std::atomic<std::int64_t> batch = 1;    // of outlooks, as the next
   std::atomic<std::int64_t> entries = 0;  // of jobs that may share a batch
@@ -112,7 +112,7 @@ class FakeModelServer final : public ModelServer {
 
 // Returns element (j, position) of a dense volume, as float.
 [[nodiscard]] float voxel(const std::byte* data, const VolumeShape& shape, std::int64_t j, Vec3 position);
-// Returns what the model "twice" gives at output position `v` of image j for an input of seeded voxels.
+// Returns what the model "twice" gives at output position `v` of channel j for an input of seeded voxels.
 [[nodiscard]] float input_voxel(Vec3 position);  // small integers over 255: exact in every type
 // Returns a dense input volume of that pattern.
 [[nodiscard]] std::string input_bytes(const VolumeShape& shape);

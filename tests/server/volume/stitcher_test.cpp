@@ -47,7 +47,7 @@ Geometry random_geometry(Random& random) {
   return *geometry;
 }
 
-// Returns the value the pass would compute for a dense voxel: different for every voxel and image.
+// Returns the value the pass would compute for a dense voxel: different for every voxel and channel.
 float value_of(std::int64_t s, std::int64_t j, Vec3 dense) {
   return static_cast<float>((s * 5 + j) % 7) * 0.125F + static_cast<float>(dense.z % 8 + 8 * (dense.y % 8)) / 512.0F +
          static_cast<float>(dense.x % 8) / 4096.0F;

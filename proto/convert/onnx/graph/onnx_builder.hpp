@@ -187,8 +187,8 @@ class OnnxBuilder {
   // them.
   [[nodiscard]] OnnxTokenTensors& tokens() { return tokens_; }
   [[nodiscard]] const OnnxTokenTensors& tokens() const { return tokens_; }
-  // Notes that the node's output is pooled of all voxels: the file's tensor has `axes` axes, with one voxel per image,
-  // and its value has that voxel everywhere (proto/convert/onnx/operators/onnx_pooled.hpp).
+  // Notes that the node's output is pooled of all voxels: the file's tensor has `axes` axes, with one voxel per
+  // channel, and its value has that voxel everywhere (proto/convert/onnx/operators/onnx_pooled.hpp).
   void note_pooled(const onnx::NodeProto& node, int axes) { pooled_.insert_or_assign(node.output(0), axes); }
   // Returns the axes of such a tensor; 0 for any other.
   [[nodiscard]] int pooled_axes(const std::string& tensor) const;

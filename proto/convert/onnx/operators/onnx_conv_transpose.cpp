@@ -173,7 +173,8 @@ std::optional<Crop> crop_of(const Transposed& node) {
   return covers(node.output_padding, {}) && covers(crop.end, {}) ? std::optional(crop) : std::nullopt;
 }
 
-// Returns where in W the kernel from image i to image j begins, in kernels; nothing where they are of different groups.
+// Returns where in W the kernel from channel i to channel j begins, in kernels; nothing where they are of different
+// groups.
 std::optional<std::int64_t> kernel_at(const Transposed& node, std::int64_t i, std::int64_t j) {
   const std::int64_t outputs = node.f_out / node.groups;
   if (i / (node.f / node.groups) != j / outputs) return std::nullopt;

@@ -1,11 +1,11 @@
-// ONNX operators that pool all voxels of each image: GlobalAveragePool and what is written in its place.
+// ONNX operators that pool all voxels of each channel: GlobalAveragePool and what is written in its place.
 #pragma once
 
 #include "proto/convert/onnx/operators/onnx_node.hpp"
 
 namespace znni {
 
-// Convert a pooling of all voxels. The file's tensor has one voxel per image
+// Convert a pooling of all voxels. The file's tensor has one voxel per channel
 // (proto/convert/onnx/operators/onnx_pooled.hpp).
 [[nodiscard]] Result<void> convert_global_average_pool(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_global_max_pool(const OnnxNode& node, OnnxBuilder& builder);

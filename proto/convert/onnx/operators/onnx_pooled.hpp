@@ -1,6 +1,6 @@
 // What is pooled of all voxels, and what reads it.
 //
-// In the file such a tensor has one voxel per image: [N][f][1][1][1], or [N][f] where its axes are left out. In the
+// In the file such a tensor has one voxel per channel: [N][f][1][1][1], or [N][f] where its axes are left out. In the
 // network its value has the extents of what was pooled, and that voxel everywhere (GlobalPool). So what joins it with
 // voxels joins values of one extent. So what a node makes of such a tensor is right as long as it looks at no
 // neighbours, and at the same channels: each operator that may read one stands here.

@@ -46,7 +46,7 @@ std::vector<std::int64_t> counted(std::int64_t first, std::int64_t count) {
   return numbers;
 }
 
-// Returns the rows of these images, of numbers that are [images][...]; none of none.
+// Returns the rows of these channels, of numbers that are [channels][...]; none of none.
 std::vector<float> rows_of(const std::vector<float>& numbers, std::int64_t all,
                            const std::vector<std::int64_t>& images) {
   std::vector<float> rows;
@@ -58,7 +58,7 @@ std::vector<float> rows_of(const std::vector<float>& numbers, std::int64_t all,
   return rows;
 }
 
-// Returns the value of a copy of these images, by a convolution of one voxel.
+// Returns the value of a copy of these channels, by a convolution of one voxel.
 Result<int> copied(const OnnxNode& node, OnnxBuilder& builder, int value, const std::vector<std::int64_t>& images) {
   const std::int64_t f = builder.images(value);
   const std::int64_t numbers = mul(f, std::ssize(images));

@@ -120,7 +120,7 @@ TEST(CudaConvCudnn, ResidualsAndOtherActivationsAreEndedByAKernelOfOurOwn) {
 }
 
 // Behind planes of earlier steps, which may end at any multiple of two or four bytes: what is offered was planned for
-// that. Of twelve images a plane of 47^2 voxels leaves bf16 an alignment of 8 bytes, with which some engines refuse.
+// that. Of twelve channels a plane of 47^2 voxels leaves bf16 an alignment of 8 bytes, with which some engines refuse.
 TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
   ConvProblem conv = eighty(47, 3);
   conv.in.f = 12;

@@ -23,7 +23,7 @@ TEST(CudaConvFirstPool, WritesEveryFormatFromPlanarFloats) {
   EXPECT_EQ(estimates[2].out, last_bf16);
 }
 
-// Without the images between them; and in less time than one after the other where memory is waited for.
+// Without the channels between them; and in less time than one after the other where memory is waited for.
 TEST(CudaConvFirstPool, HoldsLessThanTheTwoLayers) {
   ConvPoolProblem both = first_layers();
   const std::int64_t between = tensor_bytes(both.pool.in, planar_f32);

@@ -28,7 +28,7 @@ TEST(CudnnConvolution, WindowsOfLargerTensorsAreTaken) {
   EXPECT_TRUE(make_graph(window).has_value());
 }
 
-// The library checks the output's extents against the stride, and the images of kernels against those of tensors.
+// The library checks the output's extents against the stride, and the channels of kernels against those of tensors.
 TEST(CudnnConvolution, GraphsWithStridesAndGroupsAreTaken) {
   ConvProblem other = conv;
   other.stride = {2, 3, 1};  // voxels are left over along z and y
@@ -40,7 +40,7 @@ TEST(CudnnConvolution, GraphsWithStridesAndGroupsAreTaken) {
     }
   }
   CudnnConvolution wrong = declared_convolution(other, planar_f32, CudnnForm::plain);
-  wrong.conv.groups = 5;  // kernels of three images, where the input has sixteen
+  wrong.conv.groups = 5;  // kernels of three channels, where the input has sixteen
   EXPECT_FALSE(make_graph(wrong).has_value());
 }
 
@@ -99,7 +99,7 @@ TEST(CudnnConvolution, KernelsAreArrangedForTheForm) {
   EXPECT_EQ(arranged_kernels(declared_convolution(conv, planar_f32, CudnnForm::plain), kernels), kernels);
   const std::vector<float> last = arranged_kernels(declared_convolution(conv, last_f32, CudnnForm::plain), kernels);
   EXPECT_EQ(last[static_cast<std::size_t>(((5 * 3 + 2) * 2 + 1) * 16 + 7)], at(5, 7, 2, 1));
-  // Image 5 of the output and 7 of the input change places; taps (2, 1) and (0, 0), too.
+  // Channel 5 of the output and 7 of the input change places; taps (2, 1) and (0, 0), too.
   const std::vector<float> swapped =
       arranged_kernels(declared_convolution(conv, last_f32, CudnnForm::swapped), kernels);
   EXPECT_EQ(swapped[static_cast<std::size_t>(((7 * 3 + 0) * 2 + 0) * 24 + 5)], at(5, 7, 2, 1));

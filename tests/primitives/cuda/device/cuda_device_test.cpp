@@ -95,7 +95,7 @@ TEST_F(CudaDeviceOnGpu, RowsTravelThereAndBack) {
   EXPECT_EQ(gap[0], std::byte{9}) << "between the rows";
 }
 
-// The first row and the last voxels of an image of two rows are outside.
+// The first row and the last voxels of a channel of two rows are outside.
 TEST_F(CudaDeviceOnGpu, SetsWhatIsOutside) {
   const std::vector<float> before = {1, 2, 3, 4, 5, 6, 7, 8};
   Result<Reservation> memory = device_->reserve(MemorySpace::device, 32, "device");

@@ -1,4 +1,4 @@
-// What is made across images on the host, voxel by voxel as the kernel computes it, against the oracle.
+// What is made across channels on the host, voxel by voxel as the kernel computes it, against the oracle.
 #include "primitives/gpu/elementwise/across_element.hpp"
 
 #include <gtest/gtest.h>

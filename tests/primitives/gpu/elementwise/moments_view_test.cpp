@@ -95,7 +95,7 @@ TEST(MomentsView, NormalisationsAndPoolingsEqualTheOracle) {
   }
 }
 
-// Images of more than one part, the last one shorter, and more images than a block has side by side.
+// Channels of more than one part, the last one shorter, and more channels than a block has side by side.
 TEST(MomentsView, LargeImagesAreAddedUpInParts) {
   const Shape5 shape{1, 34, {3, 70, 120}};
   EXPECT_EQ(moments_parts(shape), 4);

@@ -60,7 +60,7 @@ TEST(MultiplyView, ProductsInAnyFormatWithAsManyImagesOrOne) {
   }
 }
 
-// One image of a factor does not keep the product from vectors.
+// One channel of a factor does not keep the product from vectors.
 TEST(MultiplyView, OneImageLeavesVectors) {
   const Shape5 shape{1, 16, {2, 3, 4}};
   const Shape5 one{1, 1, shape.n};

@@ -22,7 +22,7 @@ std::size_t floats(const Shape5& shape, Format format) {
   return static_cast<std::size_t>(tensor_bytes(shape, format)) / sizeof(float);
 }
 
-// Returns a number for every plane of a stream, different for each image, row and voxel.
+// Returns a number for every plane of a stream, different for each channel, row and voxel.
 float wanted(std::int64_t image, std::int64_t plane, std::int64_t voxel) {
   if (plane < 0) return 0;
   return static_cast<float>(1 + image * 10007 + plane * 101 + voxel);
@@ -79,7 +79,7 @@ class KeptPlanes {
   }
 
  private:
-  // Calls an action for every voxel, with the plane of the stream and the number of its image.
+  // Calls an action for every voxel, with the plane of the stream and the number of its channel.
   template <class Action>
   void each(const Action& action) {
     const std::int64_t first = step_ * (shape_.n.z - planes_) - planes_;

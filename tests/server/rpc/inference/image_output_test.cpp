@@ -15,14 +15,14 @@ std::vector<std::byte> zeros(const VolumeShape& shape) {
   return std::vector<std::byte>(static_cast<std::size_t>(volume_bytes(shape)));
 }
 
-// Returns the place of each image of a tensor.
+// Returns the place of each channel of a tensor.
 std::vector<std::byte*> images_of(const VolumeShape& shape, std::vector<std::byte>& data) {
   std::vector<std::byte*> images;
   for (std::int64_t j = 0; j < shape.f; ++j) images.push_back(data.data() + j * volume_bytes(shape) / shape.f);
   return images;
 }
 
-// Fills a slab with 10 * image + plane of the whole output.
+// Fills a slab with 10 * channel + plane of the whole output.
 void fill(const OutputSlab& slab) {
   for (std::int64_t j = 0; j < slab.shape.f; ++j) {
     for (std::int64_t z = 0; z < slab.shape.n.z; ++z) {

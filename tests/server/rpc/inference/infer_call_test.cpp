@@ -84,7 +84,7 @@ TEST_F(InferCall, OneImageGivesTheSame) {
   EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
 }
 
-// Returns whether image 0 of `raw` is `times` the input at v + 1.
+// Returns whether channel 0 of `raw` is `times` the input at v + 1.
 bool is_times(float times, const std::string& raw, const VolumeShape& shape) {
   const auto* data = reinterpret_cast<const std::byte*>(raw.data());
   bool same = static_cast<std::int64_t>(raw.size()) == volume_bytes(shape);
@@ -146,7 +146,7 @@ TEST_F(InferCall, ABatchOfSeveralOutputs) {
   }
 }
 
-// Returns whether image 0 of `raw` is `times` the input at v + 1, and 1000.
+// Returns whether channel 0 of `raw` is `times` the input at v + 1, and 1000.
 bool is_masked(float times, const std::string& raw, Vec3 n) {
   std::vector<float> values(raw.size() / sizeof(float));
   std::memcpy(values.data(), raw.data(), raw.size());
@@ -287,7 +287,7 @@ TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
 }
 
 TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
-  const std::int64_t slab = 2 * 4 * 3 * 2 * 4;  // four planes of two images
+  const std::int64_t slab = 2 * 4 * 3 * 2 * 4;  // four planes of two channels
   const Result<TransportLease> others = leave(slab);
   ASSERT_TRUE(others);
   Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
@@ -300,7 +300,7 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
 
 // The lease comes from what is free then: the next estimate wants less.
 TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
-  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
+  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two channels
   std::optional<Result<TransportLease>> others;
   server_.entries = 0;
   server_.after_estimate = [&] {
@@ -315,7 +315,7 @@ TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
   expect_all();
 }
 
-// A second look finds what the first has leased, too: the request and three planes of two images.
+// A second look finds what the first has leased, too: the request and three planes of two channels.
 TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   server_.entries = 0;
   const std::int64_t slab = 3 * 2 * 3 * 2 * 4;
@@ -334,7 +334,7 @@ TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
 TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
   server_.max_slab_planes = 2;
   for (const std::int64_t slabs : {1, 3, 4}) {
-    const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
+    const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two channels
     const Result<TransportLease> others = leave(slabs * slab);
     ASSERT_TRUE(others);
     Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
@@ -390,7 +390,7 @@ TEST_F(InferCall, TooSmallAVolumeIsRefusedBeforeAnyWork) {
 }
 
 TEST_F(InferCall, AResponseOverTheLimitIsRefusedBeforeAnyWork) {
-  // 2 images of 4x3x2 float32.
+  // 2 channels of 4x3x2 float32.
   const Result<void> done = infer(twice_request({6, 5, 4}), 191);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::over_budget);
@@ -421,7 +421,7 @@ TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
   EXPECT_EQ(server_.leased(), 0);
 }
 
-// Two copies of the larger side: twelve images of 4x3x2 float32 go out for one of 6x5x4 that came in. The slab is of
+// Two copies of the larger side: twelve channels of 4x3x2 float32 go out for one of 6x5x4 that came in. The slab is of
 // four planes, beside it.
 TEST_F(InferCall, AnOutputLargerThanItsInputIsLeasedToTheByte) {
   server_.f_out = 12;

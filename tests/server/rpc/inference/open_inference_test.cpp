@@ -155,7 +155,7 @@ TEST_F(OpenInferenceTest, TheLimitOfARequestHoldsToTheByte) {
 }
 
 TEST_F(OpenInferenceTest, AResponseOverTheLimitIsRefusedBeforeComputing) {
-  // 3 MB of bytes become 2 images of 11 MB.
+  // 3 MB of bytes become 2 channels of 11 MB.
   const grpc::Status status = infer(twice_request({150, 150, 130}, ElementType::u8, "UINT8"));
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("at most 4194304"));

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::int64_t row = 36;  // three images of 2x2x3 voxels
+constexpr std::int64_t row = 36;  // three channels of 2x2x3 voxels
 const char* const conv_and_pool[] = {"/c: conv 2 -> 3, k 3x3x3 <- in",
                                      "/p: max pool 3, window 2x2x2, stride 2x2x2 <- /c"};
 
@@ -28,7 +28,7 @@ void declare(OnnxModel& model, const Integers& extents) {
   }
 }
 
-// Returns a model of patches of two images and 6x7x9 voxels, of which "p" is [N, 3, 2, 2, 3]. The batch is open.
+// Returns a model of patches of two channels and 6x7x9 voxels, of which "p" is [N, 3, 2, 2, 3]. The batch is open.
 OnnxModel patches(const Integers& extents = {0, 2, 6, 7, 9}, std::int64_t opset = 13) {
   OnnxModel model(2, 3, opset);
   declare(model, extents);

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Returns a model of two images whose means, "f", a node that the test adds makes "g", which gates the input.
+// Returns a model of two channels whose means, "f", a node that the test adds makes "g", which gates the input.
 OnnxModel model_of(const std::function<void(OnnxModel&)>& add) {
   OnnxModel model(2);
   model.node("GlobalAveragePool", {"in"}, {"p"});
@@ -29,7 +29,7 @@ OnnxModel model_of(const std::function<void(OnnxModel&)>& add) {
   return model.output("out");
 }
 
-// Returns the parameters of node 1, a convolution of one voxel to `f_out` images.
+// Returns the parameters of node 1, a convolution of one voxel to `f_out` channels.
 NodeWeights linear(const OnnxModel& model, std::int64_t f_out) {
   const LoadedNetwork loaded = model.read();
   if (loaded.network.nodes.size() != 3) return {};
@@ -104,7 +104,7 @@ TEST(OnnxLinear, OfAFlattenedPatch) {
             "1x1x2 voxels");
 }
 
-// Returns a model of rows of 2 images of 3 voxels, "row"; `last`: with the channels of a voxel side by side.
+// Returns a model of rows of 2 channels of 3 voxels, "row"; `last`: with the channels of a voxel side by side.
 OnnxModel rows(bool last) {
   OnnxModel model(2, 1);
   auto* shape = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();

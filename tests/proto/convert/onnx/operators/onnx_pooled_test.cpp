@@ -14,7 +14,7 @@ using test::OnnxModel;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Returns a model of four images, of which "p" are the means: [N, 4, 1, 1, 1].
+// Returns a model of four channels, of which "p" are the means: [N, 4, 1, 1, 1].
 OnnxModel means(std::int64_t opset = 13, const Integers& extents = {}) {
   OnnxModel model(4, 3, opset);
   onnx::TypeProto::Tensor* type = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();

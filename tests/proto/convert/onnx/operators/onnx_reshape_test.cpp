@@ -36,7 +36,7 @@ void add_groups(OnnxModel& model, const std::string& from, const std::string& na
   model.node("Reshape", {name + ".n", back}, {name});
 }
 
-// Returns a model of f images that is such a normalisation alone, to `groups` and back to `back`.
+// Returns a model of f channels that is such a normalisation alone, to `groups` and back to `back`.
 OnnxModel grouped_model(std::int64_t f, const Integers& extents, const Integers& groups, const Integers& back) {
   OnnxModel model(f);
   declare(model, extents);
@@ -88,7 +88,7 @@ TEST(OnnxReshape, FoldedTargetsOfDeclaredExtents) {
   }
 }
 
-// An extent of 0 copies that of the axis before the groups are undone: of the groups, not of the images.
+// An extent of 0 copies that of the axis before the groups are undone: of the groups, not of the channels.
 TEST(OnnxReshape, EachImageMayBeAGroup) {
   OnnxModel model = grouped_model(2, {1, 2, 8, 6, 4}, {0, 0, -1}, {0, 0, 8, 6, 4});
   EXPECT_EQ(model.read().network.nodes, (std::vector<Node>{{"/out.n", Norm{2, 0.5F, {}}, {0}}}));
