@@ -1,13 +1,17 @@
 // znni-train: reads network, configuration and volumes, plans a step, trains, writes the next version of the model.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "planner/base/progress.hpp"
@@ -205,11 +209,37 @@ int run(const Options& options) {
   return exit_code;
 }
 
+// Lets all threads share one heap. The system reserves 64 MiB or more of address space for each other one, which a
+// limit on that (ulimit -v) counts.
+void share_heap() { mallopt(M_ARENA_MAX, 1); }
+
+// Ends the process, on whatever thread, because the system gives no memory. Files are whole, as after a kill.
+[[noreturn]] void end_without_memory() {
+  std::fputs(
+      "znni-train: the system gives the process no more memory: raise its limit (ulimit -v), or give less --mem; the "
+      "same command goes on from the last checkpoint\n",
+      stderr);
+  std::_Exit(1);
+}
+
+int run_with_threads(const Options& options) {
+  try {
+    return run(options);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    say(std::string("znni-train: the system grants no more threads (") + error.what() +
+        "): raise the limits on processes and on memory (ulimit -v), or give fewer --threads");
+    return 1;
+  }
+}
+
 }  // namespace
 }  // namespace znni::train
 
 int main(int argc, char** argv) {
   using namespace znni;
+  train::share_heap();
+  std::set_new_handler(train::end_without_memory);
   cpu::let_openmp_sleep(argv);
   const std::vector<const char*> arguments(argv + 1, argv + argc);
   const train::Command command = train::parse_options(arguments, version_text("znni-train", cpu::fft_1d_notice()));
@@ -217,5 +247,5 @@ int main(int argc, char** argv) {
     std::fputs(command.text.c_str(), *command.exit_code == 0 ? stdout : stderr);
     return *command.exit_code;
   }
-  return train::run(command.options);
+  return train::run_with_threads(command.options);
 }

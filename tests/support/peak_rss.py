@@ -1,4 +1,4 @@
-"""Runs a program with a hard bound on its data and measures its peak RSS."""
+"""Runs a program with hard bounds on its data and its address space, and measures its peak RSS."""
 
 import os
 import subprocess
@@ -8,24 +8,24 @@ import sys
 # caller's memory would count as the child's.
 PEAK_OF = """
 import os, resource, sys
-limit = int(sys.argv[1])
+data, address, stack = map(int, sys.argv[1:4])
 child = os.fork()
 if child == 0:
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    stack = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_DATA, (data, data))
+    resource.setrlimit(resource.RLIMIT_AS, (address, address))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    os.execv(sys.argv[3], sys.argv[3:])
+    os.execv(sys.argv[4], sys.argv[4:])
 _, status, usage = os.wait4(child, 0)
 print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 """
 STACK = 8 << 20  # bytes of each thread's stack, which count as data whatever `ulimit -s` says
 
 
-def run(command, data_limit=-1, environment=None):
-    """Returns (exit code, standard error, bytes at the peak)."""
+def run(command, data_limit=-1, environment=None, address_limit=-1):
+    """Returns (exit code, standard error, bytes at the peak). `address_limit`: what `ulimit -v` would set, in bytes."""
     environment = {**(environment or os.environ), "OMP_STACKSIZE": f"{STACK}B"}
     done = subprocess.run(
-        [sys.executable, "-c", PEAK_OF, str(data_limit), str(STACK), *map(str, command)],
+        [sys.executable, "-c", PEAK_OF, *map(str, (data_limit, address_limit, STACK, *command))],
         capture_output=True,
         text=True,
         timeout=300,
