@@ -10,7 +10,7 @@ namespace znni {
 namespace {
 
 // Fails if no gradient is known of the node, or it has weights that no gradient is known of.
-Result<void> check_operation_trained(const Node& node) {
+Result<void> check_node(const Node& node) {
   const bool known = std::visit(
       [](const auto& own) {
         using Own = std::decay_t<decltype(own)>;
@@ -28,12 +28,6 @@ Result<void> check_operation_trained(const Node& node) {
   if (known) return {};
   const std::string noun(traits_of(node.operation).noun);
   return refused("training does not take every operation yet: node '" + node.name + "' is a " + noun);
-}
-
-Result<void> check_node(const Node& node) {
-  const bool reflects = node.outside != Border{} && node.outside_kind == OutsideKind::reflect;
-  if (!reflects) return check_operation_trained(node);
-  return refused("training does not take pads that reflect yet: what node '" + node.name + "' writes is reflected");
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 namespace znni {
 
-// Fails with `unsupported` if a node has no gradient or pads with reflected voxels, or if no node has weights. Nodes
-// that bind a network to its window have none. It also fails if a patch cannot be padded as a whole volume is
-// (check_closed()). The error names the node.
+// Fails with `unsupported` if a node has no gradient, or if no node has weights. Nodes that bind a network to its
+// window have none. It also fails if a patch cannot be padded as a whole volume is (check_closed()). The error names
+// the node.
 [[nodiscard]] Result<void> check_trainable(const Network& network);
 
 // Returns whether the node has kernels, slopes or scales, which are trained.

@@ -34,11 +34,12 @@ class Numpy:
         self.back.append(lambda: back(node["gradient"]))
         return node
 
-    def conv(self, x, name, stride=1):
-        """A convolution of 3x3x3 that pads, or of 1x1x1."""
+    def conv(self, x, name, stride=1, mode="constant"):
+        """A convolution of 3x3x3 that pads, with zeros or in another mode of np.pad, or of 1x1x1."""
         kernel, bias = self.weights[name + ".w"], self.weights[name + ".b"]
         width = kernel.shape[2] // 2
-        padded = np.pad(x["value"], [(0, 0)] + [(width, width)] * 3)
+        around = [(0, 0)] + [(width, width)] * 3
+        padded = np.pad(x["value"], around, mode)
         n_out = [(n - kernel.shape[2]) // stride + 1 for n in padded.shape[1:]]
         windows = {
             tap: (slice(None),) + tuple(slice(t, t + stride * (n - 1) + 1, stride) for t, n in zip(tap, n_out))
@@ -57,7 +58,11 @@ class Numpy:
             self.add(name + ".w", of_kernel)
             self.add(name + ".b", gradient.sum((1, 2, 3)))
             inner = (slice(None),) + tuple(slice(width, width + n) for n in x["value"].shape[1:])
-            x["gradient"] += of_padded[inner]
+            if mode == "constant":
+                x["gradient"] += of_padded[inner]
+            else:
+                sources = np.pad(np.arange(x["value"].size).reshape(x["value"].shape), around, mode)
+                np.add.at(x["gradient"].reshape(-1), sources, of_padded)
 
         return self.value(out, back)
 
@@ -166,9 +171,10 @@ class Torch:
     def __init__(self, weights):
         self.weights = {name: torch.from_numpy(value.copy()).requires_grad_() for name, value in weights.items()}
 
-    def conv(self, x, name, stride=1):
+    def conv(self, x, name, stride=1, mode="constant"):
         kernel = self.weights[name + ".w"]
-        return functional.conv3d(x, kernel, self.weights[name + ".b"], stride=stride, padding=kernel.shape[2] // 2)
+        padded = functional.pad(x, [kernel.shape[2] // 2] * 6, {"edge": "replicate"}.get(mode, mode))
+        return functional.conv3d(padded, kernel, self.weights[name + ".b"], stride=stride)
 
     def prelu(self, x, name):
         return functional.prelu(x, self.weights[name + ".s"].flatten())
@@ -222,10 +228,20 @@ class Onnx:
         self.nodes.append(helper.make_node(operation, inputs, [name], **settings))
         return name
 
-    def conv(self, x, name, stride=1):
+    def conv(self, x, name, stride=1, mode="constant"):
         width = self.weights[name + ".w"].shape[2]
-        settings = {"kernel_shape": [width] * 3, "pads": [width // 2] * 6, "strides": [stride] * 3}
+        if mode != "constant":
+            x = self.copies(x, width // 2, mode)
+        settings = {"kernel_shape": [width] * 3, "strides": [stride] * 3}
+        settings["pads"] = [width // 2 if mode == "constant" else 0] * 6
         return self.node("Conv", [x, name + ".w", name + ".b"], **settings)
+
+    def copies(self, x, width, mode):
+        """Voxels are copied outwards."""
+        around = [0, 0, width, width, width]
+        pads = numpy_helper.from_array(np.array(around * 2, np.int64), f"pads{len(self.nodes)}")
+        self.tensors.append(pads)
+        return self.node("Pad", [x, pads.name], mode=mode)
 
     def prelu(self, x, name):
         return self.node("PRelu", [x, name + ".s"])

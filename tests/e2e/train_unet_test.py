@@ -65,6 +65,22 @@ STRIDED = {
 }
 
 
+def mirrored_unet(layers, x):
+    """Convolutions that reflect the voxels at the border, the input's too, or repeat them."""
+    top = layers.relu(layers.conv(x, "a", mode="reflect"))
+    below = layers.relu(layers.conv(layers.pool(top), "b", mode="reflect"))
+    middle = layers.relu(layers.conv(below, "c", mode="edge"))
+    last = layers.relu(layers.conv(layers.join(top, layers.transposed(middle, "d")), "e", mode="edge"))
+    return layers.conv(last, "f")
+
+
+MIRRORED = {
+    **{"a.w": (4, 1, 3, 3, 3), "b.w": (6, 4, 3, 3, 3), "c.w": (6, 6, 3, 3, 3), "d.w": (6, 4, 2, 2, 2)},
+    **{"e.w": (4, 8, 3, 3, 3), "f.w": (1, 4, 1, 1, 1)},
+    **{"a.b": (4,), "b.b": (6,), "c.b": (6,), "d.b": (4,), "e.b": (4,), "f.b": (1,)},
+}
+
+
 class TrainUnetTest(unittest.TestCase):
     """One volume of random voxels, which is the patch of every step."""
 
@@ -118,6 +134,9 @@ class TrainUnetTest(unittest.TestCase):
 
     def test_strides_upsamplings_slopes_and_a_gate(self):
         self.compare(strided_unet, STRIDED)
+
+    def test_pads_that_copy_voxels(self):
+        self.compare(mirrored_unet, MIRRORED)
 
     def test_a_patch_off_the_period_is_refused(self):
         """The error says which extents are right."""

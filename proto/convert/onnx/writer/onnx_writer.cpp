@@ -177,23 +177,18 @@ class NetworkWriter {
     }
   }
 
-  // Returns whether the node reads voxels that its pads reflect.
-  [[nodiscard]] bool pads_by_reflection(std::size_t number) const {
-    const std::vector<int>& inputs = node(number).inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](int input) {
-      if (input == 0) return false;
-      const Node& read = node(index(input - 1));
-      return read.outside_kind == OutsideKind::reflect && read.outside != Border{};
-    });
+  // Returns what the node reads where it pads.
+  [[nodiscard]] OutsideKind pads_with(std::size_t number) const {
+    const int input = node(number).inputs.front();
+    return input == 0 ? OutsideKind::zero : node(index(input - 1)).outside_kind;
   }
 
   Result<void> write_node(std::size_t number) {
     const int value = static_cast<int>(number) + 1;
     if (sources_[index(value)] != value || is_input_[index(value)]) return {};
-    if (pads_by_reflection(number)) return unsupported("pads by reflection, which is not written");
     std::string& output = tensors_[index(value)];
     if (output.empty()) output = message_.free_name(node(number).name);
-    WrittenNode written{node(number), weights_[number], {}, {}, {}, images_of_first(number), output};
+    WrittenNode written{node(number), weights_[number], {}, pads_with(number), {}, {}, images_of_first(number), output};
     for (const int input : node(number).inputs) written.inputs.push_back(tensors_[index(sources_[index(input)])]);
     if (const auto* crop = std::get_if<Crop>(&node(number).operation)) written.crop = crop_of_file(number, *crop);
     const auto* conv = std::get_if<Convolution>(&node(number).operation);

@@ -1,7 +1,7 @@
 // Writes networks as ONNX models: float32, operators of version 17, or newer where an operation needs that. A model
 // that is written reads back as the same network with equal weights (proto/convert/onnx/reader/onnx_reader.hpp). Any
 // runtime computes of it what it computes of such a file: poolings keep their strides, padding stands where the file
-// had it.
+// had it. Voxels that are repeated at the border or reflected are a node of their own, a Pad.
 //
 // A fused activation becomes a node of its own, and so does a residual (planner/network/unfused.hpp). A network that
 // fold_and_fuse() folded may be written, but for sums of more than two tensors; scales and shifts that a convolution

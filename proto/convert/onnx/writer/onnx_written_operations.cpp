@@ -21,14 +21,16 @@ class OperationWriter {
     OnnxNumbers extents = {conv.f_out, f};
     const OnnxNumbers k = spatial_numbers(conv.k, message_.rank());
     extents.insert(extents.end(), k.begin(), k.end());
-    std::vector<std::string> inputs = {written_.inputs.front(), floats(".weight", extents, written_.weights.kernels)};
+    const bool reflects = written_.pads_with == OutsideKind::reflect && written_.pads != Border{};
+    const std::string read = reflects ? padded(written_.pads) : written_.inputs.front();
+    std::vector<std::string> inputs = {read, floats(".weight", extents, written_.weights.kernels)};
     if (!written_.weights.bias.empty()) inputs.push_back(floats(".bias", {conv.f_out}, written_.weights.bias));
     onnx::NodeProto& node = last("Conv", inputs);
     set_integers(node, "kernel_shape", k);
     set_spatial(node, "dilations", conv.dilation);
     set_spatial(node, "strides", conv.stride);
     if (conv.groups != 1) set_integer(node, "group", conv.groups);
-    set_pads(node);
+    if (!reflects) set_pads(node);
     return {};
   }
 
@@ -111,7 +113,7 @@ class OperationWriter {
   Result<void> operator()(const Crop&) {
     constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
     const Crop& crop = written_.crop;
-    if (!covers(min(crop.begin, crop.end), {})) return unsupported("repeats the voxels at the border of the volume");
+    if (!covers(min(crop.begin, crop.end), {})) return copies({Vec3{} - crop.begin, Vec3{} - crop.end});
     OnnxNumbers starts = spatial_numbers(crop.begin, message_.rank());
     OnnxNumbers ends = spatial_numbers(crop.end, message_.rank());
     OnnxNumbers axes;
@@ -181,6 +183,30 @@ class OperationWriter {
   }
   void set_pads(onnx::NodeProto& node) const {
     if (written_.pads != Border{}) set_integers(node, "pads", spatial_numbers(written_.pads, message_.rank()));
+  }
+
+  // Returns the numbers of a Pad, which names all axes: that of inputs and that of channels, too.
+  std::string pads_input(const Border& pads) {
+    OnnxNumbers numbers = spatial_numbers(pads, message_.rank());
+    numbers.insert(numbers.begin() + message_.rank(), 2, 0);
+    numbers.insert(numbers.begin(), 2, 0);
+    return integers(".pads", numbers);
+  }
+  void set_mode(onnx::NodeProto& node) const {
+    set_text(node, "mode", written_.pads_with == OutsideKind::reflect ? "reflect" : "edge");
+  }
+
+  // Adds a Pad of the first input that is part of the operation, and returns what it writes.
+  std::string padded(const Border& pads) {
+    const std::string output = message_.free_name(written_.node.name + ".padded");
+    set_mode(message_.node("Pad", output, {written_.inputs.front(), pads_input(pads)}, output));
+    return output;
+  }
+
+  // Adds a Pad that copies voxels outwards.
+  Result<void> copies(const Border& pads) {
+    set_mode(last("Pad", {written_.inputs.front(), pads_input(pads)}));
+    return {};
   }
 
   Result<void> plain(std::string_view operation) {

@@ -16,6 +16,7 @@ struct WrittenNode {
   const Node& node;            // without a fused activation or a residual
   const NodeWeights& weights;  // of the sizes that check_weights() asks for
   Border pads;                 // around its first input, of a convolution or pooling
+  OutsideKind pads_with;       // what these are, or what a Crop that takes away less than nothing puts there
   Crop crop;                   // what a Crop takes away of a whole volume's tensor
   std::vector<std::string> inputs;
   std::int64_t images = 0;  // of the first input

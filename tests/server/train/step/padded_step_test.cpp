@@ -185,5 +185,9 @@ TEST(PaddedStep, OfNetworksThatRepeatTheBorderIsExact) {
   EXPECT_GT(check_networks(16, test::random_edged_network), test::case_count(16) / 8);
 }
 
+TEST(PaddedStep, OfNetworksThatReflectIsExact) {
+  EXPECT_GT(check_networks(16, test::random_reflecting_network), test::case_count(16) / 8);
+}
+
 }  // namespace
 }  // namespace znni

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 
 #include "tests/support/cpu.hpp"
@@ -23,25 +24,36 @@ struct Owned {
   }
 };
 
+bool copies_voxels(const PadProblem& pad) { return pad.kind == OutsideKind::edge || pad.kind == OutsideKind::reflect; }
+
+// A value has the voxels that its padding reflects.
 PadProblem random_pad(OutsideKind kind, Random& random) {
   const Shape5 in{random.integer(1, 2), random.integer(1, 20), random.vec3(1, 6)};
-  return {in, {random.vec3(0, 3), random.vec3(0, 3)}, kind};
+  const Vec3 most = kind == OutsideKind::reflect ? in.n - Vec3::cube(1) : Vec3::cube(3);
+  return {in, {min(random.vec3(0, 3), most), min(random.vec3(0, 3), most)}, kind};
+}
+
+// Returns the voxel of the value of which a place, outside or not, is a copy, along each axis.
+Vec3 source_of(OutsideKind kind, Vec3 at, Vec3 n) {
+  if (kind != OutsideKind::reflect) return max({}, min(at, n - Vec3::cube(1)));
+  for (int axis = 0; axis < 3; ++axis) at[axis] = n[axis] - 1 - std::abs(n[axis] - 1 - std::abs(at[axis]));
+  return at;
 }
 
 std::int64_t place(const Shape5& shape, std::int64_t image, Vec3 v) {
   return ((image * shape.n.z + v.z) * shape.n.y + v.y) * shape.n.x + v.x;
 }
 
-// Calls body(place of a voxel with padding, place of the voxel that it repeats, is it padding).
+// Calls body(place of a voxel with padding, place of the voxel that it copies, is it padding).
 template <class Body>
 void for_each_padded(const PadProblem& pad, const Body& body) {
   const Shape5 whole = padded_shape(pad);
   for (std::int64_t at = 0; at < elements(whole); ++at) {
     const std::int64_t i = at % voxels(whole.n);
     const Vec3 v = Vec3{i / (whole.n.y * whole.n.x), i / whole.n.x % whole.n.y, i % whole.n.x} - pad.around.begin;
-    const Vec3 nearest = max({}, min(v, pad.in.n - Vec3::cube(1)));
-    body(static_cast<std::size_t>(at), static_cast<std::size_t>(place(pad.in, at / voxels(whole.n), nearest)),
-         v != nearest);
+    const Vec3 source = source_of(pad.kind, v, pad.in.n);
+    body(static_cast<std::size_t>(at), static_cast<std::size_t>(place(pad.in, at / voxels(whole.n), source)),
+         v != source);
   }
 }
 
@@ -49,7 +61,7 @@ std::vector<float> padded_exactly(const PadProblem& pad, const std::vector<float
   std::vector<float> out(static_cast<std::size_t>(elements(padded_shape(pad))));
   const float fill = pad.kind == OutsideKind::zero ? 0.0F : -std::numeric_limits<float>::infinity();
   for_each_padded(pad, [&](std::size_t at, std::size_t from, bool is_padding) {
-    out[at] = is_padding && pad.kind != OutsideKind::edge ? fill : in[from];
+    out[at] = is_padding && !copies_voxels(pad) ? fill : in[from];
   });
   return out;
 }
@@ -57,7 +69,7 @@ std::vector<float> padded_exactly(const PadProblem& pad, const std::vector<float
 std::vector<double> gradient_exactly(const PadProblem& pad, const std::vector<float>& of_padded) {
   std::vector<double> sums(static_cast<std::size_t>(elements(pad.in)), 0.0);
   for_each_padded(pad, [&](std::size_t at, std::size_t from, bool is_padding) {
-    if (!is_padding || pad.kind == OutsideKind::edge) sums[from] += static_cast<double>(of_padded[at]);
+    if (!is_padding || copies_voxels(pad)) sums[from] += static_cast<double>(of_padded[at]);
   });
   return sums;
 }
@@ -68,7 +80,7 @@ const std::vector<Format> formats = {
 // Calls body(pad, format, random, executor) for random pads of each kind.
 template <class Body>
 void for_random_pads(const Body& body) {
-  for (const OutsideKind kind : {OutsideKind::zero, OutsideKind::lowest, OutsideKind::edge}) {
+  for (const OutsideKind kind : {OutsideKind::zero, OutsideKind::lowest, OutsideKind::edge, OutsideKind::reflect}) {
     for (int i = 0; i < test::case_count(8); ++i) {
       const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
       SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + ", ZNNI_TEST_SEED=" + std::to_string(seed));
@@ -91,7 +103,7 @@ TEST(Pads, StandAroundTheValue) {
   });
 }
 
-TEST(Pads, GradientsAreThoseOfAllThatRepeatAVoxel) {
+TEST(Pads, GradientsAreThoseOfAllCopiesOfAVoxel) {
   for_random_pads([](const PadProblem& pad, Format format, Random& random, Executor& executor) {
     const std::vector<float> of_padded = random.normals(elements(padded_shape(pad)));
     const Owned from(padded_shape(pad), format);
@@ -103,6 +115,20 @@ TEST(Pads, GradientsAreThoseOfAllThatRepeatAVoxel) {
     ASSERT_EQ(found.size(), exact.size());
     for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(static_cast<double>(found[i]), exact[i], 1e-5);
   });
+}
+
+// Of two voxels along x the padding wants the third, and the fourth: what is there is zero, and passes nothing back.
+TEST(Pads, WhatReflectsNoVoxelIsZero) {
+  const PadProblem pad{{1, 1, {1, 1, 2}}, {{}, {0, 0, 3}}, OutsideKind::reflect};
+  const std::unique_ptr<Device> device = test::open_cpu(1);
+  const Owned from(pad.in, {});
+  const Owned to(padded_shape(pad), {});
+  test::store(std::vector<float>{2, 3}, from.view);
+  write_padded(pad, from.view, to.view, device->executor());
+  EXPECT_EQ(test::load(to.view), (std::vector<float>{2, 3, 2, 0, 0}));
+  test::store(std::vector<float>{1, 10, 100, 1000, 10000}, to.view);
+  write_pad_gradient(pad, to.view, from.view, device->executor());
+  EXPECT_EQ(test::load(from.view), (std::vector<float>{101, 10}));
 }
 
 TEST(Pads, TheInsideIsAViewOfTheSameMemory) {

@@ -288,19 +288,25 @@ TEST(ConvertOnnxWriter, WhatIsNotWrittenIsRefusedByName) {
   EXPECT_THAT(refusal(broken), HasSubstr("conv.weight"));
 }
 
-// Returns a node that reflects a voxel of what the first writes, or a convolution in windows of 3 that does so itself.
-LoadedNetwork reflecting(bool taken_in) {
-  const Vec3 two = Vec3::cube(2);
+// Returns a node that copies a voxel of what the first writes outwards, or a convolution in windows of 3 that reflects
+// it itself.
+LoadedNetwork copying(bool reflects, bool taken_in) {
+  const Vec3 cropped = Vec3::cube(reflects ? 2 : 1);
+  const Border pads{cropped + Vec3::cube(1), cropped + Vec3::cube(1)};
   const Network network = network_of({{"first", conv(2), {0}},
-                                      {"pad", Crop{two, two, true}, {1}},
+                                      {"pad", Crop{cropped, cropped, reflects}, {1}},
                                       {"last", conv(2, Vec3::cube(taken_in ? 3 : 2)), {2}},
                                       {"end", conv(2, Vec3::cube(taken_in ? 1 : 2)), {3}}});
-  return without_padding(with_weights(network), {{}, {Vec3::cube(3), Vec3::cube(3)}, {}, {}}).value();
+  return without_padding(with_weights(network), {{}, pads, {}, {}}).value();
 }
 
-TEST(ConvertOnnxWriter, PadsThatReflectAreRefusedByName) {
-  EXPECT_EQ(refusal(reflecting(false)), "unsupported: node pad: pads by reflection, which is not written");
-  EXPECT_EQ(refusal(reflecting(true)), "unsupported: node last: pads by reflection, which is not written");
+TEST(ConvertOnnxWriter, PadsThatCopyVoxelsAreKept) {
+  expect_kept(copying(false, false));
+  expect_kept(copying(false, true));
+  expect_kept(copying(true, false));
+  const LoadedNetwork taken_in = copying(true, true);
+  EXPECT_EQ(taken_in.network.nodes.size(), 3);
+  expect_kept(taken_in);
 }
 
 // The stride leaves out the pad's last voxel if the extent is even.

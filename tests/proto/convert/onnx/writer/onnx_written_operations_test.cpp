@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace znni {
 namespace {
 
@@ -11,12 +13,12 @@ using testing::ElementsAre;
 Convolution conv_of_3() { return {1, Vec3::cube(3), Vec3::cube(1), {}}; }
 
 // Writes one operation that reads "x" of two channels and writes "y".
-onnx::GraphProto graph_of(Operation operation, std::int64_t opset = 17, const Border& pads = {},
-                          const Crop& crop = {}) {
+onnx::GraphProto graph_of(Operation operation, std::int64_t opset = 17, const Border& pads = {}, const Crop& crop = {},
+                          OutsideKind pads_with = OutsideKind::zero) {
   OnnxMessage message("net", 3, opset);
   const Node node{"node", std::move(operation), {0}};
   const NodeWeights weights{std::vector<float>(54), {1, 2}, {3, 4}, {5, 6}};
-  const Result<void> written = write_operation({node, weights, pads, crop, {"x"}, 2, "y"}, message);
+  const Result<void> written = write_operation({node, weights, pads, pads_with, crop, {"x"}, 2, "y"}, message);
   EXPECT_TRUE(written) << written.error().message;
   return message.take().graph();
 }
@@ -75,6 +77,35 @@ TEST(ConvertOnnxWrittenOperations, ACropIsThatOfTheFile) {
   EXPECT_EQ(graph.initializer(0).name(), "node.starts");
 }
 
+// The numbers of the tensor "node.pads".
+std::vector<std::int64_t> pads_of(const onnx::GraphProto& graph) {
+  const onnx::TensorProto& tensor = graph.initializer(0);
+  EXPECT_EQ(tensor.name(), "node.pads");
+  std::vector<std::int64_t> numbers(tensor.raw_data().size() / sizeof(std::int64_t));
+  std::memcpy(numbers.data(), tensor.raw_data().data(), tensor.raw_data().size());
+  return numbers;
+}
+
+TEST(ConvertOnnxWrittenOperations, ACropThatPadsCopiesVoxels) {
+  for (const OutsideKind kind : {OutsideKind::edge, OutsideKind::reflect}) {
+    const Crop crop{{-1, 0, -2}, {0, -3, 0}};
+    const onnx::GraphProto graph = graph_of(Crop{Vec3::cube(9), Vec3::cube(9)}, 17, {}, crop, kind);
+    EXPECT_THAT(operators_of(graph), ElementsAre("Pad"));
+    EXPECT_EQ(attribute(graph.node(0), "mode")->s(), kind == OutsideKind::edge ? "edge" : "reflect");
+    EXPECT_THAT(pads_of(graph), ElementsAre(0, 0, 1, 0, 2, 0, 0, 0, 3, 0));
+  }
+}
+
+TEST(ConvertOnnxWrittenOperations, AConvolutionThatReflectsReadsAPad) {
+  const onnx::GraphProto graph = graph_of(conv_of_3(), 17, {{1, 2, 3}, {4, 5, 6}}, {}, OutsideKind::reflect);
+  EXPECT_THAT(operators_of(graph), ElementsAre("Pad", "Conv"));
+  EXPECT_EQ(attribute(graph.node(0), "mode")->s(), "reflect");
+  EXPECT_THAT(pads_of(graph), ElementsAre(0, 0, 1, 2, 3, 0, 0, 4, 5, 6));
+  EXPECT_EQ(attribute(graph.node(1), "pads"), nullptr);
+  EXPECT_EQ(graph.node(1).input(0), graph.node(0).output(0));
+  EXPECT_THAT(operators_of(graph_of(conv_of_3(), 17, {}, {}, OutsideKind::reflect)), ElementsAre("Conv"));
+}
+
 TEST(ConvertOnnxWrittenOperations, NewOperatorsAskForTheirVersion) {
   Network network;
   network.f_in = 4;
@@ -93,9 +124,9 @@ TEST(ConvertOnnxWrittenOperations, NewOperatorsAskForTheirVersion) {
 TEST(ConvertOnnxWrittenOperations, WhatFilesDoNotHaveIsRefused) {
   OnnxMessage message("net", 3, 17);
   const Node node{"node", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {0}};
-  EXPECT_FALSE(write_operation({node, {}, {}, {}, {"x"}, 8, "y"}, message));
+  EXPECT_FALSE(write_operation({node, {}, {}, {}, {}, {"x"}, 8, "y"}, message));
   const Node sum{"sum", Add{}, {0, 1, 2}};
-  EXPECT_FALSE(write_operation({sum, {}, {}, {}, {"x", "y", "z"}, 8, "w"}, message));
+  EXPECT_FALSE(write_operation({sum, {}, {}, {}, {}, {"x", "y", "z"}, 8, "w"}, message));
 }
 
 }  // namespace

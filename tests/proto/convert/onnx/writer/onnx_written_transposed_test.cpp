@@ -98,7 +98,7 @@ TEST(ConvertOnnxWrittenTransposed, TapsAreInTheOrderOfTheFile) {
   OnnxMessage message("net", 1, 17);
   const Node node{"up", Convolution{2, {1, 1, 2}, Vec3::cube(1), {}}, {0}};
   const NodeWeights weights{{1, 2, 3, 4}, {}, {}, {}};  // of the first voxel, then of the second: the later tap first
-  write_transposed({node, weights, {}, {}, {"x"}, 1, "y"}, {1, 1, 2}, message);
+  write_transposed({node, weights, {}, {}, {}, {"x"}, 1, "y"}, {1, 1, 2}, message);
   const onnx::GraphProto graph = message.take().graph();
   const std::string& raw = graph.initializer(0).raw_data();
   std::vector<float> kernels(4);
