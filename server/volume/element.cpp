@@ -5,48 +5,14 @@
 #include <cstring>
 #include <limits>
 
+#include "primitives/core/half.hpp"
+
 namespace znni {
 namespace {
 
-constexpr std::uint32_t sign_bit = 0x80000000U;
-constexpr std::uint32_t infinite_half = 0x7c00U;
-// Float bits of 2^-14 (least normal half) and of 65520 (least that rounds to infinity).
-constexpr std::uint32_t min_normal = 113U << 23U;
-constexpr std::uint32_t too_large = 0x477ff000U;
+using half::mask;
 
-// Returns all ones if `condition` holds, otherwise zero.
-constexpr std::uint32_t mask(bool condition) { return 0U - static_cast<std::uint32_t>(condition); }
-
-// These functions are for loops that compilers vectorize. Hence choices are masks, which never become branches, and the
-// functions are this file's: the compiler cannot inline one that may be replaced when a program is linked.
-
-inline float half_to_float(std::uint16_t half) {
-  const std::uint32_t magnitude = half & 0x7fffU;
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
-  // Subnormal halves count 2^-24.
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
-  const std::uint32_t normal = (magnitude << 13U) + ((127U - 15U) << 23U);
-  const std::uint32_t special = (magnitude << 13U) | 0x7f800000U;
-  const std::uint32_t is_small = mask(magnitude < 0x400U);
-  const std::uint32_t is_special = mask(magnitude >= infinite_half);
-  return std::bit_cast<float>((small & is_small) | (special & is_special) | (normal & ~(is_small | is_special)) | sign);
-}
-
-inline std::uint16_t float_to_half(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & ~sign_bit;
-  // Adding 0.5 to a number below 2^-14 leaves it, rounded to 2^-24, in the low bits.
-  const std::uint32_t small =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
-  const std::uint32_t odd = (magnitude >> 13U) & 1U;
-  const std::uint32_t normal = (magnitude - ((127U - 15U) << 23U) + 0xfffU + odd) >> 13U;
-  const std::uint32_t special = infinite_half | (0x0200U & mask(magnitude > 0x7f800000U));
-  const std::uint32_t is_small = mask(magnitude < min_normal);
-  const std::uint32_t is_large = mask(magnitude >= too_large);
-  const std::uint32_t half = (small & is_small) | (special & is_large) | (normal & ~(is_small | is_large));
-  return static_cast<std::uint16_t>(half | ((bits & sign_bit) >> 16U));
-}
-
+// This function is for loops that compilers vectorize, as those of half.hpp are.
 inline std::uint8_t float_to_byte(float value) {
   const float scaled = value * 255.0F;
   const std::uint32_t positive = mask(scaled > 0.0F);  // NaN compares false
@@ -89,7 +55,7 @@ void read_halves_replacing(const std::byte* from, std::int64_t count, const Norm
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, from + 2 * i, sizeof(half));
-    to[i] = finite_or(half_to_float(half), instead) * scale + offset;
+    to[i] = finite_or(float_from_half(half), instead) * scale + offset;
   }
 }
 
@@ -108,7 +74,7 @@ void read_halves(const std::byte* from, std::int64_t count, const Normalisation&
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, from + 2 * i, sizeof(half));
-    to[i] = half_to_float(half) * scale + offset;
+    to[i] = float_from_half(half) * scale + offset;
   }
 }
 
@@ -127,8 +93,6 @@ void write_elements(const float* from, std::int64_t count, std::byte* to, std::i
 
 }  // namespace
 
-float float_from_half(std::uint16_t half) { return half_to_float(half); }
-std::uint16_t half_from_float(float value) { return float_to_half(value); }
 std::uint8_t byte_from_float(float value) { return float_to_byte(value); }
 
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
@@ -150,7 +114,7 @@ void write_row(ElementType type, const float* from, std::int64_t count, std::byt
   switch (type) {
     case ElementType::f32: return write_elements<float>(from, count, to, step, [](float x) { return x; });
     case ElementType::f16:
-      return write_elements<std::uint16_t>(from, count, to, step, [](float x) { return float_to_half(x); });
+      return write_elements<std::uint16_t>(from, count, to, step, [](float x) { return half_from_float(x); });
     case ElementType::u8:
       return write_elements<std::uint8_t>(from, count, to, step, [](float x) { return float_to_byte(x); });
     case ElementType::u16:

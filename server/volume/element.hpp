@@ -1,5 +1,4 @@
 // Rows of voxels between the element types of a volume and float32. A volume's data need not be aligned.
-// Half floats are converted in integer arithmetic, so that no instruction set is asked for.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +9,6 @@
 
 namespace znni {
 
-// Converts IEEE binary16, all values; keeps infinities and NaNs.
-[[nodiscard]] float float_from_half(std::uint16_t half);
-// Rounds to nearest even; what is too large becomes infinity.
-[[nodiscard]] std::uint16_t half_from_float(float value);
 // Converts 0..1 to 0..255, rounded to nearest, clamped; NaN becomes 0.
 [[nodiscard]] std::uint8_t byte_from_float(float value);
 

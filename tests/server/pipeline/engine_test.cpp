@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "planner/geometry/patch_grid.hpp"
+#include "primitives/core/half.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"

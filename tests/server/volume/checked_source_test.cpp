@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "primitives/core/half.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni {

@@ -9,52 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "primitives/core/half.hpp"
+#include "tests/support/half_value.hpp"
+
 namespace znni {
 namespace {
-
-// Computes by the definition of binary16, in double.
-double half_value(std::uint16_t half) {
-  const int exponent = (half >> 10) & 31;
-  const int mantissa = half & 1023;
-  const double sign = (half & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
-}
-
-bool is_nan(std::uint16_t half) { return (half & 0x7fff) > 0x7c00; }
-
-TEST(Element, EveryHalfBecomesItsValueAndComesBack) {
-  for (int i = 0; i <= 0xffff; ++i) {
-    const auto half = static_cast<std::uint16_t>(i);
-    const float value = float_from_half(half);
-    if (is_nan(half)) {
-      EXPECT_TRUE(std::isnan(value)) << i;
-      EXPECT_TRUE(is_nan(half_from_float(value))) << i;
-      continue;
-    }
-    EXPECT_EQ(static_cast<double>(value), half_value(half)) << i;
-    EXPECT_EQ(std::signbit(value), (half & 0x8000) != 0) << i;
-    EXPECT_EQ(half_from_float(value), half) << i;
-  }
-}
-
-TEST(Element, FloatsRoundToTheNearestHalfAndTiesToEven) {
-  for (std::uint16_t low = 0; low < 0x7bff; ++low) {
-    const auto high = static_cast<std::uint16_t>(low + 1);
-    const float middle = (float_from_half(low) + float_from_half(high)) / 2;  // exact
-    EXPECT_EQ(half_from_float(middle), low % 2 == 0 ? low : high) << low;
-    EXPECT_EQ(half_from_float(std::nextafter(middle, 0.0F)), low) << low;
-    EXPECT_EQ(half_from_float(std::nextafter(middle, 1e9F)), high) << low;
-  }
-}
-
-TEST(Element, WhatIsTooLargeForAHalfBecomesInfinite) {
-  EXPECT_EQ(half_from_float(65504.0F), 0x7bff);
-  EXPECT_EQ(half_from_float(std::nextafter(65520.0F, 0.0F)), 0x7bff);
-  EXPECT_EQ(half_from_float(65520.0F), 0x7c00);
-  EXPECT_EQ(half_from_float(-1e30F), 0xfc00);
-  EXPECT_EQ(half_from_float(-std::numeric_limits<float>::infinity()), 0xfc00);
-}
 
 TEST(Element, BytesAreRoundedAndClamped) {
   EXPECT_EQ(byte_from_float(0.0F), 0);
@@ -151,8 +110,9 @@ TEST(Element, LongRowsOfHalvesAreReadAsSingleOnesAre) {
   for (std::uint32_t i = 0; i < 3001; ++i) halves.push_back(static_cast<std::uint16_t>(i * 21));
   const std::vector<float> row = read_all(ElementType::f16, halves, {1.0F, 0.0F});
   for (std::size_t i = 0; i < row.size(); ++i) {
-    if (is_nan(halves[i])) continue;
-    EXPECT_EQ(static_cast<double>(row[i]), half_value(halves[i])) << i;
+    const double value = test::half_value(halves[i]);
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(static_cast<double>(row[i]), value) << i;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "primitives/core/half.hpp"
 #include "server/volume/element.hpp"
 #include "server/volume/volume_view.hpp"
 #include "tests/support/random.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/network/swap_axes.hpp"
+#include "primitives/core/half.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni {
