@@ -11,6 +11,7 @@
 #include "client/cli/progress.hpp"
 #include "client/cli/recorded_writer.hpp"
 #include "client/cli/surroundings.hpp"
+#include "client/files/sent_source.hpp"
 
 namespace znni::client {
 namespace {
@@ -231,6 +232,7 @@ Result<Job> make_job(const Options& options, const Connection& connection, const
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();
+  if (!options.scale) source = as_sent(*std::move(source), options.input, "save it as float32, or give --scale");
   const Result<Box> box = parse_bbox(options.bbox, source->facts.n);
   if (!box) return box.error();
   const Result<ModelFacts> model = ask_for_model(options, connection, stop);

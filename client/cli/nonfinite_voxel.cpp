@@ -1,15 +1,21 @@
 #include "client/cli/nonfinite_voxel.hpp"
 
-#include <cmath>
 #include <cstring>
 
 namespace znni::client {
 namespace {
 
-float voxel_at(std::span<const std::byte> bytes, std::size_t index) {
-  float value = 0;
-  std::memcpy(&value, bytes.data() + index * sizeof(float), sizeof(float));
-  return value;
+// Returns the index of the first voxel of which all bits of the exponent are set; the number of voxels if there is
+// none.
+template <class Bits>
+std::size_t first_nonfinite(std::span<const std::byte> bytes, Bits exponent) {
+  const std::size_t count = bytes.size() / sizeof(Bits);
+  for (std::size_t index = 0; index < count; ++index) {
+    Bits bits = 0;
+    std::memcpy(&bits, bytes.data() + index * sizeof(Bits), sizeof(Bits));
+    if ((bits & exponent) == exponent) return index;
+  }
+  return count;
 }
 
 }  // namespace
@@ -21,15 +27,16 @@ std::string to_string(const NonfiniteVoxel& voxel) {
 
 std::optional<NonfiniteVoxel> find_nonfinite(std::span<const std::byte> bytes, VoxelType type, std::int64_t z,
                                              const Box& box) {
-  if (type != VoxelType::f32) return std::nullopt;  // no other type of a file has such voxels
-  const std::size_t count = bytes.size() / sizeof(float);
-  std::size_t index = 0;
-  while (index < count && std::isfinite(voxel_at(bytes, index))) ++index;
-  if (index == count) return std::nullopt;
+  if (type != VoxelType::f32 && type != VoxelType::f16) return std::nullopt;  // no other that is sent has such voxels
+  const auto width = static_cast<std::size_t>(voxel_bytes(type));
+  const std::size_t index = type == VoxelType::f32 ? first_nonfinite<std::uint32_t>(bytes, 0x7f800000U)
+                                                   : first_nonfinite<std::uint16_t>(bytes, 0x7c00U);
+  if (index * width == bytes.size()) return std::nullopt;
   const Vec3 n = box.extent();
   const auto at = static_cast<std::int64_t>(index);
-  const Vec3 position{z, box.start.y + at / n.x % n.y, box.start.x + at % n.x};
-  return NonfiniteVoxel{at / (n.y * n.x), position, voxel_at(bytes, index)};
+  NonfiniteVoxel found{at / (n.y * n.x), {z, box.start.y + at / n.x % n.y, box.start.x + at % n.x}};
+  normalise(bytes.subspan(index * width, width), type, 1, 0, {&found.value, 1});
+  return found;
 }
 
 }  // namespace znni::client

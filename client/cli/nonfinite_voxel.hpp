@@ -24,7 +24,7 @@ struct NonfiniteVoxel {
 [[nodiscard]] std::string to_string(const NonfiniteVoxel& voxel);
 
 // Returns the first voxel of plane `z` that is NaN or infinite. `bytes` are the rows and columns of `box` in that
-// plane, [channels][y][x], of `type`; the z range of `box` does not matter.
+// plane, [channels][y][x], as they are sent; the z range of `box` does not matter.
 [[nodiscard]] std::optional<NonfiniteVoxel> find_nonfinite(std::span<const std::byte> bytes, VoxelType type,
                                                            std::int64_t z, const Box& box);
 

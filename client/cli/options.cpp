@@ -78,8 +78,8 @@ Parsed wrong_use(const std::string& text) { return {std::nullopt, "znni: " + tex
 Parsed checked(const CLI::App& infer, Raw raw) {
   const Result<Padding> padding = parse_padding(raw.padding);
   if (!padding) return wrong_use(padding.error().message);
-  const Result<VoxelType> dtype = parse_voxel_type(raw.dtype);
-  if (!dtype || *dtype == VoxelType::u16) return wrong_use("--dtype " + raw.dtype + ": use float32, float16 or uint8");
+  const Result<VoxelType> dtype = parse_output_type(raw.dtype);
+  if (!dtype) return wrong_use("--dtype " + dtype.error().message);
   if (raw.options.server.find(',') != std::string::npos) {
     return wrong_use("--server " + raw.options.server + ": one address; several daemons at once are not supported yet");
   }

@@ -37,7 +37,7 @@ std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 PaddedReader::PaddedReader(const PaddedVolume& volume, const Box& window)
     : volume_(volume),
-      bytes_(voxel_bytes(volume.source.facts.type)),
+      type_(volume.scale ? VoxelType::f32 : volume.source.facts.type),
       n_{volume.source.facts.channels, window.extent().y, window.extent().x},
       rows_(positions(volume.extent, 1, window.start.y, window.stop.y)) {
   std::vector<std::int64_t> columns = positions(volume.extent, 2, window.start.x, window.stop.x);
@@ -45,19 +45,34 @@ PaddedReader::PaddedReader(const PaddedVolume& volume, const Box& window)
   const Range x = take_range(columns);
   columns_ = stretches(columns);
   read_ = {{0, y.first, x.first}, {0, y.last, x.last}};
-  inner_.resize(size(mul(mul(n_.z, bytes_), mul(y.last - y.first, x.last - x.first))));
-  outer_.resize(size(mul(voxels(n_), bytes_)));
+  const std::int64_t count = mul(n_.z, mul(y.last - y.first, x.last - x.first));
+  voxels_.resize(size(mul(count, voxel_bytes(volume.source.facts.type))));
+  values_.resize(volume.scale ? size(count) : 0);
 }
 
 Result<void> PaddedReader::read(std::int64_t plane, std::span<std::byte> out) {
-  std::fill(outer_.begin(), outer_.end(), std::byte{0});
-  if (const auto z = source_position(volume_.extent, 0, plane)) {
-    if (Result<void> done = volume_.source.read_plane(*z, read_, inner_); !done) return done;
-    if (!nonfinite_) nonfinite_ = find_nonfinite(inner_, volume_.source.facts.type, *z, read_);
-    spread();
-  }
-  deliver(out);
+  fill_with_zero(out);
+  const auto z = source_position(volume_.extent, 0, plane);
+  if (!z) return {};
+  if (Result<void> done = volume_.source.read_plane(*z, read_, voxels_); !done) return done;
+  const std::span<const std::byte> sent = normalised();
+  if (!nonfinite_) nonfinite_ = find_nonfinite(sent, type_, *z, read_);
+  spread(sent, out);
   return {};
+}
+
+// Returns the voxels that were read, as they are sent.
+std::span<const std::byte> PaddedReader::normalised() {
+  if (!volume_.scale) return voxels_;
+  normalise(voxels_, volume_.source.facts.type, *volume_.scale, *volume_.offset, values_);
+  return std::as_bytes(std::span(values_));
+}
+
+// Fills with what voxels of 0 are sent as.
+void PaddedReader::fill_with_zero(std::span<std::byte> out) const {
+  const float zero = volume_.scale ? *volume_.offset : 0;
+  if (zero == 0) return static_cast<void>(std::fill(out.begin(), out.end(), std::byte{0}));
+  for (std::size_t at = 0; at < out.size(); at += sizeof(zero)) std::memcpy(out.data() + at, &zero, sizeof(zero));
 }
 
 std::vector<PaddedReader::Stretch> PaddedReader::stretches(const std::vector<std::int64_t>& columns) {
@@ -73,26 +88,20 @@ std::vector<PaddedReader::Stretch> PaddedReader::stretches(const std::vector<std
   return found;
 }
 
-// Copies inner_ into outer_.
-void PaddedReader::spread() {
+// Copies the voxels that were read to their places.
+void PaddedReader::spread(std::span<const std::byte> sent, std::span<std::byte> out) const {
+  const std::int64_t bytes = voxel_bytes(type_);
   const std::int64_t height = read_.extent().y;
   const std::int64_t width = read_.extent().x;
   for (std::int64_t row = 0; row < n_.z * n_.y; ++row) {
     const std::int64_t y = rows_[size(row % n_.y)];
     if (y < 0) continue;
-    const std::byte* from = inner_.data() + (row / n_.y * height + y) * width * bytes_;
-    std::byte* to = outer_.data() + row * n_.x * bytes_;
+    const std::byte* from = sent.data() + (row / n_.y * height + y) * width * bytes;
+    std::byte* to = out.data() + row * n_.x * bytes;
     for (const Stretch& part : columns_) {
-      std::memcpy(to + part.to * bytes_, from + part.from * bytes_, size(part.count * bytes_));
+      std::memcpy(to + part.to * bytes, from + part.from * bytes, size(part.count * bytes));
     }
   }
-}
-
-void PaddedReader::deliver(std::span<std::byte> out) {
-  if (!volume_.scale) return static_cast<void>(std::memcpy(out.data(), outer_.data(), outer_.size()));
-  values_.resize(out.size() / sizeof(float));
-  normalise(outer_, volume_.source.facts.type, *volume_.scale, *volume_.offset, values_);
-  std::memcpy(out.data(), values_.data(), out.size());
 }
 
 }  // namespace znni::client

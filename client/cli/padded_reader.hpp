@@ -1,4 +1,5 @@
-// Reads the planes of a window of a padded volume as they are sent: the file's voxels, normalised if --scale is given.
+// Reads the planes of a window of a padded volume as they are sent: the source's voxels, normalised if --scale is
+// given.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace znni::client {
 
 // The input of a job.
 struct PaddedVolume {
-  VolumeSource source;
+  VolumeSource source;                 // of a type that is sent, if there is no scale
   Box box;                             // of the source; the output covers it
   PaddedExtent extent;                 // of the box with the voxels read around it
   std::optional<float> scale, offset;  // both or neither
@@ -39,18 +40,18 @@ class PaddedReader {
     std::int64_t count = 0;
   };
   [[nodiscard]] static std::vector<Stretch> stretches(const std::vector<std::int64_t>& columns);
-  void spread();
-  void deliver(std::span<std::byte> out);
+  [[nodiscard]] std::span<const std::byte> normalised();
+  void fill_with_zero(std::span<std::byte> out) const;
+  void spread(std::span<const std::byte> sent, std::span<std::byte> out) const;
 
   const PaddedVolume& volume_;
-  std::int64_t bytes_;              // of a voxel
+  VoxelType type_;                  // of the voxels that are sent
   Vec3 n_;                          // channels, rows and columns of the window
   Box read_;                        // box of the file that is read
   std::vector<std::int64_t> rows_;  // row of `read_` for each row of the window; -1: zeros
   std::vector<Stretch> columns_;
-  std::vector<std::byte> inner_;  // as read
-  std::vector<std::byte> outer_;  // as padded
-  std::vector<float> values_;
+  std::vector<std::byte> voxels_;  // as read
+  std::vector<float> values_;      // normalised, if they are
   std::optional<NonfiniteVoxel> nonfinite_;
 };
 

@@ -59,9 +59,7 @@ std::string to_string(const FileName& name) {
   return name.dataset.empty() ? name.path : name.path + ":" + name.dataset;
 }
 
-namespace {
-
-Result<VolumeSource> open_any(const FileName& name, std::int64_t max_cache) {
+Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache) {
   const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
   std::error_code failed;
@@ -76,22 +74,11 @@ Result<VolumeSource> open_any(const FileName& name, std::int64_t max_cache) {
   return Error{ErrorCode::internal, name.path};
 }
 
-Error wrong_type(const FileName& name, VoxelType type, const std::string& right) {
-  return {ErrorCode::unsupported, to_string(name) + ": voxel type " + numpy_name(type) + " is not read: use " + right};
-}
-
-}  // namespace
-
-Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache) {
-  Result<VolumeSource> source = open_any(name, max_cache);
-  if (!source || !is_label_type(source->facts.type)) return source;
-  return wrong_type(name, source->facts.type, "uint8, uint16 or float32");
-}
-
 Result<VolumeSource> open_labels(const FileName& name, std::int64_t max_cache) {
-  Result<VolumeSource> source = open_any(name, max_cache);
-  if (!source || source->facts.type != VoxelType::f32) return source;
-  return wrong_type(name, source->facts.type, "uint8, uint16, uint32 or uint64 for labels");
+  Result<VolumeSource> source = open_source(name, max_cache);
+  if (!source || kind_of(source->facts.type) == VoxelKind::unsigned_whole) return source;
+  return Error{ErrorCode::unsupported, to_string(name) + ": voxel type " + numpy_name(source->facts.type) +
+                                           " is not read: use uint8, uint16, uint32 or uint64 for labels"};
 }
 
 Result<void> check_file_of(const FileName& name) {

@@ -34,7 +34,8 @@ struct VolumeFacts {
 // An open input file.
 struct VolumeSource {
   VolumeFacts facts;
-  // Reads rows and columns of `box` in plane z into `out`, [channels][y][x]. Ignores the z range of `box`.
+  // Reads rows and columns of `box` in plane z into `out`, [channels][y][x], in the byte order of this machine. Ignores
+  // the z range of `box`.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<std::byte> out)> read_plane;
   std::int64_t cache_bytes = 0;  // of unpacked chunks, that it may hold from one plane to the next
 };
@@ -56,10 +57,10 @@ struct VolumeTarget {
 
 inline constexpr std::int64_t max_cache_bytes = std::int64_t{512} << 20;
 
-// Opens an input: voxels of u8, u16 or f32. Chunks of a plane that take more than `max_cache` are unpacked for each
-// plane again. The error names the file and what is wrong with it.
+// Opens an input: voxels of any type, which the file may have in either byte order. Chunks of a plane that take more
+// than `max_cache` are unpacked for each plane again. The error names the file and what is wrong with it.
 [[nodiscard]] Result<VolumeSource> open_source(const FileName& name, std::int64_t max_cache = max_cache_bytes);
-// Opens labels: whole numbers, of u8, u16, u32 or u64.
+// Opens labels: whole numbers without a sign.
 [[nodiscard]] Result<VolumeSource> open_labels(const FileName& name, std::int64_t max_cache = max_cache_bytes);
 
 // Fails if another program has the file open, or if the file's content does not match its ending.

@@ -20,8 +20,13 @@ hid_t native_type(VoxelType type) {
     case VoxelType::u16: return H5T_NATIVE_UINT16;
     case VoxelType::u32: return H5T_NATIVE_UINT32;
     case VoxelType::u64: return H5T_NATIVE_UINT64;
+    case VoxelType::i8: return H5T_NATIVE_INT8;
+    case VoxelType::i16: return H5T_NATIVE_INT16;
+    case VoxelType::i32: return H5T_NATIVE_INT32;
+    case VoxelType::i64: return H5T_NATIVE_INT64;
     case VoxelType::f16:
     case VoxelType::f32: return H5T_NATIVE_FLOAT;
+    case VoxelType::f64: return H5T_NATIVE_DOUBLE;
   }
   return -1;
 }

@@ -1,6 +1,7 @@
 #include "client/files/hdf5_volume.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,12 +12,50 @@
 namespace znni::client {
 namespace {
 
-std::optional<VoxelType> type_of(hid_t dataset) {
-  const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
-  const std::size_t size = H5Tget_size(type.get());
-  if (H5Tget_class(type.get()) == H5T_FLOAT && size == 4) return VoxelType::f32;
-  if (H5Tget_class(type.get()) != H5T_INTEGER || H5Tget_sign(type.get()) != H5T_SGN_NONE) return std::nullopt;
-  return unsigned_type(static_cast<std::int64_t>(size));
+// Returns the smallest type of real numbers that holds all of `type`, such as f32 for bfloat16.
+std::optional<VoxelType> real_type(hid_t type) {
+  struct Form {
+    VoxelType type;
+    std::size_t exponent;
+    std::size_t mantissa;
+  };
+  constexpr std::array<Form, 3> forms = {{{VoxelType::f16, 5, 10}, {VoxelType::f32, 8, 23}, {VoxelType::f64, 11, 52}}};
+  std::size_t at = 0;  // positions do not matter
+  Form found{};
+  H5Tget_fields(type, &at, &at, &found.exponent, &at, &found.mantissa);
+  for (const Form& form : forms) {
+    if (found.exponent <= form.exponent && found.mantissa <= form.mantissa) return form.type;
+  }
+  return std::nullopt;
+}
+
+std::optional<VoxelType> whole_type(hid_t type) {
+  const bool has_sign = H5Tget_sign(type) != H5T_SGN_NONE;
+  return voxel_type(has_sign ? VoxelKind::signed_whole : VoxelKind::unsigned_whole,
+                    static_cast<std::int64_t>(H5Tget_size(type)));
+}
+
+std::optional<VoxelType> type_of(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+    case H5T_ENUM: return whole_type(type);  // such as truth values, 0 and 1
+    case H5T_FLOAT: return real_type(type);
+    default: return std::nullopt;
+  }
+}
+
+// Returns "voxels of a compound type", with the bytes of those whose class is read in other sizes.
+std::string found_text(hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  const std::string bytes = std::to_string(H5Tget_size(type)) + " bytes";
+  switch (kind) {
+    case H5T_STRING: return "text";
+    case H5T_COMPOUND: return "records or complex numbers of " + bytes;
+    case H5T_FLOAT: return "real numbers of " + bytes;
+    case H5T_INTEGER:
+    case H5T_ENUM: return "whole numbers of " + bytes;
+    default: return "voxels of HDF5's class " + std::to_string(kind) + " and " + bytes;
+  }
 }
 
 // Returns whether `name` is a 3D or 4D dataset or a link to one.
@@ -56,8 +95,9 @@ Result<std::string> dataset_name(hid_t file, const FileName& name) {
 
 Result<VolumeFacts> facts_of(hid_t dataset, const std::string& label) {
   const std::vector<hsize_t> extents = hdf5_extents(dataset);
-  const std::optional<VoxelType> type = type_of(dataset);
-  if (!type) return Error{ErrorCode::unsupported, label + ": voxel type is not read: use uint8, uint16 or float32"};
+  const Hdf5Handle stored(H5Dget_type(dataset), H5Tclose);
+  const std::optional<VoxelType> type = type_of(stored.get());
+  if (!type) return not_read(label, found_text(stored.get()));
   const auto at = [&](std::size_t from_end) { return static_cast<std::int64_t>(extents[extents.size() - from_end]); };
   const VolumeFacts facts{extents.size() == 4 ? at(4) : 1, {at(3), at(2), at(1)}, *type};
   if (Result<void> sound = check_shape({1, facts.channels, facts.n}); !sound) return sound.error().within(label);

@@ -1,6 +1,7 @@
 #include "client/files/npy_volume.hpp"
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -19,16 +20,45 @@ constexpr std::size_t header_alignment = 64;
 
 Error bad(const std::string& path, const std::string& why) { return {ErrorCode::corrupt_file, path + ": " + why}; }
 
-std::string_view descriptor(VoxelType type) {
-  static constexpr std::array<std::string_view, 6> names = {"|u1", "<u2", "<f2", "<f4", "<u4", "<u8"};
-  return names[static_cast<std::size_t>(type)];
+constexpr bool is_little = std::endian::native == std::endian::little;
+constexpr char own_order = is_little ? '<' : '>';
+constexpr char other_order = is_little ? '>' : '<';
+constexpr std::string_view kinds = "uif";  // as VoxelKind counts them
+
+// Returns "<f4" for f32: byte order, kind and bytes.
+std::string descriptor(VoxelType type) {
+  const std::int64_t bytes = voxel_bytes(type);
+  return std::string{bytes == 1 ? '|' : own_order, kinds[static_cast<std::size_t>(kind_of(type))]} +
+         std::to_string(bytes);
 }
 
-std::optional<VoxelType> type_of(const std::string& header) {
-  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32, VoxelType::u32, VoxelType::u64}) {
-    if (header.find("'" + std::string(descriptor(type)) + "'") != std::string::npos) return type;
-  }
-  return std::nullopt;
+// How voxels lie in a file.
+struct Stored {
+  VoxelType type = VoxelType::u8;
+  bool is_swapped = false;  // true: in the other byte order than this machine's
+};
+
+// Returns what three characters such as "<f4" say; nothing if these are no numbers that are read. Truth values are
+// bytes of 0 and 1.
+std::optional<Stored> stored_as(std::string_view text) {
+  if (text == "|b1") return Stored{};
+  const bool has_order = std::string_view("<>=|").find(text[0]) != std::string_view::npos;
+  const std::size_t kind = kinds.find(text[1]);
+  if (!has_order || kind == std::string_view::npos) return std::nullopt;
+  const std::optional<VoxelType> type = voxel_type(static_cast<VoxelKind>(kind), text[2] - '0');
+  return type ? std::optional(Stored{*type, text[0] == other_order}) : std::nullopt;
+}
+
+Result<Stored> stored_in(const std::string& header, const std::string& path) {
+  constexpr std::string_view key = "'descr': ";
+  const std::size_t begin = header.find(key);
+  if (begin == std::string::npos) return bad(path, "its header has no descr: save it with numpy.save()");
+  const std::string_view value = std::string_view(header).substr(begin + key.size());
+  const std::size_t end = value.find(value.starts_with('[') ? ']' : '\'', 1);  // of a record's fields, or of the quotes
+  const std::string_view text = value.substr(0, end == std::string_view::npos ? end : end + 1);
+  const bool is_code = text.size() == 5 && text.starts_with('\'');
+  if (const auto stored = is_code ? stored_as(text.substr(1, 3)) : std::nullopt) return *stored;
+  return not_read(path, "descr: " + std::string(text));
 }
 
 // Returns the numbers of "'shape': (4, 5, 6)".
@@ -50,6 +80,7 @@ std::vector<std::int64_t> shape_of(const std::string& header) {
 struct Header {
   VolumeFacts facts;
   std::int64_t data_at = 0;
+  bool is_swapped = false;
 };
 
 Result<std::string> header_text(std::ifstream& file, const std::string& path) {
@@ -72,14 +103,14 @@ Result<Header> read_header(std::ifstream& file, const std::string& path) {
   if (!text) return text.error();
   if (text->find("'fortran_order': False") == std::string::npos)
     return bad(path, "Fortran order is not read: save with order='C'");
-  const std::optional<VoxelType> type = type_of(*text);
-  if (!type) return bad(path, "voxel type is not read: use uint8, uint16 or float32, little-endian");
+  const Result<Stored> stored = stored_in(*text, path);
+  if (!stored) return stored.error();
   std::vector<std::int64_t> shape = shape_of(*text);
   if (shape.size() == 3) shape.insert(shape.begin(), 1);
   if (shape.size() != 4) return bad(path, std::to_string(shape.size()) + " axes: reshape it to [Z,Y,X] or [C,Z,Y,X]");
-  Header header{{shape[0], {shape[1], shape[2], shape[3]}, *type}, file.tellg()};
+  Header header{{shape[0], {shape[1], shape[2], shape[3]}, stored->type}, file.tellg(), stored->is_swapped};
   if (Result<void> sound = check_shape({1, shape[0], header.facts.n}); !sound) return sound.error().within(path);
-  const std::int64_t need = mul(mul(shape[0], voxels(header.facts.n)), voxel_bytes(*type));
+  const std::int64_t need = mul(mul(shape[0], voxels(header.facts.n)), voxel_bytes(stored->type));
   std::error_code failed;
   const auto have = static_cast<std::int64_t>(std::filesystem::file_size(path, failed)) - header.data_at;
   if (have < need)
@@ -101,11 +132,12 @@ Result<void> read_rows(std::ifstream& file, const std::string& path, const Heade
     }
   }
   if (!file) return bad(path, "cannot read plane " + std::to_string(z));
+  if (header.is_swapped) swap_bytes(out.first(static_cast<std::size_t>(to - out.data())), width);
   return {};
 }
 
 std::string make_header(const VolumeFacts& facts) {
-  std::string text = "{'descr': '" + std::string(descriptor(facts.type)) + "', 'fortran_order': False, 'shape': (";
+  std::string text = "{'descr': '" + descriptor(facts.type) + "', 'fortran_order': False, 'shape': (";
   if (facts.channels > 1) text += std::to_string(facts.channels) + ", ";
   text += std::to_string(facts.n.z) + ", " + std::to_string(facts.n.y) + ", " + std::to_string(facts.n.x) + "), }";
   const std::size_t before = magic.size() + 4;

@@ -1,4 +1,4 @@
-// NumPy .npy files: format 1.0 to 3.0, C order, little-endian u1, u2, f2 (output only), f4.
+// NumPy .npy files: format 1.0 to 3.0, C order, numbers of all types, read in either byte order.
 #pragma once
 
 #include <string>

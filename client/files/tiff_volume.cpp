@@ -54,10 +54,32 @@ Page page_of(TIFF* file) {
 }
 
 std::optional<VoxelType> type_of(const Page& page) {
-  if (page.samples != 1) return std::nullopt;
-  if (page.format == SAMPLEFORMAT_IEEEFP && page.bits == 32) return VoxelType::f32;
-  if (page.format != SAMPLEFORMAT_UINT) return std::nullopt;
-  return page.bits % 8 == 0 ? unsigned_type(page.bits / 8) : std::nullopt;
+  if (page.samples != 1 || page.bits % 8 != 0) return std::nullopt;
+  switch (page.format) {
+    case SAMPLEFORMAT_UINT: return voxel_type(VoxelKind::unsigned_whole, page.bits / 8);
+    case SAMPLEFORMAT_INT: return voxel_type(VoxelKind::signed_whole, page.bits / 8);
+    case SAMPLEFORMAT_IEEEFP: return voxel_type(VoxelKind::real, page.bits / 8);
+    default: return std::nullopt;
+  }
+}
+
+std::uint16_t format_of(VoxelType type) {
+  switch (kind_of(type)) {
+    case VoxelKind::unsigned_whole: return SAMPLEFORMAT_UINT;
+    case VoxelKind::signed_whole: return SAMPLEFORMAT_INT;
+    case VoxelKind::real: return SAMPLEFORMAT_IEEEFP;
+  }
+  return SAMPLEFORMAT_VOID;
+}
+
+// Returns why pages of that form are not read.
+Error wrong_page(const std::string& path, const Page& page) {
+  if (page.samples != 1) {
+    return bad(path, "pages of " + std::to_string(page.samples) + " samples found, expected grey ones of one sample");
+  }
+  const bool is_complex = page.format == SAMPLEFORMAT_COMPLEXINT || page.format == SAMPLEFORMAT_COMPLEXIEEEFP;
+  return not_read(path, "SampleFormat " + std::to_string(page.format) + (is_complex ? ", complex numbers," : "") +
+                            " of " + std::to_string(page.bits) + " bits");
 }
 
 // Position and size of the field of a directory that holds the offset of the next directory.
@@ -100,7 +122,7 @@ enum class Rest { sound, any };
 Result<VolumeFacts> facts_of(TIFF* file, const std::string& path, Rest rest) {
   const Page first = page_of(file);
   const std::optional<VoxelType> type = type_of(first);
-  if (!type) return bad(path, "pages are not read: use one grey sample of uint8, uint16 or float32");
+  if (!type) return wrong_page(path, first);
   if (first.tiled) return bad(path, "tiled pages are not read: save in strips");
   std::int64_t pages = 1;
   Next next = next_page(file);
@@ -145,7 +167,7 @@ void describe_page(TIFF* file, const VolumeFacts& facts) {
   TIFFSetField(file, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(facts.n.x));
   TIFFSetField(file, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(facts.n.y));
   TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * voxel_bytes(facts.type)));
-  TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, facts.type == VoxelType::f32 ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+  TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, format_of(facts.type));
   TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 1);
   TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
   TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);

@@ -1,4 +1,4 @@
-// TIFF stacks: one grey page per plane; uint8, uint16 or float32. A stack has no channel axis, so it holds one channel.
+// TIFF stacks: one grey page per plane, of numbers of any type. A stack has no channel axis, so it holds one channel.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/parts.hpp"
+#include "tests/client/numbers.hpp"
 #include "tests/client/scratch.hpp"
 
 namespace znni::client {
@@ -13,8 +14,9 @@ namespace znni::client {
 // Expects voxels of every type to be read as they were written.
 inline void expect_round_trip(const std::string& ending) {
   const Scratch scratch;
-  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
+  for (const VoxelType type : all_types) {
     const VolumeFacts facts{1, {5, 6, 9}, type};
+    if (ending == ".tif" && type == VoxelType::f16) continue;  // it is not written
     const FileName name{scratch.file("volume_" + numpy_name(type) + ending), ""};
     write_volume(name, facts);
     expect_volume(name, facts);

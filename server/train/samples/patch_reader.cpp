@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "client/files/sent_source.hpp"
+
 namespace znni {
 namespace {
 
@@ -42,7 +44,7 @@ std::int64_t cache_of(const VolumeMemory& memory) {
 Result<PatchReader> PatchReader::open(const std::string& name, VolumeMemory& memory) {
   Result<client::VolumeSource> source = client::open_source(client::parse_file_name(name), cache_of(memory));
   if (!source) return source.error();
-  return keep(PatchReader(name, *std::move(source)), memory);
+  return keep(PatchReader(name, client::as_sent(*std::move(source), name, "save it as float32")), memory);
 }
 
 Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemory& memory) {
@@ -129,8 +131,13 @@ Result<std::vector<std::uint64_t>> read_labels(const PatchReader& reader, const 
     case VoxelType::u16: return widened<std::uint16_t>(*bytes);
     case VoxelType::u32: return widened<std::uint32_t>(*bytes);
     case VoxelType::u64: return widened<std::uint64_t>(*bytes);
+    case VoxelType::i8:
+    case VoxelType::i16:
+    case VoxelType::i32:
+    case VoxelType::i64:
     case VoxelType::f16:
-    case VoxelType::f32: break;
+    case VoxelType::f32:
+    case VoxelType::f64: break;
   }
   return Error{ErrorCode::internal, reader.name() + ": no labels"};
 }

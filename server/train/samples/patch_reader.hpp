@@ -30,7 +30,8 @@ class PatchReader {
 
   [[nodiscard]] const client::VolumeFacts& facts() const { return source_.facts; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Returns the voxels of a box, [channels][z][y][x] of the file's type. Requires that the box lies in the volume.
+  // Returns the voxels of a box, [channels][z][y][x]: of the file's type, or, if the daemon does not take that, as
+  // float32. Requires that the box lies in the volume.
   [[nodiscard]] Result<std::vector<std::byte>> read(const client::Box& box) const;
 
  private:

@@ -12,9 +12,14 @@ ElementType element_of(client::VoxelType type) {
     case client::VoxelType::f16: return ElementType::f16;
     case client::VoxelType::f32: return ElementType::f32;
     case client::VoxelType::u32:
-    case client::VoxelType::u64: break;
+    case client::VoxelType::u64:
+    case client::VoxelType::i8:
+    case client::VoxelType::i16:
+    case client::VoxelType::i32:
+    case client::VoxelType::i64:
+    case client::VoxelType::f64: break;
   }
-  ensure(false, "inputs are no labels");
+  ensure(false, "inputs are of types that are sent");
   return ElementType::f32;
 }
 

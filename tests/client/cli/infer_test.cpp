@@ -5,6 +5,7 @@
 #include "client/cli/parts.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/infer_job.hpp"
+#include "tests/client/numbers.hpp"
 
 namespace znni::client {
 namespace {
@@ -134,6 +135,43 @@ TEST(Infer, ScaleIsAppliedHere) {
   std::vector<float> plane(4 * 6);
   ASSERT_TRUE(source->read_plane(0, {{0, 0, 0}, source->facts.n}, std::as_writable_bytes(std::span(plane))));
   EXPECT_EQ(plane, std::vector<float>(plane.size(), 2.5F));
+}
+
+TEST(Infer, NumbersOfOtherTypesAreSentAsFloat32) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  for (const VoxelType type : {VoxelType::i8, VoxelType::i16, VoxelType::f64}) {
+    const VolumeFacts facts{1, input_facts.n, type};
+    options.input = scratch.file(numpy_name(type) + ".npy");
+    options.overwrite = true;
+    write_volume({options.input, ""}, facts);
+    const auto outcome = run_infer(options, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    const std::vector<float> found = voxels_of(options.output);
+    const std::vector<std::byte> middle = test_window(facts, 3, {{0, 1, 1}, facts.n - Vec3::cube(1)});
+    const auto width = static_cast<std::size_t>(voxel_bytes(type));
+    for (std::size_t i = 0; i < 4 * 6; ++i) {
+      EXPECT_EQ(found[2 * 4 * 6 + i], static_cast<float>(number_at(middle.data() + i * width, type)));
+    }
+  }
+}
+
+TEST(Infer, WholeNumbersThatWouldBecomeOthersNeedAScale) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.input = scratch.file("ids.npy");
+  write_volume({options.input, ""}, {1, input_facts.n, VoxelType::u32});  // its bytes are up to 62
+  const auto refused = run_infer(options, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(exit_code(refused.error()), 2);
+  EXPECT_TRUE(refused.error().message.starts_with(options.input + ": voxel ")) << refused.error().message;
+  EXPECT_TRUE(refused.error().message.find(" whole number: save it as float32, or give --scale") != std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(options.output));
+  options.scale = 0x1p-20F;
+  options.offset = 0.0F;
+  ASSERT_TRUE(run_infer(options, {}));
 }
 
 TEST(Infer, RefusedJobLeavesNoFile) {

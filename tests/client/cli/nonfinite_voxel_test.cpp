@@ -25,6 +25,16 @@ TEST(NonfiniteVoxel, IsFoundAtItsPositionInTheFile) {
   }
 }
 
+TEST(NonfiniteVoxel, HalvesAreLookedThroughToo) {
+  std::vector<std::uint16_t> plane(24, 0x7bff);  // the largest
+  EXPECT_FALSE(find_nonfinite(std::as_bytes(std::span(plane)), VoxelType::f16, 7, box));
+  plane[17] = 0xfc00;
+  plane[23] = 0x7e00;
+  const auto found = find_nonfinite(std::as_bytes(std::span(plane)), VoxelType::f16, 7, box);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_string(*found), "channel 1, z 7, y 11, x 21 (-inf)");
+}
+
 TEST(NonfiniteVoxel, FiniteVoxelsAndWholeNumbersHaveNone) {
   std::vector<float> plane(24, std::numeric_limits<float>::max());
   EXPECT_FALSE(find_nonfinite(std::as_bytes(std::span(plane)), VoxelType::f32, 0, box));

@@ -1,5 +1,6 @@
 #include "client/cli/padded_reader.hpp"
 
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -158,6 +159,27 @@ TEST(PaddedReader, ScaleIsAppliedToPaddingToo) {
   EXPECT_EQ(plane, std::vector<float>(plane.size(), 1.5F));
   ASSERT_TRUE(reader.read(1, std::as_writable_bytes(std::span(plane))));
   EXPECT_EQ(plane[10], 2.0F * static_cast<float>(std::to_integer<int>(test_plane(own_facts, 0)[0])) + 1.5F);
+}
+
+// float64 holds more than float32 does; the voxel is named as it is sent.
+TEST(PaddedReader, AVoxelThatBecomesInfiniteIsNoticed) {
+  const VolumeSource source{{1, {1, 1, 2}, VoxelType::f64},
+                            [](std::int64_t, const Box&, std::span<std::byte> out) -> Result<void> {
+                              const std::array numbers = {1e39, 3e38};
+                              std::memcpy(out.data(), numbers.data(), out.size());
+                              return {};
+                            }};
+  const Box whole{{}, source.facts.n};
+  const PaddedExtent extent = pad(Padding::none, source.facts.n, whole, {1, 1, 1});
+  for (const auto& [scale, words] : {std::pair(0.1F, ""), std::pair(1.0F, "channel 0, z 0, y 0, x 0 (inf)"),
+                                     std::pair(-1.0F, "channel 0, z 0, y 0, x 0 (-inf)")}) {
+    const PaddedVolume volume{source, whole, extent, scale, 0.0F};
+    PaddedReader reader(volume, whole);
+    std::array<float, 2> sent{};
+    ASSERT_TRUE(reader.read(0, std::as_writable_bytes(std::span(sent))));
+    EXPECT_EQ(sent[1], static_cast<float>(3e38 * static_cast<double>(scale)));
+    EXPECT_EQ(reader.nonfinite() ? to_string(*reader.nonfinite()) : "", words);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/client/numbers.hpp"
 #include "tests/client/scratch.hpp"
 
 namespace znni::client {
@@ -12,12 +13,10 @@ namespace {
 
 TEST(Hdf5Library, TypesHaveTheirSizes) {
   mute_hdf5();
-  for (const VoxelType type :
-       {VoxelType::u8, VoxelType::u16, VoxelType::f16, VoxelType::f32, VoxelType::u32, VoxelType::u64}) {
+  for (const VoxelType type : all_types) {
     const Hdf5Handle made = hdf5_type(type);
     EXPECT_EQ(static_cast<std::int64_t>(H5Tget_size(made.get())), voxel_bytes(type));
-    const bool is_float = type == VoxelType::f16 || type == VoxelType::f32;
-    EXPECT_EQ(H5Tget_class(made.get()), is_float ? H5T_FLOAT : H5T_INTEGER);
+    EXPECT_EQ(H5Tget_class(made.get()), kind_of(type) == VoxelKind::real ? H5T_FLOAT : H5T_INTEGER);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <tiffio.h>
 
+#include "tests/client/numbers.hpp"
 #include "tests/client/volume_file.hpp"
 
 namespace znni::client {
@@ -124,6 +125,70 @@ TEST(TiffVolume, StripsAboveAWindowAreNotRead) {
       ASSERT_TRUE(read) << read.error().message;
       EXPECT_EQ(seen, test_window(facts, 0, window));
     }
+  }
+}
+
+// Describes a page of numbers.
+struct PageForm {
+  int bits = 8;
+  int format = SAMPLEFORMAT_UINT;
+  int samples = 1;
+};
+
+// Writes rows of bytes in the byte order of this machine; the library reverses them if `mode` asks for that.
+void write_pages(const std::string& path, const PageForm& form, Vec3 n, std::vector<std::byte> voxels,
+                 const char* mode) {
+  TIFF* const file = TIFFOpen(path.c_str(), mode);
+  const auto row = n.x * form.samples * form.bits / 8;
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(n.x));
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(n.y));
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, form.bits);
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, form.format);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, form.samples);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    for (std::int64_t y = 0; y < n.y; ++y) {
+      TIFFWriteScanline(file, voxels.data() + (z * n.y + y) * row, static_cast<std::uint32_t>(y), 0);
+    }
+    TIFFWriteDirectory(file);
+  }
+  TIFFClose(file);
+}
+
+TEST(TiffVolume, NumbersOfAllTypesInEitherByteOrder) {
+  const Scratch scratch;
+  std::mt19937 random(13);
+  const FileName name{scratch.file("volume.tif"), ""};
+  static constexpr std::array formats = {SAMPLEFORMAT_UINT, SAMPLEFORMAT_INT, SAMPLEFORMAT_IEEEFP};
+  for (int i = 0; i < 4; ++i) {
+    for (const VoxelType type : all_types) {
+      const NumberVolume volume = random_numbers(type, random);
+      const PageForm form{static_cast<int>(8 * voxel_bytes(type)), formats[static_cast<std::size_t>(kind_of(type))]};
+      for (const char* mode : {"wl", "wb", "w8l", "w8b"}) {
+        write_pages(name.path, form, volume.facts.n, volume.bytes, mode);
+        expect_numbers(name, volume);
+      }
+    }
+  }
+}
+
+TEST(TiffVolume, PagesOfOtherFormsAreRefusedWithTheirs) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.tif"), ""};
+  const std::string expected = " found, expected whole numbers of 8 to 64 bits or real numbers of 16, 32 or 64";
+  for (const auto& [form, words] :
+       {std::pair(PageForm{64, SAMPLEFORMAT_COMPLEXIEEEFP}, "SampleFormat 6, complex numbers, of 64 bits" + expected),
+        std::pair(PageForm{32, SAMPLEFORMAT_COMPLEXINT}, "SampleFormat 5, complex numbers, of 32 bits" + expected),
+        std::pair(PageForm{24, SAMPLEFORMAT_IEEEFP}, "SampleFormat 3 of 24 bits" + expected),
+        std::pair(PageForm{4, SAMPLEFORMAT_UINT}, "SampleFormat 1 of 4 bits" + expected),
+        std::pair(PageForm{8, SAMPLEFORMAT_VOID}, "SampleFormat 4 of 8 bits" + expected),
+        std::pair(PageForm{8, SAMPLEFORMAT_UINT, 3},
+                  std::string("pages of 3 samples found, expected grey ones of one sample"))}) {
+    write_pages(name.path, form, {2, 3, 4}, std::vector<std::byte>(2000), "w");
+    const Result<VolumeSource> source = open_source(name);
+    ASSERT_FALSE(source) << words;
+    EXPECT_EQ(source.error().message, name.path + ": " + words);
   }
 }
 

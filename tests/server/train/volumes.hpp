@@ -13,7 +13,9 @@ namespace znni::test {
 
 template <class Voxel>
 client::VoxelType type_of_voxel() {
-  return std::is_floating_point_v<Voxel> ? client::VoxelType::f32 : client::unsigned_type(sizeof(Voxel)).value();
+  using client::VoxelKind;
+  const VoxelKind whole = std::is_signed_v<Voxel> ? VoxelKind::signed_whole : VoxelKind::unsigned_whole;
+  return client::voxel_type(std::is_floating_point_v<Voxel> ? VoxelKind::real : whole, sizeof(Voxel)).value();
 }
 
 // Writes [channels][n.z][n.y][n.x] to a file; its ending says the format.

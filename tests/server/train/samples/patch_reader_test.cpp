@@ -48,6 +48,30 @@ TEST(TrainPatchReader, BoxesFromTheFileAreThoseFromMemory) {
   }
 }
 
+// Numbers that the daemon does not take are kept as it gets them.
+TEST(TrainPatchReader, InputsOfOtherTypesAreFloat32) {
+  const Scratch scratch;
+  const std::string name = scratch.file("raw.npy");
+  std::vector<std::int64_t> voxels = test::some_voxels<std::int64_t>(60, 70000);
+  for (std::size_t i = 0; i < voxels.size(); i += 2) voxels[i] = -voxels[i];
+  test::write_volume(name, n, voxels);
+  for (const bool keeps : {false, true}) {
+    VolumeMemory memory{keeps, 1000, 0};
+    const Result<PatchReader> reader = PatchReader::open(name, memory);
+    ASSERT_TRUE(reader);
+    EXPECT_EQ(reader->facts().type, client::VoxelType::f32);
+    EXPECT_EQ(memory.bytes, keeps ? 240 : 0);
+    const Result<std::vector<float>> read = read_input(*reader, {{}, n}, 0.5F, -3);
+    ASSERT_TRUE(read);
+    for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ((*read)[i], static_cast<float>(voxels[i]) / 2 - 3);
+  }
+  voxels[41] = 16777217;
+  test::write_volume(name, n, voxels);
+  VolumeMemory memory;
+  EXPECT_THAT(read_input(*PatchReader::open(name, memory), {{}, n}, 1, 0).error().message,
+              testing::StartsWith(name + ": voxel 16777217 of type int64 found, expected 16777216 at most"));
+}
+
 TEST(TrainPatchReader, WhatDoesNotFitInMemoryIsRefused) {
   const Scratch scratch;
   const std::string name = scratch.file("raw.npy");
@@ -80,6 +104,9 @@ TEST(TrainPatchReader, LabelsAreWholeNumbersOfOneChannel) {
   expect_labels<std::uint32_t>(scratch.file("4.npy"));
   expect_labels<std::uint64_t>(scratch.file("8.npy"));
   VolumeMemory memory;
+  const std::string signs = scratch.file("signs.npy");
+  test::write_volume(signs, n, test::some_voxels<std::int32_t>(60, 9));
+  EXPECT_THAT(PatchReader::open_labels(signs, memory).error().message, HasSubstr("voxel type int32 is not read"));
   const std::string real = scratch.file("real.npy");
   test::write_volume(real, n, test::some_voxels<float>(60, 9));
   EXPECT_THAT(PatchReader::open_labels(real, memory).error().message, HasSubstr("voxel type float32 is not read"));

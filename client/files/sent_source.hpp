@@ -1,0 +1,14 @@
+// A volume whose voxels are read as the types that are sent.
+#pragma once
+
+#include <string>
+
+#include "client/files/files.hpp"
+
+namespace znni::client {
+
+// Returns `source` with voxels of sent_type(): as they are, or to the nearest float32. A plane with a whole number
+// beyond 2^24 is not read: the error begins with `label` and ends with `mend`, which says what to do.
+[[nodiscard]] VolumeSource as_sent(VolumeSource source, const std::string& label, const std::string& mend);
+
+}  // namespace znni::client

@@ -1,0 +1,63 @@
+#include "client/files/sent_source.hpp"
+
+#include "tests/client/numbers.hpp"
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+// Returns a source of one plane of these voxels.
+template <class Number>
+VolumeSource plane_of(VoxelType type, const std::vector<Number>& numbers) {
+  return {{1, {1, 1, std::ssize(numbers)}, type},
+          [numbers](std::int64_t, const Box& box, std::span<std::byte> out) -> Result<void> {
+            std::memcpy(out.data(), numbers.data() + box.start.x, out.size());
+            return {};
+          },
+          77};
+}
+
+TEST(SentSource, NumbersArriveAsFloat32) {
+  const VolumeSource sent = as_sent(plane_of<std::int16_t>(VoxelType::i16, {-32768, 5, 32767}), "v", "");
+  EXPECT_EQ(sent.facts.type, VoxelType::f32);
+  EXPECT_EQ(sent.facts.n, Vec3(1, 1, 3));
+  EXPECT_EQ(sent.cache_bytes, 77);
+  std::vector<float> found(2);
+  ASSERT_TRUE(sent.read_plane(0, {{0, 0, 1}, {1, 1, 3}}, std::as_writable_bytes(std::span(found))));
+  EXPECT_EQ(found, (std::vector<float>{5, 32767}));
+}
+
+TEST(SentSource, TypesThatAreSentStayAsTheyAre) {
+  std::mt19937 random(2);
+  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f16, VoxelType::f32}) {
+    const NumberVolume volume = random_numbers(type, random);
+    const VolumeSource sent = as_sent(plane_of(type, volume.bytes), "v", "");
+    EXPECT_EQ(sent.facts.type, type);
+    std::vector<std::byte> found(volume.bytes.size());
+    ASSERT_TRUE(sent.read_plane(0, {{}, {1, 1, std::ssize(found)}}, found));
+    EXPECT_EQ(found, volume.bytes);
+  }
+}
+
+TEST(SentSource, ALargeWholeNumberIsNamedWithItsVolume) {
+  const VolumeSource sent = as_sent(plane_of<std::uint64_t>(VoxelType::u64, {1, 1ULL << 40}), "ids.npy", "save it");
+  std::vector<std::byte> found(8);
+  EXPECT_TRUE(sent.read_plane(0, {{0, 0, 0}, {1, 1, 1}}, std::span(found).first(4)));
+  const Result<void> refused = sent.read_plane(0, {{}, {1, 1, 2}}, found);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "ids.npy: voxel 1099511627776 of type uint64 found, expected 16777216 at most, up to which float32 holds "
+            "each whole number: save it");
+}
+
+TEST(SentSource, WhatCannotBeReadIsToldAsItIs) {
+  VolumeSource broken = plane_of<double>(VoxelType::f64, {1});
+  broken.read_plane = [](std::int64_t, const Box&, std::span<std::byte>) -> Result<void> {
+    return Error{ErrorCode::corrupt_file, "v: cannot read plane 0"};
+  };
+  std::vector<std::byte> found(4);
+  EXPECT_EQ(as_sent(broken, "v", "").read_plane(0, {{}, {1, 1, 1}}, found).error().message, "v: cannot read plane 0");
+}
+
+}  // namespace
+}  // namespace znni::client
