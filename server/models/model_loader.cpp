@@ -49,10 +49,14 @@ Result<Seconds> touch_for_a_turn(Engine& engine, std::span<const ByteRange>& par
   return seconds;
 }
 
-// Runs the planned rung, if it has not run already.
-Result<void> warm_up_planned(Engine& engine, const std::stop_token& stop) {
+// Returns whether the planned rung has not run yet, at start as the smallest or for a job, and is predicted to be
+// quick.
+bool needs_first_run(const Engine& engine) {
   const std::vector<Rung>& ladder = engine.plan().ladder;
-  if (ladder.size() == 1 || ladder.front().seconds > quick_start) return {};
+  return ladder.size() > 1 && !engine.has_run(0) && ladder.front().seconds <= quick_start;
+}
+
+Result<void> run_planned(Engine& engine, const std::stop_token& stop) {
   Result<void> ran = engine.warm_up(0, stop);
   return ran ? ran : ran.error().within("first run");
 }
@@ -162,7 +166,9 @@ Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTur
   }
   engine.touched_from(0);
   const bool was_lost = engine.gpu_lost().has_value();
-  if (Result<void> ran = if_idle([&] { return warm_up_planned(engine, stop); }); !ran) return ran;
+  if (needs_first_run(engine)) {
+    if (Result<void> ran = if_idle([&] { return run_planned(engine, stop); }); !ran) return ran;
+  }
   if (!was_lost) tell_loss(model, log);
   log_to(log, "info",
          "network '" + model.planned.network.name + "': touched " + bytes_text(untouched_bytes(model)) + " in " +

@@ -48,7 +48,8 @@ using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>
 
 // Touches the rest of the memory in parts of about a tenth of a second, each given to `in_turn`. Jobs may run between
 // them, and memory that those have used is soon done. Then gives `if_idle` one pass of the planned rung, if that is
-// predicted to be quick. It must not run while a job stands between the steps of a stream, whose memory it overwrites.
+// predicted to be quick and no job has run on it. It must not run while a job stands between the steps of a stream,
+// whose memory it overwrites.
 [[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,
                                         const LogSink& log, const std::stop_token& stop);
 

@@ -192,8 +192,8 @@ Result<JobStatistics> run_on_cpu(std::size_t number, const JobCourse& course, co
 }
 
 // Runs what is left of the work.
-Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
-                               const std::stop_token& stop) {
+Result<JobStatistics> run_on(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
+                             const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
   if (rung.on_cpu()) return run_on_cpu(number, course, job, state, stop);
   const std::int64_t max_planes = row_planes(course.input, rung.geometry(), state.network().fov, course.max_planes);
@@ -205,6 +205,14 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
   statistics.gpu_idle = ran->idle.consumer;
   statistics.stages = ran->job.stages;
   return statistics;
+}
+
+// Runs what is left of the work, and notes that its rung has run.
+Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
+                               const std::stop_token& stop) {
+  Result<JobStatistics> ran = run_on(number, course, job, state, stop);
+  if (ran) state.has_run[number] = true;
+  return ran;
 }
 
 // Goes on with a job on its fallback after `reason` ended its own rung.
@@ -302,6 +310,11 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
     return ran || loses_gpu(*state_) ? Result<void>() : ran;
   }
   return on_every_socket(*state_, [&](std::size_t number) { return run_on_zeros(opened.cpu[number], stop); });
+}
+
+bool Engine::has_run(std::size_t rung) const {
+  ensure(rung < state_->has_run.size(), "a rung of the ladder");
+  return state_->has_run[rung];
 }
 
 void Engine::touched_from(std::size_t rung) {

@@ -84,6 +84,8 @@ class Engine {
 
   // Runs one pass of rung `rung` of the ladder on zeros, to show that it works.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
+  // Returns whether a job has run on this rung, to its end. Any thread.
+  [[nodiscard]] bool has_run(std::size_t rung) const;
 
   // Replaces the way in which windows are laid over volumes that are not of the window's extent. Must be called before
   // the first job. Without effect if the network is not bound to its window.

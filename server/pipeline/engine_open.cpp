@@ -41,6 +41,7 @@ Result<void> open_rungs(const Network& network, const NetworkWeights& weights, c
   for (const LadderRung& design : designs) most = std::max(most, design.cpu ? design.cpu->packing.bytes : 0);
   if (Result<void> opened = open_sockets(*devices.cpu, most, state); !opened) return opened;
   state.places = place_rungs(designs);
+  state.has_run = std::vector<std::atomic<bool>>(designs.size());
   std::optional<Error> lost;
   for (std::size_t i = 0; i < designs.size(); ++i) {
     Engine::State::OpenRung& rung = state.rungs.emplace_back();

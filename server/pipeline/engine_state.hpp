@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,8 +38,9 @@ struct Engine::State {
   std::vector<Socket> sockets;
   Executor* drivers = nullptr;  // of several sockets
   std::vector<OpenRung> rungs;
-  std::vector<RungPlace> places;          // of rungs in each socket's memory
-  std::optional<JobEstimates> estimates;  // once the rungs are open
+  std::vector<RungPlace> places;           // of rungs in each socket's memory
+  std::vector<std::atomic<bool>> has_run;  // of rungs: Engine::has_run()
+  std::optional<JobEstimates> estimates;   // once the rungs are open
   CallObserver observer;
   GpuHealth gpu;
 

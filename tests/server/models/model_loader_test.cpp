@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/server/models/onnx_file.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/support/temporary.hpp"
@@ -148,6 +149,31 @@ TEST_F(ModelLoaderTest, OpensWithItsSmallestPatchAndTouchesTheRestLater) {
   ASSERT_EQ(lines.size(), 1);
   EXPECT_THAT(lines[0], HasSubstr("info: network"));
   EXPECT_THAT(lines[0], HasSubstr("touched " + bytes_text(untouched_bytes(**model)) + " in "));
+}
+
+TEST_F(ModelLoaderTest, AModelWhoseJobHasRunAsPlannedMakesNoFirstRun) {
+  Result<PlannedModel> planned = plan();
+  ASSERT_TRUE(planned);
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, {}, {});
+  ASSERT_TRUE(model);
+  Engine& engine = *(*model)->engine;
+  test::Random random(2);
+  const test::RandomVolume volume = test::random_volume(1, engine.patch(), ElementType::f32, random);
+  test::JobOutcome outcome;
+  const Shape5 output = engine.estimate(volume.shape)->output;
+  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.schedule.rung = 0;
+  EXPECT_FALSE(engine.has_run(0));
+  ASSERT_TRUE(engine.run(job, {}));
+  EXPECT_TRUE(engine.has_run(0));
+  const InTurn in_turn = [](const std::function<Result<void>()>& work) { return work(); };
+  int runs = 0;
+  const InTurn if_idle = [&runs](const std::function<Result<void>()>& work) {
+    ++runs;
+    return work();
+  };
+  ASSERT_TRUE(finish_model(**model, in_turn, if_idle, {}, {}));
+  EXPECT_EQ(runs, 0);
 }
 
 class FailingModelLoaderTest : public ModelLoaderTest {
