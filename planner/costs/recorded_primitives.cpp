@@ -16,6 +16,7 @@
 #include "planner/costs/refused_sizes.hpp"
 #include "planner/costs/row_curve.hpp"
 #include "planner/costs/shape_curves.hpp"
+#include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
@@ -168,6 +169,7 @@ class RowTable {
     return least;
   }
   [[nodiscard]] Result<std::vector<Estimate>> describe(const LayerProblem& problem) const {
+    if (const auto* c = convolution_of(problem); c != nullptr && c->local) return refused(name_ + " may mix voxels");
     std::vector<Estimate> estimates;
     for (const auto& [way, rows] : ways_) {
       if (const std::optional<Answer> known = answer(problem, way)) estimates.push_back(estimate(problem, way, *known));

@@ -8,6 +8,7 @@
 #include "planner/network/graph_edits.hpp"
 #include "planner/network/graph_sums.hpp"
 #include "planner/network/operation_traits.hpp"
+#include "planner/network/quotients.hpp"
 
 namespace znni {
 namespace {
@@ -313,6 +314,7 @@ LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
     changed = false;
     for (const GraphPass pass : passes) changed = exhaust(loaded, pass) || changed;
   }
+  mark_behind_quotients(loaded.network);
   return loaded;
 }
 

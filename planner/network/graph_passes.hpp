@@ -28,7 +28,7 @@ namespace znni {
 //   convolutions whose outputs a Concat puts side by side become one of all their channels, and so do those of one
 //   tensor
 //     that small convolutions of one voxel read (the same).
-// The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
+// At the end convolutions behind quotients are marked (planner/network/quotients.hpp). The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
 // holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 

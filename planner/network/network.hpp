@@ -20,6 +20,7 @@ struct Convolution {
   Activation activation;  // fused by a graph pass
   Vec3 stride = Vec3::cube(1);
   std::int64_t groups = 1;  // divides the channels of input and output
+  bool local = false;       // its input may be infinite (ConvProblem); said by a graph pass
   bool operator==(const Convolution&) const = default;
 };
 // Dense poolings are computed at every offset of their stride, in one of several modes, so that the network's output is
@@ -95,6 +96,9 @@ struct Add {
 struct Multiply {  // of two inputs; one of one channel, the second, multiplies every channel of the first
   bool operator==(const Multiply&) const = default;
 };
+struct Divide {  // the first of two inputs by the second; one of one channel, the second, divides every channel of the first
+  bool operator==(const Divide&) const = default;
+};
 struct Concat {  // channels of the inputs, one input after the other
   bool operator==(const Concat&) const = default;
 };
@@ -108,7 +112,7 @@ struct Crop {
   bool operator==(const Crop&) const = default;
 };
 using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
-                               Norm, Multiply, GlobalPool, PRelu, Attention, AddVolume>;
+                               Norm, Multiply, GlobalPool, PRelu, Attention, AddVolume, Divide>;
 
 // Voxels at both ends of each axis.
 struct Border {

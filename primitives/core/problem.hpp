@@ -18,6 +18,7 @@
 #include "primitives/core/problems/conv.hpp"
 #include "primitives/core/problems/conv_pool.hpp"
 #include "primitives/core/problems/crop.hpp"
+#include "primitives/core/problems/divide.hpp"
 #include "primitives/core/problems/global_pool.hpp"
 #include "primitives/core/problems/multiply.hpp"
 #include "primitives/core/problems/norm.hpp"
@@ -34,7 +35,7 @@ namespace znni {
 using LayerProblem =
     std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem, AddProblem,
                  ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem, NormProblem,
-                 MultiplyProblem, GlobalPoolProblem, PReluProblem, AttentionProblem, AddVolumeProblem>;
+                 MultiplyProblem, GlobalPoolProblem, PReluProblem, AttentionProblem, AddVolumeProblem, DivideProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {

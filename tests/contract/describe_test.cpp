@@ -101,6 +101,27 @@ TEST(ContractDescribe, GivesTheSameAnswerTwice) {
   }
 }
 
+TEST(ContractDescribe, NoWayOfALocalConvolutionSpreads) {
+  const DeviceSpec spec = cpu::describe_cpu(2);
+  for (int i = 0; i < case_count(50); ++i) {
+    Random random(base_seed() + static_cast<std::uint64_t>(i));
+    ConvPoolProblem both = random_conv_pool_of_pairs(random, 3);
+    both.conv.local = true;
+    int ways = 0;
+    for (const LayerProblem& problem : {LayerProblem(both.conv), LayerProblem(both)}) {
+      for (const Primitive* primitive : cpu::registry()) {
+        const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
+        if (!estimates) continue;
+        for (const Estimate& estimate : *estimates) {
+          EXPECT_EQ(estimate.spread, Vec3{}) << primitive->name << ", " << to_string(problem);
+          ++ways;
+        }
+      }
+    }
+    EXPECT_GT(ways, 0) << to_string(LayerProblem(both.conv));
+  }
+}
+
 TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   const Shape5 shape{1, 4, {5, 5, 5}};
   const ConvProblem conv{shape, 3, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
@@ -123,6 +144,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {GlobalPoolProblem{shape}, GlobalPoolProblem{shape, PoolKind::max}},
       {AddProblem{shape, 2, {}}},
       {MultiplyProblem{shape, 1}, MultiplyProblem{shape, shape.f}},
+      {DivideProblem{shape, 1}, DivideProblem{shape, shape.f}},
       {ConcatProblem{{shape, shape}}},
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},

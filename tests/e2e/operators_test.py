@@ -165,6 +165,43 @@ def trained():
     return with_opset(graph.model(graph.conv(both, 2)), 15)
 
 
+def divided():
+    """Returns quotients in a U-Net: of tensors, by one channel, of a number by a tensor, and a Reciprocal; period 2.
+
+    Divisors that depend on the volume alone are 0 beside it, where a patch or a step of a stream reads zeros.
+    """
+    graph = Graph(41, 1)
+
+    def positive(source, f):
+        """Returns numbers that may be divided by without making much of their errors."""
+        quarter = np.array(0.25, np.float32)
+        return graph.add("Add", [graph.add("Sigmoid", [source], f)], f, [quarter])
+
+    skip = positive(graph.conv("input", 16, k=(5, 5, 5)), 16)
+    low = graph.conv(skip, 16, stride=2)
+    size = graph.add("Add", [graph.add("Mul", [low, low], 16)], 16, [np.array(0.5, np.float32)])
+    low = graph.add("Div", [low, size], 16)
+    low = graph.add("Relu", [graph.conv(low, 16, k=(5, 5, 5))], 16)
+    both = graph.add("Concat", [graph.transposed(low, 8, (2, 2, 2), 2), skip], 24, axis=1)
+    last = graph.add("Div", [both, positive(graph.conv(both, 1), 1)], 24)
+    graph.tensors.append(numpy_helper.from_array(np.array(2, np.float32), "two"))
+    inverse = graph.add("Div", ["two", skip], 16)
+    inverse = graph.add("Add", [inverse, graph.add("Reciprocal", [skip], 16)], 16)
+    return graph.model(graph.conv(graph.add("Concat", [last, inverse], 40, axis=1), 2))
+
+
+def by_zeros():
+    """Returns a valid net that divides by a convolution without bias, which is 0 where the volume is, and convolves."""
+    graph = Graph(42, 1)
+    line = numpy_helper.from_array(graph.rng.uniform(0.5, 1, (16, 1, 3, 1, 1)).astype(np.float32), "line")
+    graph.tensors.append(line)
+    graph.nodes.append(helper.make_node("Conv", ["input", "line"], ["sum"], name="sum"))
+    graph.images["sum"] = 16
+    quotient = graph.add("Div", [graph.conv("input", 16, k=(3, 1, 1), pads=[0] * 6), "sum"], 16)
+    last = graph.conv(quotient, 16, k=(5, 5, 5), pads=[0] * 6)
+    return graph.model(graph.conv(last, 2, pads=[0] * 6))
+
+
 class OperatorsTest(ServedCase):
     """A daemon with all nets, in memory for patches much smaller than the volumes."""
 
@@ -180,6 +217,8 @@ class OperatorsTest(ServedCase):
             "weight_normed": weight_normed(),
             "resized": resized(),
             "short": short,
+            "divided": divided(),
+            "by_zeros": by_zeros(),
             "trained": with_extents(trained(), [28, 20, 32]),
         }
         cls.peers = {**cls.models, "short": rounded}
@@ -200,7 +239,7 @@ class OperatorsTest(ServedCase):
         self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")
 
     def test_nets_that_pad(self):
-        for name in ("stepped", "rounded_up", "transposed", "weight_normed", "resized", "short"):
+        for name in ("stepped", "rounded_up", "transposed", "weight_normed", "resized", "short", "divided"):
             for extent in EXTENTS:
                 with self.subTest(name, extent=extent):
                     self.compare(name, extent)
@@ -222,12 +261,35 @@ class OperatorsTest(ServedCase):
             self.assertGreater(min(n), 5)
             self.assert_equal_to(exact[(..., *own)], found[:, :, z::2, :, x::2][(..., *own)], f"{z} {x}")
 
+    def test_a_zero_spoils_no_voxel_that_does_not_read_it(self):
+        """Voxels of zeros are divided by: ONNX Runtime's infinities and NaN are where they are here."""
+        volume = np.random.default_rng(8).uniform(0.5, 1, (1, 1, 60, 40, 44)).astype(np.float32)
+        volume[0, 0, 20:24, 11, 17] = 0
+        exact = expected(self.models["by_zeros"], volume)
+        with self.daemon.client() as client:
+            found = infer(client, "by_zeros", volume)
+        self.assertGreater(np.isnan(exact).sum(), 0)
+        self.assertGreater(np.isfinite(exact).mean(), 0.8)
+        np.testing.assert_array_equal(np.isfinite(found), np.isfinite(exact))
+        kept = np.isfinite(exact)
+        self.assert_equal_to(exact[kept], found[kept], "by_zeros")
+
+    def test_quotients_in_a_stream_begin_and_end_with_the_volume(self):
+        """Before the first plane and behind the last one a stream reads zeros, and divides by them."""
+        folder = pathlib.Path(self.folder.name)
+        volume = np.random.default_rng(9).uniform(0.5, 1, (92, 72, 80)).astype(np.float32)
+        np.save(folder / "positive.npy", volume)
+        out = folder / "by_zeros.npy"
+        words = ["-m", "by_zeros", "-i", folder / "positive.npy", "-o", out, "--server", self.daemon.url]
+        subprocess.run([ZNNI, "infer", *words], check=True, capture_output=True)
+        self.assert_equal_to(expected(self.models["by_zeros"], volume[None, None])[0], np.load(out), "by_zeros")
+
     def test_streams(self):
         """`znni infer` sends planes one after the other."""
         folder = pathlib.Path(self.folder.name)
         volume = np.random.default_rng(6).standard_normal((92, 72, 80), np.float32)
         np.save(folder / "in.npy", volume)
-        for name in ("stepped", "rounded_up", "transposed", "resized"):
+        for name in ("stepped", "rounded_up", "transposed", "resized", "divided"):
             with self.subTest(name):
                 out = folder / f"{name}.npy"
                 words = ["-m", name, "-i", folder / "in.npy", "-o", out, "--server", self.daemon.url]

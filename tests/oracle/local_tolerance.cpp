@@ -33,7 +33,7 @@ Values largest_along(const Values& values, Vec3 n, int axis, std::int64_t before
 std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Values> inputs, Vec3 spread) {
   std::vector<Values> largest;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    largest.push_back(largest_of_images(input_shape(problem, static_cast<int>(i)), inputs[i]));
+    largest.push_back(largest_of_images(input_shape(problem, static_cast<int>(i)), sized(problem, i, inputs[i])));
   }
   if (const ConvProblem* conv = convolution_of(problem)) {
     const Vec3 read = dilated(conv->k, conv->dilation) - Vec3::cube(1);

@@ -232,16 +232,25 @@ Values run(const GlobalPoolProblem& problem, std::span<const Values> inputs, con
   return out;
 }
 
-Values run(const MultiplyProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+// Applies `join` to each value of the first input and that of the second, of which one channel may stand for all.
+Values joined(const Shape5& in, std::int64_t f_other, std::span<const Values> inputs, double (*join)(double, double)) {
   Values out = inputs[0];
-  const auto count = static_cast<std::size_t>(voxels(problem.in.n));
-  const auto f = static_cast<std::size_t>(problem.in.f);
+  const auto count = static_cast<std::size_t>(voxels(in.n));
+  const auto f = static_cast<std::size_t>(in.f);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t image = i / count;
-    const std::size_t factor = problem.f_other == 1 ? image / f : image;
-    out[i] *= inputs[1][factor * count + i % count];
+    const std::size_t other = f_other == 1 ? image / f : image;
+    out[i] = join(out[i], inputs[1][other * count + i % count]);
   }
   return out;
+}
+
+Values run(const MultiplyProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  return joined(problem.in, problem.f_other, inputs, [](double a, double b) { return a * b; });
+}
+
+Values run(const DivideProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  return joined(problem.in, problem.f_other, inputs, [](double a, double b) { return a / b; });
 }
 
 Values run(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {

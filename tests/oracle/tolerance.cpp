@@ -182,6 +182,7 @@ double bound(const AddVolumeProblem&, Largest inputs, const LayerWeights& weight
 }
 
 double bound(const MultiplyProblem&, Largest inputs, const LayerWeights&) { return eps * inputs[0] * inputs[1]; }
+double bound(const DivideProblem&, Largest inputs, const LayerWeights&) { return eps * inputs[0] * inputs[1]; }
 
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
@@ -196,7 +197,7 @@ double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; 
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
   return std::visit(Overloaded{[&](const ConvProblem& conv) { return most_of(conv, inputs, weights); },
                                [&](const ConvPoolProblem& both) { return most_of(both.conv, inputs, weights); },
-                               [&](const MultiplyProblem&) { return inputs[0] * inputs[1]; },
+                               [&](const OneOf<MultiplyProblem, DivideProblem> auto&) { return inputs[0] * inputs[1]; },
                                [&](const ScaleShiftProblem&) {
                                  return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
                                },
@@ -217,7 +218,7 @@ double slope_of(const LayerProblem& problem) {
                  [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
                  [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
                                 CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
-                                AttentionProblem, AddVolumeProblem> auto&) { return 1.0; }},
+                                AttentionProblem, AddVolumeProblem, DivideProblem> auto&) { return 1.0; }},
       problem);
 }
 
@@ -227,10 +228,17 @@ double tolerance_within(const LayerProblem& problem, std::span<const double> lar
   return std::visit([&](const auto& one) { return bound(one, largest, weights); }, problem);
 }
 
+Values sized(const LayerProblem& problem, std::size_t input, const Values& values) {
+  if (input == 0 || !std::holds_alternative<DivideProblem>(problem)) return values;
+  Values reciprocals;
+  for (const double value : values) reciprocals.push_back(1.0 / value);
+  return reciprocals;
+}
+
 double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                  Precision precision) {
   std::vector<double> most;
-  for (const Values& input : inputs) most.push_back(largest_of(input));
+  for (std::size_t i = 0; i < inputs.size(); ++i) most.push_back(largest_of(sized(problem, i, inputs[i])));
   const auto* norm = std::get_if<NormProblem>(&problem);
   const bool by_deviation = norm != nullptr && norm->kind == NormKind::deviation;
   const double strict = !by_deviation ? tolerance_within(problem, most, weights)
@@ -281,8 +289,8 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
                  [&](const ScaleShiftProblem&) { return largest_of(weights.scale) * largest_error(errors); },
                  [&](const PReluProblem& own) { return steepest_of(own, weights) * largest_error(errors); },
                  [&](const ActivationProblem& own) { return slope_of(own.activation) * largest_error(errors); },
-                 [](const MultiplyProblem&) {
-                   ensure(false, "what a product carries depends on its inputs");
+                 [](const OneOf<MultiplyProblem, DivideProblem> auto&) {
+                   ensure(false, "what a product or a quotient carries depends on its inputs");
                    return 0.0;
                  },
                  [](const AttentionProblem&) {

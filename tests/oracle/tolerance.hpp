@@ -26,7 +26,11 @@ namespace znni::oracle {
 [[nodiscard]] double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                                Precision precision = Precision::fp32);
 
-// Returns the float32 tolerance of outputs that read no value larger than `largest`, one absolute value for each input.
+// Returns the values of an input whose sizes bound the error: those of the input itself, of a divisor the reciprocals.
+[[nodiscard]] Values sized(const LayerProblem& problem, std::size_t input, const Values& values);
+
+// Returns the float32 tolerance of outputs that read no value of sized() larger than `largest`, one absolute value for
+// each input.
 [[nodiscard]] double tolerance_within(const LayerProblem& problem, std::span<const double> largest,
                                       const LayerWeights& weights);
 

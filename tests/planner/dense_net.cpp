@@ -154,6 +154,13 @@ Grid dense_multiply(const std::vector<const Grid*>& inputs) {
   return out;
 }
 
+Grid dense_divide(const std::vector<const Grid*>& inputs) {
+  Grid out = *inputs[0];
+  const Grid& other = *inputs[1];
+  for (std::size_t i = 0; i < out.values.size(); ++i) out.values[i] /= other.values[i % other.values.size()];
+  return out;
+}
+
 Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<const Grid*>& inputs, Vec3 stride) {
   const Grid& in = *inputs[0];
   return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, inputs, stride); },
@@ -168,6 +175,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const PRelu&) { return dense_prelu(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
                                [&](const Multiply&) { return dense_multiply(inputs); },
+                               [&](const Divide&) { return dense_divide(inputs); },
                                [&](const Concat&) { return dense_concat(inputs); },
                                [&](const Crop& crop) { return dense_crop(crop, in, stride); },
                                [&](const Upsample&) -> Grid { throw std::logic_error("dense networks alone"); },

@@ -180,7 +180,7 @@ ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t max_f, do
 
 LayerProblem random_elementwise(Random& random) {
   const Shape5 shape = random_shape(random, 35, 12);
-  switch (random.integer(0, 7)) {
+  switch (random.integer(0, 8)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AcrossChannelsProblem{shape};
     case 2: return ScaleShiftProblem{shape};
@@ -188,6 +188,7 @@ LayerProblem random_elementwise(Random& random) {
     case 4: return random_crop(random, shape);
     case 5: return MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1};
     case 6: return PReluProblem{shape};
+    case 7: return DivideProblem{shape, random.chance(0.5) ? shape.f : 1};
     default: break;
   }
   ConcatProblem concat;

@@ -9,6 +9,7 @@
 #include "planner/network/operations/concat.hpp"
 #include "planner/network/operations/convolution.hpp"
 #include "planner/network/operations/crop.hpp"
+#include "planner/network/operations/divide.hpp"
 #include "planner/network/operations/global_pool.hpp"
 #include "planner/network/operations/multiply.hpp"
 #include "planner/network/operations/norm.hpp"

@@ -57,7 +57,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
 
   static ConvProblem problem(const Convolution& c, const NodeInputs& in) {
     const bool residual = in.shapes.size() == 2;
-    return {in.shapes.front(), c.f_out, c.k, c.dilation, c.stride, c.activation, residual, {}, c.groups};
+    return {in.shapes.front(), c.f_out, c.k, c.dilation, c.stride, c.activation, residual, {}, c.groups, c.local};
   }
 
   static std::string text(const Convolution& conv, std::int64_t f, bool residual) {
@@ -66,6 +66,7 @@ struct OperationRules<Convolution> : RulesOfOneVoxel<Convolution> {
     if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
     if (conv.groups != 1) text += ", groups " + std::to_string(conv.groups);
     if (residual) text += ", residual";
+    if (conv.local) text += ", local";
     return text + activation_text(conv.activation);
   }
 

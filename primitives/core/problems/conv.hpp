@@ -35,6 +35,9 @@ struct ConvProblem {
   bool residual = false;
   PlanesBefore before = {};  // set if a GPU computes it
   std::int64_t groups = 1;   // divides in.f and f_out
+  // True if the input may hold infinities and NaN. A voxel of the output is then made of its window's voxels alone: no
+  // transform, which mixes those beside it in, may compute it.
+  bool local = false;
 
   constexpr auto operator<=>(const ConvProblem&) const = default;
 };
@@ -80,6 +83,7 @@ struct ProblemRules<ConvProblem> : RulesOfOneInput<ConvProblem> {
     if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
     if (conv.groups != 1) text += ", groups " + std::to_string(conv.groups);
     if (conv.residual) text += ", residual";
+    if (conv.local) text += ", local";
     return text += activation_text(conv.activation);
   }
 
@@ -93,6 +97,7 @@ struct ProblemRules<ConvProblem> : RulesOfOneInput<ConvProblem> {
     const std::optional<Vec3> k = pieces.extent();
     if (!k || !take_strides(pieces, conv)) return std::nullopt;
     conv.residual = pieces.take(", residual");
+    conv.local = pieces.take(", local");
     const std::optional<Activation> fused = pieces.activation();
     if (!fused || !pieces.is_empty()) return std::nullopt;
     conv.in = *in;
@@ -106,7 +111,8 @@ struct ProblemRules<ConvProblem> : RulesOfOneInput<ConvProblem> {
     const std::size_t shapes = hashed(hashed(hashed(hashed(0, p.in), p.f_out), p.k), p.dilation);
     const std::size_t strided = is_plain(p) ? shapes : hashed(hashed(shapes, p.stride), p.groups);
     const std::size_t fused = hashed(hashed(strided, p.activation), std::int64_t{p.residual ? 1 : 0});
-    return hashed(hashed(fused, p.before.in), p.before.out);
+    const std::size_t all = hashed(hashed(fused, p.before.in), p.before.out);
+    return p.local ? hashed(all, std::int64_t{1}) : all;
   }
 
  private:

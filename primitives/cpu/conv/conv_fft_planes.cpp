@@ -52,6 +52,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
   if (conv->in.f > max_plane_inputs) return refusal(name, "convolutions of up to 8 channels", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > max_plane_images) {
     return refusal(name, "kernels of up to 48 taps per axis to up to 65536 channels", problem);

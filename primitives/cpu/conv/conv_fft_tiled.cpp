@@ -146,6 +146,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
   if (!has_tiles(*conv)) {
     return refusal(name, "kernels of up to 48 taps per axis between up to 65536 channels", problem);
   }
@@ -162,7 +163,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  const bool is_computed = conv != nullptr && kernels != nullptr && is_plain(*conv) && has_tiles(*conv);
+  const bool is_plain_one = conv != nullptr && is_plain(*conv) && !conv->local;
+  const bool is_computed = is_plain_one && kernels != nullptr && has_tiles(*conv);
   if (!is_computed) return std::numeric_limits<Seconds>::infinity();
   return min_tile_seconds(*conv, kernels->lanes, spec);
 }

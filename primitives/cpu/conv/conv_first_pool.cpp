@@ -189,6 +189,7 @@ Result<void> check_windows(const LayerProblem& problem) {
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (both->conv.local) return refusal(name, "convolutions of finite voxels", problem);
   if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||

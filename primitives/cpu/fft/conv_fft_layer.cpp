@@ -65,12 +65,13 @@ Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& pr
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
   return *conv;
 }
 
 Seconds min_conv_fft_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || !is_plain(*conv)) return std::numeric_limits<Seconds>::infinity();
+  if (conv == nullptr || !is_plain(*conv) || conv->local) return std::numeric_limits<Seconds>::infinity();
   return min_fft_seconds(*conv, spec);
 }
 

@@ -36,6 +36,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   if (mul(conv->in.f, conv->f_out) > max_columns) {
     return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(max_columns) +

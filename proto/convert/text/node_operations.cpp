@@ -220,6 +220,13 @@ struct NodeRules<Multiply> : RulesWithoutPads {
 };
 
 template <>
+struct NodeRules<Divide> : RulesWithoutPads {
+  static constexpr std::array fields = {text::Node::kDivide};
+  static Result<Operation> read(const text::Node&, int) { return Operation(Divide{}); }
+  static void write(text::Node& node, const Divide&, int) { node.mutable_divide(); }
+};
+
+template <>
 struct NodeRules<Concat> : RulesWithoutPads {
   static constexpr std::array fields = {text::Node::kConcat};
   static Result<Operation> read(const text::Node&, int) { return Operation(Concat{}); }

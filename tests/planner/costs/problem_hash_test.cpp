@@ -42,6 +42,7 @@ std::vector<LayerProblem> problems() {
   another_conv([](ConvProblem& p) { p.groups = 2; });
   another_conv([](ConvProblem& p) { p.activation.alpha = 0.25F; });
   another_conv([](ConvProblem& p) { p.residual = true; });
+  another_conv([](ConvProblem& p) { p.local = true; });
   another_conv([](ConvProblem& p) { p.before.in = 1; });
   another_conv([](ConvProblem& p) { p.before.out = 1; });
   const auto another_pool = [&](auto change) {
@@ -66,6 +67,8 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(PReluProblem{shape});
   all.emplace_back(MultiplyProblem{shape, 1});
   all.emplace_back(MultiplyProblem{shape, shape.f});
+  all.emplace_back(DivideProblem{shape, 1});
+  all.emplace_back(DivideProblem{shape, shape.f});
   all.emplace_back(ConcatProblem{{shape, shape}});
   all.emplace_back(ConcatProblem{{shape}});
   all.emplace_back(CropProblem{shape, {1, 1, 1}, {}});

@@ -50,6 +50,8 @@ TEST(PlannerOperationCheck, ImagesSuitTheOperation) {
   EXPECT_EQ(met(Add{{}}, {4, 4, 4}), "sound");
   EXPECT_EQ(met(Add{{}}, {4, 4, 3}), "adds 4 channels of value 0 to 3 of value 2");
   EXPECT_EQ(met(Multiply{}, {4, 1}), "sound");
+  EXPECT_EQ(met(Divide{}, {4, 1}), "sound");
+  EXPECT_THAT(met(Divide{}, {4, 2}), HasSubstr("divides 4 channels of value 0 by 2 of value 1"));
   EXPECT_THAT(met(Multiply{}, {4, 2}), HasSubstr("multiplies 4 channels of value 0 by 2 of value 1"));
   EXPECT_EQ(met(Concat{}, {4, 1}), "sound");
   EXPECT_THAT(met(conv(6, 4), {8}), HasSubstr("groups = 4 does not divide the 8 channels of its input and the 6"));
@@ -60,7 +62,8 @@ TEST(PlannerOperationCheck, ImagesSuitTheOperation) {
 
 TEST(PlannerOperationCheck, BranchesMeetWithEqualReach) {
   const std::vector<InputValue> inputs = {{"a", {}, 4}, {"b", {Vec3::cube(3), ones}, 4}};
-  for (const Operation& operation : {Operation(Add{{}}), Operation(Multiply{}), Operation(Concat{})}) {
+  for (const Operation& operation :
+       {Operation(Add{{}}), Operation(Multiply{}), Operation(Divide{}), Operation(Concat{})}) {
     EXPECT_EQ(verdict(check_meeting(operation, inputs)),
               "branches do not meet: a has field of view 1x1x1, stride 1x1x1, b has field of view 3x3x3, stride 1x1x1");
   }

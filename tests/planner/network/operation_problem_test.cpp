@@ -24,6 +24,7 @@ TEST(PlannerOperationProblem, CountsAndShapesOfAllInputsArePartOfIt) {
   EXPECT_EQ(text_of(Convolution{1, Vec3::cube(1), Vec3::cube(1), {}}, {two_inputs}),
             "conv 2x4x8x9x10 -> 1, k 1x1x1, residual");
   EXPECT_EQ(text_of(Multiply{}, {two_inputs}), "multiply 2x4x8x9x10 by 1 channels");
+  EXPECT_EQ(text_of(Divide{}, {two_inputs}), "divide 2x4x8x9x10 by 1 channels");
   EXPECT_EQ(text_of(Concat{}, {two_inputs}), "concat 2x4x8x9x10 + 2x1x8x9x10");
   EXPECT_EQ(text_of(Add{{}}, {two_inputs}), "add 2 of 2x4x8x9x10");
 }

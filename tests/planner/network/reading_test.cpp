@@ -57,8 +57,8 @@ TEST(PlannerReading, CropsPassOverAllVoxelsOfTheirWindowButOne) {
 TEST(PlannerReading, WhatWorksVoxelByVoxelReadsOne) {
   for (const Operation& operation :
        {Operation(Activate{{ActivationKind::relu}}), Operation(AcrossChannels{}), Operation(ScaleShift{}),
-        Operation(PRelu{}), Operation(Add{{}}), Operation(Multiply{}), Operation(Concat{}), Operation(Norm{}),
-        Operation(GlobalPool{})}) {
+        Operation(PRelu{}), Operation(Add{{}}), Operation(Multiply{}), Operation(Divide{}), Operation(Concat{}),
+        Operation(Norm{}), Operation(GlobalPool{})}) {
     const Reading reading = reading_of(operation);
     EXPECT_EQ(reading.window, ones);
     EXPECT_EQ(reading.stride, ones);

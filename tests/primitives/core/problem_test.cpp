@@ -93,6 +93,17 @@ TEST(MultiplyProblem, TheSecondInputHasAsManyChannelsOrOne) {
   EXPECT_EQ(refusal_of(product), "multiplies 3 channels by 2; as many, or 1, are right");
 }
 
+TEST(DivideProblem, TheSecondInputHasAsManyChannelsOrOne) {
+  DivideProblem quotient{{2, 3, {4, 5, 6}}, 1};
+  EXPECT_EQ(refusal_of(quotient), "");
+  EXPECT_EQ(input_count(quotient), 2);
+  EXPECT_EQ(input_shape(quotient, 0), output_shape(quotient));
+  EXPECT_EQ(input_shape(quotient, 1), (Shape5{2, 1, {4, 5, 6}}));
+  EXPECT_EQ(to_string(LayerProblem(quotient)), "divide 2x3x4x5x6 by 1 channels");
+  quotient.f_other = 2;
+  EXPECT_EQ(refusal_of(quotient), "divides 3 channels by 2; as many, or 1, are right");
+}
+
 TEST(UpsampleProblem, HasMoreVoxels) {
   const UpsampleProblem nearest{{1, 32, {8, 8, 8}}, {2, 2, 2}, UpsampleKind::nearest};
   EXPECT_EQ(refusal_of(nearest), "");

@@ -59,7 +59,8 @@ std::vector<Operation> sound_operations() {
           GlobalPool{PoolKind::max},
           PRelu{},
           Attention{2, 0.5F},
-          AddVolume{{2, 3, 4}}};
+          AddVolume{{2, 3, 4}},
+          Divide{}};
 }
 
 std::vector<Operation> unsound_operations() {
@@ -93,7 +94,7 @@ std::vector<Operation> unsound_operations() {
 
 bool joins(const Operation& operation) {
   return std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation) ||
-         std::holds_alternative<Multiply>(operation);
+         std::holds_alternative<Multiply>(operation) || std::holds_alternative<Divide>(operation);
 }
 
 // Returns the inputs that the operation has at least.
@@ -190,7 +191,10 @@ std::vector<LayerProblem> sound_problems() {
       GlobalPoolProblem{shape, PoolKind::max},
       PReluProblem{shape},
       AttentionProblem{shape, 6, 2, 0.5F},
-      AddVolumeProblem{shape, shape.n}};
+      AddVolumeProblem{shape, shape.n},
+      DivideProblem{shape, 1},
+      DivideProblem{shape, 4},
+      ConvProblem{shape, 6, {2, 3, 4}, ones, ones, elu, true, {}, 2, true}};
 }
 
 std::vector<LayerProblem> unsound_problems() {
@@ -224,7 +228,8 @@ std::vector<LayerProblem> unsound_problems() {
           MultiplyProblem{shape, 3},
           AttentionProblem{shape, 6, 4},
           AttentionProblem{shape, 6, 2, no_number},
-          AddVolumeProblem{shape, {8, 9, 9}}};
+          AddVolumeProblem{shape, {8, 9, 9}},
+          DivideProblem{shape, 3}};
 }
 
 std::string problems_text() {

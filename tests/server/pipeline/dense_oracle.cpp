@@ -73,6 +73,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  [&](const Multiply&) -> LayerProblem {
                    return MultiplyProblem{in[0], in.back().f};
                  },
+                 [&](const Divide&) -> LayerProblem {
+                   return DivideProblem{in[0], in.back().f};
+                 },
                  [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
                  [&](const Upsample& u) -> LayerProblem {
                    return UpsampleProblem{in[0], u.factor, u.kind};

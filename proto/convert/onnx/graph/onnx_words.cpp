@@ -66,11 +66,10 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 29> refusals = {{
+constexpr std::array<RefusalRow, 28> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Cast", "to elements", "Cast to whole numbers", "end the network before it", true},
     {"Clip", "is computed", "Clip by computed bounds", constant_bounds, true},
-    {"Div", "two computed tensors", "quotient of two tensors", ""},
     {"Dropout", "(training mode)", "Dropout in training mode", evaluate, true},
     {"GroupNormalization", "is computed", "GroupNorm by computed numbers", constants, true},
     {"If", "its condition", control, unrolled},

@@ -87,6 +87,22 @@ Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
   return {};
 }
 
+Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
+  if (builder.constant(node.proto, 1) != nullptr) return convert_div_by_constant(node, builder);
+  if (builder.constant(node.proto, 0) != nullptr) return convert_div_of_constant(node, builder);
+  Result<std::vector<int>> inputs = inputs_of(node, builder);
+  if (!inputs) return inputs.error();
+  const std::int64_t f = builder.images(inputs->front());
+  const std::int64_t other = builder.images(inputs->back());
+  const bool are_known = f != unknown_images && other != unknown_images;
+  if (are_known && f != other && other != 1) {
+    return unsupported("divides " + std::to_string(f) + " images by " + std::to_string(other) +
+                       ", which is not supported; only as many, or 1");
+  }
+  builder.append(node.proto, Divide{}, *std::move(inputs), f);
+  return {};
+}
+
 Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
   if (node.attributes.find("axis") == nullptr) return corrupt("attribute 'axis' is missing");
   const Result<std::int64_t> axis = node.attributes.integer("axis", 1);

@@ -13,6 +13,8 @@ namespace znni {
 // Converts a Mul of two tensors with equal numbers of channels, or of one with a tensor of one channel. A Mul by a
 // constant is a scale.
 [[nodiscard]] Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder);
+// Converts a Div of two such tensors: the second may have one channel. One by a constant is a scale.
+[[nodiscard]] Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder);
 // Converts a Concat of channels.
 [[nodiscard]] Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder);

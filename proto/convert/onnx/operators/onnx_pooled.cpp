@@ -22,9 +22,9 @@ constexpr int sizes_of_resize = 3;
 constexpr std::array<Names, 1> axes_alone = {"axes"};
 constexpr std::array<Names, 1> axis_alone = {"axis"};
 constexpr std::array<Names, 4> gemm = {"alpha", "beta", "transA", "transB"};
-constexpr std::array<Names, 16> each_by_itself = {"Cast",      "Clip",     "Dropout",   "Elu",  "Gelu", "HardSigmoid",
-                                                  "HardSwish", "Identity", "LeakyRelu", "Mish", "Relu", "Selu",
-                                                  "Sigmoid",   "Softplus", "Swish",     "Tanh"};
+constexpr std::array<Names, 17> each_by_itself = {"Cast",      "Clip",     "Dropout",   "Elu",   "Gelu", "HardSigmoid",
+                                                  "HardSwish", "Identity", "LeakyRelu", "Mish",  "Relu", "Reciprocal",
+                                                  "Selu",      "Sigmoid",  "Softplus",  "Swish", "Tanh"};
 // Make a voxel of the channels of that voxel: those of axis 1.
 constexpr std::array<Names, 6> of_one_voxel = {"ArgMax", "BatchNormalization", "LayerNormalization",
                                                "Log",    "LogSoftmax",         "Softmax"};

@@ -103,9 +103,28 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   return Operands{*std::move(tensor), index == 0, *std::move(numbers)};
 }
 
+void turn_as(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& input) {
+  if (!input.axes.empty()) builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
+}
+
 void append(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& input, NodeWeights weights) {
   builder.append(node.proto, ScaleShift{}, {input.value}, builder.images(input.value), std::move(weights));
-  if (!input.axes.empty()) builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
+  turn_as(node, builder, input);
+}
+
+std::size_t channels_of(const OnnxBuilder& builder, const TurnedValue& tensor) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(builder.images(tensor.value), 0));
+}
+
+// Divides numbers, one per channel, by the tensor. They are the tensor scaled by 0 and shifted.
+void append_quotient(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& by, std::vector<float> numbers) {
+  NodeWeights weights;
+  weights.scale.assign(numbers.size(), 0.0F);
+  weights.shift = std::move(numbers);
+  const std::int64_t f = builder.images(by.value);
+  const int dividend = builder.append_part(node.proto, ScaleShift{}, by.value, f, std::move(weights));
+  builder.append(node.proto, Divide{}, {dividend, by.value}, f);
+  turn_as(node, builder, by);
 }
 
 }  // namespace
@@ -151,10 +170,9 @@ Result<void> convert_mul_by_constant(const OnnxNode& node, OnnxBuilder& builder)
   return {};
 }
 
-Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
+Result<void> convert_div_by_constant(const OnnxNode& node, OnnxBuilder& builder) {
   Result<Operands> operands = operands_of(node, builder);
   if (!operands) return operands.error();
-  if (operands->constant_first) return unsupported("of a constant by a tensor is not supported");
   NodeWeights weights;
   for (const float divisor : operands->numbers) {
     if (divisor == 0) return corrupt("by 0");
@@ -162,6 +180,20 @@ Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
   }
   weights.shift.assign(operands->numbers.size(), 0.0F);
   append(node, builder, operands->of, std::move(weights));
+  return {};
+}
+
+Result<void> convert_div_of_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  append_quotient(node, builder, operands->of, std::move(operands->numbers));
+  return {};
+}
+
+Result<void> convert_reciprocal(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<TurnedValue> tensor = tensor_at(node, builder, 0);
+  if (!tensor) return tensor.error();
+  append_quotient(node, builder, *tensor, std::vector<float>(channels_of(builder, *tensor), 1.0F));
   return {};
 }
 

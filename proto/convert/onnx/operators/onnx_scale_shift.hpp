@@ -17,9 +17,11 @@ namespace znni {
 [[nodiscard]] Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder);
 
 // Convert an operation of a tensor and a constant, which is one number or one per channel. Either may be the first
-// operand, but a division by a tensor is refused.
+// operand; a constant that is divided by a tensor is a quotient of tensors, and so is a Reciprocal.
 [[nodiscard]] Result<void> convert_mul_by_constant(const OnnxNode& node, OnnxBuilder& builder);
-[[nodiscard]] Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_div_by_constant(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_div_of_constant(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_reciprocal(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_sub_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder);
 

@@ -85,7 +85,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 57> operators = {{
+constexpr std::array<OnnxOperator, 58> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"ArgMax", 1, 1, arg_max, convert_arg_max},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
@@ -124,6 +124,7 @@ constexpr std::array<OnnxOperator, 57> operators = {{
     {"Mul", 2, 2, {}, convert_mul},
     {"PRelu", 2, 2, {}, convert_prelu},
     {"Pad", 1, 4, pad, convert_pad},
+    {"Reciprocal", 1, 1, {}, convert_reciprocal},
     {"ReduceMax", 1, 2, reduction, convert_reduce_max},
     {"ReduceMean", 1, 2, reduction, convert_reduce_mean},
     {"Relu", 1, 1, {}, convert_relu},

@@ -29,7 +29,7 @@ constexpr std::array<Names, 3> layer_normalization = {"axis", "epsilon", "stash_
 constexpr std::array<Names, 1> perm = {"perm"};
 constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr std::array<Names, 3> split = {"axis", "num_outputs", "split"};
-constexpr std::array<Names, 4> of_two = {"Add", "Mul", "Sub", "Max"};
+constexpr std::array<Names, 5> of_two = {"Add", "Div", "Mul", "Sub", "Max"};
 
 Result<void> mat_mul(const OnnxNode& node, OnnxBuilder& builder) {
   return is_product_of_tensors(node.proto, builder) ? multiply_tokens(node, builder)

@@ -108,6 +108,7 @@ class OperationWriter {
     last("Mul", inputs);
     return {};
   }
+  Result<void> operator()(const Divide&) { return plain("Div"); }
   Result<void> operator()(const Concat&) { return over_images("Concat"); }
 
   Result<void> operator()(const Crop&) {

@@ -293,6 +293,17 @@ TEST(NetworkText, ProductsAreReadAndWritten) {
   EXPECT_EQ(network.nodes[2], (Node{"multiply1", Multiply{}, {1, 2}}));
   EXPECT_EQ(describe(network)[2], "multiply1: multiply 4 <- a, gate");
   EXPECT_EQ(parsed(network_text(network)), network);
+}
+
+TEST(NetworkText, QuotientsAreReadAndWritten) {
+  const Network network = parsed(R"(
+    f_in: 2
+    node { name: "a" conv { f_out: 4 k: 1 } }
+    node { name: "by" conv { f_out: 1 k: 1 } }
+    node { inputs: ["a", "by"] divide {} })");
+  EXPECT_EQ(network.nodes[2], (Node{"divide1", Divide{}, {1, 2}}));
+  EXPECT_EQ(describe(network)[2], "divide1: divide 4 <- a, by");
+  EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("node { multiply {} }"), HasSubstr("has 1 inputs; it needs 2"));
   EXPECT_THAT(
       refusal(R"(f_in: 2 node { name: "a" conv { f_out: 3 k: 1 } } node { inputs: ["a", "input"] multiply {} })"),

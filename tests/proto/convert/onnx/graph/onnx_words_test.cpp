@@ -39,11 +39,6 @@ onnx::NodeProto& resize_by(OnnxModel& model, const std::vector<float>& scales) {
   return node;
 }
 
-onnx::NodeProto& of_two(OnnxModel& model, std::string_view operation) {
-  model.node("Relu", {"in"}, {"r"});
-  return model.node(operation, {"in", "r"}, {"out"});
-}
-
 std::vector<Refused> refused_nodes() {
   const auto computed = [](OnnxModel& model, const test::Names& inputs, const char* operation) -> onnx::NodeProto& {
     model.node("Shape", {"in"}, {"extents"});
@@ -80,7 +75,6 @@ std::vector<Refused> refused_nodes() {
          model.node("Relu", {"in"}, {"bound"});
          return model.node("Clip", {"in", "bound"}, {"out"});
        }},
-      {"quotient of two tensors", [](OnnxModel& model) -> onnx::NodeProto& { return of_two(model, "Div"); }},
       {"Dropout in training mode",
        [](OnnxModel& model) -> onnx::NodeProto& {
          return model.node("Dropout", {"in", "", "in"}, {"out"});

@@ -45,6 +45,21 @@ TEST(OnnxJoin, SubOfTwoTensorsAddsTheSecondTimesMinusOne) {
   EXPECT_EQ(loaded.network.nodes[2].inputs, (std::vector<int>{1, 2}));
 }
 
+TEST(OnnxJoin, DivOfTwoTensors) {
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 2, {1, 1, 1});
+  model.node("Div", {"in", "a"}, {"out"});
+  EXPECT_EQ(model.output("out").read().network.nodes[1], (Node{"/out", Divide{}, {0, 1}}));
+  OnnxModel by_one(3);
+  by_one.conv("in", "a", 3, 1, {1, 1, 1});
+  by_one.node("Div", {"in", "a"}, {"out"});
+  EXPECT_EQ(by_one.output("out").read().network.nodes[1], (Node{"/out", Divide{}, {0, 1}}));
+  OnnxModel of_one(3);
+  of_one.conv("in", "a", 3, 1, {1, 1, 1});
+  of_one.node("Div", {"a", "in"}, {"out"});
+  EXPECT_THAT(of_one.output("out").refusal(), HasSubstr("divides 1 images by 3, which is not supported"));
+}
+
 TEST(OnnxJoin, MulOfTwoTensors) {
   OnnxModel model(2);
   model.conv("in", "a", 2, 2, {1, 1, 1});

@@ -107,10 +107,25 @@ TEST(OnnxScaleShift, DivisionsThatAreNotAScale) {
   by_zero.tensor("c", {}, {0});
   by_zero.node("Div", {"in", "c"}, {"out"});
   EXPECT_EQ(by_zero.output("out").refusal(), "corrupt_file: node '/out' (Div): by 0");
-  OnnxModel by_tensor;
-  by_tensor.tensor("c", {}, {1});
-  by_tensor.node("Div", {"c", "in"}, {"out"});
-  EXPECT_THAT(by_tensor.output("out").refusal(), HasSubstr("of a constant by a tensor is not supported"));
+}
+
+TEST(OnnxScaleShift, ConstantsByATensorAndReciprocalsAreQuotients) {
+  OnnxModel constant(2);
+  constant.tensor("c", {2, 1, 1, 1}, {3, 4});
+  constant.node("Div", {"c", "in"}, {"out"});
+  const LoadedNetwork divided = constant.output("out").read();
+  ASSERT_EQ(divided.network.nodes.size(), 2U);
+  EXPECT_EQ(divided.network.nodes[0].operation, Operation(ScaleShift{}));
+  EXPECT_THAT(divided.weights[0].scale, ElementsAre(0, 0));
+  EXPECT_THAT(divided.weights[0].shift, ElementsAre(3, 4));
+  EXPECT_EQ(divided.network.nodes[1].operation, Operation(Divide{}));
+  EXPECT_THAT(divided.network.nodes[1].inputs, ElementsAre(1, 0));
+  OnnxModel reciprocal(2);
+  reciprocal.node("Reciprocal", {"in"}, {"out"});
+  const LoadedNetwork inverse = reciprocal.output("out").read();
+  EXPECT_EQ(inverse.network.nodes.back().operation, Operation(Divide{}));
+  EXPECT_THAT(inverse.network.nodes.back().inputs, ElementsAre(1, 0));
+  EXPECT_THAT(inverse.weights[0].shift, ElementsAre(1, 1));
 }
 
 TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
@@ -121,12 +136,6 @@ TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
     model.node("Add", {"in", "c"}, {"out"});
     EXPECT_THAT(model.output("out").refusal(), HasSubstr("constant 'c' is neither one number nor one per channel (2)"));
   }
-}
-
-TEST(OnnxScaleShift, DivOfTwoTensorsIsRefused) {
-  OnnxModel model(2);
-  model.node("Div", {"in", "in"}, {"out"});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("of two computed tensors is not supported"));
 }
 
 TEST(OnnxScaleShift, TwoConstantsMakeOne) {

@@ -62,6 +62,7 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
                                                "Mul",
                                                "PRelu",
                                                "Pad",
+                                               "Reciprocal",
                                                "ReduceMax",
                                                "ReduceMean",
                                                "Relu",
@@ -93,7 +94,7 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
             "Identity, If, InstanceNormalization, LayerNormalization, LeakyRelu, Log, LogSoftmax, Loop, "
             "LpNormalization, Max, MaxPool, "
             "Min, Mish, Mul, "
-            "PRelu, Pad, ReduceMax, "
+            "PRelu, Pad, Reciprocal, ReduceMax, "
             "ReduceMean, Relu, Reshape, Resize, Selu, Sigmoid, Slice, Softmax, Softplus, Split, Squeeze, Sub, "
             "Swish, Tanh, Tile, Transpose, Unsqueeze, Upsample");
 }

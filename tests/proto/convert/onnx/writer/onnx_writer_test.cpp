@@ -171,6 +171,13 @@ TEST(ConvertOnnxWriter, NormalisationsAndPoolingsOfAllVoxelsAreKept) {
   expect_kept(with_weights(network));
 }
 
+TEST(ConvertOnnxWriter, QuotientsAreKept) {
+  expect_kept(with_weights(network_of({{"a", conv(4, Vec3::cube(3)), {0}},
+                                       {"one", conv(1, Vec3::cube(1)), {1}},
+                                       {"by one", Divide{}, {1, 2}},
+                                       {"by all", Divide{}, {1, 3}}})));
+}
+
 TEST(ConvertOnnxWriter, SeveralInputsAndOutputsAreKept) {
   OnnxModel model(1);
   model.input("mask", 2);
