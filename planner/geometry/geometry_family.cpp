@@ -72,7 +72,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
 Result<void> check_pool_aligned(const PoolProblem& pool, const PoolingMode& mode) {
   const Vec3 offsets = mode.holds() ? pool.stride : pooled_offsets(pool);
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t rest = pool.in.n[axis] - pool.window[axis] - offsets[axis] + 1;
+    const std::int64_t rest = pool.in.n[axis] - spanned(pool)[axis] - offsets[axis] + 1;
     if (rest % pool.stride[axis] == 0) continue;
     const auto name = [&](const char* what) { return std::string(what) + "." + axis_names[index(axis)]; };
     const std::string others = offsets[axis] == 1 ? "" : " - " + std::to_string(offsets[axis] - 1) + " more offsets";

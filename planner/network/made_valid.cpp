@@ -174,7 +174,10 @@ class ValidBuilder {
     node.outside = {};
     node.outside_kind = OutsideKind::zero;
     node.beyond = {};
-    if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = false;
+    if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) {
+      pool->strided = false;
+      if (pool->kind == PoolKind::average_inside) pool->kind = PoolKind::average;  // all is inside
+    }
     nodes_.push_back(std::move(node));
     weights_.push_back(std::move(weights));
     pads_.push_back(pads);

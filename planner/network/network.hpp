@@ -31,6 +31,7 @@ struct Pooling {
   Vec3 window = Vec3::cube(2);
   Vec3 stride = Vec3::cube(2);
   bool strided = false;
+  Vec3 dilation = Vec3::cube(1);
   bool operator==(const Pooling&) const = default;
 };
 // Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to f_out *
@@ -96,7 +97,8 @@ struct Add {
 struct Multiply {  // of two inputs; one of one channel, the second, multiplies every channel of the first
   bool operator==(const Multiply&) const = default;
 };
-struct Divide {  // the first of two inputs by the second; one of one channel, the second, divides every channel of the first
+struct Divide {  // the first of two inputs by the second; one of one channel, the second, divides every channel of the
+                 // first
   bool operator==(const Divide&) const = default;
 };
 struct Concat {  // channels of the inputs, one input after the other

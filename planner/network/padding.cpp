@@ -226,7 +226,8 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
       continue;
     }
     const auto* pool = std::get_if<Pooling>(&operation);
-    const bool whole = pool != nullptr && !covers(pool->window - Vec3::cube(1), max(pads[i].begin, pads[i].end));
+    const bool whole = pool != nullptr &&
+                       !covers(dilated(pool->window, pool->dilation) - Vec3::cube(1), max(pads[i].begin, pads[i].end));
     if (whole) {
       return Error{ErrorCode::unsupported,
                    "node " + network.nodes[i].name + " pads by as much as its window, " + to_string(pool->window)};

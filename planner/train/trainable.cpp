@@ -16,12 +16,14 @@ Result<void> check_node(const Node& node) {
         using Own = std::decay_t<decltype(own)>;
         if constexpr (std::is_same_v<Own, AcrossChannels>) {
           return own.kind == AcrossKind::softmax || own.kind == AcrossKind::log_softmax;
+        } else if constexpr (std::is_same_v<Own, Pooling>) {
+          return own.kind != PoolKind::average_inside && own.dilation == Vec3::cube(1);
         } else if constexpr (std::is_same_v<Own, Upsample>) {
           return own.kind != UpsampleKind::aligned;
         } else {
-          return std::is_same_v<Own, Convolution> || std::is_same_v<Own, Pooling> || std::is_same_v<Own, Activate> ||
-                 std::is_same_v<Own, PRelu> || std::is_same_v<Own, ScaleShift> || std::is_same_v<Own, Add> ||
-                 std::is_same_v<Own, Multiply> || std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
+          return std::is_same_v<Own, Convolution> || std::is_same_v<Own, Activate> || std::is_same_v<Own, PRelu> ||
+                 std::is_same_v<Own, ScaleShift> || std::is_same_v<Own, Add> || std::is_same_v<Own, Multiply> ||
+                 std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
         }
       },
       node.operation);

@@ -9,12 +9,14 @@ bool has_gradient(const LayerProblem& layer) {
   if (const auto* across = std::get_if<AcrossChannelsProblem>(&layer)) {
     return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
   }
+  if (const auto* pool = std::get_if<PoolProblem>(&layer)) {
+    return pool->kind != PoolKind::average_inside && pool->dilation == Vec3::cube(1);
+  }
   if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
-  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<PoolProblem>(layer) ||
-         std::holds_alternative<ActivationProblem>(layer) || std::holds_alternative<AddProblem>(layer) ||
-         std::holds_alternative<ConcatProblem>(layer) || std::holds_alternative<CropProblem>(layer) ||
-         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer) ||
-         std::holds_alternative<ScaleShiftProblem>(layer);
+  return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||
+         std::holds_alternative<AddProblem>(layer) || std::holds_alternative<ConcatProblem>(layer) ||
+         std::holds_alternative<CropProblem>(layer) || std::holds_alternative<MultiplyProblem>(layer) ||
+         std::holds_alternative<PReluProblem>(layer) || std::holds_alternative<ScaleShiftProblem>(layer);
 }
 
 bool has_bias(const LayerProblem& layer) {

@@ -131,6 +131,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {PoolProblem{.in = shape}},
       {ConvPoolProblem{conv, {.in = output_shape(conv)}}},
       {PoolProblem{.in = shape, .kind = PoolKind::average}},
+      {PoolProblem{.in = shape, .kind = PoolKind::average_inside}},
       {PoolProblem{.in = shape, .mode = PoolMode::fragments}},
       {ActivationProblem{shape, {}}},
       {AcrossChannelsProblem{shape}, AcrossChannelsProblem{shape, AcrossKind::log_softmax}},

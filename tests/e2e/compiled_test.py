@@ -185,12 +185,14 @@ class CompiledTest(CompiledCase):
 
     def test_what_is_refused(self):
         bad = nn.Sequential(
-            nn.Conv3d(1, 2, 3), nn.MaxPool3d(2, dilation=2), nn.Conv3d(2, 2, 3, padding=1, padding_mode="reflect")
+            nn.Conv3d(1, 2, 3),
+            nn.MaxPool3d(2, stride=3, ceil_mode=True),
+            nn.Conv3d(2, 2, 3, padding=1, padding_mode="reflect"),
         )
         with self.assertRaisesRegex(
             znni.InvalidError,
             r"^module: Sequential does not run here: 2 blockers of 2 kinds: "
-            r"MaxPool \(1\): dilations of 2 .*'/1/MaxPool' \| Pad by other",
+            r"MaxPool \(1\): ceil_mode = 1 .*'/1/MaxPool' \| Pad by other",
         ):
             self.compile(bad)
         fast = self.compile(UNet(nn.BatchNorm3d, 1))

@@ -12,6 +12,7 @@ from padded_test import Graph, expected, infer, integers
 
 ZNNI = ZNNID.parent / "znni"
 BOUND = 1e-5  # of the largest output
+POOLED = ("pooled", "means_rounded_up")
 EXTENTS = ((4, 8, 4), (28, 20, 32), (48, 64, 52))
 
 
@@ -62,6 +63,54 @@ def rounded_up():
     up = graph.transposed(graph.conv(low, 4), 4, (2, 2, 2), 2)  # two voxels more per axis
     up = with_slices(graph, up, (1, 0, 2), (-1, -2, 2**31 - 1), (1, 1, 1))
     return graph.model(graph.conv(graph.add("Concat", [up, skip], 8, axis=1), 2))
+
+
+def pooled():
+    """Returns poolings with dilations, and means that count pads or do not; period 2."""
+    graph = Graph(43, 1)
+    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
+
+    def pool(op, source, k, **words):
+        return graph.add(op, [source], 4, kernel_shape=k, **words)
+
+    same = [
+        pool("MaxPool", skip, [3, 2, 3], dilations=[2, 2, 1], pads=[2, 1, 1, 2, 1, 1]),
+        pool("AveragePool", skip, [3] * 3, pads=[1] * 6),
+        pool("AveragePool", skip, [2, 3, 3], dilations=[2, 1, 2], pads=[1, 2, 2, 1, 0, 2]),
+        pool("AveragePool", skip, [3, 1, 3], dilations=[1, 1, 2], pads=[1, 0, 2, 1, 0, 2], count_include_pad=1),
+        pool("AveragePool", skip, [3] * 3, auto_pad="SAME_UPPER"),
+    ]
+    fine = graph.conv(graph.add("Concat", same, 20, axis=1), 4)
+    low = [
+        pool("MaxPool", fine, [2] * 3, strides=[2] * 3, dilations=[3, 2, 1], pads=[1, 0, 0, 1, 1, 0]),
+        pool("AveragePool", fine, [3] * 3, strides=[2] * 3, pads=[1] * 6),
+        pool("AveragePool", fine, [3, 4, 3], strides=[2] * 3, pads=[1] * 6, count_include_pad=1),
+    ]
+    up = graph.transposed(graph.conv(graph.add("Concat", low, 12, axis=1), 4), 4, (2, 2, 2), 2)
+    model = graph.model(graph.conv(graph.add("Concat", [up, fine], 8, axis=1), 2))
+    return with_opset(model, 19)
+
+
+def means_rounded_up():
+    """Returns means that round their extents up, of which some count the pads; period 2."""
+    graph = Graph(44, 1)
+    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
+    words = {"kernel_shape": [3] * 3, "strides": [2] * 3, "pads": [1] * 6, "ceil_mode": 1}
+    low = [graph.add("AveragePool", [skip], 4, count_include_pad=counted, **words) for counted in (0, 1)]
+    both = graph.conv(graph.add("Concat", low, 8, axis=1), 4)
+    up = graph.transposed(both, 4, (2, 2, 2), 2)  # two voxels more per axis
+    up = with_slices(graph, up, (1, 0, 2), (-1, -2, 2**31 - 1), (1, 1, 1))
+    return graph.model(graph.conv(graph.add("Concat", [up, skip], 8, axis=1), 2))
+
+
+def filtered():
+    """Returns a valid net with a max filter, a dilated max pooling of stride 1, and dilated convolutions behind it."""
+    graph = Graph(45, 1)
+    last = graph.add("Relu", [graph.conv("input", 4, pads=[0] * 6)], 4)
+    last = graph.add("MaxPool", [last], 4, kernel_shape=[2] * 3, strides=[1] * 3)
+    last = graph.add("Relu", [graph.conv(last, 4, dilation=2, pads=[0] * 6)], 4)
+    last = graph.add("MaxPool", [last], 4, kernel_shape=[2] * 3, strides=[1] * 3, dilations=[2] * 3)
+    return graph.model(graph.conv(last, 2, dilation=4, pads=[0] * 6))
 
 
 def transposed():
@@ -217,6 +266,9 @@ class OperatorsTest(ServedCase):
             "weight_normed": weight_normed(),
             "resized": resized(),
             "short": short,
+            "pooled": pooled(),
+            "means_rounded_up": means_rounded_up(),
+            "filtered": filtered(),
             "divided": divided(),
             "by_zeros": by_zeros(),
             "trained": with_extents(trained(), [28, 20, 32]),
@@ -239,7 +291,7 @@ class OperatorsTest(ServedCase):
         self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")
 
     def test_nets_that_pad(self):
-        for name in ("stepped", "rounded_up", "transposed", "weight_normed", "resized", "short", "divided"):
+        for name in ("stepped", "rounded_up", "transposed", "weight_normed", "resized", "short", "divided", *POOLED):
             for extent in EXTENTS:
                 with self.subTest(name, extent=extent):
                     self.compare(name, extent)
@@ -289,7 +341,7 @@ class OperatorsTest(ServedCase):
         folder = pathlib.Path(self.folder.name)
         volume = np.random.default_rng(6).standard_normal((92, 72, 80), np.float32)
         np.save(folder / "in.npy", volume)
-        for name in ("stepped", "rounded_up", "transposed", "resized", "divided"):
+        for name in ("stepped", "rounded_up", "transposed", "resized", "divided", *POOLED, "filtered"):
             with self.subTest(name):
                 out = folder / f"{name}.npy"
                 words = ["-m", name, "-i", folder / "in.npy", "-o", out, "--server", self.daemon.url]

@@ -86,14 +86,19 @@ Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerW
 double larger(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 
 double pool_at(const Tensor& in, const PoolProblem& pool, std::int64_t s, std::int64_t j, Vec3 start) {
-  double most = -std::numeric_limits<double>::infinity();
+  constexpr double lowest = -std::numeric_limits<double>::infinity();
+  double most = lowest;
   double sum = 0.0;
+  std::int64_t count = 0;
   for_each(pool.window, [&](Vec3 d) {
-    const double value = in.at(s, j, start + d);
+    const double value = in.at(s, j, start + d * pool.dilation);
     most = larger(most, value);
+    if (pool.kind == PoolKind::average_inside && value == lowest) return;
     sum += value;
+    ++count;
   });
-  return pool.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pool.window));
+  if (pool.kind == PoolKind::max) return most;
+  return count == 0 ? 0.0 : sum / static_cast<double>(count);
 }
 
 // Returns the input that a pooling at `offset` of input s makes: its fragment index has the offset as most significant

@@ -71,13 +71,13 @@ Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const std::
 }
 
 Grid dense_pool(const Pooling& pool, const Grid& in, Vec3 stride) {
-  Grid out(in.f, in.n - dilated(pool.window, stride) + Vec3::cube(1));
+  Grid out(in.f, in.n - dilated(pool.window, stride * pool.dilation) + Vec3::cube(1));
   for (std::int64_t i = 0; i < out.f; ++i) {
     for_each_voxel(out.n, [&](Vec3 v) {
       double most = -std::numeric_limits<double>::infinity();
       double sum = 0;
       for_each_voxel(pool.window, [&](Vec3 d) {
-        const double value = in.values[in.at(i, v + stride * d)];
+        const double value = in.values[in.at(i, v + stride * pool.dilation * d)];
         most = std::max(most, value);
         sum += value;
       });

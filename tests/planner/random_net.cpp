@@ -47,7 +47,9 @@ class Grower {
     return result;
   }
   Pooling pool() {
-    return {random_.chance(0.3) ? PoolKind::average : PoolKind::max, random_.vec3(1, 3), random_.vec3(1, 3)};
+    Pooling made{random_.chance(0.3) ? PoolKind::average : PoolKind::max, random_.vec3(1, 3), random_.vec3(1, 3)};
+    if (random_.chance(0.2)) made.dilation = random_.vec3(1, 2);
+    return made;
   }
 
   void add_block() {

@@ -141,6 +141,19 @@ PoolProblem random_pool(Random& random, PoolMode mode) {
   return pool;
 }
 
+PoolKind any_pool_kind(Random& random) {
+  if (random.chance(0.6)) return PoolKind::max;
+  return random.chance(0.5) ? PoolKind::average : PoolKind::average_inside;
+}
+
+PoolProblem random_dilated_pool(Random& random, PoolMode mode) {
+  PoolProblem pool = random_pool(random, mode);
+  const Vec3 window = pool.window;
+  pool.dilation = random.vec3(1, 3);
+  pool.in.n = pool.in.n + spanned(pool) - window;
+  return pool;
+}
+
 ConvPoolProblem random_conv_pool(Random& random, std::int64_t max_f, double max_flops) {
   while (true) {
     ConvPoolProblem both;
@@ -259,8 +272,16 @@ ReorderProblem random_reorder(Random& random, std::int64_t width) {
 
 LayerProblem random_problem(Random& random) {
   switch (random.integer(0, 5)) {
-    case 0: return random_pool(random, PoolMode::plain);
-    case 1: return random_pool(random, PoolMode::fragments);
+    case 0: {
+      PoolProblem pool = random_pool(random, PoolMode::plain);
+      if (random.chance(0.2)) pool.kind = PoolKind::average_inside;
+      return pool;
+    }
+    case 1: {
+      const bool plain = random.chance(0.2);
+      if (random.chance(0.3)) return random_dilated_pool(random, plain ? PoolMode::plain : PoolMode::fragments);
+      return random_pool(random, PoolMode::fragments);
+    }
     case 2: return random_elementwise(random);
     case 3: {
       const std::int64_t width = random.chance(0.5) ? 16 : 8;

@@ -59,6 +59,9 @@ struct Weights {
 [[nodiscard]] ConvProblem random_grouped_conv(Random& random, double max_flops = 4e7);
 // Returns a pooling; covers windows that differ from the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
+// Returns one of which windows are dilated along some axes.
+[[nodiscard]] PoolProblem random_dilated_pool(Random& random, PoolMode mode);
+[[nodiscard]] PoolKind any_pool_kind(Random& random);
 // Returns a convolution of up to `max_f` channels, sometimes dilated, and a pooling of either kind behind it.
 // random_problem() does not draw these.
 [[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t max_f, double max_flops = 4e6);

@@ -25,7 +25,7 @@ Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n *
 
 // Returns whether one pass suffices (pool_voxels.hpp): for blocked rows and short windows.
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
-  return width > 1 && covers(Vec3::cube(max_pooled), pool.window) &&
+  return width > 1 && covers(Vec3::cube(max_pooled), pool.window) && pool.dilation == Vec3::cube(1) &&
          std::max(pool.stride.y, pool.stride.x) <= max_pooled_stride;
 }
 
@@ -184,10 +184,11 @@ class PoolLayer final : public PreparedLayer {
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
     const std::span<float> row = rows.first(static_cast<std::size_t>(in.shape.n.x * width_));
     const std::span<float> dense =
-        rows.subspan(rows.size() / 2).first(static_cast<std::size_t>((in.shape.n.x - pool_.window.x + 1) * width_));
+        rows.subspan(rows.size() / 2).first(static_cast<std::size_t>((in.shape.n.x - spanned(pool_).x + 1) * width_));
+    const Vec3 apart = pool_.dilation;
     for (std::int64_t y = 0; y < positions_.y; ++y) {
-      pool_rows(pool_.kind, row_at(in, place, y), in.strides.z, in.strides.y, pool_.window, row);
-      pool_along_row(pool_.kind, row, width_, pool_.window.x, dense);
+      pool_rows(pool_.kind, row_at(in, place, y), apart.z * in.strides.z, apart.y * in.strides.y, pool_.window, row);
+      pool_along_row(pool_.kind, row, apart.x * width_, pool_.window.x, dense);
       write_row(out, place, y, dense);
     }
   }

@@ -8,7 +8,7 @@ namespace {
 
 Result<std::vector<Estimate>> describe_mpf(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr || pool->mode != PoolMode::fragments) {
+  if (pool == nullptr || pool->mode != PoolMode::fragments || pool->kind == PoolKind::average_inside) {
     return refusal("cpu.pool.mpf", "poolings into fragments", problem);
   }
   return describe_pool(*pool, spec);

@@ -112,7 +112,7 @@ void pool(std::int64_t width, const PairedPlane& plane) {
 
 bool is_of_pairs(const PoolProblem& pool) {
   const bool pairs = pool.window.y == 2 && pool.window.x == 2 && pool.window.z <= 2;
-  return pool.kind == PoolKind::max && pairs && pool.stride == pool.window;
+  return pool.kind == PoolKind::max && pairs && pool.stride == pool.window && pool.dilation == Vec3::cube(1);
 }
 
 void pool_pairs(std::int64_t width, const PairedPlane& plane) {

@@ -48,10 +48,10 @@ void pool_rows(PoolKind kind, const float* in, std::int64_t stride_z, std::int64
   }
 }
 
-void pool_along_row(PoolKind kind, std::span<const float> from, std::int64_t width, std::int64_t window,
+void pool_along_row(PoolKind kind, std::span<const float> from, std::int64_t step, std::int64_t window,
                     std::span<float> to) {
   std::copy_n(from.begin(), to.size(), to.begin());
-  for (std::int64_t d = 1; d < window; ++d) reduce(kind, from.data() + d * width, to);
+  for (std::int64_t d = 1; d < window; ++d) reduce(kind, from.data() + d * step, to);
 }
 
 void take_voxels(std::span<const float> from, std::int64_t width, std::int64_t first, std::int64_t stride, float factor,

@@ -14,9 +14,9 @@ namespace znni::cpu {
 void pool_rows(PoolKind kind, const float* in, std::int64_t stride_z, std::int64_t stride_y, Vec3 window,
                std::span<float> to);
 
-// Computes to[i] = max or sum of from[i + d * width] over d < window. `from` holds (window - 1) * width floats more
-// than `to`.
-void pool_along_row(PoolKind kind, std::span<const float> from, std::int64_t width, std::int64_t window,
+// Computes to[i] = max or sum of from[i + d * step] over d < window. `from` holds (window - 1) * step floats more than
+// `to`.
+void pool_along_row(PoolKind kind, std::span<const float> from, std::int64_t step, std::int64_t window,
                     std::span<float> to);
 
 // Sets voxel v of `to` to factor * voxel (first + v * stride) of `from`.

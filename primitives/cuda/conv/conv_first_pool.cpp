@@ -34,7 +34,7 @@ Estimate estimate(const ConvPoolProblem& both, const FirstPoolArg& arg, const De
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   const bool taken = both != nullptr && both->conv.in.f <= max_images && both->pool.kind == PoolKind::max &&
-                     covers(Vec3::cube(first_pool_window), both->pool.window);
+                     both->pool.dilation == Vec3::cube(1) && covers(Vec3::cube(first_pool_window), both->pool.window);
   if (taken && !is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
   if (taken) return {};
   return refusal(name,

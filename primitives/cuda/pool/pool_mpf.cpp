@@ -9,7 +9,8 @@ constexpr std::string_view name = "cuda.pool.mpf";
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr || pool->mode != PoolMode::fragments) return refusal(name, "poolings into fragments", problem);
+  if (pool == nullptr || pool->mode != PoolMode::fragments || pool->kind == PoolKind::average_inside)
+    return refusal(name, "poolings into fragments", problem);
   return describe_pool(name, *pool, spec);
 }
 

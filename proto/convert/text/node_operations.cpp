@@ -68,8 +68,10 @@ struct NodeRules<Pooling> {
     if (!window) return window.error();
     const Result<Vec3> stride = extent_or("stride", pool.stride(), rank, *window);
     if (!stride) return stride.error();
-    const PoolKind kind = node.has_max_pool() ? PoolKind::max : PoolKind::average;
-    return Operation(Pooling{kind, *window, *stride, pool.strided()});
+    const Result<Vec3> dilation = extent_or("dilation", pool.dilation(), rank, Vec3::cube(1));
+    if (!dilation) return dilation.error();
+    if (node.has_max_pool() && pool.inside()) return corrupt("inside is of an average_pool");
+    return Operation(Pooling{kind_of(node), *window, *stride, pool.strided(), *dilation});
   }
 
   static void write(text::Node& node, const Pooling& pool, int rank) {
@@ -77,11 +79,18 @@ struct NodeRules<Pooling> {
     set_extent(written.mutable_window(), pool.window, rank);
     set_extent(written.mutable_stride(), pool.stride, rank);
     if (pool.strided) written.set_strided(true);
+    if (pool.dilation != Vec3::cube(1)) set_extent(written.mutable_dilation(), pool.dilation, rank);
+    if (pool.kind == PoolKind::average_inside) written.set_inside(true);
   }
 
   static Result<Border> pads(const text::Node& node, int rank) { return pads_around(message(node), rank); }
 
  private:
+  static PoolKind kind_of(const text::Node& node) {
+    if (node.has_max_pool()) return PoolKind::max;
+    return node.average_pool().inside() ? PoolKind::average_inside : PoolKind::average;
+  }
+
   static const text::Pooling& message(const text::Node& node) {
     return node.has_max_pool() ? node.max_pool() : node.average_pool();
   }

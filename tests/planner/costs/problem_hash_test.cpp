@@ -51,6 +51,8 @@ std::vector<LayerProblem> problems() {
     all.emplace_back(other);
   };
   another_pool([](PoolProblem& p) { p.kind = PoolKind::average; });
+  another_pool([](PoolProblem& p) { p.kind = PoolKind::average_inside; });
+  another_pool([](PoolProblem& p) { p.dilation.x = 2; });
   another_pool([](PoolProblem& p) { p.mode = PoolMode::fragments; });
   another_pool([](PoolProblem& p) { p.fragments = twos; });
   another_pool([](PoolProblem& p) { p.groups = twos; });

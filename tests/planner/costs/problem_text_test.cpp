@@ -23,6 +23,8 @@ const std::vector<LayerProblem> problems = {
     ActivationProblem{shape, {ActivationKind::gelu, 0.0F}},
     ActivationProblem{shape, {ActivationKind::gelu_tanh, 0.0F}},
     ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), Vec3::cube(1), {ActivationKind::hard_swish, 0.0F}, false},
+    PoolProblem{shape, {1, 2, 3}, two, PoolKind::average_inside},
+    PoolProblem{shape, {1, 2, 3}, two, PoolKind::max, PoolMode::plain, Vec3::cube(1), Vec3::cube(1), {1, 2, 1}},
     AcrossChannelsProblem{shape},
     AcrossChannelsProblem{shape, AcrossKind::log_softmax},
     AcrossChannelsProblem{shape, AcrossKind::arg_max},

@@ -100,6 +100,12 @@ TEST(PlannerMadeValid, APadOfItsOwnIsRemoved) {
   EXPECT_EQ(made.loaded.network.nodes.front().inputs, std::vector<int>{0});
 }
 
+TEST(PlannerMadeValid, WithoutPadsAllVoxelsOfAWindowAreInside) {
+  const Pooling mean{PoolKind::average_inside, Vec3::cube(3), Vec3::cube(1)};
+  const MadeValid made = made_of(padded_network({conv_node("a", 3, 0), {"mean", mean, {1}}}, {same(1), same(1)}));
+  EXPECT_EQ(std::get<Pooling>(made.loaded.network.nodes.back().operation).kind, PoolKind::average);
+}
+
 TEST(PlannerMadeValid, APadThatReflectsIsRemoved) {
   const MadeValid made = made_of(padded_network({conv_node("a", 1, 0),
                                                  {"reflect", Crop{Vec3::cube(2), Vec3::cube(2), true}, {1}},

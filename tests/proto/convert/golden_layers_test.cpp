@@ -60,7 +60,9 @@ std::vector<Operation> sound_operations() {
           PRelu{},
           Attention{2, 0.5F},
           AddVolume{{2, 3, 4}},
-          Divide{}};
+          Divide{},
+          Pooling{PoolKind::average_inside, {1, 2, 3}, {1, 2, 2}},
+          Pooling{PoolKind::max, {1, 2, 3}, {1, 2, 2}, false, {1, 3, 2}}};
 }
 
 std::vector<Operation> unsound_operations() {
@@ -73,6 +75,7 @@ std::vector<Operation> unsound_operations() {
           conv(9, ones, ones, none, ones, 3),
           Pooling{PoolKind::max, {2, 2, 0}},
           Pooling{PoolKind::max, ones, {0, 1, 1}},
+          Pooling{PoolKind::max, ones, ones, false, {1, 0, 1}},
           Activate{{ActivationKind::elu, no_number}},
           AcrossChannels{AcrossKind::norm, 0.0F},
           AcrossChannels{AcrossKind::unit, 0.0F},
@@ -194,6 +197,8 @@ std::vector<LayerProblem> sound_problems() {
       AddVolumeProblem{shape, shape.n},
       DivideProblem{shape, 1},
       DivideProblem{shape, 4},
+      PoolProblem{shape, {1, 2, 3}, {1, 2, 2}, PoolKind::average_inside},
+      PoolProblem{shape, {1, 2, 3}, {1, 2, 2}, PoolKind::max, PoolMode::plain, ones, ones, {1, 3, 2}},
       ConvProblem{shape, 6, {2, 3, 4}, ones, ones, elu, true, {}, 2, true}};
 }
 
@@ -229,7 +234,9 @@ std::vector<LayerProblem> unsound_problems() {
           AttentionProblem{shape, 6, 4},
           AttentionProblem{shape, 6, 2, no_number},
           AddVolumeProblem{shape, {8, 9, 9}},
-          DivideProblem{shape, 3}};
+          DivideProblem{shape, 3},
+          PoolProblem{shape, {1, 1, 4}, ones, PoolKind::max, PoolMode::plain, ones, ones, {1, 1, 4}},
+          PoolProblem{shape, ones, ones, PoolKind::max, PoolMode::plain, ones, ones, {1, 0, 1}}};
 }
 
 std::string problems_text() {

@@ -1,7 +1,5 @@
 #include "tests/server/pipeline/dense_oracle.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -11,82 +9,60 @@
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni::test {
-namespace {
 
 using oracle::Values;
 
-double pooled(const Pooling& pooling, Vec3 stride, const double* image, Vec3 n, Vec3 at) {
-  double most = -std::numeric_limits<double>::infinity();
-  double sum = 0;
-  for (std::int64_t i = 0; i < voxels(pooling.window); ++i) {
-    const Vec3 v = at + stride * fragment_at(i, pooling.window);
-    const double value = image[(v.z * n.y + v.y) * n.x + v.x];
-    most = std::max(most, value);
-    sum += value;
-  }
-  return pooling.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pooling.window));
-}
-
-Values pool_densely(const Pooling& pooling, Vec3 stride, const Shape5& in, const Values& values) {
-  const Vec3 n_out = in.n - dilated(pooling.window, stride) + Vec3::cube(1);
-  Values out;
-  for (std::int64_t j = 0; j < in.f; ++j) {
-    for (std::int64_t i = 0; i < voxels(n_out); ++i) {
-      out.push_back(pooled(pooling, stride, values.data() + j * voxels(in.n), in.n, fragment_at(i, n_out)));
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in) {
   const int count = static_cast<int>(in.size());
-  return std::visit(
-      Overloaded{[&](const Convolution& c) -> LayerProblem {
-                   return ConvProblem{in[0],      c.f_out, c.k,     c.dilation * stride, c.stride, c.activation,
-                                      count == 2, {},      c.groups};
-                 },
-                 [&](const Activate& a) -> LayerProblem {
-                   return ActivationProblem{in[0], a.activation};
-                 },
-                 [&](const AcrossChannels& a) -> LayerProblem {
-                   return AcrossChannelsProblem{in[0], a.kind, a.epsilon};
-                 },
-                 [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
-                 [&](const PRelu&) -> LayerProblem { return PReluProblem{in[0]}; },
-                 [&](const Norm& n) -> LayerProblem {
-                   return NormProblem{in[0], n.groups, n.epsilon, n.activation, n.kind};
-                 },
-                 [&](const Add& a) -> LayerProblem {
-                   return AddProblem{in[0], count, a.activation};
-                 },
-                 [&](const GlobalPool& p) -> LayerProblem {
-                   return GlobalPoolProblem{in[0], p.kind};
-                 },
-                 [&](const Attention& a) -> LayerProblem {
-                   return AttentionProblem{in[0], in.back().f, a.heads, a.scale};
-                 },
-                 [&](const AddVolume& a) -> LayerProblem {
-                   return AddVolumeProblem{in[0], a.extent};
-                 },
-                 [&](const Multiply&) -> LayerProblem {
-                   return MultiplyProblem{in[0], in.back().f};
-                 },
-                 [&](const Divide&) -> LayerProblem {
-                   return DivideProblem{in[0], in.back().f};
-                 },
-                 [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
-                 [&](const Upsample& u) -> LayerProblem {
-                   return UpsampleProblem{in[0], u.factor, u.kind};
-                 },
-                 [&](const Crop& c) -> LayerProblem {
-                   return CropProblem{in[0], stride * c.begin, stride * c.end};
-                 },
-                 [&](const Pooling& p) -> LayerProblem {
-                   return PoolProblem{.in = in[0], .window = p.window, .stride = Vec3::cube(1), .kind = p.kind};
-                 }},
-      operation);
+  return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
+                                 return ConvProblem{in[0],    c.f_out,      c.k,        c.dilation * stride,
+                                                    c.stride, c.activation, count == 2, {},
+                                                    c.groups};
+                               },
+                               [&](const Activate& a) -> LayerProblem {
+                                 return ActivationProblem{in[0], a.activation};
+                               },
+                               [&](const AcrossChannels& a) -> LayerProblem {
+                                 return AcrossChannelsProblem{in[0], a.kind, a.epsilon};
+                               },
+                               [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
+                               [&](const PRelu&) -> LayerProblem { return PReluProblem{in[0]}; },
+                               [&](const Norm& n) -> LayerProblem {
+                                 return NormProblem{in[0], n.groups, n.epsilon, n.activation, n.kind};
+                               },
+                               [&](const Add& a) -> LayerProblem {
+                                 return AddProblem{in[0], count, a.activation};
+                               },
+                               [&](const GlobalPool& p) -> LayerProblem {
+                                 return GlobalPoolProblem{in[0], p.kind};
+                               },
+                               [&](const Attention& a) -> LayerProblem {
+                                 return AttentionProblem{in[0], in.back().f, a.heads, a.scale};
+                               },
+                               [&](const AddVolume& a) -> LayerProblem {
+                                 return AddVolumeProblem{in[0], a.extent};
+                               },
+                               [&](const Multiply&) -> LayerProblem {
+                                 return MultiplyProblem{in[0], in.back().f};
+                               },
+                               [&](const Divide&) -> LayerProblem {
+                                 return DivideProblem{in[0], in.back().f};
+                               },
+                               [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
+                               [&](const Upsample& u) -> LayerProblem {
+                                 return UpsampleProblem{in[0], u.factor, u.kind};
+                               },
+                               [&](const Crop& c) -> LayerProblem {
+                                 return CropProblem{in[0], stride * c.begin, stride * c.end};
+                               },
+                               [&](const Pooling& p) -> LayerProblem {
+                                 return PoolProblem{.in = in[0],
+                                                    .window = p.window,
+                                                    .stride = Vec3::cube(1),
+                                                    .kind = p.kind,
+                                                    .dilation = p.dilation * stride};
+                               }},
+                    operation);
 }
 
 DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
@@ -102,11 +78,7 @@ DenseValues dense_values(const Network& network, const NetworkWeights& weights, 
       inputs.push_back(values[static_cast<std::size_t>(input)]);
     }
     const Vec3 stride = reach[static_cast<std::size_t>(node.inputs.front())].stride;
-    if (const auto* pooling = std::get_if<Pooling>(&node.operation)) {
-      values.push_back(pool_densely(*pooling, stride, in[0], inputs[0]));
-    } else {
-      values.push_back(oracle::oracle_run(dense_problem(node.operation, stride, in), inputs, weights[i].view()));
-    }
+    values.push_back(oracle::oracle_run(dense_problem(node.operation, stride, in), inputs, weights[i].view()));
     const Vec3 n_out = n - reach[i + 1].fov + Vec3::cube(1);
     shapes.push_back({1, static_cast<std::int64_t>(values.back().size()) / voxels(n_out), n_out});
   }

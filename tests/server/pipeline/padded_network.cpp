@@ -67,6 +67,16 @@ class PaddedGrower {
     }
     add("both", random_.chance(0.5) ? Operation(Add{}) : Operation(Concat{}), ends);
   }
+  // Adds a pooling, whose windows hold a voxel of the volume wherever they are: the middle one, where it is dilated.
+  void pool() {
+    Pooling pool{any_pool_kind(random_), random_.vec3(1, 3), Vec3::cube(1)};
+    if (random_.chance(0.4)) {
+      pool.window = random_.vec3(0, 1) * Vec3::cube(2) + Vec3::cube(1);
+      pool.dilation = random_.vec3(1, 2);
+    }
+    const Vec3 read = dilated(pool.window, pool.dilation);
+    add("pool", pool, {last_}, {(read - Vec3::cube(1)) / Vec3::cube(2), read / Vec3::cube(2)});
+  }
   void valid() {
     if (random_.chance(0.5)) {
       add("crop", Crop{random_.vec3(0, 1), random_.vec3(0, 1)}, {last_});
@@ -101,8 +111,10 @@ LayerProblem plain_problem(const Operation& operation, const std::vector<Shape5>
                        false, {},          conv->groups};
   }
   if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    PoolProblem problem{.in = in[0], .window = pool->window, .stride = pool->stride, .kind = pool->kind};
-    problem.in.n = (problem.in.n - pool->window) / pool->stride * pool->stride + pool->window;
+    PoolProblem problem{
+        .in = in[0], .window = pool->window, .stride = pool->stride, .kind = pool->kind, .dilation = pool->dilation};
+    const Vec3 read = spanned(problem);
+    problem.in.n = (problem.in.n - read) / pool->stride * pool->stride + read;
     return problem;
   }
   if (const auto* up = std::get_if<Upsample>(&operation)) return UpsampleProblem{in[0], up->factor, up->kind};
@@ -183,12 +195,13 @@ PaddedNetwork random_padded_network(Random& random) {
   PaddedGrower grower(random);
   grower.chain();
   for (std::int64_t count = random.integer(1, 3); count > 0; --count) {
-    const std::int64_t what = random.integer(-1, 5);
+    const std::int64_t what = random.integer(-1, 6);
     if (what == -1) grower.branches();
     if (what == 0 || what == 1) grower.residual();
     if (what == 2) grower.chain();
     if (what == 3) grower.valid();
-    if (what >= 4) grower.element_wise();
+    if (what == 4 || what == 5) grower.element_wise();
+    if (what == 6) grower.pool();
   }
   return grower.finish();
 }
@@ -205,8 +218,8 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
       inputs.push_back(values[static_cast<std::size_t>(input)]);
     }
     const auto* pool = std::get_if<Pooling>(&node.operation);
-    const bool is_max = pool != nullptr && pool->kind == PoolKind::max;
-    const double fill = is_max ? -std::numeric_limits<double>::infinity() : 0.0;
+    const bool hides = pool != nullptr && pool->kind != PoolKind::average;
+    const double fill = hides ? -std::numeric_limits<double>::infinity() : 0.0;
     const bool repeats =
         std::holds_alternative<Upsample>(node.operation) || std::holds_alternative<Crop>(node.operation);
     const auto* crop = std::get_if<Crop>(&node.operation);

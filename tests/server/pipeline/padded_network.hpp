@@ -21,12 +21,13 @@ struct PaddedNetwork {
 };
 
 // Draws a network: convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual
-// additions, concatenations, crops, element-wise nodes and poolings of stride 1 between.
+// additions, concatenations, crops, element-wise nodes and poolings of stride 1, padded or not, between.
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
 // Returns the network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around
-// it, or, a max pooling, with -infinity, or, an upsampling or a crop, with the voxels at the border again, or
-// reflected. If an output has a stride, each voxel stands for all of the volume that it belongs to.
+// it, or, a max pooling or a mean of what is inside, with -infinity, or, an upsampling or a crop, with the voxels at
+// the border again, or reflected. If an output has a stride, each voxel stands for all of the volume that it belongs
+// to.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.

@@ -31,7 +31,9 @@ class Grower {
   void random_pool() {
     const Vec3 stride = random_.vec3(1, 3);
     const Vec3 window = random_.chance(0.7) ? stride : random_.vec3(1, 3);
-    add("pool", Pooling{random_.chance(0.7) ? PoolKind::max : PoolKind::average, window, stride}, {last_});
+    Pooling pool{random_.chance(0.7) ? PoolKind::max : PoolKind::average, window, stride};
+    if (random_.chance(0.2)) pool.dilation = random_.vec3(1, 2);
+    add("pool", pool, {last_});
   }
   void residual() {
     const int from = last_;

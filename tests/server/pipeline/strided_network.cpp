@@ -122,8 +122,7 @@ class StridedGrower {
       add("down", Convolution{random_.integer(1, 4), window, Vec3::cube(1), random_activation(random_), factor},
           {last_}, n, pads);
     } else {
-      const PoolKind kind = random_.chance(0.8) ? PoolKind::max : PoolKind::average;
-      add("pool", Pooling{kind, window, factor}, {last_}, n, pads);
+      add("pool", Pooling{any_pool_kind(random_), window, factor}, {last_}, n, pads);
     }
   }
 

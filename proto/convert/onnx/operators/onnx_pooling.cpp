@@ -2,60 +2,92 @@
 
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/onnx/graph/onnx_pads.hpp"
+#include "proto/convert/onnx/operators/onnx_channels.hpp"
 
 namespace znni {
 namespace {
 
-// Adds to the pads what a node that rounds its extents up reads beyond the input: the rest of a last window, which
-// never wins in a max pooling.
-Result<Border> rounded_up(const OnnxAttributes& attributes, PoolKind kind, Vec3 window, Vec3 stride, Border pads) {
+// Returns the voxels that a node which rounds its extents up reads behind the input and its pads: the rest of a last
+// window. `span`: the voxels of a window.
+Result<Vec3> rest_of_windows(const OnnxAttributes& attributes, Vec3 span, Vec3 stride, const Border& pads) {
   const Result<std::int64_t> mode = attributes.integer("ceil_mode", 0);
   if (!mode) return mode.error();
-  if (*mode == 0 || stride == Vec3::cube(1)) return pads;
-  const Vec3 end = pads.end + stride - Vec3::cube(1);
+  const Vec3 rest = stride - Vec3::cube(1);
+  if (*mode == 0 || rest == Vec3{}) return Vec3{};
   // Each window must begin before the padding at the end.
-  if (kind == PoolKind::max && covers(window - Vec3::cube(1), end)) return Border{pads.begin, end};
+  if (covers(span - Vec3::cube(1), pads.end + rest)) return rest;
   return unsupported(
-      "ceil_mode = 1 is not supported here; only for max poolings, of windows at least as long as their stride and the "
-      "pads at the end together");
+      "ceil_mode = 1 is not supported here; only where windows are at least as long as their stride and the pads at "
+      "the end together");
 }
 
-// Fails if an average pooling divides by other numbers at the border.
-Result<void> require_counted_pads(const OnnxAttributes& attributes, PoolKind kind, const Border& pads) {
-  if (kind != PoolKind::average || pads == Border{}) return {};
-  const Result<std::int64_t> counted = attributes.integer("count_include_pad", 0);
-  if (!counted) return counted.error();
-  if (*counted != 0) return {};
-  return unsupported("count_include_pad = 0 is not supported with pads; only 1");
+// Fails for pads that frameworks count in different ways.
+Result<void> check_dilated_pads(const OnnxAttributes& attributes, Vec3 dilation) {
+  const Result<std::string> mode = attributes.text("auto_pad", "NOTSET");
+  if (!mode) return mode.error();
+  if (dilation == Vec3::cube(1) || !mode->starts_with("SAME")) return {};
+  return unsupported("auto_pad = '" + *mode + "' is not supported with dilations; only pads");
 }
 
-Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind kind) {
-  if (Result<void> sound = require_all(node.attributes, "dilations", 1); !sound) return sound;
-  if (node.attributes.find("kernel_shape") == nullptr) return corrupt("attribute 'kernel_shape' is missing");
-  const Result<Vec3> window = node.attributes.extent("kernel_shape", builder.rank(), Vec3::cube(1));
+// Windows and what they read around the input, of which `rest` lies behind the pads.
+struct PoolWindows {
+  Pooling pool;
+  Border pads;
+  Vec3 rest;
+};
+
+Result<PoolWindows> windows_of(const OnnxNode& node, const OnnxBuilder& builder, PoolKind kind, int input) {
+  const OnnxAttributes& attributes = node.attributes;
+  if (attributes.find("kernel_shape") == nullptr) return corrupt("attribute 'kernel_shape' is missing");
+  const Result<Vec3> window = attributes.extent("kernel_shape", builder.rank(), Vec3::cube(1));
   if (!window) return window.error();
-  const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
+  const Result<Vec3> stride = attributes.extent("strides", builder.rank(), Vec3::cube(1));
   if (!stride) return stride.error();
-  const Result<int> input = builder.value(node.proto, 0);
-  if (!input) return input.error();
+  const Result<Vec3> dilation = attributes.extent("dilations", builder.rank(), Vec3::cube(1));
+  if (!dilation) return dilation.error();
+  if (Result<void> sound = check_dilated_pads(attributes, *dilation); !sound) return sound.error();
+  const Vec3 span = dilated(*window, *dilation);
   const Result<Border> pads =
-      pads_of(node.attributes, *window, *stride, builder.rank(), extents_for_pads(builder, *input, *stride));
+      pads_of(attributes, span, *stride, builder.rank(), extents_for_pads(builder, input, *stride));
   if (!pads) return pads.error();
-  const Result<Border> all = rounded_up(node.attributes, kind, *window, *stride, *pads);
-  if (!all) return all.error();
-  if (Result<void> counted = require_counted_pads(node.attributes, kind, *pads); !counted) return counted;
-  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input), {}, *all);
+  const Result<Vec3> rest = rest_of_windows(attributes, span, *stride, *pads);
+  if (!rest) return rest.error();
+  return PoolWindows{{kind, *window, *stride, false, *dilation}, *pads, *rest};
+}
+
+Result<void> append_pool(const OnnxNode& node, OnnxBuilder& builder, const PoolWindows& windows, int input) {
+  const Border all{windows.pads.begin, windows.pads.end + windows.rest};
+  builder.append(node.proto, windows.pool, {input}, builder.images(input), {}, all);
   return {};
 }
 
 }  // namespace
 
 Result<void> convert_max_pool(const OnnxNode& node, OnnxBuilder& builder) {
-  return convert_pool(node, builder, PoolKind::max);
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  const Result<PoolWindows> windows = windows_of(node, builder, PoolKind::max, *input);
+  return windows ? append_pool(node, builder, *windows, *input) : windows.error();
 }
 
+// A mean counts the voxels of a window within the input and, with count_include_pad, within the pads; what lies behind
+// them never. So zeros that count are put around the input first, if some of a window lies behind them.
 Result<void> convert_average_pool(const OnnxNode& node, OnnxBuilder& builder) {
-  return convert_pool(node, builder, PoolKind::average);
+  Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  Result<PoolWindows> windows = windows_of(node, builder, PoolKind::average, *input);
+  if (!windows) return windows.error();
+  const Result<std::int64_t> counted = node.attributes.integer("count_include_pad", 0);
+  if (!counted) return counted.error();
+  const bool counts_all = windows->rest == Vec3{} && (*counted != 0 || windows->pads == Border{});
+  if (counts_all) return append_pool(node, builder, *windows, *input);
+  windows->pool.kind = PoolKind::average_inside;
+  if (*counted != 0 && windows->pads != Border{} && builder.images(*input) != unknown_images) {
+    input = append_copy(node, builder, *input, {.count = builder.images(*input)}, windows->pads);
+    if (!input) return input.error();
+    windows->pads = {};
+  }
+  return append_pool(node, builder, *windows, *input);
 }
 
 }  // namespace znni

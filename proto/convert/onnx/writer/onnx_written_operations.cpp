@@ -35,12 +35,12 @@ class OperationWriter {
   }
 
   Result<void> operator()(const Pooling& pool) {
-    const bool is_average = pool.kind == PoolKind::average;
-    onnx::NodeProto& node = last(is_average ? "AveragePool" : "MaxPool", written_.inputs);
+    onnx::NodeProto& node = last(pool.kind == PoolKind::max ? "MaxPool" : "AveragePool", written_.inputs);
     set_integers(node, "kernel_shape", spatial_numbers(pool.window, message_.rank()));
     set_spatial(node, "strides", pool.stride);
+    set_spatial(node, "dilations", pool.dilation);
     set_pads(node);
-    if (is_average && written_.pads != Border{}) set_integer(node, "count_include_pad", 1);
+    if (pool.kind == PoolKind::average && written_.pads != Border{}) set_integer(node, "count_include_pad", 1);
     return {};
   }
 
@@ -310,6 +310,8 @@ std::int64_t opset_of(const Node& node, std::int64_t images) {
     if (kind == ActivationKind::mish) return 18;
     return kind == ActivationKind::gelu || kind == ActivationKind::gelu_tanh ? 20 : oldest;
   }
+  const auto* pool = std::get_if<Pooling>(&node.operation);
+  if (pool != nullptr && pool->kind != PoolKind::max && pool->dilation != Vec3::cube(1)) return 19;
   const auto* norm = std::get_if<Norm>(&node.operation);
   return norm != nullptr && norm->groups != images ? 21 : oldest;
 }

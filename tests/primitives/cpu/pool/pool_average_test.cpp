@@ -15,6 +15,14 @@ TEST(PoolAverage, MatchesTheOracleOnRandomProblems) {
   });
 }
 
+TEST(PoolAverage, DilatedWindowsMatchTheOracle) {
+  test::check_random(pool_average, 25, [](test::Random& random) {
+    PoolProblem pool = test::random_dilated_pool(random, PoolMode::plain);
+    pool.kind = PoolKind::average;
+    return pool;
+  });
+}
+
 TEST(PoolAverage, DropsVoxelsThatFillNoWindow) {
   const std::unique_ptr<Device> device = test::open_cpu();
   const PoolProblem pool{.in = {1, 3, {5, 7, 8}}, .window = {2, 3, 3}, .stride = {2, 3, 3}, .kind = PoolKind::average};

@@ -16,6 +16,11 @@ TEST(PoolMpf, MatchesTheOracleOnRandomProblems) {
 }
 
 // Two poolings in a row; every fragment voxel must be the dense maximum at the place that fragments.hpp gives.
+TEST(PoolMpf, DilatedWindowsMatchTheOracle) {
+  test::check_random(pool_mpf, 25,
+                     [](test::Random& random) { return test::random_dilated_pool(random, PoolMode::fragments); });
+}
+
 TEST(PoolMpf, FragmentsRecombineToTheDenseMaximum) {
   const std::unique_ptr<Device> device = test::open_cpu();
   const PoolProblem first{
@@ -66,6 +71,8 @@ TEST(PoolMpf, FragmentsRecombineToTheDenseMaximum) {
 
 TEST(PoolMpf, RefusesPlainPoolings) {
   test::expect_refusal(pool_mpf, PoolProblem{.in = {1, 3, {4, 4, 4}}}, "computes poolings into fragments");
+  const PoolProblem inside{.in = {1, 3, {3, 3, 3}}, .kind = PoolKind::average_inside, .mode = PoolMode::fragments};
+  test::expect_refusal(pool_mpf, inside, "computes poolings into fragments");
 }
 
 }  // namespace

@@ -35,6 +35,13 @@ TEST(PoolAlongRow, SlidesByVoxelsOfSeveralLanes) {
   EXPECT_EQ(to, (Row{8, 80, 14, 70}));
 }
 
+TEST(PoolAlongRow, DilatedWindowsTakeVoxelsThatLieApart) {
+  const Row from = {1, 2, 5, 4, 3, 9};
+  Row to(2);
+  pool_along_row(PoolKind::max, from, 2, 3, to);
+  EXPECT_EQ(to, (Row{5, 9}));
+}
+
 TEST(TakeVoxels, TakesEveryStrideThScaled) {
   Row from(24);
   std::iota(from.begin(), from.end(), 0.0F);

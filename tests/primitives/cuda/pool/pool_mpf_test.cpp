@@ -11,6 +11,15 @@ TEST(CudaPoolMpf, DescribesItsProblemInEveryFormat) {
   EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
 }
 
+TEST(CudaPoolMpf, RefusesDilationsAndMeansOfTheInside) {
+  PoolProblem pool{.in = {1, 80, {10, 10, 10}}, .mode = PoolMode::fragments};
+  pool.dilation = {1, 1, 2};
+  pool.in.n.x = 12;
+  expect_refusal(pool_mpf, pool, "computes poolings without dilation");
+  pool = {.in = {1, 80, {9, 9, 9}}, .kind = PoolKind::average_inside, .mode = PoolMode::fragments};
+  expect_refusal(pool_mpf, pool, "computes poolings into fragments");
+}
+
 TEST(CudaPoolMpf, RefusesOtherProblemsAndDevices) {
   expect_refusal(pool_mpf, PoolProblem{.in = {1, 3, {8, 8, 8}}}, "computes poolings into fragments");
   expect_refusal(pool_mpf, PoolProblem{.in = {1, 80, {9, 9, 9}}, .mode = PoolMode::fragments}, "runs on GPUs", a_cpu());

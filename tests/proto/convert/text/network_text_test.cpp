@@ -295,6 +295,18 @@ TEST(NetworkText, ProductsAreReadAndWritten) {
   EXPECT_EQ(parsed(network_text(network)), network);
 }
 
+TEST(NetworkText, DilationsAndMeansOfWhatIsInsideAreReadAndWritten) {
+  const Network network = parsed(R"(
+    f_in: 2
+    node { max_pool { window: 2 stride: 1 dilation: [1, 2, 3] } }
+    node { average_pool { window: 3 stride: 1 pad_begin: 1 pad_end: 1 inside: true } })");
+  EXPECT_THAT(describe(network)[0], HasSubstr("max pool 2, window 2x2x2, dilation 1x2x3, stride 1x1x1 <- input"));
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::lowest);
+  EXPECT_EQ(std::get<Pooling>(network.nodes[1].operation).kind, PoolKind::average_inside);
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("node { max_pool { window: 2 inside: true } }"), HasSubstr("inside is of an average_pool"));
+}
+
 TEST(NetworkText, QuotientsAreReadAndWritten) {
   const Network network = parsed(R"(
     f_in: 2

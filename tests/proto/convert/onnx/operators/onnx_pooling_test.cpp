@@ -82,9 +82,15 @@ TEST(OnnxPooling, Refusals) {
                 HasSubstr("auto_pad = 'SAME' is unknown"));
     EXPECT_THAT(refusal_with(operation,
                              [](auto& pool) {
-                               test::set_integers(pool, "dilations", {1, 1, 2});
+                               test::set_integers(pool, "dilations", {1, 0, 2});
                              }),
-                HasSubstr("dilations of 2 are not supported"));
+                HasSubstr("'dilations' holds 0"));
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "dilations", {1, 1, 2});
+                               test::set_text(pool, "auto_pad", "SAME_UPPER");
+                             }),
+                HasSubstr("auto_pad = 'SAME_UPPER' is not supported with dilations; only pads"));
     EXPECT_THAT(refusal_with(operation, [](auto& pool) { pool.clear_attribute(); }),
                 HasSubstr("attribute 'kernel_shape' is missing"));
     EXPECT_THAT(refusal_with(operation,
@@ -97,7 +103,7 @@ TEST(OnnxPooling, Refusals) {
                                test::set_integers(pool, "strides", {1, 1, 4});  // longer than its window
                                test::set_integer(pool, "ceil_mode", 1);
                              }),
-                HasSubstr("ceil_mode = 1 is not supported here; only for max poolings, of windows at least"));
+                HasSubstr("ceil_mode = 1 is not supported here; only where windows are at least as long"));
     EXPECT_THAT(refusal_with(operation,
                              [](auto& pool) {
                                test::set_integers(pool, "strides", {1, 2, 1});  // the last window may be padding alone
@@ -147,13 +153,44 @@ TEST(OnnxPooling, CeilModeReadsNothingBeyondWholePeriods) {
   EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}));
 }
 
-TEST(OnnxPooling, PadsOfAnAverageCountAsZeros) {
+TEST(OnnxPooling, DilationsAreKept) {
+  for (const auto& [operation, kind] :
+       {std::pair{"MaxPool", PoolKind::max}, std::pair{"AveragePool", PoolKind::average}}) {
+    OnnxModel model;
+    test::set_integers(add_pool(model, operation), "dilations", {1, 3, 2});
+    const LoadedNetwork loaded = model.read();
+    EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Pooling{kind, {1, 2, 3}, Vec3::cube(1), false, {1, 3, 2}}));
+    EXPECT_EQ(reaches(loaded.network).back().fov, (Vec3{1, 4, 5}));
+  }
+}
+
+TEST(OnnxPooling, PadsOfAnAverageCountIfTheNodeSaysSo) {
   OnnxModel model;
   onnx::NodeProto& pool = add_pool(model, "AveragePool");
   test::set_integers(pool, "pads", {0, 1, 1, 0, 0, 1});
-  EXPECT_THAT(model.refusal(), HasSubstr("count_include_pad = 0 is not supported with pads; only 1"));
+  const Network inside = model.read().network;
+  EXPECT_EQ(inside.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
+  EXPECT_EQ(inside.nodes[0].outside_kind, OutsideKind::lowest);  // of a copy of the input
+  EXPECT_EQ(std::get<Pooling>(inside.nodes[1].operation).kind, PoolKind::average_inside);
   test::set_integer(pool, "count_include_pad", 1);
-  EXPECT_EQ(model.read().network.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
+  const Network counted = model.read().network;
+  EXPECT_EQ(counted.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
+  ASSERT_EQ(counted.nodes.size(), 1U);
+  EXPECT_EQ(std::get<Pooling>(counted.nodes[0].operation).kind, PoolKind::average);
+}
+
+TEST(OnnxPooling, TheRestOfAWindowBehindThePadsDoesNotCount) {
+  OnnxModel model;
+  onnx::NodeProto& pool = add_pool(model, "AveragePool");
+  test::set_integers(pool, "strides", {1, 1, 2});
+  test::set_integer(pool, "ceil_mode", 1);
+  EXPECT_EQ(std::get<Pooling>(model.read().network.nodes[1].operation).kind, PoolKind::average_inside);
+  test::set_integers(pool, "pads", {0, 0, 1, 0, 0, 0});
+  test::set_integer(pool, "count_include_pad", 1);
+  const Network counted = model.read().network;  // zeros around the input, then what lies within these
+  ASSERT_GE(counted.nodes.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<Convolution>(counted.nodes[0].operation));
+  EXPECT_EQ(std::get<Pooling>(counted.nodes[1].operation).kind, PoolKind::average_inside);
 }
 
 TEST(OnnxPooling, IndicesMayNotBeRead) {

@@ -42,13 +42,12 @@ TEST(OnnxBlockers, AllOfThemGroupedInTheOrderOfTheirFirstNodes) {
 
 TEST(OnnxBlockers, RefusalsThatDifferInNumbersAndNamesAreOfOneKind) {
   OnnxModel model;
-  for (const int window : {2, 3}) {
-    onnx::NodeProto& pool = model.node("MaxPool", {window == 2 ? "in" : "a"}, {window == 2 ? "a" : "b"});
-    test::set_integers(pool, "kernel_shape", {window, window, window});
-    test::set_integers(pool, "dilations", {window, window, window});
+  for (const int power : {3, 4}) {
+    onnx::NodeProto& norm = model.node("LpNormalization", {power == 3 ? "in" : "a"}, {power == 3 ? "a" : "b"});
+    test::set_integer(norm, "p", power);
   }
   test::set_integers(model.node("MaxPool", {"b"}, {"c"}), "kernel_shape", {0, 1, 1});
-  EXPECT_THAT(kinds_of(model.output("c").blockers()), ElementsAre("MaxPool x 2", "MaxPool x 1"));
+  EXPECT_THAT(kinds_of(model.output("c").blockers()), ElementsAre("LpNormalization x 2", "MaxPool x 1"));
 }
 
 // Returns nodes behind the first one, which no number of channels would suit all.
