@@ -7,6 +7,7 @@
 #include "planner/network/graph_branches.hpp"
 #include "planner/network/graph_edits.hpp"
 #include "planner/network/graph_sums.hpp"
+#include "planner/network/max_filters.hpp"
 #include "planner/network/operation_traits.hpp"
 #include "planner/network/quotients.hpp"
 
@@ -314,6 +315,7 @@ LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
     changed = false;
     for (const GraphPass pass : passes) changed = exhaust(loaded, pass) || changed;
   }
+  pool_for_dilations(loaded.network);
   mark_behind_quotients(loaded.network);
   return loaded;
 }
