@@ -35,7 +35,7 @@ void find_means(const ChannelChunk& chunk, Row& mean) {
 // Returns what 1 is over the deviation, or over the length, of `f` channels whose squares add up to this.
 double inverse_of(const AcrossChannelsProblem& problem, double squares) {
   const auto epsilon = static_cast<double>(problem.epsilon);
-  if (problem.kind == AcrossKind::unit) return 1.0 / std::max(epsilon, std::sqrt(squares));
+  if (problem.kind == AcrossKind::unit) return 1.0 / std::max(std::sqrt(squares), epsilon);  // of a NaN a NaN
   return 1.0 / std::sqrt(squares / static_cast<double>(problem.in.f) + epsilon);
 }
 
