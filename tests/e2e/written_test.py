@@ -146,6 +146,24 @@ def transposed():
     return model_of(nodes, tensors, {"in": [1, 1, "z", "y", "x"]}, ["out"], 17), {"in": (1, 1, 12, 16, 8)}
 
 
+def mirrored():
+    """Reflects the input before a convolution and a wider value before a pooling, and repeats the border of others."""
+    rng = np.random.default_rng(7)
+    tensors = {"a": kernels(rng, 4, 1, 3), "b": kernels(rng, 4, 4, 3), "c": kernels(rng, 2, 4, 1)}
+    tensors["one"] = np.array([0, 0, 1, 1, 1] * 2, np.int64)
+    tensors["more"] = np.array([0, 0, 1, 0, 2, 0, 0, 0, 1, 2], np.int64)
+    nodes = [
+        make("Pad", ["in", "one"], ["around"], mode="reflect"),
+        make("Conv", ["around", "a"], ["x"]),
+        make("Pad", ["x", "more"], ["wide"], mode="reflect"),
+        make("AveragePool", ["wide"], ["mean"], kernel_shape=[2, 2, 5]),
+        make("Pad", ["mean", "one"], ["edges"], mode="edge"),
+        make("Conv", ["edges", "b"], ["y"]),
+        make("Conv", ["y", "c"], ["out"]),
+    ]
+    return model_of(nodes, tensors, {"in": [1, 1, "z", "y", "x"]}, ["out"], 17), {"in": (1, 1, 8, 9, 11)}
+
+
 def shipped():
     """Returns the net in the package."""
     model = onnx.load(ROOT / "deploy/models/fib25-boundary/1/model.onnx")
@@ -174,11 +192,12 @@ class Written(unittest.TestCase):
 
     def test_of_each(self):
         """Every net, as it is read and with activations fused."""
-        for made in (trained_form, u_net, normalised, two_inputs, transposed, shipped):
+        for made in (trained_form, u_net, normalised, two_inputs, transposed, mirrored, shipped):
             with self.subTest(made.__name__):
                 self.check(made())
         self.check(shipped(), fused=True)
         self.check(trained_form(), fused=True)
+        self.check(mirrored(), fused=True)
 
     def test_of_a_shuffle(self):
         """A net that is not written is refused in one line that names the node."""
