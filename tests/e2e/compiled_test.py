@@ -187,7 +187,8 @@ class CompiledTest(CompiledCase):
         bad = nn.Sequential(
             nn.Conv3d(1, 2, 3),
             nn.MaxPool3d(2, stride=3, ceil_mode=True),
-            nn.Conv3d(2, 2, 3, padding=1, padding_mode="reflect"),
+            nn.ConstantPad3d(1, 2.0),
+            nn.Conv3d(2, 2, 3),
         )
         with self.assertRaisesRegex(
             znni.InvalidError,
