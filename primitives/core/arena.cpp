@@ -8,12 +8,12 @@ namespace znni {
 namespace {
 
 // Returns true for a tensor that the caller of a layer holds for it. Such a tensor is alive in its stages and never
-// granted. "input 3" is one; "input transforms" is scratch.
+// granted. "input 3" is one, as is "output 1" of what writes two; "input transforms" is scratch.
 bool belongs_to_caller(std::string_view name) {
   constexpr std::string_view input = "input ";
   const bool numbered = name.size() > input.size() && name.starts_with(input) &&
                         name.find_first_not_of("0123456789", input.size()) == std::string_view::npos;
-  return numbered || name == "output";
+  return numbered || name == "output" || name == "output 1";
 }
 
 void fill_with_nans(std::span<std::byte> block, MemorySpace space) {

@@ -32,6 +32,14 @@ Activation fused_activation(const LayerProblem& layer) {
   return {};
 }
 
+// Returns the bytes of the gradients of a layer's weights, with that of its bias.
+std::int64_t weights_bytes(const LayerProblem& layer, Format format) {
+  const Shape5 shape = weights_shape(layer);
+  const std::int64_t count = has_scale(layer) ? shape.f : shape.S;
+  const std::int64_t bias = has_bias(layer) ? tensor_bytes({1, count, Vec3::cube(1)}, {}) : 0;
+  return add(tensor_bytes(shape, format), bias);
+}
+
 // Returns the value from which an activation's slope follows.
 SavedValue saved_value(Activation activation) {
   switch (activation.kind) {
@@ -55,7 +63,7 @@ SavedValue saved_value(Activation activation) {
 }  // namespace
 
 SavedValue saved_value(const GradientProblem& problem) {
-  if (problem.of == GradientOf::weights) return SavedValue::input;
+  if (problem.of != GradientOf::input) return SavedValue::input;
   if (const auto* pool = std::get_if<PoolProblem>(&problem.layer)) {
     return pool->kind == PoolKind::max ? SavedValue::input : SavedValue::none;
   }
@@ -71,9 +79,13 @@ int saved_input(const GradientProblem& problem) {
 }
 
 Shape5 gradient_shape(const GradientProblem& problem) {
-  if (problem.of == GradientOf::input) return input_shape(problem.layer, problem.input);
-  if (has_scale(problem.layer)) return {1, input_shape(problem.layer, 0).f, Vec3::cube(1)};
-  const auto& conv = std::get<ConvProblem>(problem.layer);
+  if (problem.of == GradientOf::weights) return weights_shape(problem.layer);
+  return input_shape(problem.layer, problem.input);
+}
+
+Shape5 weights_shape(const LayerProblem& layer) {
+  if (has_scale(layer)) return {1, input_shape(layer, 0).f, Vec3::cube(1)};
+  const auto& conv = std::get<ConvProblem>(layer);
   return {conv.f_out, conv.in.f / conv.groups, conv.k};
 }
 
@@ -92,6 +104,10 @@ Result<void> check(const GradientProblem& problem) {
     return invalid_argument("input " + std::to_string(problem.input) + " of " +
                             std::to_string(input_count(problem.layer)) + " was named: " + to_string(problem.layer));
   }
+  if (problem.of == GradientOf::both && (!std::holds_alternative<ConvProblem>(problem.layer) || problem.input != 0)) {
+    return invalid_argument("two gradients at once are those of input 0 and the weights of a convolution, not: " +
+                            to_string(problem.layer));
+  }
   const bool has_own = has_weights(problem.layer) && problem.input == 0;
   if (problem.of == GradientOf::weights && !has_own) {
     return invalid_argument("input " + std::to_string(problem.input) + " has no weights: " + to_string(problem.layer));
@@ -100,7 +116,10 @@ Result<void> check(const GradientProblem& problem) {
 }
 
 std::string to_string(const GradientProblem& problem) {
-  const std::string of = problem.of == GradientOf::weights ? "the weights" : input_name(problem.input);
+  const std::string input = input_name(problem.input);
+  const std::string of = problem.of == GradientOf::weights ? "the weights"
+                         : problem.of == GradientOf::both  ? input + " and the weights"
+                                                           : input;
   return "gradient of " + of + ": " + to_string(problem.layer);
 }
 
@@ -111,11 +130,9 @@ MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format ou
   };
   declare(output_gradient_name, tensor_bytes(output_shape(problem.layer), in));
   if (saved_value(problem) != SavedValue::none) declare(saved_value_name, tensor_bytes(saved_shape(problem), in));
-  const Shape5 shape = gradient_shape(problem);
-  const bool of_bias = problem.of == GradientOf::weights && has_bias(problem.layer);
-  const std::int64_t count = has_scale(problem.layer) ? shape.f : shape.S;
-  const std::int64_t bias = of_bias ? tensor_bytes({1, count, Vec3::cube(1)}, {}) : 0;
-  declare(gradient_name, add(tensor_bytes(shape, out), bias));
+  const bool of_weights = problem.of == GradientOf::weights;
+  declare(gradient_name, of_weights ? weights_bytes(problem.layer, out) : tensor_bytes(gradient_shape(problem), out));
+  if (problem.of == GradientOf::both) declare(weights_gradient_name, weights_bytes(problem.layer, {}));
   return plan;
 }
 

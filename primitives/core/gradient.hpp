@@ -12,7 +12,8 @@
 
 namespace znni {
 
-enum class GradientOf { input, weights };
+// `both`: of input 0 and of the weights of a convolution, by one call.
+enum class GradientOf { input, weights, both };
 
 // The gradient of one input of a layer, or of its weights: kernels and bias, slopes, or scales and shifts. A gradient
 // is a tensor. That of an input has the input's shape. That of kernels has S = f_out, f = f / groups and n = k, in the
@@ -21,7 +22,7 @@ enum class GradientOf { input, weights };
 struct GradientProblem {
   LayerProblem layer;
   GradientOf of = GradientOf::input;
-  int input = 0;  // number of the input; 0 for weights
+  int input = 0;  // number of the input; 0 for weights and for both
 
   auto operator<=>(const GradientProblem&) const = default;
 };
@@ -37,33 +38,40 @@ enum class SavedValue { none, input, output };
 // Returns the number of that input: of a product the one that multiplies, else 0.
 [[nodiscard]] int saved_input(const GradientProblem& problem);
 
-// Returns the shape of the gradient. Requires check(problem).
+// Returns the shape of the gradient; for both that of the input's. Requires check(problem).
 [[nodiscard]] Shape5 gradient_shape(const GradientProblem& problem);
+// Returns the shape of the gradient of the weights of a layer that has weights.
+[[nodiscard]] Shape5 weights_shape(const LayerProblem& layer);
 // Returns the shape of the saved value; that of the output if there is none.
 [[nodiscard]] Shape5 saved_shape(const GradientProblem& problem);
 
-// Fails if the layer is impossible, has no gradient here, or has an activation besides; or if it has no such input or
-// no weights. Convolutions, poolings, activations, rectifiers with slopes, scales and shifts, additions, products,
-// concatenations, crops, (log-)softmax and upsamplings have gradients, but for upsamplings that align corners.
+// Fails if the layer is impossible, has no gradient here, or has an activation besides; if it has no such input or no
+// weights; or if both are asked of what is no convolution. Convolutions, poolings, activations, rectifiers with slopes,
+// scales and shifts, additions, products, concatenations, crops, (log-)softmax and upsamplings have gradients, but for
+// upsamplings that align corners.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
-// Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...".
+// Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...", "gradient of input 0 and the weights:
+// ...".
 [[nodiscard]] std::string to_string(const GradientProblem& problem);
 
 // The tensors of one run. Views have the formats of the estimate: `in` for the first two, `out` for the gradient.
 struct GradientViews {
   TensorView output;    // gradient of the layer's output; padding channels of a blocked one are zeros
   TensorView saved;     // saved_value(); not used if there is none
-  TensorView gradient;  // written; every element
+  TensorView gradient;  // written; every element; for both that of the input
   // Written for the kernels of a convolution, [f_out], and for scales, [f]: the gradient of the shifts. Empty if there
   // are none, and for others.
   std::span<float> bias;
+  TensorView weights = {};  // for both: the gradient of the kernels, planar; written, every element
 };
 
-// Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs.
+// Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs. For both, the
+// gradients of kernels and bias have the last name.
 inline constexpr std::string_view output_gradient_name = "input 0";
 inline constexpr std::string_view saved_value_name = "input 1";
 inline constexpr std::string_view gradient_name = output_name;
+inline constexpr std::string_view weights_gradient_name = "output 1";
 
 // Declares the tensors of a run by the names above, alive in the only stage. The gradients of kernels and bias are one
 // buffer, the bias behind the kernels.

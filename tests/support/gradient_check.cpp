@@ -47,8 +47,8 @@ struct Scratch {
 
   explicit Scratch(const MemoryPlan& plan) {
     for (const Buffer& buffer : plan) {
-      const bool is_tensor =
-          buffer.name == output_gradient_name || buffer.name == saved_value_name || buffer.name == gradient_name;
+      const bool is_tensor = buffer.name == output_gradient_name || buffer.name == saved_value_name ||
+                             buffer.name == gradient_name || buffer.name == weights_gradient_name;
       if (is_tensor) {
         placements.push_back({buffer, nullptr});
         continue;
@@ -83,6 +83,7 @@ std::string name_of_gradient(const GradientPrimitive& primitive, const GradientP
 void check_outcome(const GradientOutcome& outcome, const GradientData& data, const Estimate& estimate,
                    const std::string& name) {
   expect_close(outcome.gradient, data.gradient, data.tolerance, name);
+  expect_close(outcome.kernels, data.kernels, data.kernels_tolerance, name + ", kernels");
   expect_close(outcome.bias, data.bias, data.bias_tolerance, name + ", bias");
   EXPECT_EQ(outcome.high_water, peak(estimate.memory)) << name << ": memory held is not the memory declared";
   EXPECT_TRUE(outcome.padding_is_zero) << name << ": padding channels are not zero";
@@ -93,7 +94,7 @@ void check_outcome(const GradientOutcome& outcome, const GradientData& data, con
 void check_estimate(const GradientPrimitive& primitive, const GradientProblem& problem, const Estimate& estimate,
                     const GradientData& data, Device& device, std::uint64_t seed) {
   std::string name = name_of_gradient(primitive, problem, estimate, seed);
-  if (problem.of == GradientOf::weights && data.bias.empty()) name += ", without a bias";
+  if (problem.of != GradientOf::input && data.bias.empty()) name += ", without a bias";
   for (const Placing placing : {Placing::packed, Placing::separate}) {
     const GradientOutcome outcome = run_gradient(primitive, problem, estimate, data, device, placing, seed);
     check_outcome(outcome, data, estimate, name + (placing == Placing::packed ? ", dense" : ", strided"));
@@ -125,8 +126,10 @@ GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
   data.gradient = of_slopes    ? exact.scale
                   : of_weights ? exact.kernels
                                : exact.inputs[static_cast<std::size_t>(problem.input)];
-  if (of_weights) data.bias = exact.bias;
+  if (problem.of == GradientOf::both) data.kernels = exact.kernels;
+  if (problem.of != GradientOf::input) data.bias = exact.bias;
   data.tolerance = of_slopes ? tolerance.scale : of_weights ? tolerance.kernels : tolerance.inputs;
+  data.kernels_tolerance = tolerance.kernels;
   data.bias_tolerance = tolerance.bias;
   return data;
 }
@@ -149,19 +152,23 @@ GradientOutcome run_gradient(const GradientPrimitive& primitive, const GradientP
   const Held own(gradient_shape(problem), estimate.out, placing, seed + 2);
   store(data.output, output.view);
   if (!data.saved.empty()) store(data.saved, saved.view);
+  const bool is_both = problem.of == GradientOf::both;
+  const Held kernels(is_both ? weights_shape(problem.layer) : Shape5{1, 1, Vec3::cube(1)}, {}, placing, seed + 3);
   GradientOutcome outcome;
   outcome.replaced_saved = placing == Placing::packed && may_share(problem, estimate);
   const Held& gradient = outcome.replaced_saved ? saved : own;
   outcome.bias.assign(data.bias.size(), std::nanf(""));
   Arena arena(scratch.placements, true);
-  if (Result<void> done = (*prepared)->run({output.view, saved.view, gradient.view, outcome.bias}, arena); !done) {
+  const GradientViews views{output.view, saved.view, gradient.view, outcome.bias, kernels.view};
+  if (Result<void> done = (*prepared)->run(views, arena); !done) {
     ADD_FAILURE() << name << ": run: " << done.error().message;
     return {};
   }
   outcome.gradient = load(gradient.view);
+  if (is_both) outcome.kernels = load(kernels.view);
   outcome.high_water = arena.high_water();
   outcome.padding_is_zero = padding_is_zero(gradient.view);
-  outcome.surroundings_kept = gradient.surroundings_kept();
+  outcome.surroundings_kept = gradient.surroundings_kept() && kernels.surroundings_kept();
   return outcome;
 }
 
@@ -175,7 +182,7 @@ void check_gradient(const GradientPrimitive& primitive, const GradientProblem& p
   GradientData no_bias = data;
   no_bias.weights.bias.clear();
   no_bias.bias.clear();
-  const bool may_lack_bias = problem.of == GradientOf::weights && std::holds_alternative<ConvProblem>(problem.layer);
+  const bool may_lack_bias = problem.of != GradientOf::input && std::holds_alternative<ConvProblem>(problem.layer);
   for (const Estimate& estimate : *estimates) {
     EXPECT_GT(estimate.time, 0.0) << name_of_gradient(primitive, problem, estimate, seed);
     check_estimate(primitive, problem, estimate, data, device, seed);
@@ -196,6 +203,7 @@ std::vector<GradientProblem> gradients_of(const LayerProblem& layer) {
   for (int input = 0; input < input_count(layer); ++input) problems.push_back({layer, GradientOf::input, input});
   const bool has_weights = std::holds_alternative<ConvProblem>(layer) || has_scale(layer);
   if (has_weights) problems.push_back({layer, GradientOf::weights, 0});
+  if (std::holds_alternative<ConvProblem>(layer)) problems.push_back({layer, GradientOf::both, 0});
   return problems;
 }
 

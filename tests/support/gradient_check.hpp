@@ -22,14 +22,17 @@ struct GradientData {
   std::vector<float> output;  // gradient of the layer's output
   std::vector<float> saved;   // empty if the gradient reads none
   oracle::Values gradient;
+  oracle::Values kernels;  // of both: that of the kernels
   oracle::Values bias;
   double tolerance = 0.0;
+  double kernels_tolerance = 0.0;
   double bias_tolerance = 0.0;
 };
 [[nodiscard]] GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed);
 
 struct GradientOutcome {
   std::vector<float> gradient;  // dense planar
+  std::vector<float> kernels;   // of both: that of the kernels
   std::vector<float> bias;
   std::int64_t high_water = 0;
   bool padding_is_zero = true;
@@ -68,7 +71,7 @@ void check_random_gradients(const GradientPrimitive& primitive, int count, const
 void expect_gradient_refusal(const GradientPrimitive& primitive, const GradientProblem& problem,
                              std::string_view reason);
 
-// Returns the problems of all gradients of a layer.
+// Returns the problems of all gradients of a layer: of each input, of the weights, and of both at once.
 [[nodiscard]] std::vector<GradientProblem> gradients_of(const LayerProblem& layer);
 
 // Returns a random layer that has gradients: it has no activation besides its own kind.

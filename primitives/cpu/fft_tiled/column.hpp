@@ -42,15 +42,13 @@ void transform_tiles(const ColumnTask& task, float* rows) {
   }
 }
 
+// Multiplies the frequencies of all tiles, which are overwritten, and transforms them back.
 template <class Isa>
-void multiply_column(const ColumnTask& task) {
+void multiply_rows_back(const ColumnTask& task, float* rows, float* scratch) {
   const Tiling& t = *task.tiling;
   const std::int64_t frequency_step = column_rows(t) * t.stack_step();
-  float* const rows = task.scratch;
-  float* const scratch = rows + t.T.z * frequency_step;
   const auto multiply = task.products == Products::three ? &multiply_frequency<Isa, Products::three>
                                                          : &multiply_frequency<Isa, Products::four>;
-  transform_tiles<Isa, true>(task, rows);
   const float* kernels = task.kernels;
   for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
     const float* const next = kernels + (kz + 1 < t.T.z ? kernel_frequency_floats(t) : 0);
@@ -58,6 +56,13 @@ void multiply_column(const ColumnTask& task) {
     kernels = next;
   }
   transform_tiles<Isa, false>(task, rows);
+}
+
+template <class Isa>
+void multiply_column(const ColumnTask& task) {
+  const Tiling& t = *task.tiling;
+  transform_tiles<Isa, true>(task, task.scratch);
+  multiply_rows_back<Isa>(task, task.scratch, task.scratch + t.T.z * column_rows(t) * t.stack_step());
 }
 
 }  // namespace znni::cpu::fft_tiled

@@ -24,7 +24,7 @@ constexpr double weights_cycles_per_row = 35.0;
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || problem.input != 0) return refusal(name, "gradients of convolutions", problem);
+  if (conv == nullptr || !is_single(problem)) return refusal(name, "gradients of convolutions", problem);
   Estimate estimate;
   estimate.memory = gradient_buffers(problem, planar_format, planar_format);
   const bool of_weights = problem.of == GradientOf::weights;

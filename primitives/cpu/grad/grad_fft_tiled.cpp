@@ -9,6 +9,8 @@
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/grad/gradients.hpp"
+#include "primitives/cpu/grad/tile_transforms.hpp"
+#include "primitives/cpu/grad/turned.hpp"
 #include "primitives/cpu/grad/weights_plans.hpp"
 
 namespace znni::cpu {
@@ -20,22 +22,11 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.grad.fft_tiled";
-constexpr std::string_view turned_name = "turned kernels";
 // Maximum number of channels; beyond it, the products of extents may not fit.
 constexpr std::int64_t max_images = 65536;
 // The model of cpu.conv.fft_tiled is fitted to runs of one layer again and again. In a step of training tensors and
 // scratch come from memory, because other layers ran in between: measured on steps of deploy/models/fib25-boundary.
 constexpr double cold_share = 1.3;
-
-// Returns the convolution whose output is the gradient of the input.
-ConvProblem turned_problem(const ConvProblem& conv) {
-  ConvProblem turned;
-  turned.in = output_shape(conv);
-  turned.in.n = turned.in.n + conv.k + conv.k - Vec3::cube(2);
-  turned.f_out = conv.in.f;
-  turned.k = conv.k;
-  return turned;
-}
 
 std::vector<Estimate> describe_weights(const GradientProblem& problem, const TileKernels& tiles,
                                        const DeviceSpec& spec) {
@@ -88,7 +79,7 @@ std::vector<Estimate> describe_input(const GradientProblem& problem, const TileK
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || problem.input != 0 || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
+  if (conv == nullptr || !is_single(problem) || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
     return refusal(name, "gradients of convolutions without dilation, stride or groups", problem);
   }
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
@@ -107,20 +98,11 @@ class InputGradient final : public PreparedGradient {
       : conv_(conv), kernels_(kernels), turned_(turned), inner_(std::move(inner)), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
-    executor_.parallel_for(conv_.in.f, [&](std::int64_t i, int) { turn_kernels(i); });
+    turn_kernels(conv_, kernels_, turned_, executor_);
     return inner_->run({&views.output, 1}, views.gradient, arena);
   }
 
  private:
-  // Writes the kernels from every output channel to input channel i, their taps in reverse order.
-  void turn_kernels(std::int64_t i) const {
-    const std::int64_t taps = voxels(conv_.k);
-    for (std::int64_t j = 0; j < conv_.f_out; ++j) {
-      const auto from = kernels_.begin() + (j * conv_.in.f + i) * taps;
-      std::reverse_copy(from, from + taps, turned_.begin() + (i * conv_.f_out + j) * taps);
-    }
-  }
-
   ConvProblem conv_;
   std::span<const float> kernels_;
   std::span<float> turned_;
@@ -131,17 +113,16 @@ class InputGradient final : public PreparedGradient {
 class WeightsGradient final : public PreparedGradient {
  public:
   WeightsGradient(const Tiling& tiling, const TileKernels& tiles, const WeightsKernels& kernels, Executor& executor)
-      : tiling_(tiling), of_output_(tiling_of_output(tiling)), tiles_(tiles), kernels_(kernels), executor_(executor) {}
+      : tiling_(tiling), transforms_(tiling, tiles), kernels_(kernels), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
     input_ = arena.grant_as<float>(input_spectra_name).data();
     output_ = arena.grant_as<float>(gradient_spectra_name).data();
     sums_ = arena.grant_as<float>(weights_sums_name).data();
     scratch_ = arena.grant_as<float>(gradient_scratch_name).data();
-    bias_.assign(static_cast<std::size_t>(of_output_.in_blocks() * tiling_.lanes), 0.0);
+    bias_.assign(static_cast<std::size_t>(tiling_.out_blocks() * tiling_.lanes), 0.0);
     for (std::int64_t batch = 0; batch < tiling_.batches(); ++batch) {
-      transform_input(views.saved, batch);
-      transform_output(views.output, batch);
+      transform(views, batch);
       add_bias(batch);
       executor_.parallel_for(tiling_.columns(), [&](std::int64_t index, int worker) {
         const std::int64_t at = index * tiling_.column_step();
@@ -173,38 +154,16 @@ class WeightsGradient final : public PreparedGradient {
     }
   }
 
-  void transform_input(const TensorView& in, std::int64_t batch) const {
-    const std::int64_t stacks = tiling_.stacks_of(batch);
-    const std::int64_t at_once = stacks_at_once(tiling_.in_blocks());
-    const std::int64_t groups = div_up(stacks, at_once);
-    executor_.parallel_for(groups * tiling_.planes(), [&](std::int64_t index, int worker) {
-      const std::int64_t place = index % groups * at_once;
-      const std::int64_t z = index / groups;
-      float* const plane = input_ + z * tiling_.plane_step() + place * tiling_.stack_step();
-      tiles_.forward({&tiling_, &in, batch * tiling_.stacks_per_batch + place, std::min(at_once, stacks - place), z,
-                      plane, scratch_of(worker)});
-    });
-  }
-
-  // Transforms the output's gradient. A stack's tensor ends behind its own m voxels, so that zeros follow.
-  void transform_output(const TensorView& out, std::int64_t batch) const {
-    const std::int64_t stacks = tiling_.stacks_of(batch);
-    const std::int64_t planes = tiling_.tiles().z * tiling_.m().z;
-    executor_.parallel_for(stacks * planes, [&](std::int64_t index, int worker) {
-      const std::int64_t first = batch * tiling_.stacks_per_batch + index % stacks;
-      const Stack stack = stack_at(tiling_, first);
-      TensorView window = out;
-      window.shape.n.y = std::min(out.shape.n.y, stack.y + tiling_.m().y);
-      window.shape.n.x = std::min(out.shape.n.x, stack.x + tiling_.m().x);
-      const std::int64_t z = index / stacks;
-      float* const plane = output_ + z * tiling_.plane_step() + index % stacks * tiling_.stack_step();
-      tiles_.forward({&of_output_, &window, first, 1, z, plane, scratch_of(worker)});
+  void transform(const GradientViews& views, std::int64_t batch) const {
+    const std::int64_t windows = transforms_.window_tasks(batch);
+    executor_.parallel_for(windows + transforms_.tile_tasks(batch), [&](std::int64_t task, int worker) {
+      if (task < windows) return transforms_.transform_window(views.saved, {}, batch, task, input_, scratch_of(worker));
+      transforms_.transform_tile(views.output, batch, task - windows, output_, scratch_of(worker));
     });
   }
 
   Tiling tiling_;
-  Tiling of_output_;
-  const TileKernels& tiles_;
+  TileTransforms transforms_;
   const WeightsKernels& kernels_;
   Executor& executor_;
   std::vector<double> bias_;  // per output channel, padding included

@@ -20,7 +20,7 @@ constexpr double efficiency = 0.35;
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || problem.input != 0 || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
+  if (conv == nullptr || !is_single(problem) || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
     return refusal(name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
   }
   Estimate estimate;

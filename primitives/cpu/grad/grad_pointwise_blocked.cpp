@@ -36,7 +36,7 @@ std::int64_t part_sums(const ConvProblem& conv, std::int64_t width) {
 
 Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || problem.input != 0 || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
+  if (conv == nullptr || !is_single(problem) || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
     return refusal(name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
   }
   const Format blocked = blocked_format(spec);

@@ -12,6 +12,11 @@ namespace znni::cpu {
 // Returns the gradients, in the order of GRADIENTS in CMakeLists.txt.
 [[nodiscard]] std::span<const GradientPrimitive* const> gradient_registry();
 
+// Returns whether one gradient is asked for, of the first input or of the weights, and not both.
+[[nodiscard]] inline bool is_single(const GradientProblem& problem) {
+  return problem.of != GradientOf::both && problem.input == 0;
+}
+
 // Returns the bytes of all tensors of a run.
 [[nodiscard]] double gradient_traffic(const GradientProblem& problem, Format in, Format out);
 

@@ -1,5 +1,7 @@
 #include "primitives/cpu/grad/row_products.hpp"
 
+#include <algorithm>
+
 namespace znni::cpu {
 namespace {
 
@@ -13,6 +15,17 @@ float dense_product(const float* a, const float* b, std::int64_t count) {
   double sum = sum_of_lanes(sums[0] + sums[1]);
   for (; i < count; ++i) sum += a[i] * b[i];
   return static_cast<float>(sum);
+}
+
+// Adds the voxels of a row, `lanes` of them from each, a multiple of 8.
+void add_row(const float* from, std::int64_t count, std::int64_t stride, std::int64_t lanes, double* sums) {
+  for (std::int64_t i = 0; i < lanes; i += Simd8::lanes) {
+    Simd8::V sum = {};
+    for (std::int64_t x = 0; x < count; ++x) sum += Simd8::load(from + x * stride + i);
+    float each[Simd8::lanes];
+    Simd8::store(each, sum);
+    for (std::int64_t lane = 0; lane < Simd8::lanes; ++lane) sums[i + lane] += each[lane];
+  }
 }
 
 }  // namespace
@@ -40,6 +53,22 @@ double sum_of_channel(const TensorView& view, std::int64_t j) {
     for (std::int64_t x = 0; x < n.x; ++x) sum += from[x];
   }
   return sum;
+}
+
+void sum_plane(const TensorView& view, std::int64_t plane, double* sums) {
+  const Vec3 n = view.shape.n;
+  const std::int64_t width = block_width(view.format.layout);
+  for (std::int64_t j = 0; j < view.shape.f; j += width) {
+    std::fill_n(sums + j, width, 0.0);
+    for (std::int64_t y = 0; y < n.y; ++y) {
+      const float* const row = &view.at(plane / n.z, j, {plane % n.z, y, 0});
+      if (width > 1) {
+        add_row(row, n.x, view.strides.x, width, sums + j);
+      } else {
+        for (std::int64_t x = 0; x < n.x; ++x) sums[j] += row[x * view.strides.x];
+      }
+    }
+  }
 }
 
 }  // namespace znni::cpu

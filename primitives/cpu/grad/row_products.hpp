@@ -17,6 +17,10 @@ void add_scaled_row(const float* from, std::int64_t count, float weight, float* 
 // Returns the sum of channel j of all inputs of a planar view.
 [[nodiscard]] double sum_of_channel(const TensorView& view, std::int64_t j);
 
+// Writes the sum of each channel over plane `plane` of S n.z to `sums`, of whole blocks; partial sums of a row are
+// float32.
+void sum_plane(const TensorView& view, std::int64_t plane, double* sums);
+
 // Returns the sum of a vector's lanes, in float64.
 [[nodiscard]] inline double sum_of_lanes(Simd8::V value) {
   float lanes[Simd8::lanes];

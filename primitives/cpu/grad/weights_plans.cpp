@@ -27,7 +27,8 @@ double transform_flops(std::int64_t extent) { return extent <= 1 ? 0.0 : 4.0 * r
 
 }  // namespace
 
-std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
+std::vector<Tiling> fastest_tilings(const ConvProblem& conv, const TileKernels& kernels,
+                                    const std::function<Seconds(const Tiling&)>& seconds) {
   FastestFew<Tiling> whole(offers_of_each);
   FastestFew<Tiling> batches(offers_of_each);
   for (const std::int64_t z : extents_along(conv, 0)) {
@@ -37,16 +38,20 @@ std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& 
         const std::int64_t few = div_up(few_tiles, tiling.tiles().z);
         const bool all = mul(tiling.stacks(), tiling.tiles().z) <= max_tiles;
         tiling.stacks_per_batch = tiling.stacks();
-        if (all) whole.add(weights_seconds(tiling, spec), tiling);
+        if (all) whole.add(seconds(tiling), tiling);
         if (all && few >= tiling.stacks()) continue;
         tiling.stacks_per_batch = std::min(few, tiling.stacks());
-        batches.add(weights_seconds(tiling, spec), tiling);
+        batches.add(seconds(tiling), tiling);
       }
     }
   }
   std::vector<Tiling> found = whole.choices();
   for (const Tiling& tiling : batches.choices()) found.push_back(tiling);
   return found;
+}
+
+std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
+  return fastest_tilings(conv, kernels, [&](const Tiling& tiling) { return weights_seconds(tiling, spec); });
 }
 
 Variant variant_of(const Tiling& tiling) {
@@ -76,25 +81,38 @@ MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in) {
   return memory;
 }
 
+double plane_operations(const Tiling& t) {
+  return 0.5 * real(t.T.y) * transform_flops(t.T.x) + real(t.columns()) / real(t.T.y) * transform_flops(t.T.y);
+}
+
+double line_operations(const Tiling& t) { return real(t.columns()) * transform_flops(t.T.z); }
+
 // Planes of input and gradient are transformed, then columns of each tile. Sums are transformed back along z for each
 // batch, and along y and x once.
-Seconds weights_seconds(const Tiling& t, const DeviceSpec& spec) {
+GradientWork weights_work(const Tiling& t) {
   const double in = real(t.in_blocks() * t.lanes);
   const double out = real(t.out_blocks() * t.lanes);
   const double columns = real(t.columns());
   const double stacks = real(t.stacks());
   const double tiles = stacks * real(t.tiles().z);
   const double pairs = real(t.problem.in.f) * out;
-  const double plane = 0.5 * real(t.T.y) * transform_flops(t.T.x) + columns / real(t.T.y) * transform_flops(t.T.y);
-  const double line = columns * transform_flops(t.T.z);
-  const double transforms = stacks * plane * (in * real(t.planes()) + out * real(t.n_out().z)) +
-                            tiles * line * (in + out) + pairs * real(t.batches()) * line +
-                            pairs * real(t.problem.k.z) * plane;
-  const double products = 8.0 * tiles * columns * real(t.T.z) * pairs;
-  const double bytes = 16.0 * columns * stacks * (in + out) * real(t.planes()) +
-                       16.0 * real(t.batches()) * columns * real(t.problem.k.z) * pairs;
-  return seconds_of_starting + transforms / (transform_efficiency * spec.flops_per_second) +
-         products / (product_efficiency * spec.flops_per_second) + share_in_the_open * bytes / spec.bytes_per_second;
+  const double plane = plane_operations(t);
+  const double line = line_operations(t);
+  GradientWork work;
+  work.transforms = stacks * plane * (in * real(t.planes()) + out * real(t.n_out().z)) + tiles * line * (in + out) +
+                    pairs * real(t.batches()) * line + pairs * real(t.problem.k.z) * plane;
+  work.products = 8.0 * tiles * columns * real(t.T.z) * pairs;
+  work.bytes = 16.0 * columns * stacks * (in + out) * real(t.planes()) +
+               16.0 * real(t.batches()) * columns * real(t.problem.k.z) * pairs;
+  return work;
 }
+
+Seconds seconds_of(const GradientWork& work, const DeviceSpec& spec) {
+  return seconds_of_starting + work.transforms / (transform_efficiency * spec.flops_per_second) +
+         work.products / (product_efficiency * spec.flops_per_second) +
+         share_in_the_open * work.bytes / spec.bytes_per_second;
+}
+
+Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec) { return seconds_of(weights_work(tiling), spec); }
 
 }  // namespace znni::cpu::fft_tiled

@@ -2,6 +2,7 @@
 // that of the convolution, because kernels are transformed once for all tiles in both.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -31,5 +32,21 @@ inline constexpr std::string_view gradient_scratch_name = "worker scratch";
 [[nodiscard]] MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in);
 
 [[nodiscard]] Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec);
+
+// The parts of these that the gradients of both have, too (both_plans.hpp).
+// Operations, and bytes moved.
+struct GradientWork {
+  double transforms = 0;
+  double products = 0;
+  double bytes = 0;
+};
+[[nodiscard]] GradientWork weights_work(const Tiling& tiling);
+[[nodiscard]] Seconds seconds_of(const GradientWork& work, const DeviceSpec& spec);
+// Return the operations to transform a plane of one channel along y and x, and its columns of one tile along z.
+[[nodiscard]] double plane_operations(const Tiling& tiling);
+[[nodiscard]] double line_operations(const Tiling& tiling);
+// Returns tilings as weights_tilings() does, by rising `seconds`.
+[[nodiscard]] std::vector<Tiling> fastest_tilings(const ConvProblem& conv, const TileKernels& kernels,
+                                                  const std::function<Seconds(const Tiling&)>& seconds);
 
 }  // namespace znni::cpu::fft_tiled

@@ -131,7 +131,8 @@ void weights_column(const WeightsColumnTask& task) {
   float* const g = x + t.T.z * tile_step;
   float* const frequencies = g + t.T.z * tile_step;
   float* const line = frequencies + t.T.z * frequency_step;
-  transform_tiles<Isa, true>(ColumnTask{&t, task.stacks, task.input, nullptr, nullptr, Products::four}, x);
+  const ColumnTask input{&t, task.stacks, task.input, task.kernels, x, task.products};
+  transform_tiles<Isa, true>(input, x);
   transform_gradient<Isa>(task, g, line);
   for (std::int64_t first = 0; first < t.problem.in.f; first += Isa::lanes) {
     const std::int64_t left = t.problem.in.f - first;
@@ -143,6 +144,7 @@ void weights_column(const WeightsColumnTask& task) {
     add_planes<Isa>(task, images * t.out_blocks(), frequencies, frequency_step, line,
                     task.sums + first * t.out_blocks() * t.problem.k.z * t.block_step());
   }
+  if (task.kernels != nullptr) multiply_rows_back<Isa>(input, x, g);
 }
 
 // Prefetches all planes of one kx, whose columns lie far apart.

@@ -24,10 +24,14 @@ struct WeightsColumnTask {
   std::int64_t stacks = 0;         // of this batch
   std::int64_t column = 0;         // number of the column
   bool adds = false;               // false in the first batch, which overwrites the sums
-  float* input = nullptr;          // spectra of the column, all planes; only read
+  float* input = nullptr;          // spectra of the column, all planes; only read unless there are kernels
   const float* output = nullptr;
   float* sums = nullptr;     // of the column: weights_column_floats()
-  float* scratch = nullptr;  // weights_column_scratch() floats
+  float* scratch = nullptr;  // weights_column_scratch() floats; with kernels at least column_scratch()
+  // Spectra of the column's kernels, by which the input's spectra are then multiplied, as in a convolution; null if
+  // the convolution is not computed.
+  const float* kernels = nullptr;
+  Products products = Products::four;
 };
 
 // The kernels from one input channel: sums -> taps.

@@ -33,6 +33,15 @@ const MemoryPlan three_stages = {
     named_buffer("late", 80, Lifetime::stages(1, 2)), named_buffer("output", 60, Lifetime::stages(2, 2)),
     named_buffer("weights", 16, Lifetime::plan())};
 
+TEST(Arena, BothTensorsThatAreWrittenAreTheCallers) {
+  Fixture fixture({named_buffer("output", 60, Lifetime::stages(0, 0)),
+                   named_buffer("output 1", 40, Lifetime::stages(0, 0)),
+                   named_buffer("output 1 sums", 16, Lifetime::stages(0, 0))});
+  EXPECT_EQ(fixture.arena.high_water(), 100);
+  EXPECT_EQ(fixture.arena.grant("output 1 sums").size(), 16U);
+  EXPECT_EQ(fixture.arena.high_water(), 116);
+}
+
 TEST(Arena, GrantsTheDeclaredBytesWhereTheyLie) {
   Fixture fixture(three_stages);
   const std::span<std::byte> bytes = fixture.arena.grant("early");

@@ -21,6 +21,8 @@ TEST(GradientProblem, TheGradientOfKernelsIsATensorOfThem) {
   EXPECT_EQ(gradient_shape({ConcatProblem{{shape, {2, 9, {5, 6, 7}}}}, GradientOf::input, 1}).f, 9);
   EXPECT_EQ(gradient_shape({PReluProblem{shape}, GradientOf::weights}), (Shape5{1, 4, {1, 1, 1}}));
   EXPECT_EQ(gradient_shape({MultiplyProblem{shape, 1}, GradientOf::input, 1}), (Shape5{2, 1, {5, 6, 7}}));
+  EXPECT_EQ(gradient_shape({conv_of(), GradientOf::both}), shape);
+  EXPECT_EQ(weights_shape(conv_of()), (Shape5{6, 2, {1, 2, 3}}));
 }
 
 TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
@@ -44,6 +46,7 @@ TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
   EXPECT_EQ(saved_value({UpsampleProblem{shape}}), SavedValue::none);
   EXPECT_EQ(saved_value({conv_of()}), SavedValue::none);
   EXPECT_EQ(saved_value({conv_of(), GradientOf::weights}), SavedValue::input);
+  EXPECT_EQ(saved_value({conv_of(), GradientOf::both}), SavedValue::input);
 }
 
 TEST(GradientProblem, AFactorsGradientReadsTheOther) {
@@ -70,6 +73,9 @@ TEST(GradientProblem, ChecksSayWhatIsWrong) {
   EXPECT_NE(refusal_of({conv_of(), GradientOf::input, -1}).find("input -1"), std::string::npos);
   EXPECT_NE(refusal_of({conv_of(), GradientOf::weights, 1}).find("has no weights"), std::string::npos);
   EXPECT_NE(refusal_of({PoolProblem{.in = shape}, GradientOf::weights}).find("has no weights"), std::string::npos);
+  EXPECT_EQ(refusal_of({conv_of(), GradientOf::both}), "");
+  EXPECT_NE(refusal_of({conv_of(), GradientOf::both, 1}).find("two gradients at once"), std::string::npos);
+  EXPECT_NE(refusal_of({PReluProblem{shape}, GradientOf::both}).find("two gradients at once"), std::string::npos);
   EXPECT_NE(refusal_of({GlobalPoolProblem{shape}}).find("no gradient is known of"), std::string::npos);
   const PoolProblem inside{.in = shape, .kind = PoolKind::average_inside};
   EXPECT_NE(refusal_of({inside}).find("no gradient is known of"), std::string::npos);
@@ -93,6 +99,8 @@ TEST(GradientProblem, IsNamedInFull) {
             "gradient of input 1: " + to_string(LayerProblem(AddProblem{shape, 2, {}})));
   EXPECT_EQ(to_string(GradientProblem{conv_of(), GradientOf::weights}),
             "gradient of the weights: " + to_string(LayerProblem(conv_of())));
+  EXPECT_EQ(to_string(GradientProblem{conv_of(), GradientOf::both}),
+            "gradient of input 0 and the weights: " + to_string(LayerProblem(conv_of())));
   EXPECT_EQ(refusal("cpu.grad.pool", "gradients of poolings", GradientProblem{AddProblem{shape, 2, {}}}).message,
             "cpu.grad.pool computes gradients of poolings, not: gradient of input 0: " +
                 to_string(LayerProblem(AddProblem{shape, 2, {}})));
@@ -109,6 +117,12 @@ TEST(GradientBuffers, AreTheTensorsOfARun) {
   EXPECT_EQ(plan[2].name, gradient_name);
   EXPECT_EQ(plan[2].bytes, 4 * (6 * 2 * 6 + 6));  // kernels, then the bias
   EXPECT_EQ(gradient_buffers({conv_of()}, {}, {}).size(), 2U);
+  const MemoryPlan both = gradient_buffers({conv_of(), GradientOf::both}, {}, blocked);
+  ASSERT_EQ(both.size(), 4U);
+  EXPECT_EQ(both[2].name, gradient_name);
+  EXPECT_EQ(both[2].bytes, tensor_bytes(shape, blocked));
+  EXPECT_EQ(both[3].name, weights_gradient_name);
+  EXPECT_EQ(both[3].bytes, 4 * (6 * 2 * 6 + 6));
   EXPECT_EQ(gradient_buffers({PReluProblem{shape}, GradientOf::weights}, blocked, {})[2].bytes, 4 * 4);
   EXPECT_EQ(gradient_buffers({ScaleShiftProblem{shape}, GradientOf::weights}, blocked, {})[2].bytes, 4 * (4 + 4));
 }

@@ -41,6 +41,31 @@ TEST(RowProducts, SumAChannelOfAllInputs) {
   EXPECT_EQ(sum_of_channel(view, 1), 4 + 6 + 16 + 18);
 }
 
+// In every layout, over planes of a window.
+TEST(RowProducts, SumTheChannelsOfAPlane) {
+  const Shape5 shape{2, 11, {2, 3, 5}};
+  for (const Layout layout : {Layout::planar, Layout::blocked8, Layout::blocked16}) {
+    const Format format{ElementType::f32, layout};
+    std::vector<float> values(static_cast<std::size_t>(tensor_bytes(shape, format) / 4), 0.0F);
+    TensorView view = dense_view(values.data(), shape, format);
+    for (std::int64_t i = 0; i < elements(shape); ++i) {
+      view.at(i / 330, i / 30 % 11, {i / 15 % 2, i / 5 % 3, i % 5}) = static_cast<float>(i % 97);
+    }
+    view.shape.n.x = 4;
+    for (std::int64_t plane = 0; plane < 4; ++plane) {
+      std::vector<double> sums(16, -1.0);
+      sum_plane(view, plane, sums.data());
+      for (std::int64_t j = 0; j < 11; ++j) {
+        double sum = 0;
+        for (std::int64_t v = 0; v < 12; ++v) {
+          sum += static_cast<double>(view.at(plane / 2, j, {plane % 2, v / 4, v % 4}));
+        }
+        EXPECT_EQ(sums[static_cast<std::size_t>(j)], sum) << to_string(format) << ' ' << plane << ' ' << j;
+      }
+    }
+  }
+}
+
 TEST(RowProducts, SumLanes) {
   const float lanes[] = {1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(sum_of_lanes(Simd8::load(lanes)), 36.0);
