@@ -271,6 +271,17 @@ StepGraph make_step_graph(const Network& network, const Geometry& geometry) {
   return Builder(network, geometry).build();
 }
 
+std::optional<StepWork> both_gradients(const StepWork& first, const StepWork& second) {
+  const auto* weights = std::get_if<GradientProblem>(&first.problem);
+  const auto* input = std::get_if<GradientProblem>(&second.problem);
+  if (weights == nullptr || input == nullptr || first.node != second.node) return std::nullopt;
+  if (*weights != GradientProblem{weights->layer, GradientOf::weights, 0}) return std::nullopt;
+  if (*input != GradientProblem{weights->layer, GradientOf::input, 0}) return std::nullopt;
+  const GradientProblem both{weights->layer, GradientOf::both, 0};
+  if (!check(both) || first.reads.front() != second.reads.front()) return std::nullopt;
+  return StepWork{first.node, both, first.reads, second.writes};
+}
+
 std::vector<int> tensors_of(const StepWork& work) {
   std::vector<int> tensors;
   const auto add = [&](int tensor) {

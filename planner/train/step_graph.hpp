@@ -5,6 +5,7 @@
 // activation behind it, if that is its only reader and has a slope that follows from its output.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,7 +49,7 @@ struct StepWork {
   int node = -1;  // -1: the loss
   StepProblem problem;
   std::vector<int> reads;      // tensors, in the order of the problem's inputs; of a gradient as GradientViews has them
-  int writes = -1;             // tensor; -1: the gradients of the node's weights
+  int writes = -1;             // tensor; -1: the gradients of the node's weights alone
   bool is_recomputed = false;  // a forward work that the backward run does again
 };
 
@@ -62,6 +63,10 @@ struct StepGraph {
 // Returns the works of one pass of the geometry, which must be of this network, for one patch. Along axes that are
 // closed values are padded as those of a whole volume are. Requires check_trainable().
 [[nodiscard]] StepGraph make_step_graph(const Network& network, const Geometry& geometry);
+
+// Returns the work that does two works at once, one right behind the other: the gradients of a convolution's weights,
+// then of its input. Nothing for others.
+[[nodiscard]] std::optional<StepWork> both_gradients(const StepWork& first, const StepWork& second);
 
 // Returns the tensors that the work reads or writes, each once, in this order.
 [[nodiscard]] std::vector<int> tensors_of(const StepWork& work);

@@ -56,6 +56,7 @@ int StepLine::place(const StepCall& call, const Buffer& own, int call_stages) {
     lengthen(tensor, life.last);
     return tensors_[index(tensor)].buffer;
   }
+  if (own.name == weights_gradient_name) return -1;
   if (own.name != output_name) {
     const std::string of = call.writes >= 0 ? tensors_[index(call.writes)].name : "weights";
     return add_buffer({of + "/" + own.name, own.space, own.bytes, life});

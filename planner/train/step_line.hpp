@@ -24,7 +24,7 @@ struct StepCall {
   Estimate estimate;           // as described; the loss's as if it were a layer
   Seconds seconds = 0;         // predicted, with preparing
   std::vector<int> reads;      // tensors
-  int writes = -1;             // tensor; -1: the gradients of the node's weights, which are the caller's
+  int writes = -1;             // tensor; -1: the gradients of the node's weights alone, which are the caller's
   bool is_recomputed = false;  // as of the work
   int first_stage = 0;         // of the step
   std::vector<int> buffers;    // per buffer of estimate.memory: index into StepLine::memory; -1: the caller's

@@ -162,6 +162,7 @@ namespace {
 std::string work_text(const StepCall& call) {
   if (const auto* gradient = std::get_if<GradientProblem>(&call.problem)) {
     if (std::holds_alternative<ActivationProblem>(gradient->layer)) return "gradient of the activation";
+    if (gradient->of == GradientOf::both) return "gradients of the weights and input 0";
     return "gradient of " + (gradient->of == GradientOf::weights ? "the weights" : input_name(gradient->input));
   }
   if (const auto* pad = std::get_if<PadProblem>(&call.problem)) {

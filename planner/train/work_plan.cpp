@@ -65,7 +65,12 @@ std::optional<WorkPlan> plan_way(const WorkPlan& frame, const StepWork& work, co
   return plan;
 }
 
+// Of a gradient of both, the weights' part would have no tensor of the caller's.
 Result<void> check_work(const WorkProblem& problem) {
+  const auto* gradient = std::get_if<GradientProblem>(&problem);
+  if (gradient != nullptr && gradient->of == GradientOf::both) {
+    return invalid_argument("gradients are planned one at a time, not: " + to_string(*gradient));
+  }
   return std::visit([](const auto& own) { return check(own); }, problem);
 }
 

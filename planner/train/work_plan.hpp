@@ -25,8 +25,8 @@ struct WorkPlan {
 };
 
 // Returns the fastest way to compute the problem in a workspace of up to `mem` bytes. The tables of `parts` must
-// outlive the plan. Fails if the problem is impossible, if no primitive computes it, or with over_budget if the
-// smallest workspace is larger: the error has both numbers.
+// outlive the plan. Two gradients at once are refused. Fails if the problem is impossible, if no primitive computes it,
+// or with over_budget if the smallest workspace is larger: the error has both numbers.
 [[nodiscard]] Result<WorkPlan> plan_work(const WorkProblem& problem, std::int64_t mem, const StepParts& parts);
 
 }  // namespace znni

@@ -166,8 +166,7 @@ class Bench(unittest.TestCase):
             "2 threads",
             "within 200.00 MiB",
             "forward",
-            "gradient of the weights",
-            "gradient of the input",
+            "gradient",
             "step",
             "predicted",
         ):
@@ -179,8 +178,8 @@ class Bench(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual((found["k"], found["n"], found["S"], found["threads"]), ([3] * 3, [12] * 3, 1, 2))
-        parts = {"forward", "gradient of the weights", "gradient of the input"}
-        self.assertEqual({call["part"] for call in found["calls"]}, parts)
+        apart = {"forward", "gradient of the weights", "gradient of the input"}
+        self.assertIn({call["part"] for call in found["calls"]}, (apart, {"forward", "both gradients"}))
         for run in range(3):
             for runs in ("runs", "processor_runs"):
                 self.assertAlmostEqual(found[runs][run], sum(call[runs][run] for call in found["calls"]))

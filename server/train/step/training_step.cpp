@@ -157,16 +157,18 @@ Result<void> TrainingStep::run_gradient(const StepCall& call, Task& task, Networ
   GradientViews views;
   views.output = view(call.reads.front());
   if (call.reads.size() > 1) views.saved = view(call.reads.back());
-  if (call.writes >= 0) {
-    views.gradient = view(call.writes);
-  } else {
+  const auto& problem = std::get<GradientProblem>(call.problem);
+  const bool of_weights = problem.of != GradientOf::input;
+  if (call.writes >= 0) views.gradient = view(call.writes);
+  if (of_weights) {
     NodeWeights& own = gradients[index(call.node)];
     std::vector<float>& weights = own.kernels.empty() ? own.scale : own.kernels;
-    views.gradient = dense_view(weights.data(), gradient_shape(std::get<GradientProblem>(call.problem)));
+    const TensorView written = dense_view(weights.data(), weights_shape(problem.layer));
+    (problem.of == GradientOf::both ? views.weights : views.gradient) = written;
     views.bias = own.kernels.empty() ? own.shift : own.bias;
   }
   Result<void> done = task.gradient->run(views, *task.arena);
-  const bool is_tied = call.writes < 0 && ties_[index(call.node)].phases > 1;
+  const bool is_tied = of_weights && ties_[index(call.node)].phases > 1;
   if (done && is_tied) tie_transposed(ties_[index(call.node)], gradients[index(call.node)]);
   return done;
 }

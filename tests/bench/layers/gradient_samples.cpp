@@ -40,6 +40,7 @@ double exact_of_input(const ConvProblem& conv, const LayerWeights& weights, cons
 double exact_gradient(const GradientProblem& problem, const LayerWeights& weights, const Place& place) {
   const auto& conv = std::get<ConvProblem>(problem.layer);
   ensure(is_plain(conv), "the bench knows plain convolutions alone");
+  // Of both that of the input: the other is a problem of its own.
   return problem.of == GradientOf::weights ? exact_of_weights(conv, place) : exact_of_input(conv, weights, place);
 }
 

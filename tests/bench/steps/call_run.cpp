@@ -27,9 +27,11 @@ std::vector<Shape5> read_shapes(const StepProblem& problem) {
   return shapes;
 }
 
-bool is_of_weights(const StepProblem& problem) {
+// Returns the name of the buffer of the gradients of the weights; none if the call writes none.
+std::string_view weights_buffer(const StepProblem& problem) {
   const auto* gradient = std::get_if<GradientProblem>(&problem);
-  return gradient != nullptr && gradient->of == GradientOf::weights;
+  if (gradient == nullptr || gradient->of == GradientOf::input) return {};
+  return gradient->of == GradientOf::weights ? gradient_name : weights_gradient_name;
 }
 
 }  // namespace
@@ -60,10 +62,10 @@ void CallRun::lay_out(const Reservation& block) {
       reads_[index(input)] =
           dense_view(floats, shapes[index(input)], read_format(call_.problem, input, call_.estimate));
     }
-    if (memory[i].name != output_name) continue;
-    result_ = dense_view(floats, result_shape(call_.problem), call_.estimate.out);
-    if (!is_of_weights(call_.problem)) continue;
-    bias_ = {floats + elements(result_.shape), static_cast<std::size_t>(result_.shape.S)};
+    if (memory[i].name == output_name) result_ = dense_view(floats, result_shape(call_.problem), call_.estimate.out);
+    if (memory[i].name != weights_buffer(call_.problem)) continue;
+    weights_ = dense_view(floats, weights_shape(std::get<GradientProblem>(call_.problem).layer));
+    bias_ = {floats + elements(weights_.shape), static_cast<std::size_t>(weights_.shape.S)};
   }
   arena_ = std::make_unique<Arena>(std::move(placements));
 }
@@ -105,7 +107,7 @@ Result<Seconds> CallRun::run() {
 Result<void> CallRun::run_prepared() {
   if (layer_ != nullptr) return layer_->run(reads_, result_, *arena_);
   const TensorView& saved = reads_.back();  // not used if there is none
-  return gradient_->run({reads_.front(), saved, result_, bias_}, *arena_);
+  return gradient_->run({reads_.front(), saved, result_, bias_, weights_}, *arena_);
 }
 
 }  // namespace znni::bench

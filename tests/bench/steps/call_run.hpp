@@ -29,6 +29,8 @@ class CallRun {
   [[nodiscard]] Result<Seconds> run();
   // Returns what the last run wrote; valid until something else uses the block.
   [[nodiscard]] const TensorView& result() const { return result_; }
+  // Returns the gradient of the weights, of a call that writes it beside that of the input.
+  [[nodiscard]] const TensorView& weights() const { return weights_; }
 
  private:
   CallRun(const StepCall& call, const LayerParameters& parameters, Device& device)
@@ -42,6 +44,7 @@ class CallRun {
   Device& device_;
   std::vector<TensorView> reads_;
   TensorView result_;
+  TensorView weights_;
   std::span<float> bias_;  // of the gradient of the weights
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<PreparedLayer> layer_;

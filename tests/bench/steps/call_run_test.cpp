@@ -30,9 +30,15 @@ class CallRunTest : public testing::Test {
       ASSERT_TRUE(seconds) << seconds.error().message;
       EXPECT_GT(*seconds, 0);
     }
-    const TensorView& result = (*run)->result();
+    expect_near((*run)->result(), call.problem, call);
+    const auto* gradient = std::get_if<GradientProblem>(&call.problem);
+    if (gradient == nullptr || gradient->of != GradientOf::both) return;
+    expect_near((*run)->weights(), GradientProblem{gradient->layer, GradientOf::weights}, call);
+  }
+
+  void expect_near(const TensorView& result, const StepProblem& exact, const StepCall& call) {
     for (const Place& place : sample_places(result.shape, 100)) {
-      EXPECT_NEAR(result.at(place.s, place.f, place.n), exact_result(call.problem, parameters_.view(), place), 1e-3)
+      EXPECT_NEAR(result.at(place.s, place.f, place.n), exact_result(exact, parameters_.view(), place), 1e-3)
           << primitive_of(call) << " " << to_string(call.estimate.variant);
     }
   }
@@ -45,7 +51,7 @@ class CallRunTest : public testing::Test {
 };
 
 TEST_F(CallRunTest, EveryWayIsRightInEachRun) {
-  for (int part = 0; part < 3; ++part) {
+  for (int part = 0; part < 4; ++part) {
     const auto calls = calls_of_part(problem, part, parts_);
     ASSERT_TRUE(calls);
     for (const StepCall& call : *calls) expect_right(call);

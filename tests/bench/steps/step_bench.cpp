@@ -33,7 +33,7 @@ int sample_count(const StepProblem& problem) {
 }
 
 bool is_blocked(const StepCall& call) {
-  const bool writes = call.estimate.out != Format{} || call.node != 1;  // the gradients of weights are planar
+  const bool writes = call.estimate.out != Format{} || call.writes >= 0;  // the gradients of weights are planar
   return block_width(call.estimate.in.layout) > 1 && (!writes || block_width(call.estimate.out.layout) > 1);
 }
 
@@ -84,9 +84,10 @@ class StepBench {
     calls_.emplace_back();
   }
 
+  // Returns what was planned for a part; for a gradient that of all gradients, because both may be one part.
   [[nodiscard]] Seconds planned_seconds(int part) const {
     Seconds sum = 0;
-    for (const CallTimes& one : all_) sum += one.is_planned && one.part == part ? one.predicted : 0;
+    for (const CallTimes& one : all_) sum += one.is_planned && (one.part > 0) == (part > 0) ? one.predicted : 0;
     return sum;
   }
 
@@ -94,6 +95,7 @@ class StepBench {
   Result<void> add_others(int part, const Others& others) {
     if (!others.all && others.names.empty()) return {};
     Result<std::vector<StepCall>> offered = calls_of_part(problem_, part, parts_);
+    if (!offered && step_parts[index(part)] == step_parts.back()) return {};  // none computes both
     if (!offered) return offered.error();
     while (!offered->empty()) {
       const std::string_view name = primitive_of(offered->front());
@@ -197,16 +199,26 @@ class StepBench {
     return {};
   }
 
+  // Returns the error of samples of what a call wrote.
+  [[nodiscard]] double error_of(const StepProblem& problem, const TensorView& written) const {
+    std::vector<float> found;
+    std::vector<double> exact;
+    for (const Place& place : sample_places(result_shape(problem), sample_count(problem))) {
+      found.push_back(written.at(place.s, place.f, place.n));
+      exact.push_back(exact_result(problem, parameters_.view(), place));
+    }
+    return relative_error(found, exact);
+  }
+
   Result<void> compare(const CallRun& run, std::size_t number) {
     const StepCall& call = calls_[number];
     PrimitiveTimes& times = all_[number].times;
-    std::vector<float> found;
-    std::vector<double> exact;
-    for (const Place& place : sample_places(result_shape(call.problem), sample_count(call.problem))) {
-      found.push_back(run.result().at(place.s, place.f, place.n));
-      exact.push_back(exact_result(call.problem, parameters_.view(), place));
+    times.error = error_of(call.problem, run.result());
+    const auto* gradient = std::get_if<GradientProblem>(&call.problem);
+    if (gradient != nullptr && gradient->of == GradientOf::both) {
+      const GradientProblem weights{gradient->layer, GradientOf::weights};
+      times.error = std::max(times.error, error_of(weights, run.weights()));
     }
-    times.error = relative_error(found, exact);
     if (times.error <= wrong_error) return {};
     return Error{ErrorCode::internal, std::string(step_parts[index(call.node)]) + ": " + times.primitive + " " +
                                           to_string(times.variant) + ": wrong by " + fixed_text(times.error, 6) +

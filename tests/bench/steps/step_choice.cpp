@@ -17,14 +17,14 @@ std::int64_t kernel_bytes(const ConvProblem& problem) {
 }
 
 // Returns the calls of one work of a choice: tensors have its formats, and those that the work reads are there.
-std::vector<StepCall> calls_of(const StepGraph& graph, std::size_t work, const StepChoice& choice, const StepWay& way,
-                               Reorders& reorders) {
+std::vector<StepCall> calls_of(const StepGraph& graph, const StepWork& work, const StepChoice& choice,
+                               const StepWay& way, Reorders& reorders) {
   StepLine line;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     line.add_tensor(graph.tensors[i].name, graph.tensors[i].shape, choice.formats[i]);
   }
-  for (const int tensor : graph.works[work].reads) line.bring(tensor);
-  ensure(append(graph.works[work], way, reorders, line).has_value(), "a way that was chosen can be appended");
+  for (const int tensor : work.reads) line.bring(tensor);
+  ensure(append(work, way, reorders, line).has_value(), "a way that was chosen can be appended");
   return line.calls();
 }
 
@@ -45,7 +45,7 @@ StepGraph step_of_layer(const ConvProblem& problem) {
                    {"gradient of the input", problem.in}};
   graph.works = {{0, LayerProblem(problem), {input}, output},
                  {1, GradientProblem{problem, GradientOf::weights, 0}, {output_gradient, input}, -1},
-                 {2, GradientProblem{problem, GradientOf::input, 0}, {output_gradient}, input_gradient}};
+                 {1, GradientProblem{problem, GradientOf::input, 0}, {output_gradient}, input_gradient}};
   graph.output = graph.output_gradient = unused;
   return graph;
 }
@@ -63,18 +63,22 @@ Result<std::vector<StepCall>> plan_layer_step(const ConvProblem& problem, const 
   }
   Reorders reorders(parts);
   std::vector<StepCall> calls;
-  for (std::size_t work = 0; work < graph.works.size(); ++work) {
-    const Result<std::vector<StepWay>> ways = step_ways(graph.works[work], parts);
+  for (const ChosenWay& chosen : choice->calls) {
+    const StepWork& work = search->works()[index(chosen.work)];
+    const Result<std::vector<StepWay>> ways = step_ways(work, parts);
     if (!ways) return ways.error();
-    const StepWay& way = (*ways)[index(choice->ways[work])];
-    for (StepCall& call : calls_of(graph, work, *choice, way, reorders)) calls.push_back(std::move(call));
+    for (StepCall& call : calls_of(graph, work, *choice, (*ways)[index(chosen.way)], reorders)) {
+      call.node = chosen.work;  // works are numbered as parts are
+      calls.push_back(std::move(call));
+    }
   }
   return calls;
 }
 
 Result<std::vector<StepCall>> calls_of_part(const ConvProblem& problem, int part, const StepParts& parts) {
   const StepGraph graph = step_of_layer(problem);
-  const StepWork& work = graph.works[index(part)];
+  const bool is_both = index(part) == graph.works.size();
+  const StepWork work = is_both ? *both_gradients(graph.works[1], graph.works[2]) : graph.works[index(part)];
   Result<std::vector<StepWay>> ways = step_ways(work, parts);
   if (!ways) return ways.error();
   std::vector<StepCall> calls;
@@ -84,6 +88,7 @@ Result<std::vector<StepCall>> calls_of_part(const ConvProblem& problem, int part
     call.layer = way.layer;
     call.gradient = way.gradient;
     call.problem = work.problem;
+    call.writes = work.writes;
     call.seconds = way.seconds;
     call.estimate = std::move(way.estimate);
     calls.push_back(std::move(call));

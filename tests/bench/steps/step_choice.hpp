@@ -11,12 +11,11 @@
 
 namespace znni::bench {
 
-// In the order in which a step runs them.
-inline constexpr std::array<std::string_view, 3> step_parts = {"forward", "gradient of the weights",
-                                                               "gradient of the input"};
+// In the order in which a step runs them. The last one stands for the two before it.
+inline constexpr std::array<std::string_view, 4> step_parts = {"forward", "gradient of the weights",
+                                                               "gradient of the input", "both gradients"};
 
-// Returns the works of the parts; StepWork::node is the number of the part. Input and gradient of the output are there,
-// in any format.
+// Returns the works of the first three parts. Input and gradient of the output are there, in any format.
 [[nodiscard]] StepGraph step_of_layer(const ConvProblem& problem);
 
 // Returns the calls of the fastest step within `memory` bytes of host RAM, kernels and their gradients among them, in
@@ -25,7 +24,8 @@ inline constexpr std::array<std::string_view, 3> step_parts = {"forward", "gradi
 [[nodiscard]] Result<std::vector<StepCall>> plan_layer_step(const ConvProblem& problem, const StepParts& parts,
                                                             std::int64_t memory);
 
-// Returns all ways to compute one part, each as a call. A layer's or a gradient's way is one call.
+// Returns all ways to compute one part, each as a call. A layer's or a gradient's way is one call. Fails if there is
+// none.
 [[nodiscard]] Result<std::vector<StepCall>> calls_of_part(const ConvProblem& problem, int part, const StepParts& parts);
 
 // Returns the name of what computes a call.

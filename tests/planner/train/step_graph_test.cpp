@@ -54,6 +54,37 @@ TEST(StepGraph, RunsForwardTheLossAndBackwardWithoutAGradientOfTheInput) {
   EXPECT_EQ(graph.works[3].reads.front(), graph.output);
 }
 
+TEST(StepGraph, GradientsOfAConvolutionsWeightsAndInputAreOneWork) {
+  Network net;
+  net.nodes = {{"a", conv(2, 2), {0}}, {"b", conv(3, 2), {1}}};
+  const StepGraph graph = graph_of(net, Vec3::cube(6));
+  ASSERT_THAT(texts(graph), ElementsAre("0", "1", "loss", "1 weights", "1 input 0", "0 weights"));
+  const std::optional<StepWork> both = both_gradients(graph.works[3], graph.works[4]);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->node, 1);
+  EXPECT_EQ(both->reads, graph.works[3].reads);
+  EXPECT_EQ(both->writes, graph.works[4].writes);
+  EXPECT_EQ(std::get<GradientProblem>(both->problem).of, GradientOf::both);
+  for (std::size_t i = 0; i + 1 < graph.works.size(); ++i) {
+    EXPECT_EQ(both_gradients(graph.works[i], graph.works[i + 1]).has_value(), i == 3) << i;
+  }
+  StepWork other = graph.works[4];
+  other.node = 0;
+  EXPECT_FALSE(both_gradients(graph.works[3], other));
+  other = graph.works[4];
+  other.reads = {graph.output};
+  EXPECT_FALSE(both_gradients(graph.works[3], other));
+}
+
+TEST(StepGraph, GradientsOfSlopesAndTheirInputAreTwoWorks) {
+  Network net;
+  net.nodes = {{"a", conv(2, 2), {0}}, {"b", PRelu{}, {1}}};
+  const StepGraph graph = graph_of(net, Vec3::cube(6));
+  for (std::size_t i = 0; i + 1 < graph.works.size(); ++i) {
+    EXPECT_FALSE(both_gradients(graph.works[i], graph.works[i + 1])) << i;
+  }
+}
+
 TEST(StepGraph, KeepsWhatAnActivationReadsIfItsSlopeDoesNotFollowFromItsOutput) {
   Network net;
   net.nodes = {{"a", conv(2, 2, {ActivationKind::silu, 0.0F}), {0}}};

@@ -61,6 +61,18 @@ TEST(StepLine, GradientsOfWeightsAreTheCallers) {
   EXPECT_EQ(line.calls()[0].buffers[1], -1);
 }
 
+TEST(StepLine, GradientsOfWeightsAreTheCallersBesideThatOfAnInput) {
+  StepLine line;
+  line.add_tensor("input", shape, {});
+  line.add_tensor("output", shape, {});
+  line.bring(0);
+  StepCall both = call({0}, 1);
+  both.estimate.memory.push_back({std::string(weights_gradient_name), MemorySpace::host, 64, Lifetime::stages(0, 0)});
+  line.add(both);
+  EXPECT_EQ(line.calls()[0].buffers.back(), -1);
+  EXPECT_GE(line.calls()[0].buffers[1], 0);
+}
+
 TEST(StepLine, InputsAreKnownByTheirNames) {
   EXPECT_EQ(input_number("input 1", 2), 1);
   EXPECT_EQ(input_number("input 1", 1), -1);

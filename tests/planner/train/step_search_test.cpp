@@ -72,11 +72,16 @@ Network two_convs(Random& random) {
   return net;
 }
 
-// Tries every format of every free tensor and every way of every work.
+// Tries every format of every free tensor and every way of every work, and of every two that may be done at once.
 class BruteForce {
  public:
   BruteForce(const StepGraph& graph, const StepParts& parts) : graph_(graph), reorders_(parts) {
+    const std::size_t works = graph.works.size();
     for (const StepWork& work : graph.works) ways_.push_back(step_ways(work, parts).value());
+    for (std::size_t i = 0; i < works; ++i) {
+      both_.push_back(i + 1 < works ? both_gradients(graph.works[i], graph.works[i + 1]) : std::nullopt);
+      ways_of_both_.push_back(both_[i] ? step_ways(*both_[i], parts).value() : std::vector<StepWay>());
+    }
     formats_.assign(graph.tensors.size(), Format{});
     try_formats(1);
   }
@@ -113,16 +118,24 @@ class BruteForce {
       if (!is_new) found->second = std::min(found->second, seconds);
       return;
     }
-    for (const StepWay& way : ways_[work]) {
+    try_work(graph_.works[work], ways_[work], work + 1, line, seconds);
+    if (both_[work]) try_work(*both_[work], ways_of_both_[work], work + 2, line, seconds);
+  }
+
+  void try_work(const StepWork& work, const std::vector<StepWay>& ways, std::size_t next, const StepLine& line,
+                double seconds) {
+    for (const StepWay& way : ways) {
       StepLine longer = line;
-      const std::optional<Seconds> more = append(graph_.works[work], way, reorders_, longer);
-      if (more) try_ways(work + 1, longer, seconds + *more);
+      const std::optional<Seconds> more = append(work, way, reorders_, longer);
+      if (more) try_ways(next, longer, seconds + *more);
     }
   }
 
   const StepGraph& graph_;
   Reorders reorders_;
   std::vector<std::vector<StepWay>> ways_;
+  std::vector<std::optional<StepWork>> both_;  // per work: that which does the next one, too
+  std::vector<std::vector<StepWay>> ways_of_both_;
   std::vector<Format> formats_;
   std::map<std::int64_t, double> found_;  // least seconds by peak
 };
@@ -132,6 +145,8 @@ TEST(StepSearch, FindsTheFastestOfAllStepsWithinEveryLimit) {
   DeviceSpec device;
   device.kind = DeviceKind::cpu;
   const StepParts parts{catalogue, gradients, device, nullptr};
+  int at_once = 0;
+  int apart = 0;
   for (int i = 0; i < test::case_count(30); ++i) {
     drawing = test::base_seed() + static_cast<std::uint64_t>(i);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(drawing));
@@ -145,6 +160,7 @@ TEST(StepSearch, FindsTheFastestOfAllStepsWithinEveryLimit) {
     for (const auto& [peak, seconds] : all.found()) {
       const std::optional<StepChoice> choice = search.best(peak);
       ASSERT_TRUE(choice);
+      (choice->calls.size() < graph.works.size() ? at_once : apart) += 1;
       EXPECT_DOUBLE_EQ(choice->seconds, all.best(peak));
       EXPECT_LE(choice->peak, peak);
       EXPECT_EQ(whole_peak(search.line_of(*choice)), choice->peak);
@@ -152,6 +168,9 @@ TEST(StepSearch, FindsTheFastestOfAllStepsWithinEveryLimit) {
     EXPECT_FALSE(search.best(all.found().begin()->first - 1));
     EXPECT_EQ(search.smallest().value().peak, all.found().begin()->first);
   }
+  if (test::case_count(30) < 30) return;
+  EXPECT_GT(at_once, 0);
+  EXPECT_GT(apart, 0);
 }
 
 // So many tensors that not all combinations are tried.

@@ -126,6 +126,9 @@ TEST(WorkPlan, ImpossibleProblemsAndThoseOfNoPrimitiveAreRefused) {
   const Result<WorkPlan> impossible = plan_work(LayerProblem(large), plenty, parts);
   ASSERT_FALSE(impossible);
   EXPECT_EQ(impossible.error().code, ErrorCode::invalid_argument);
+  const Result<WorkPlan> both = plan_work(GradientProblem{conv, GradientOf::both}, plenty, parts);
+  ASSERT_FALSE(both);
+  EXPECT_THAT(both.error().message, HasSubstr("one at a time, not: gradient of input 0 and the weights: conv"));
   const Catalogue none = Catalogue::make({}).value();
   const Result<WorkPlan> unknown = plan_work(LayerProblem(conv), plenty, {none, {}, parts.device});
   ASSERT_FALSE(unknown);

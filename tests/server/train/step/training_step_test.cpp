@@ -42,8 +42,11 @@ struct Case {
   std::vector<float> target;
 
   Case(Network net, Vec3 patch, const StepOptions& options, int threads, std::uint64_t seed)
+      : Case(std::move(net), patch, options, test::cpu_parts(threads), seed) {}
+
+  Case(Network net, Vec3 patch, const StepOptions& options, const StepParts& parts, std::uint64_t seed)
       : network(std::move(net)), weights(random_weights(network, seed)) {
-    Result<StepPlan> made = plan_step(network, patch, options, test::cpu_parts(threads));
+    Result<StepPlan> made = plan_step(network, patch, options, parts);
     ensure(made.has_value(), made ? "" : made.error().message);
     plan = std::move(*made);
     Random random(seed);
@@ -149,6 +152,40 @@ TEST(TrainingStep, RandomNetworksAreExact) {
   EXPECT_GT(trained, test::case_count(30) / 6);
 }
 
+// Returns how many calls compute gradients of input and weights at once.
+int calls_at_once(const StepPlan& plan) {
+  return static_cast<int>(std::count_if(plan.calls.begin(), plan.calls.end(), [](const StepCall& call) {
+    const auto* gradient = std::get_if<GradientProblem>(&call.problem);
+    return gradient != nullptr && gradient->of == GradientOf::both;
+  }));
+}
+
+TEST(TrainingStep, GradientsOfInputAndWeightsAtOnceAreExact) {
+  for (const std::int64_t f : {3, 17}) {
+    const Case of(chain(f), {14, 15, 19}, {gibibyte}, test::cpu_parts_at_once(2), 4);
+    EXPECT_EQ(calls_at_once(of.plan), 2);  // the first convolution needs no gradient of its input
+    run_and_compare(of, 2);
+  }
+}
+
+TEST(TrainingStep, RandomNetworksAreExactWithGradientsAtOnce) {
+  int at_once = 0;
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i) + 1000;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const Network network = test::random_network(random);
+    if (!check_trainable(network)) continue;
+    const Vec3 patch = test::random_patch(network, false, random, 2);
+    const Case of(network, patch, {gibibyte}, test::cpu_parts_at_once(3), seed);
+    if (calls_at_once(of.plan) == 0 || of.exact().margin < 3e-5) continue;
+    at_once += calls_at_once(of.plan);
+    run_and_compare(of, 3);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(at_once, test::case_count(20) / 6);
+}
+
 TEST(TrainingStep, StepsThatComputeValuesAgainAreExact) {
   for (const std::int64_t f : {3, 17}) {
     const Vec3 patch{14, 15, 19};
@@ -223,8 +260,7 @@ TEST(TrainingStep, ADenseStepIsTheSumOfSparseStepsFromAllOffsets) {
   expect_near(whole[0].kernels, sums, 0.0, "conv1 kernels");
 }
 
-TEST(TrainingStep, FiniteDifferencesOfTheLossAreTheGradients) {
-  Case of(chain(2), {9, 12, 12}, {gibibyte, true}, 1, 3);
+void expect_finite_differences(Case of) {
   const test::ExactStep exact = of.exact();
   const std::unique_ptr<Device> device = test::open_cpu(1);
   NetworkWeights gradients;
@@ -247,6 +283,13 @@ TEST(TrainingStep, FiniteDifferencesOfTheLossAreTheGradients) {
   }
 }
 
+TEST(TrainingStep, FiniteDifferencesOfTheLossAreTheGradients) {
+  expect_finite_differences(Case(chain(2), {9, 12, 12}, {gibibyte, true}, 1, 3));
+  const Case at_once(chain(2), {9, 12, 12}, {gibibyte, true}, test::cpu_parts_at_once(1), 3);
+  EXPECT_GT(calls_at_once(at_once.plan), 0);
+  expect_finite_differences(at_once);
+}
+
 // Weights after some steps of gradient descent, by a device with this number of threads.
 NetworkWeights descended(const Case& of, int threads) {
   NetworkWeights weights = of.weights;
@@ -267,8 +310,7 @@ NetworkWeights descended(const Case& of, int threads) {
   return weights;
 }
 
-TEST(TrainingStep, TwentyStepsAreBitEqualForAnyNumberOfWorkers) {
-  const Case of(chain(17), {14, 19, 23}, {gibibyte}, 3, 1);
+void expect_bit_equal(const Case& of) {
   const NetworkWeights one = descended(of, 1);
   double moved = 0;
   for (const int threads : {2, 3}) {
@@ -282,6 +324,13 @@ TEST(TrainingStep, TwentyStepsAreBitEqualForAnyNumberOfWorkers) {
     }
   }
   EXPECT_GT(moved, 0.01);
+}
+
+TEST(TrainingStep, TwentyStepsAreBitEqualForAnyNumberOfWorkers) {
+  expect_bit_equal(Case(chain(17), {14, 19, 23}, {gibibyte}, 3, 1));
+  const Case at_once(chain(17), {14, 19, 23}, {gibibyte}, test::cpu_parts_at_once(3), 1);
+  EXPECT_GT(calls_at_once(at_once.plan), 0);
+  expect_bit_equal(at_once);
 }
 
 TEST(TrainingStep, EachRunReadsTheWeightsAgain) {
