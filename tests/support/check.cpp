@@ -81,13 +81,21 @@ void expect_close(std::span<const float> actual, const oracle::Values& expected,
 }
 
 void check_primitive(const Primitive& primitive, const LayerProblem& problem, Device& device, std::uint64_t seed) {
+  const Primitive* const one = &primitive;
+  check_primitives(std::span(&one, 1), problem, device, seed);
+}
+
+void check_primitives(std::span<const Primitive* const> primitives, const LayerProblem& problem, Device& device,
+                      std::uint64_t seed) {
   const Result<void> sound = check(problem);
   ASSERT_TRUE(sound.has_value()) << sound.error().message;
-  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, device.spec());
-  ASSERT_TRUE(estimates.has_value()) << primitive.name << ", " << to_string(problem) << ": "
-                                     << estimates.error().message;
   const Data data = make_data(problem, seed);
-  for (const Estimate& estimate : *estimates) check_estimate(primitive, problem, estimate, data, device, seed);
+  for (const Primitive* primitive : primitives) {
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, device.spec());
+    ASSERT_TRUE(estimates.has_value()) << primitive->name << ", " << to_string(problem) << ": "
+                                       << estimates.error().message;
+    for (const Estimate& estimate : *estimates) check_estimate(*primitive, problem, estimate, data, device, seed);
+  }
 }
 
 }  // namespace znni::test

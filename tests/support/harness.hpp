@@ -52,6 +52,10 @@ class Harness {
 // that name primitive, problem, variant, formats and seed. A refusal is a failure here.
 void check_primitive(const Primitive& primitive, const LayerProblem& problem, Device& device, std::uint64_t seed);
 
+// Does so for several primitives, with the same data, whose result the oracle computes once.
+void check_primitives(std::span<const Primitive* const> primitives, const LayerProblem& problem, Device& device,
+                      std::uint64_t seed);
+
 // Expects that the largest difference is within `tolerance` (oracle::tolerance()); a NaN always fails.
 void expect_close(std::span<const float> actual, const oracle::Values& expected, double tolerance,
                   const std::string& name);
