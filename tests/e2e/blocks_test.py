@@ -132,7 +132,7 @@ class BlocksTest(unittest.TestCase):
         told, status = spec.predicted, status_of(spec)
         for planned, block, volume in zip(spec.planned, spec.block, EXTENT):
             self.assertTrue(block < planned <= volume)  # what surrounds a block, which ends at the volume's border
-        self.assertIn(status.done, (1, 2, 3, 4))
+        self.assertGreater(status.done, len(told["measured"]["others"]))
         self.assertLess(told["measured"]["seconds"], 3600 * told["hours"])
         self.assertGreater(told["memory_bytes"]["client"], 1 << 25)
         self.assertGreater(told["memory_bytes"]["daemon"], 1 << 25)

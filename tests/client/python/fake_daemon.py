@@ -56,6 +56,7 @@ class FakeDaemon:
         self.voxel_seconds, self.properties, self.outputs = voxel_seconds, dict(properties), outputs
         self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
         self.headers, self.metadata, self.sent = [], [], []
+        self.loading = []  # what the model is at, one question after the other, before it is ready
         self.holds, self.held, self.left = False, threading.Event(), threading.Event()
 
     @contextlib.contextmanager
@@ -129,7 +130,8 @@ class FakeDaemon:
         )
 
     def _index(self, _, context):
-        states = [("same", "READY", ""), ("other", "LOADING", "plans")]
+        own = ("same", "LOADING", self.loading.pop(0)) if self.loading else ("same", "READY", "")
+        states = [own, ("other", "LOADING", "plans")]
         models = [wire.RepositoryIndexResponse.ModelIndex(name=n, state=s, reason=r) for n, s, r in states]
         return wire.RepositoryIndexResponse(models=models)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
+from znni.blocks.dealing import longest
 from znni.blocks.duration import duration
+from znni.blocks.estimate import Estimate
 from znni.blocks.measuring import Measured
 from znni.blocks.pricing import Pricing
 from znni.blocks.spec import JobSpec
@@ -21,46 +24,74 @@ _CLIENT_BYTES = 256 << 20  # of Python with its packages
 _READ_COPIES = 3  # of planes: as stored, with padding, on their way
 
 
-class Forecast:
-    """Tells what the blocks of ``spec`` take, by ``pricing`` of a daemon that serves ``model``, on machines that each
-    cost ``price_per_hour``."""
+@dataclasses.dataclass(frozen=True)
+class Ready:
+    """Describes what a daemon takes to start and to end, in ``seconds``, and to plan before it starts, where no plan is
+    kept."""
 
-    def __init__(
-        self, spec: JobSpec, pricing: Pricing, model: Model, price_per_hour: float | None, depth: int = 64
-    ) -> None:
+    seconds: float
+    planning: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Fleet:
+    """Describes the machines of a job, of which each has so many ``workers`` at a time and costs ``price_per_hour``."""
+
+    price_per_hour: float | None = None
+    workers: int = 1
+
+
+class Forecast:
+    """Tells what the blocks of ``spec`` take on the machines of ``fleet``, by ``pricing`` of a daemon that serves
+    ``model``."""
+
+    def __init__(self, spec: JobSpec, pricing: Pricing, model: Model, fleet: Fleet, depth: int = 64) -> None:
         self._spec = spec
         self._pricing = pricing
         self._model = model
-        self._price = price_per_hour
+        self._fleet = fleet
         self._depth = depth  # planes of a layer of chunks of the output, which are gathered
+        self.predicted = pricing.table(spec.grid)  # seconds of a block of each class
 
-    def told(self, ready_seconds: float, measured: Measured | None = None) -> dict[str, Any]:
-        """Returns what is told to people. ``ready_seconds`` is what a daemon takes to start and to end. If a block was
-        measured, all others take as much more, or less, than was predicted as this one."""
-        spec, grid = self._spec, self._spec.grid
-        factor, first = self._scale(measured) if measured else (1.0, 0.0)
-        start = ready_seconds + first if spec.network else 0.0
-        hours = (start + factor * self._pricing.longest(grid, spec.nodes)) / 3600
+    def told(self, ready: Ready, measured: Measured | None = None) -> dict[str, Any]:
+        """Returns what is told to people. If blocks were measured, others take as much more, or less, than was
+        predicted as those of them whose extent is most like theirs."""
+        grid = self._spec.grid
+        estimate = Estimate(grid, self.predicted, measured.samples if measured else ())
+        classes = estimate.classes()
+        start, planning = self._start(ready, estimate, measured)
+        hours = (start + planning + longest(grid, classes, self._spec.nodes)) / 3600
         return {
             "blocks": len(grid),
-            "seconds_of_a_block": factor * self._seconds(grid.middle),
+            "workers_per_machine": self._fleet.workers,
+            "seconds_of_a_block": classes[grid.middle],
             "start_seconds": start,
+            "planning_seconds": planning,
             "hours": hours,
-            "measured": {"block": measured.number, "seconds": measured.seconds, "factor": factor} if measured else None,
+            "measured": _told_of(estimate, measured) if measured else None,
+            "classes": [{"block": number, "seconds": seconds} for number, seconds in classes.items()],
             **self._bytes(),
             "memory_bytes": self._memory(measured),
-            "price": self._price * hours * spec.nodes if self._price is not None else None,
+            "price": self._price(hours),
         }
 
-    def _scale(self, measured: Measured) -> tuple[float, float]:
-        """Returns what blocks take, in predicted seconds, and what a daemon's first ones take more."""
-        predicted = self._seconds(measured.number)
-        factor = measured.seconds / predicted if predicted else 1.0
-        more = (seconds - factor * self._seconds(number) for number, seconds in measured.before)
-        return factor, max(0.0, sum(more)) if predicted else 0.0
+    def _start(self, ready: Ready, estimate: Estimate, measured: Measured | None) -> tuple[float, float]:
+        """Returns what a machine takes before and after its blocks, of which the first take more, and to plan: this
+        machine has its plan, others may not."""
+        if not self._spec.network:
+            return 0.0, 0.0
+        planning = ready.planning if self._machines > 1 else 0.0
+        if measured is None:
+            return ready.seconds, planning
+        return max(ready.seconds, measured.ready_seconds) + _more(estimate, measured), planning
 
-    def _seconds(self, number: int) -> float:
-        return self._pricing.seconds(self._spec.grid.box(number))
+    @property
+    def _machines(self) -> int:
+        return -(-self._spec.nodes // self._fleet.workers)
+
+    def _price(self, hours: float) -> float | None:
+        price = self._fleet.price_per_hour
+        return price * hours * self._machines if price is not None else None
 
     def _bytes(self) -> dict[str, int]:
         job, grid = self._job(), self._spec.grid
@@ -89,32 +120,66 @@ class Forecast:
         return self._pricing.job(grid.box(grid.middle))
 
 
+def _more(estimate: Estimate, measured: Measured) -> float:
+    """Returns what blocks before those that were measured took more than others do."""
+    return max(0.0, sum(seconds - estimate.seconds(number) for number, seconds in measured.before))
+
+
+def _told_of(estimate: Estimate, measured: Measured) -> dict[str, Any]:
+    """Returns what is told of blocks that were measured: of the first, and of the others."""
+    first, *others = (
+        {"block": sample.number, "seconds": sample.seconds, "factor": estimate.factor(sample)}
+        for sample in measured.samples
+    )
+    return {**first, "others": others}
+
+
 def summary(spec: JobSpec) -> str:
     """Returns the forecast of a job in words: several lines."""
     told = spec.predicted
     price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
-    machines = f"{spec.nodes} machines" if spec.nodes > 1 else "1 machine"
     lines = [
-        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {machines}: predicted "
+        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {_machines(spec)}: predicted "
         f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
         f"{in_words(told['bytes_read'])}, writes {in_words(told['bytes_written'])} before compression",
         _time_in_words(told),
-        _memory_in_words(told["memory_bytes"]),
+        _memory_in_words(told),
     ]
     return "\n".join(lines)
 
 
+def _machines(spec: JobSpec) -> str:
+    workers = spec.predicted["workers_per_machine"]
+    machines = -(-spec.nodes // workers)
+    told = f"{machines} machines" if machines > 1 else "1 machine"
+    return f"{told} of {workers} workers" if workers > 1 else told
+
+
 def _time_in_words(told: dict[str, Any]) -> str:
-    start, measured = told["start_seconds"], told["measured"]
-    ready = f"{duration(start)} of this is for a daemon to plan, start and end; " if start else ""
+    start, planning, measured = told["start_seconds"], told["planning_seconds"], told["measured"]
+    plan = f"plan ({duration(planning)}), " if planning else ""
+    ready = f"{duration(start + planning)} of this is for a daemon to {plan}start and end; " if start else ""
     if measured is None:
-        return f"{ready}blocks take what the daemon predicts, without what reading and writing add: none was measured"
+        alone = " for a worker alone" if told["workers_per_machine"] > 1 else ""
+        without = f"{alone}, without what reading and writing add: none was measured"
+        return f"{ready}blocks take what the daemon predicts{without}"
     return (
         f"{ready}block {measured['block']}, which is done, took {duration(measured['seconds'])}: "
-        f"{measured['factor']:.2f} times what the daemon predicts, as do the others"
+        f"{measured['factor']:.2f} times what the daemon predicts{_others_in_words(measured['others'])}"
     )
 
 
-def _memory_in_words(memory: dict[str, int]) -> str:
+def _others_in_words(others: list[dict[str, Any]]) -> str:
+    factors = [one["factor"] for one in others]
+    if not factors:
+        return ""
+    if len(factors) == 1:
+        return f"; that of another extent took {factors[0]:.2f} times that"
+    return f"; those of {len(factors)} other extents took {min(factors):.2f} to {max(factors):.2f} times that"
+
+
+def _memory_in_words(told: dict[str, Any]) -> str:
+    memory, workers = told["memory_bytes"], told["workers_per_machine"]
+    who = f"each of the {workers} workers of a machine needs" if workers > 1 else "a machine needs"
     daemon = f"{in_words(memory['daemon'], binary=True)} for its daemon and " if memory["daemon"] else ""
-    return f"a machine needs {daemon}{in_words(memory['client'], binary=True)} for znni-job"
+    return f"{who} {daemon}{in_words(memory['client'], binary=True)} for znni-job"

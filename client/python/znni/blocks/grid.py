@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from znni.box import Box, Triple
@@ -32,9 +33,7 @@ class Grid:
 
     def box(self, number: int) -> Box:
         """Returns the voxels of the output that are block ``number``."""
-        _, rows, columns = self.counts
-        at = (number // (rows * columns), number // columns % rows, number % columns)
-        start = tuple(i * b for i, b in zip(at, self.block))
+        start = tuple(i * b for i, b in zip(self._at(number), self.block))
         return Box(start, tuple(min(a + b, n) for a, b, n in zip(start, self.block, self.output)))  # type: ignore
 
     def number(self, at: Triple) -> int:
@@ -54,10 +53,44 @@ class Grid:
             for along in itertools.product(*self.positions())
         }
 
+    def class_of(self, number: int) -> int:
+        """Returns the block that stands for ``number`` in classes()."""
+        return self.number(tuple(map(_standing, self._at(number), self.counts)))  # type: ignore[arg-type]
+
+    def alike(self, number: int) -> Alike:
+        """Returns the blocks of the position of ``number``, itself included."""
+        return Alike(self, tuple(map(_alike, self._at(number), self.counts)))  # type: ignore[arg-type]
+
     @property
     def middle(self) -> int:
         """Returns the number of a block of full size that touches no border, if there is one."""
-        return self.number(tuple(count // 2 if count > 2 else 0 for count in self.counts))  # type: ignore[arg-type]
+        return self.number(tuple(_between(count) if count > 2 else 0 for count in self.counts))  # type: ignore[arg-type]
+
+    def _at(self, number: int) -> Triple:
+        """Returns the how-manieth block it is along z, y and x."""
+        _, rows, columns = self.counts
+        return (number // (rows * columns), number // columns % rows, number % columns)
+
+
+@dataclasses.dataclass(frozen=True)
+class Alike:
+    """Is the sequence of the blocks that lie in these ranges ``along`` z, y and x, by their numbers."""
+
+    grid: Grid
+    along: tuple[range, range, range]
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.along))
+
+    def __iter__(self) -> Iterator[int]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, index: int) -> int:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        _, rows, columns = map(len, self.along)
+        place = (index // (rows * columns), index // columns % rows, index % columns)
+        return self.grid.number(tuple(one[at] for one, at in zip(self.along, place)))  # type: ignore[arg-type]
 
 
 class Position(NamedTuple):
@@ -68,8 +101,24 @@ class Position(NamedTuple):
 
 
 def _positions(count: int) -> list[Position]:
-    between = [Position(count // 2, count - 2)] if count > 2 else []
+    between = [Position(_between(count), count - 2)] if count > 2 else []
     return [Position(0, 1), *between, *([Position(count - 1, 1)] if count > 1 else [])]
+
+
+def _between(count: int) -> int:
+    """Returns which of so many blocks stands for those between the first and the last: not the one before the last if
+    there is another, because it reads less if the last is thinner than what surrounds a block."""
+    return (count - 1) // 2
+
+
+def _standing(at: int, count: int) -> int:
+    """Returns which of so many blocks stands for the ``at``-th."""
+    return at if at in (0, count - 1) else _between(count)
+
+
+def _alike(at: int, count: int) -> range:
+    """Returns which of so many blocks have the position of the ``at``-th."""
+    return range(at, at + 1) if at in (0, count - 1) else range(1, count - 1)
 
 
 @dataclasses.dataclass(frozen=True)

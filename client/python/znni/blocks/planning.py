@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from znni.blocks.forecast import Forecast
+from znni.blocks.forecast import Fleet, Forecast, Ready
 from znni.blocks.grid import Grid
 from znni.blocks.measuring import measure
 from znni.blocks.pricing import Pricing
@@ -37,7 +37,7 @@ _MAX_BLOCK_SECONDS = 900.0  # what a machine that stops loses at most
 @dataclasses.dataclass(frozen=True)
 class Wishes:
     """Are what a user asks of a job, as the options of 'znni-job plan' have it; ``block`` None lets us choose.
-    ``measure`` has a block computed, to know what the others take."""
+    ``measure`` has some blocks computed, to know what the others take."""
 
     network: str
     servers: list[str]
@@ -57,6 +57,7 @@ class Wishes:
     overwrite: bool
     measure: bool
     shard: Triple | None = None  # of an output in zarr
+    workers: int = 1  # of each machine at a time
 
 
 def choose_block(pricing: Pricing, output: Triple, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:
@@ -94,20 +95,21 @@ def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec
             Mask(wishes.mask, source.shape[1:]).close()
         with serve(wishes) as serving:
             _check_keeps_folder(wishes)
-            ready = _timed(serving.client)
+            ready = _started(serving)
             _check_has_no_seams(serving.facts)
             job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
             target = _make_target(wishes, job, identity)
             spec = _spec(wishes, serving, job, target.chunk, identity)
             if spec.planned:
                 serving.plan_for(spec.planned)
-                ready = _timed(serving.client)
-            pricing = Pricing(serving.client(), job)
-            forecast = Forecast(spec, pricing, serving.facts, wishes.price_per_hour, target.chunk[0])
+                ready = _started(serving)
+            forecast = _forecast(wishes, spec, serving, job, target)
             spec = dataclasses.replace(spec, predicted=forecast.told(ready))
             _make_output(spec, target)
-            measured = measure(spec, serving, say) if wishes.measure else None
-            ready += _timed(serving.stop)
+            measured = measure(spec, forecast.predicted, serving, wishes.workers, say) if wishes.measure else None
+            if measured:
+                forecast = _forecast(wishes, spec, serving, job, target)  # the daemon has all its memory by now
+            ready = dataclasses.replace(ready, seconds=ready.seconds + _timed(serving.stop))
         spec = dataclasses.replace(spec, predicted=forecast.told(ready, measured))
         _keep(spec)
     return spec
@@ -118,6 +120,18 @@ def _timed(step: Callable[[], Any]) -> float:
     began = time.monotonic()
     step()
     return time.monotonic() - began
+
+
+def _started(serving: Serving) -> Ready:
+    """Starts the daemon, and returns what that took."""
+    seconds = _timed(serving.client)
+    return Ready(seconds - serving.planning_seconds, serving.planning_seconds)
+
+
+def _forecast(wishes: Wishes, spec: JobSpec, serving: Serving, job: Job, target: Any) -> Forecast:
+    """Returns the forecast by what the daemon predicts now."""
+    fleet = Fleet(wishes.price_per_hour, wishes.workers)
+    return Forecast(spec, Pricing(serving.client(), job), serving.facts, fleet, target.chunk[0])
 
 
 def _check_has_no_seams(model: Model) -> None:
@@ -193,7 +207,7 @@ def _spec(wishes: Wishes, serving: Serving, job: Job, chunk: Triple, identity: s
     a plan for this block takes less."""
     pricing = Pricing(serving.client(), job)
     voxel_bytes = job.model.output_channels * job.dtype.itemsize
-    block = wishes.block or choose_block(pricing, job.output, chunk, wishes.nodes, voxel_bytes)
+    block = wishes.block or choose_block(pricing, job.output, chunk, wishes.nodes * wishes.workers, voxel_bytes)
     check_block(block, chunk, job.output)
     network = os.path.abspath(wishes.network) if wishes.network else ""
     # Windows of a model that is bound to one are those of the whole volume: a daemon would take the block for one.
@@ -217,7 +231,7 @@ def _spec(wishes: Wishes, serving: Serving, job: Job, chunk: Triple, identity: s
         output_extent=job.output,
         origin=job.origin,
         block=block,
-        nodes=wishes.nodes,
+        nodes=wishes.nodes * wishes.workers,
         predicted={},
         planned=pricing.widest(Grid(job.output, block)) if is_planned else None,
     )

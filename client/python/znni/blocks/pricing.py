@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from znni.blocks.dealing import longest
 from znni.blocks.grid import Grid
 from znni.box import Box, Triple
 from znni.client import Client
 from znni.job import Job, plan_job, roi_of
-
-_MAX_LISTED = 1 << 22  # blocks that are dealt out one by one; of more each machine has about as much
 
 
 class Pricing:
@@ -55,24 +52,11 @@ class Pricing:
         extents = [self.job(grid.box(number)).given.extent for number in grid.classes()]
         return tuple(map(max, zip(*extents)))
 
-    def total(self, grid: Grid) -> float:
-        """Returns the predicted seconds of all blocks on one machine."""
-        return sum(count * self.seconds(grid.box(number)) for number, count in grid.classes().items())
+    def table(self, grid: Grid) -> dict[int, float]:
+        """Returns the predicted seconds of a block of each class, by its number in Grid.classes()."""
+        return {number: self.seconds(grid.box(number)) for number in grid.classes()}
 
     def longest(self, grid: Grid, nodes: int) -> float:
         """Returns the predicted seconds until the last of so many machines is done, each with every ``nodes``-th
         block."""
-        if len(grid) > _MAX_LISTED:
-            return -(-len(grid) // nodes) * self.total(grid) / len(grid)
-        shares = np.zeros((-(-len(grid) // nodes), nodes))  # a column for each machine
-        shares.reshape(-1)[: len(grid)] = self._every(grid)
-        return float(shares.sum(axis=0).max())
-
-    def _every(self, grid: Grid) -> np.ndarray:
-        """Returns the predicted seconds of each block, in the order of their numbers."""
-        along = grid.positions()
-        found = np.array([self.seconds(grid.box(number)) for number in grid.classes()])
-        found = found.reshape([len(positions) for positions in along])
-        for axis, positions in enumerate(along):
-            found = found.repeat([one.blocks for one in positions], axis)
-        return found.reshape(-1)
+        return longest(grid, self.table(grid), nodes)

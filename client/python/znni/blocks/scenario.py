@@ -6,6 +6,8 @@ import dataclasses
 import functools
 import math
 import statistics
+from collections.abc import Mapping
+from typing import Any
 
 from znni.blocks.grid import Grid
 from znni.blocks.spec import JobSpec
@@ -18,31 +20,37 @@ SHARDS, DASK = "shards", "dask"  # how blocks are dealt out
 @dataclasses.dataclass(frozen=True)
 class Work:
     """Describes the blocks of ``grid``. One of full size takes one of ``seconds``, drawn at random, and reads and
-    writes so many bytes; smaller ones take less of each, by their voxels."""
+    writes so many bytes. Smaller ones take less bytes, by their voxels, and less time: ``times`` has what a block of
+    each class (Grid.classes()) takes, in full ones. Where it is empty they take it by the voxels that they are computed
+    from, ``halo`` more than theirs along each axis."""
 
     grid: Grid
     seconds: tuple[float, ...]
     bytes_read: float
     bytes_written: float
+    halo: Triple = (0, 0, 0)
+    times: Mapping[int, float] = dataclasses.field(default_factory=dict)
 
     def share(self, number: int) -> float:
         """Returns the voxels of a block, in those of a full one."""
-        plane, row = divmod(number, self._rows_and_columns)
-        at = (plane, *divmod(row, self._columns))
-        return math.prod(min(1.0, parts - i) for i, parts in zip(at, self._parts))
+        return self._voxels[self.grid.class_of(number)]
+
+    def time(self, number: int) -> float:
+        """Returns the time of a block, in those of a full one."""
+        return self._times[self.grid.class_of(number)]
 
     @functools.cached_property
-    def _columns(self) -> int:
-        return self.grid.counts[2]
+    def _voxels(self) -> dict[int, float]:
+        return {number: self._part(number, (0, 0, 0)) for number in self.grid.classes()}
 
     @functools.cached_property
-    def _rows_and_columns(self) -> int:
-        return self.grid.counts[1] * self.grid.counts[2]
+    def _times(self) -> Mapping[int, float]:
+        return self.times or {number: self._part(number, self.halo) for number in self.grid.classes()}
 
-    @functools.cached_property
-    def _parts(self) -> list[float]:
-        """Returns the extent of the output in those of blocks."""
-        return [n / b for n, b in zip(self.grid.output, self.grid.block)]
+    def _part(self, number: int, halo: Triple) -> float:
+        """Returns the voxels of a block with its halo, in those of a full one."""
+        extents = zip(self.grid.box(number).extent, self.grid.block, halo)
+        return math.prod((n + more) / (full + more) for n, full, more in extents)
 
     @property
     def blocks(self) -> float:
@@ -52,7 +60,8 @@ class Work:
     @property
     def total_seconds(self) -> float:
         """Returns what all blocks take one machine, on average, without reading and writing."""
-        return self.blocks * statistics.fmean(self.seconds)
+        times = (count * self.time(number) for number, count in self.grid.classes().items())
+        return sum(times) * statistics.fmean(self.seconds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,11 +87,26 @@ def work_of(spec: JobSpec, seconds: tuple[float, ...], extent: Triple | None, co
     """Returns the work of a job, or of one like it with an output of another ``extent``. Files are ``compression``
     times as small as their voxels."""
     grid = spec.grid
-    block = tuple(min(b, n) for b, n in zip(grid.block, grid.output))
+    block: Any = tuple(min(b, n) for b, n in zip(grid.block, grid.output))
     part = math.prod(block) / math.prod(grid.output) / compression
     told = spec.predicted
-    grid = Grid(extent or grid.output, block)  # type: ignore[arg-type]
-    return Work(grid, seconds, told["bytes_read"] * part, told["bytes_written"] * part)
+    sizes = told["bytes_read"] * part, told["bytes_written"] * part
+    if extent in (None, grid.output):
+        return Work(Grid(grid.output, block), seconds, *sizes, _halo(spec), _times(spec))
+    return Work(Grid(extent, block), seconds, *sizes, _halo(spec))
+
+
+def _halo(spec: JobSpec) -> Triple:
+    """Returns how many more voxels than its own a block is computed from."""
+    (bz, by, bx), (az, ay, ax) = spec.form["padding"]
+    z, y, x = spec.form["field_of_view"]
+    return (z - 1 + bz + az, y - 1 + by + ay, x - 1 + bx + ax)
+
+
+def _times(spec: JobSpec) -> dict[int, float]:
+    """Returns what blocks of each class are predicted to take, in full ones; nothing in jobs of older versions."""
+    full = spec.predicted["seconds_of_a_block"]
+    return {one["block"]: one["seconds"] / full for one in spec.predicted.get("classes", ()) if full}
 
 
 def predicted_seconds(spec: JobSpec) -> tuple[float, ...]:
@@ -94,13 +118,11 @@ def predicted_seconds(spec: JobSpec) -> tuple[float, ...]:
 
 
 def measured_seconds(spec: JobSpec) -> tuple[float, ...]:
-    """Returns what the blocks that are done took, each as if it were full. Raises InvalidError if none was computed."""
-    full = math.prod(min(b, n) for b, n in zip(spec.block, spec.output_extent))
-    found = tuple(
-        facts["seconds"] * full / math.prod(spec.grid.box(number).extent)
-        for number, facts in spec.marks.done()
-        if not facts["skipped"]
-    )
+    """Returns what the blocks that are done took, each as if it were full; those of less than half the voxels only if
+    there are no others, because they say little of full ones. Raises InvalidError if none was computed."""
+    work = work_of(spec, (1.0,), None, 1.0)
+    found = {number: facts["seconds"] for number, facts in spec.marks.done() if not facts["skipped"]}
     if not found:
         raise InvalidError(f"{spec.output}: no block was computed yet, of which seconds are measured: run some first")
-    return found
+    large = [number for number in found if work.share(number) >= 0.5]
+    return tuple(found[number] / work.time(number) for number in large or found)

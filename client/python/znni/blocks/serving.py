@@ -155,6 +155,11 @@ class Serving:
         self._limits["volume"] = volume
 
     @property
+    def planning_seconds(self) -> float:
+        """Returns what a daemon of its own took to plan; 0 if it had a plan, or if there is none."""
+        return self._daemon.planning_seconds if self._daemon else 0.0
+
+    @property
     def daemon_pid(self) -> int | None:
         """Returns the process of a daemon of its own, if there is one."""
         process = self._daemon.process if self._daemon else None

@@ -35,7 +35,8 @@ class _Machine:
     factor: float = 1.0
     life: int = 0  # how many were there before; events of those do not count
     block: int | None = None
-    share: float = 0.0  # of this block, in full ones
+    share: float = 0.0  # voxels of this block, in full ones
+    time: float = 0.0  # what it takes, likewise
 
 
 class Simulation:
@@ -88,12 +89,12 @@ class Simulation:
         if not machine.blocks:
             return self._end(now, at)
         machine.block = machine.blocks.popleft()
-        machine.share = self._work.share(machine.block)
+        machine.share, machine.time = self._work.share(machine.block), self._work.time(machine.block)
         return self._move(now, at, self._work.bytes_read, self._compute)
 
     def _compute(self, now: float, at: int) -> None:
         machine = self._machines[at]
-        seconds = self._random.choice(self._work.seconds) * machine.share * machine.factor
+        seconds = self._random.choice(self._work.seconds) * machine.time * machine.factor
         self._later(now + seconds, at, self._write)
 
     def _write(self, now: float, at: int) -> None:

@@ -43,8 +43,8 @@ def reason_of(error: Exception) -> str:
 class Worker:
     """Computes blocks of ``spec`` by ``serving``.
 
-    A block that fails is tried ``retries`` more times, unless its error would come again or ``has_ended`` returns True.
-    ``say`` takes lines of text.
+    A block that fails is tried ``retries`` more times, unless its error would come again. Once ``has_ended`` returns
+    True it is not, and its error is not recorded: it may be that of the end. ``say`` takes lines of text.
     """
 
     def __init__(
@@ -87,7 +87,8 @@ class Worker:
             if not self._tried(number, lambda: self._marks.is_done(number)):
                 self._finish(number)
         except Exception as error:  # stores and codecs raise what they like
-            self._fail(number, error)
+            if not self._has_ended():
+                self._fail(number, error)
             return error
         return None
 

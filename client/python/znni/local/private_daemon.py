@@ -18,6 +18,7 @@ from znni.local.repository import Config, make_repository
 from znni.progress import Notice, Wanted
 
 _POLL_SECONDS = 0.1
+_PLANNING = "LOADING planning"  # begins the state of a model for which the daemon has no plan yet
 _LAST_WORDS_SECONDS = 5
 # What the daemon says of a network that is bound to a window which it does not know, and what helps its users.
 _ITS_WINDOW = "with --volume Z,Y,X or the parameter 'window' of its config.pbtxt"
@@ -29,7 +30,8 @@ class PrivateDaemon:
 
     ``mem`` bounds the daemon's memory ("8G"), ``threads`` those that compute; None is the daemon's default. ``volume``
     is the extent that it plans for, ``is_padded`` says that volumes are padded to have outputs of it. While it plans it
-    says how far it is, if ``progress`` is True. It ends with the context, and with this process.
+    says how far it is, if ``progress`` is True. It ends with the context, and with this process. ``planning_seconds``
+    is what it took to plan, which it need not do where a plan is kept.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class PrivateDaemon:
         progress: Wanted = True,
     ) -> None:
         self.model = ""
+        self.planning_seconds = 0.0
         self._network = network
         self._config = config
         self._limits = {"mem": mem, "threads": threads, "volume": volume and ",".join(map(str, volume))}
@@ -142,9 +145,12 @@ class PrivateDaemon:
     def _wait_until_ready(self) -> None:
         notice = Notice(self._progress)
         connection = Connection(self.address)
+        asked = time.monotonic()
         try:
             while True:
                 state = self._state(connection)
+                asked, before = time.monotonic(), asked
+                self.planning_seconds += asked - before if state.startswith(_PLANNING) else 0.0
                 if state == "ready":
                     return
                 if state.startswith("UNAVAILABLE"):

@@ -29,6 +29,8 @@ from znni.programs.options import SHARD_HELP, shard_of
 
 _EXITS = "exit codes: 0 all is there; 1 some is missing, run it again; 2 wrong input, which running again does not mend"
 
+_LEFT_OF_PLAN = "plan again, with --overwrite if the output was made, beside which the job lies: 'run' takes it"
+
 
 def _block(text: str) -> Triple | None:
     if text == "auto":
@@ -119,6 +121,15 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
     add("--block", type=_block, default=None, help="Z,Y,X: voxels of a block, whole chunks (default: auto)")
     add("--shard", type=shard_of, metavar="Z,Y,X", help=SHARD_HELP)
     add("--nodes", type=_at_least(1), default=1, help="number of machines (default: 1)")
+    add(
+        "--workers-per-machine",
+        dest="workers",
+        type=_at_least(1),
+        default=1,
+        metavar="N",
+        help="runs of the job on each machine at a time, which share it: the job has N times --nodes shards "
+        "(default: 1)",
+    )
     add("--mem", help="memory of a machine's daemon, for example 16G (default: 0.8 of what is available)")
     add("--threads", type=_at_least(1), help="threads of a machine's daemon (default: all processors)")
     add("--config", help="config.pbtxt of the network")
@@ -131,7 +142,7 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         dest="measure",
         action="store_false",
         help="compute no block now, and take the daemon's prediction for what they take (default: one to four "
-        "are computed, to predict the others)",
+        "are computed, and up to two of each other extent that takes a part of the time, to predict the others)",
     )
 
 
@@ -223,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "pyramid": _pyramid,
         "simulate": _simulate,
     }[options.command]
-    left = "plan again, with --overwrite if the output was made" if command is _plan else "run it again to go on"
+    left = _LEFT_OF_PLAN if command is _plan else "run it again to go on"
     return run_program("znni-job", lambda: command(options), left)
 
 

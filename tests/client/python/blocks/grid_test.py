@@ -36,6 +36,25 @@ class GridTest(unittest.TestCase):
                 (number,) = classes.keys() & set(numbers)
                 self.assertEqual(classes[number], len(numbers))
                 self.assertEqual({grid.box(one).extent for one in numbers}, {grid.box(number).extent})
+                self.assertEqual({grid.class_of(one) for one in numbers}, {number})
+                self.assertEqual(list(grid.alike(draw.choice(numbers))), numbers)
+
+    def test_what_stands_for_blocks_is_not_the_one_before_the_last(self):
+        """It reads less than others if the last is thinner than what surrounds a block."""
+        for count in range(4, 9):
+            grid = Grid((8 * count - 7, 8, 8), (8, 8, 8))
+            self.assertNotIn(count - 2, grid.classes())
+            self.assertNotIn(grid.middle, (0, count - 2, count - 1))
+
+    def test_blocks_of_one_position_are_not_listed(self):
+        grid = Grid((10**7,) * 3, (10, 10, 10))
+        alike = grid.alike(grid.middle)
+        self.assertEqual(len(alike), (10**6 - 2) ** 3)
+        self.assertEqual(alike[0], grid.number((1, 1, 1)))
+        self.assertEqual(alike[len(alike) - 1], grid.number((10**6 - 2,) * 3))
+        for index in (-1, len(alike)):
+            with self.assertRaises(IndexError):
+                alike[index]
 
     def test_the_middle_touches_no_border_where_a_block_does_not(self):
         self.assertEqual(Grid((9, 9, 9), (3, 3, 3)).middle, 13)

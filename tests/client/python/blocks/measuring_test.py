@@ -1,14 +1,18 @@
 """Blocks that are computed to know what the others take."""
 
+import collections
+import contextlib
 import shutil
 from unittest import mock
 
 import grpc
 import numpy as np
 import zarr
-from fake_daemon import Refused
+from fake_daemon import WHOLE, Refused
 from job_case import JobCase
 from znni.blocks import measuring
+from znni.blocks.estimate import Sample
+from znni.blocks.grid import Shard
 from znni.blocks.measuring import measure
 
 
@@ -23,11 +27,16 @@ class MeasuringTest(JobCase):
         shutil.rmtree(self.input, ignore_errors=True)
         zarr.save_array(self.input, self.volume)
 
-    def measured(self, **wishes):
+    def measured(self, workers=1, **wishes):
         """Returns what is measured of a job of 5 x 5 x 1 blocks; the number of the one in the middle is 12."""
         self.spec = self.plan(block=(64, 64, 16), **wishes)
+        return self.measured_again(workers)
+
+    def measured_again(self, workers=1):
+        """Returns what is measured of the job."""
+        predicted = {one["block"]: one["seconds"] for one in self.spec.predicted["classes"]}
         with self.serving() as serving:
-            return measure(self.spec, serving, self.said.append)
+            return measure(self.spec, predicted, serving, workers, self.said.append)
 
     def done(self):
         return [number for number, _ in self.spec.marks.done()]
@@ -35,34 +44,90 @@ class MeasuringTest(JobCase):
     def test_blocks_of_the_middle_are_computed_and_done(self):
         found = self.measured()
         done = self.done()
-        self.assertIn(len(done), (2, 3, 4))
-        self.assertEqual(set(done), {found.number, *(number for number, _ in found.before)})
-        self.assertEqual(found.before[0][0], 12)
+        self.assertIn(len(done), (4, 5, 6))  # up to four, and then two
+        self.assertEqual(set(done), {sample.number for sample in (*found.samples, *found.before)})
+        self.assertEqual((len(found.samples), found.before[0].number, found.ready_seconds), (1, 12, 0.0))
         for number in done:
             start, stop = self.spec.grid.box(number)
             self.assertTrue(all(0 < a and b < 320 for a, b in zip(start[:2], stop[:2])))
             box = tuple(slice(a, b) for a, b in zip(start, stop))
             np.testing.assert_array_equal(self.found()[box], self.volume[box])
-        self.assertGreater(found.seconds, 0)
+        self.assertGreater(found.samples[0].seconds, 0)
         self.assertGreater(found.peaks[1], 1 << 20)
         self.assertIsNone(found.peaks[0])  # no daemon of its own
 
     def test_it_goes_on_until_a_block_takes_as_long_as_the_one_before(self):
-        for times, steady in (
-            ([], False),
-            ([9.0], False),
-            ([21.0], True),
-            ([9.0, 7.0], False),
-            ([9.0, 7.5], True),
-            ([9.0, 12.0], True),
-            ([9.0, 7.0, 5.0], False),
-            ([9.0, 7.0, 5.0, 3.0], True),
+        for times, most, steady in (
+            ([], 4, False),
+            ([9.0], 4, False),
+            ([9.0], 1, True),
+            ([21.0], 4, True),
+            ([9.0, 7.0], 4, False),
+            ([9.0, 7.0], 2, True),
+            ([9.0, 7.5], 4, True),
+            ([9.0, 12.0], 4, True),
+            ([9.0, 7.0, 5.0], 4, False),
+            ([9.0, 7.0, 5.0, 3.0], 4, True),
         ):
-            self.assertEqual(measuring._is_steady(times), steady, times)
+            self.assertEqual(measuring._is_steady(times, most), steady, times)
+
+    def test_alike_blocks_speak_together(self):
+        for times, spoken in (([9.0], 9.0), ([9.0, 8.0], 8.5), ([9.0, 7.0], 7.0), ([9.0, 5.0, 6.0], 5.5)):
+            found = [Sample(number, seconds) for number, seconds in enumerate(times)]
+            self.assertEqual(measuring._speaking(found), [Sample(len(times) - 1, spoken)])
+        self.assertEqual(measuring._speaking([]), [])
+
+    def thin(self):
+        """Has a volume of 6 x 4 x 1 blocks, the last of which have 10 planes and 34 rows."""
+        self.volume = np.random.default_rng(2).random((330, 226, 16), np.float32)
+        self.save()
+
+    def extents(self):
+        """Returns the extents of the blocks that are done, and how many of each are."""
+        return collections.Counter(self.spec.grid.box(number).extent[:2] for number in self.done())
+
+    def test_blocks_of_other_extents_that_take_much_are_measured(self):
+        self.thin()
+        found = self.measured()
+        extents = [self.spec.grid.box(sample.number).extent[:2] for sample in found.samples]
+        self.assertEqual(extents, [(64, 64), (64, 34), (10, 64)])  # by what all take; 10 x 34 is less than 0.5 % of it
+        self.assertIn(self.extents()[64, 64], (4, 5, 6))
+        self.assertLessEqual(max(self.extents()[extent] for extent in extents[1:]), 2)
+        self.assertRegex(self.said[-1], r"^block \d+ of 64x64x16 voxels")  # once more, by a daemon that is warm
+        for line in self.said:
+            self.assertRegex(line, r"^block \d+ of \d+x\d+x16 voxels is computed, to measure it")
+        self.assertRegex(self.said[-1], "; that takes about .* s$")
+
+    def test_what_takes_little_is_not_measured(self):
+        self.thin()
+        with mock.patch.object(measuring, "_LEAST_SHARE", 0.1):
+            self.measured()
+        self.assertEqual(self.extents().keys(), {(64, 64), (64, 34)})  # 10 planes take 3 %
+
+    def test_what_takes_long_is_not_measured(self):
+        self.thin()
+        self.enterContext(self.slow_blocks())
+        self.measured()
+        self.assertEqual(self.extents().keys(), {(64, 64), (10, 64)})
+        self.assertEqual(len(self.done()), 2)
+
+    def slow_blocks(self):
+        """Lets a block of full size take 250 seconds."""
+        compute, seconds = measuring.Worker.compute, [0.0]
+
+        def slowly(worker, number):
+            seconds[0] += 250 * np.prod(worker._spec.grid.box(number).extent) / (64 * 64 * 16)
+            return compute(worker, number)
+
+        clock = mock.Mock(monotonic=lambda: seconds[0])
+        stack = contextlib.ExitStack()
+        stack.enter_context(mock.patch.object(measuring, "time", clock))
+        stack.enter_context(mock.patch.object(measuring.Worker, "compute", slowly))
+        return stack
 
     def test_a_long_block_is_computed_once(self):
         self.enterContext(self.long_blocks())
-        self.assertEqual(self.measured().number, 12)
+        self.assertEqual(self.measured().samples[0].number, 12)
         self.assertEqual(self.done(), [12])
 
     @staticmethod
@@ -74,20 +139,20 @@ class MeasuringTest(JobCase):
         self.volume = self.volume[:40, :40]
         self.save()
         found = self.measured()
-        self.assertEqual((found.number, found.before), (0, ()))
+        self.assertEqual(([sample.number for sample in found.samples], found.before), ([0], ()))
 
-    def test_where_all_blocks_touch_a_border_the_largest_are_measured(self):
+    def test_where_all_blocks_touch_a_border_each_is_measured(self):
         self.volume = self.volume[:100, :120]
         self.save()
-        self.assertEqual(self.measured().before[0][0], 0)
-        self.assertEqual(self.done()[:2], [0, 1])  # 64 x 64, 64 x 56 of 36 x 64 and 36 x 56
+        self.assertEqual([sample.number for sample in self.measured().samples], [0, 1, 2, 3])
+        self.assertEqual(self.done(), [0, 1, 2, 3])  # 64 x 64, 64 x 56, 36 x 64 and 36 x 56
 
     def test_what_is_empty_is_not_measured(self):
         self.volume[64:256, 64:256] = 0
         self.volume[64:128, 128:192] = 1
         self.save()
         self.enterContext(self.long_blocks())
-        self.assertEqual(self.measured(skip_empty=True).number, 7)
+        self.assertEqual(self.measured(skip_empty=True).samples[0].number, 7)
         self.volume[:] = 0
         self.save()
         self.assertIsNone(self.measured(skip_empty=True, overwrite=True))
@@ -99,6 +164,54 @@ class MeasuringTest(JobCase):
         self.assertIn("block 12 failed: a NaN", self.said)
         self.assertEqual(self.spec.marks.failed(), {12: "a NaN"})
         self.assertEqual(self.done(), [])
+
+    def test_what_was_measured_before_a_block_fails_is_told(self):
+        self.thin()
+        self.enterContext(self.slow_blocks())
+        self.daemon.streams = [WHOLE, Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
+        found = self.measured()
+        self.assertEqual(len(found.samples), 1)
+        self.assertEqual(self.done(), [found.samples[0].number])
+        self.assertRegex(self.said[-1], "^block .* failed: a NaN")
+
+    def test_a_block_that_fails_after_another_of_its_extent(self):
+        self.daemon.streams = [WHOLE, Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
+        found = self.measured()
+        self.assertEqual([sample.number for sample in found.samples], [12])
+        self.assertEqual(self.done(), [12])
+
+    def test_blocks_that_are_done_are_not_measured(self):
+        self.spec = self.plan(block=(64, 64, 16))
+        self.run_shard(self.spec, Shard(12, 25))
+        self.measured_again()
+        self.assertFalse(any(line.startswith("block 12 ") for line in self.said[2:]), self.said)
+        self.assertGreater(len(self.done()), 2)
+
+    def test_other_workers_compute_what_is_not_measured(self):
+        self.thin()
+        found = self.measured(workers=3)
+        self.assertGreater(found.ready_seconds, 0)
+        measured = {sample.number for sample in (*found.samples, *found.before)}
+        self.assertTrue(measured <= set(self.done()))
+        self.assertEqual(len(found.samples), 3)
+        self.assertEqual(found.peaks, (None, None))  # of three workers
+        for number in self.done():
+            box = tuple(slice(a, b) for a, b in zip(*self.spec.grid.box(number)))
+            np.testing.assert_array_equal(self.found()[box], self.volume[box])
+
+    def test_all_extents_take_as_much_more_as_full_size_where_a_machine_is_shared(self):
+        self.thin()
+        self.spec = self.plan(block=(64, 64, 16))
+        predicted = {one["block"]: one["seconds"] for one in self.spec.predicted["classes"]}
+        with self.serving() as serving:
+            meter = measuring.Meter(self.spec, predicted, serving, self.said.append)
+            self.addCleanup(meter.close)
+            meter.measure()
+            meter.samples = [Sample(number, 4.0 / 2**at) for at, (number, _) in enumerate(meter.samples)]
+            shared = [Sample(7, 8.0), Sample(8, 12.0)]
+            with mock.patch.object(meter, "_blocks_of", return_value=shared):
+                self.assertGreater(meter.share(2), 0)
+        self.assertEqual([sample.seconds for sample in meter.samples], [10.0, 5.0, 2.5])
 
 
 if __name__ == "__main__":

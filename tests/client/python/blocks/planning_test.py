@@ -2,13 +2,16 @@
 
 import pathlib
 import shutil
+from unittest import mock
 
 import numpy as np
 import zarr
 from job_case import EXTENT, JobCase
 from s3_server import S3Server
 from script import use_script
+from znni.blocks import planning
 from znni.blocks.grid import Grid
+from znni.blocks.measuring import measure
 from znni.blocks.planning import check_block, choose_block
 from znni.blocks.pricing import Pricing
 from znni.blocks.spec import read_spec
@@ -87,16 +90,34 @@ class PlanningTest(JobCase):
         spec = self.plan(**self.network())
         self.assertEqual((self.started(), spec.planned), ([""], None))
 
-    def test_a_measured_block_is_told_and_done(self):
+    def test_measured_blocks_are_told_and_done(self):
         spec = self.plan(**self.network(), measure=True)
         told = spec.predicted
-        done = [number for number, _ in spec.marks.done()]
-        self.assertEqual(done[:2], [0, 1])
-        self.assertIn(told["measured"]["block"], done)
+        done = {number for number, _ in spec.marks.done()}
+        measured = [told["measured"], *told["measured"]["others"]]
+        self.assertEqual([one["block"] for one in measured], [0, 4, 2])  # 64x64, 6x64, 64x2
+        self.assertTrue({one["block"] for one in measured} <= done)
         self.assertAlmostEqual(told["seconds_of_a_block"], told["measured"]["factor"] * BLOCK)
         self.assertGreater(told["start_seconds"], 0)
         self.assertGreater(told["hours"] * 3600, told["start_seconds"] + told["seconds_of_a_block"])
         self.assertEqual(read_spec(self.output), spec)
+
+    def test_a_daemon_is_asked_again_once_it_has_its_memory(self):
+        """It adds the time that the system takes to give it, until it has it."""
+        self.daemon.voxel_seconds = 1.0
+
+        def measured(*arguments):
+            self.daemon.voxel_seconds = 1e-6
+            return measure(*arguments)
+
+        with mock.patch.object(planning, "measure", measured):
+            told = self.plan(measure=True).predicted["measured"]
+        self.assertAlmostEqual(told["seconds"] / told["factor"], BLOCK)
+
+    def test_workers_that_share_a_machine(self):
+        spec = self.plan(**self.network(), measure=True, nodes=1, workers=3)
+        self.assertEqual((spec.nodes, spec.predicted["workers_per_machine"]), (3, 3))
+        self.assertEqual(self.started(), ["", *["64,64,20"] * 3])  # the last two are those of the other workers
 
     def test_the_output_is_made_and_empty(self):
         spec = self.plan(dtype="uint8", block=None)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import random
 
 from job_case import EXTENT, JobCase
 from znni.blocks.grid import Grid, Shard
@@ -16,8 +17,24 @@ class ScenarioTest(JobCase):
             shares = [work.share(number) for number in range(len(work.grid))]
             for number, share in enumerate(shares):
                 self.assertAlmostEqual(share, math.prod(work.grid.box(number).extent) / math.prod(block))
+                self.assertAlmostEqual(work.time(number), share)
             self.assertAlmostEqual(sum(shares), work.blocks)
             self.assertAlmostEqual(work.total_seconds, 3 * work.blocks)
+
+    def test_times_are_those_of_the_voxels_that_blocks_are_computed_from(self):
+        work = Work(Grid((70, 130, 20), (64, 64, 20)), (2.0,), 0, 0, halo=(4, 2, 0))
+        for number in range(len(work.grid)):
+            z, y, x = work.grid.box(number).extent
+            self.assertAlmostEqual(work.time(number), (z + 4) * (y + 2) * x / (68 * 66 * 20))
+
+    def test_times_are_those_of_their_classes(self):
+        draw = random.Random(1)
+        grid = Grid((9, 30, 7), (2, 4, 7))
+        times = {number: draw.random() for number in grid.classes()}
+        work = Work(grid, (2.0,), 0, 0, (3, 3, 3), times)
+        for number in range(len(grid)):
+            self.assertEqual(work.time(number), times[grid.class_of(number)])
+        self.assertAlmostEqual(work.total_seconds, 2 * sum(map(work.time, range(len(grid)))))
 
     def test_a_job(self):
         self.daemon.properties = {"padding_before": "3,0,2", "padding_after": "5,1,2"}
@@ -28,6 +45,21 @@ class ScenarioTest(JobCase):
             self.assertAlmostEqual(each * work.blocks, spec.predicted[whole])
         other = work_of(spec, (1.0,), (700, 650, 200), 4.0)
         self.assertEqual((other.grid, other.bytes_read), (Grid((700, 650, 200), (64, 64, 20)), work.bytes_read / 4))
+        self.assertEqual((other.halo, other.times), ((8, 1, 4), {}))
+
+    def test_times_are_those_that_the_plan_told(self):
+        spec = self.plan()
+        told = spec.predicted
+        for one in told["classes"]:
+            one["seconds"] *= 3.0 if one["block"] else 1.0
+        told["seconds_of_a_block"] *= 3.0
+        work = work_of(spec, predicted_seconds(spec), None, 1.0)
+        self.assertAlmostEqual(work.time(0), 1 / 3)
+        self.assertAlmostEqual(work.time(1), 1)
+        self.assertAlmostEqual(work.total_seconds, sum(one["seconds"] for one in told["classes"]))
+        self.assertEqual(work_of(spec, (1.0,), EXTENT, 1.0), work_of(spec, (1.0,), None, 1.0))
+        del told["classes"]  # as in jobs of older versions
+        self.assertAlmostEqual(work_of(spec, (1.0,), None, 1.0).time(0), 1)
 
     def test_blocks_that_are_larger_than_the_output(self):
         spec = dataclasses.replace(self.plan(), block=(128, 192, 64))
@@ -41,7 +73,11 @@ class ScenarioTest(JobCase):
         self.run_shard(spec, Shard(5, 6))  # of 6 x 2 x 20 voxels
         spec.marks.finish(0, {"digest": "", "seconds": 9.0, "skipped": "empty"})
         spec.marks.finish(5, {"digest": "", "seconds": 3.0, "skipped": None})
-        self.assertEqual(measured_seconds(spec), (3.0 * 64 * 64 / (6 * 2),))
+        (seconds,) = measured_seconds(spec)
+        self.assertAlmostEqual(seconds, 3.0 * 64 * 64 / (6 * 2))
+        for number, taken in ((1, 4.0), (0, 5.0)):
+            spec.marks.finish(number, {"digest": "", "seconds": taken, "skipped": None})
+        self.assertEqual(sorted(measured_seconds(spec)), [4.0, 5.0])  # thin blocks say little of full ones
 
     def test_a_daemon_that_predicts_nothing(self):
         self.daemon.voxel_seconds = 0.0

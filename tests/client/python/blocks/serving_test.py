@@ -30,6 +30,17 @@ class ServingTest(JobCase):
         (self.folder / "same.onnx").touch()
         self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(path)}))
 
+    def test_says_what_its_daemon_took_to_plan(self):
+        self.play(f'echo "info listening on {self.address}" >&2', "exec sleep 600")
+        self.daemon.loading = ["planning within 1 GiB for 0 s"]
+        serving = self.serving(network=str(self.folder / "same.onnx"))
+        self.assertEqual(serving.planning_seconds, 0.0)
+        serving.client()
+        self.assertGreater(serving.planning_seconds, 0.0)
+        serving.stop()
+        serving.client()
+        self.assertEqual(serving.planning_seconds, 0.0)  # it had a plan
+
     def test_servers_are_taken_in_turns(self):
         other = FakeDaemon()
         serving = self.serving(servers=[self.address, self.enterContext(other.served())], turn=1)

@@ -35,6 +35,12 @@ class SimulationTest(unittest.TestCase):
         self.assertAlmostEqual(found.seconds, 10 + 10 + 2.5)
         self.assertAlmostEqual(found.bytes_moved, 120 * 2.25)
 
+    def test_thin_blocks_take_their_own_time(self):
+        work = dataclasses.replace(row(3, read=100.0, length=18), times={0: 1.0, 1: 1.0, 2: 0.7})
+        found = run(work, Machines(1))
+        self.assertAlmostEqual(found.seconds, 10 + 10 + 7)
+        self.assertAlmostEqual(found.bytes_moved, 100 * 2.25)
+
     def test_shards_keep_their_blocks_and_dask_deals_them_out(self):
         seconds = tuple(range(1, 20))
         work = row(400, seconds)

@@ -100,6 +100,15 @@ class WorkTest(JobCase):
         self.assertEqual(self.run_shard(spec, ALL), {})
         self.assertEqual(spec.marks.failed(), {})
 
+    def test_what_fails_once_the_run_has_ended_is_not_recorded(self):
+        self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
+        spec = self.plan()
+        with self.serving() as serving:
+            worker = work.Worker(spec, serving, 4, self.said.append, lambda: True)
+            self.addCleanup(worker.close)
+            self.assertRegex(str(worker.compute(0)), "a NaN")
+        self.assertEqual((spec.marks.failed(), self.said), ({}, []))
+
     def test_what_fails_whenever_it_is_tried_is_tried_once(self):
         self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
         failed = self.run_shard(self.plan(), ALL, retries=5)

@@ -44,6 +44,18 @@ class PrivateDaemonTest(unittest.TestCase):
         self.assertIn("--grpc-address 127.0.0.1 --grpc-port 0 --metrics-port -1", arguments)
         self.assertIn("--mem 8G --threads 3", arguments)
 
+    def test_says_what_it_took_to_plan(self):
+        fake = FakeDaemon()
+        address = self.enterContext(fake.served())
+        self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        for loading, planned in (
+            (["planning within 1 GiB for 0 s: 1 of 9 patches looked at", "preparing its layers and memory"], True),
+            (["preparing its layers and memory"], False),
+        ):
+            fake.loading = loading
+            with PrivateDaemon(self.network, progress=False) as daemon:
+                self.assertEqual(daemon.planning_seconds > 0, planned)
+
     @unittest.skipUnless(shutil.which("setpriv"), "needs setpriv of util-linux")
     def test_outlives_the_thread_that_started_it(self):
         address = self.enterContext(FakeDaemon().served())

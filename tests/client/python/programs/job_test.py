@@ -81,6 +81,17 @@ class ProgramTest(JobCase):
         self.assertEqual(self.call("verify", self.job)[0], 0)
         np.testing.assert_array_equal(self.found(), self.volume)
 
+    def test_a_job_of_several_workers_on_each_machine(self):
+        self.assertRegex(
+            self.plan("--workers-per-machine", "2", "--price-per-hour", "2"),
+            "^6 blocks of 64x64x20 voxels on 3 machines of 2 workers: predicted .*\nblocks take what the daemon "
+            "predicts for a worker alone, without what reading and writing add: none was measured\n"
+            "each of the 2 workers of a ",
+        )
+        with mock.patch.dict(os.environ, {"JOB_COMPLETION_INDEX": "5"}):
+            self.assertEqual(self.call("run", self.job)[0], 0)
+        self.assertEqual(json.loads(self.call("status", self.job, "--json")[1])["done"], 1)
+
     def test_a_job_of_an_image_of_several_resolutions(self):
         self.enterContext(mock.patch.object(halvings, "MOST", 64))
         self.output = str(self.folder / "out.ome.zarr")
@@ -135,10 +146,11 @@ class ProgramTest(JobCase):
         arguments = ("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.output)
         code, out, err = self.call(*arguments, "--block", "64,64,20")
         self.assertEqual(code, 0, err)
-        self.assertRegex(err, "^block 1 is computed, to measure it\n")
+        self.assertRegex(err, "^block 1 of 64x64x20 voxels is computed, to measure it\n")
         self.assertRegex(err, "\nblock \\d, which is done, took .* times what the daemon predicts")
         self.assertGreater(json.loads(out)["predicted"]["measured"]["factor"], 0)
-        self.assertRegex(self.call("status", self.output)[1], "^[234] of 6 blocks done")
+        self.assertRegex(err, "; those of 2 other extents took .* to .* times that\n")
+        self.assertRegex(self.call("status", self.output)[1], "^5 of 6 blocks done")  # all but that of 6 x 2 voxels
         self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
         code, out, err = self.call(*arguments, "--block", "64,64,20", "--overwrite")
         self.assertEqual((code, json.loads(out)["predicted"]["measured"]), (0, None))
@@ -282,6 +294,8 @@ class ProgramTest(JobCase):
         for arguments in (
             ("plan", "-i", "a", "-o", "b", "--block", "1,2"),
             ("plan", "-i", "a", "-o", "b", "--nodes", "0"),
+            ("plan", "-i", "a", "-o", "b", "--workers-per-machine", "0"),
+            ("plan", "-i", "a", "-o", "b", "--workers-per-machine", "1.5"),
             ("plan", "-i", "a", "-o", "b", "--price-per-hour", "nan"),
             ("run", self.job, "--retries", "-1"),
             ("start",),
