@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -71,7 +72,8 @@ class Companions:
         """Ends the daemons and connections."""
         self._ended.set()
         for serving in self._servings:
-            serving.stop()
+            with contextlib.suppress(Exception):  # its own thread may end it as well
+                serving.stop()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(_ENDING_SECONDS)
@@ -89,7 +91,8 @@ class Companions:
             self._errors.append(error)
         finally:
             ready.set()
-            serving.stop()
+            with contextlib.suppress(Exception):  # it may be given up meanwhile
+                serving.stop()
 
     def _compute(self, worker: Worker) -> None:
         while not self._ended.is_set():
