@@ -40,15 +40,24 @@ bool separates(const Network& network, std::size_t node) {
   });
 }
 
-// Returns the factor, along each axis, by which all windows behind `node` are dilated, and a stride may grow.
-Vec3 common_dilation(const Network& network, std::size_t node) {
+// Returns the largest divisor of `number` that is at most `most`.
+std::int64_t divisor_up_to(std::int64_t number, std::int64_t most) {
+  std::int64_t divisor = std::min(number, most);
+  while (divisor > 1 && number % divisor != 0) --divisor;
+  return divisor;
+}
+
+// Returns the factor, along each axis, by which all windows behind `node` are dilated, and its stride may grow. It is
+// no larger than the window: patches of a network with large strides are large.
+Vec3 common_dilation(const Network& network, std::size_t node, Vec3 window) {
   Vec3 common;
   for (std::size_t i = node + 1; i < network.nodes.size(); ++i) {
     common = gcd(common, distances(network.nodes[i].operation));
   }
   const Vec3 stride = reaches(network).back().stride;
   for (int axis = 0; axis < 3; ++axis) {
-    if (common[axis] == 0 || mul(common[axis], stride[axis]) > max_stride) common[axis] = 1;
+    common[axis] = std::max<std::int64_t>(divisor_up_to(common[axis], window[axis]), 1);
+    if (mul(common[axis], stride[axis]) > max_stride) common[axis] = 1;
   }
   return common;
 }
@@ -60,7 +69,7 @@ void pool_for_dilations(Network& network) {
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     auto* const pool = std::get_if<Pooling>(&network.nodes[i].operation);
     if (pool == nullptr || !separates(network, i)) continue;
-    const Vec3 common = common_dilation(network, i);
+    const Vec3 common = common_dilation(network, i, pool->window);
     if (common == Vec3::cube(1)) continue;
     pool->stride = pool->stride * common;
     for (std::size_t behind = i + 1; behind < network.nodes.size(); ++behind) {
