@@ -34,8 +34,12 @@ struct OperationRules<Pooling> : RulesOfOneVoxel<Pooling> {
     pool.dilation = swap_axes(pool.dilation, axis);
   }
 
+  // One fragment is the plain pooling. That of averages without pads, which no primitive makes fragments of, is named
+  // so.
   static PoolProblem problem(const Pooling& pool, const NodeInputs& in) {
-    return {in.shapes.front(), pool.window, pool.stride, pool.kind, in.mode, in.fragments, in.groups, pool.dilation};
+    const bool is_plain = pool.kind == PoolKind::average_inside && pool.stride == Vec3::cube(1);
+    const PoolMode mode = is_plain ? PoolMode::plain : in.mode;
+    return {in.shapes.front(), pool.window, pool.stride, pool.kind, mode, in.fragments, in.groups, pool.dilation};
   }
 
   static std::string text(const Pooling& pool, std::int64_t f, bool) {
