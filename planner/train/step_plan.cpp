@@ -15,7 +15,8 @@ namespace {
 
 std::string axis_name(int axis) { return std::string(1, "zyx"[axis]); }
 
-// Fails unless the patch is legal along each axis; the error names the nearest extents that are.
+// Fails unless the patch is legal along each axis; the error names the nearest extents that are. A patch is a volume,
+// which must have the voxels that the network reflects.
 Result<void> check_patch(const Network& network, const std::vector<PoolingMode>& modes, Vec3 patch) {
   const Reach reach = reaches(network).back();
   const Vec3 frame = framed(network, {});
@@ -34,7 +35,8 @@ Result<void> check_patch(const Network& network, const std::vector<PoolingMode>&
                             " does not fit the windows and strides of " + "network " + network.name + ": take " +
                             right);
   }
-  return {};
+  const Result<void> taken = check_volume(network, patch);
+  return taken ? Result<void>() : taken.error().within("patch");
 }
 
 Result<Geometry> geometry_of(const Network& network, Vec3 patch, bool sparse) {
