@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -213,11 +214,14 @@ int run(const Options& options) {
 // limit on that (ulimit -v) counts.
 void share_heap() { mallopt(M_ARENA_MAX, 1); }
 
-// Ends the process, on whatever thread, because the system gives no memory. Files are whole, as after a kill.
+// Ends the process, on any thread, because the system gives no memory. The first thread that lacks it says so. Files
+// are whole, as after a kill.
 [[noreturn]] void end_without_memory() {
+  static std::atomic_flag said;
+  while (said.test_and_set()) pause();
   std::fputs(
-      "znni-train: the system gives the process no more memory: raise its limit (ulimit -v), or give less --mem; the "
-      "same command goes on from the last checkpoint\n",
+      "znni-train: the system gives the process no more memory: raise its limit (ulimit -v), or give less --mem; "
+      "without --restart the same command goes on from the last checkpoint, if there is one\n",
       stderr);
   std::_Exit(1);
 }

@@ -11,8 +11,9 @@ import os, resource, sys
 data, address, stack = map(int, sys.argv[1:4])
 child = os.fork()
 if child == 0:
-    resource.setrlimit(resource.RLIMIT_DATA, (data, data))
-    resource.setrlimit(resource.RLIMIT_AS, (address, address))
+    for limit, size in (resource.RLIMIT_DATA, data), (resource.RLIMIT_AS, address):
+        if size != -1:
+            resource.setrlimit(limit, (size, size))
     resource.setrlimit(resource.RLIMIT_STACK, (stack, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     os.execv(sys.argv[4], sys.argv[4:])
 _, status, usage = os.wait4(child, 0)
