@@ -1,5 +1,7 @@
 #include "client/files/sent_source.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -7,29 +9,44 @@
 namespace znni::client {
 namespace {
 
-// Reads planes of a source, and makes them float32.
+constexpr std::size_t block_values = 4096;
+
+// Reads planes of a source, and makes them float32. Keeps the voxels of the largest plane that was read, as they are in
+// the file.
 class FloatPlanes {
  public:
   FloatPlanes(VolumeSource source, std::string label, std::string mend)
       : source_(std::move(source)), label_(std::move(label)), mend_(std::move(mend)) {}
 
   Result<void> read(std::int64_t z, const Box& box, std::span<std::byte> out) {
-    values_.resize(out.size() / sizeof(float));
-    voxels_.resize(values_.size() * static_cast<std::size_t>(voxel_bytes(source_.facts.type)));
+    const std::size_t count = out.size() / sizeof(float);
+    voxels_.resize(count * bytes_each());
     if (Result<void> done = source_.read_plane(z, box, voxels_); !done) return done;
-    if (const Result<void> exact = to_float32(voxels_, source_.facts.type, values_); !exact) {
-      return Error{exact.error().code, label_ + ": " + exact.error().message + ": " + mend_};
+    for (std::size_t first = 0; first < count; first += block_values) {
+      if (Result<void> done = convert(first, std::min(block_values, count - first), out); !done) return done;
     }
-    std::memcpy(out.data(), values_.data(), out.size());
     return {};
   }
 
  private:
+  [[nodiscard]] std::size_t bytes_each() const { return static_cast<std::size_t>(voxel_bytes(source_.facts.type)); }
+
+  // Writes values [first, first + count) of the plane to their place in `out`, which need not be aligned.
+  Result<void> convert(std::size_t first, std::size_t count, std::span<std::byte> out) {
+    const std::span<const std::byte> voxels = std::span(voxels_).subspan(first * bytes_each(), count * bytes_each());
+    const std::span<float> values = std::span(values_).first(count);
+    if (const Result<void> exact = to_float32(voxels, source_.facts.type, values); !exact) {
+      return Error{exact.error().code, label_ + ": " + exact.error().message + ": " + mend_};
+    }
+    std::memcpy(out.data() + first * sizeof(float), values.data(), count * sizeof(float));
+    return {};
+  }
+
   VolumeSource source_;
   std::string label_;
   std::string mend_;
   std::vector<std::byte> voxels_;
-  std::vector<float> values_;
+  std::array<float, block_values> values_;
 };
 
 }  // namespace
