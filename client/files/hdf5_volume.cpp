@@ -44,7 +44,7 @@ std::optional<VoxelType> type_of(hid_t type) {
   }
 }
 
-// Returns "voxels of a compound type", with the bytes of those whose class is read in other sizes.
+// Returns what was found, such as "whole numbers of 3 bytes".
 std::string found_text(hid_t type) {
   const H5T_class_t kind = H5Tget_class(type);
   const std::string bytes = std::to_string(H5Tget_size(type)) + " bytes";

@@ -23,6 +23,7 @@ Error bad(const std::string& path, const std::string& why) { return {ErrorCode::
 constexpr bool is_little = std::endian::native == std::endian::little;
 constexpr char own_order = is_little ? '<' : '>';
 constexpr char other_order = is_little ? '>' : '<';
+constexpr std::size_t max_shown = 80;      // of a descr, in an error
 constexpr std::string_view kinds = "uif";  // as VoxelKind counts them
 
 // Returns "<f4" for f32: byte order, kind and bytes.
@@ -58,7 +59,7 @@ Result<Stored> stored_in(const std::string& header, const std::string& path) {
   const std::string_view text = value.substr(0, end == std::string_view::npos ? end : end + 1);
   const bool is_code = text.size() == 5 && text.starts_with('\'');
   if (const auto stored = is_code ? stored_as(text.substr(1, 3)) : std::nullopt) return *stored;
-  return not_read(path, "descr: " + std::string(text));
+  return not_read(path, "descr: " + std::string(text.substr(0, max_shown)));
 }
 
 // Returns the numbers of "'shape': (4, 5, 6)".

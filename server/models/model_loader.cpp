@@ -49,8 +49,8 @@ Result<Seconds> touch_for_a_turn(Engine& engine, std::span<const ByteRange>& par
   return seconds;
 }
 
-// Returns whether the planned rung has not run yet, at start as the smallest or for a job, and is predicted to be
-// quick.
+// Returns whether the planned rung is still to run once, because no job has run on it and it is not the smallest, which
+// ran at start. One that is predicted to be slow is not worth that.
 bool needs_first_run(const Engine& engine) {
   const std::vector<Rung>& ladder = engine.plan().ladder;
   return ladder.size() > 1 && !engine.has_run(0) && ladder.front().seconds <= quick_start;

@@ -104,6 +104,7 @@ class ObjectStoreTest(PythonCase):
         names = [f"{number:04d}" for number in range(23)]
         for name in names:
             self.s3.put_object(Bucket="data", Key=f"many/{name}", Body=b"")
+        self.assertTrue(self.s3.list_objects_v2(Bucket="data", Prefix="many/")["IsTruncated"])
         self.assertEqual(place.all_names(""), names)
 
     def test_what_is_missing(self):

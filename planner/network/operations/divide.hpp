@@ -19,7 +19,7 @@ struct OperationRules<Divide> : RulesOfOneVoxel<Divide> {
     const InputValue& other = inputs.back();
     if (Result<void> meet = check_reaches_meet(first, other); !meet) return meet;
     if (first.images == other.images || other.images == 1) return {};
-    return invalid_operation("divides " + std::to_string(first.images) + " images of " + first.name + " by " +
+    return invalid_operation("divides " + std::to_string(first.images) + " channels of " + first.name + " by " +
                              std::to_string(other.images) + " of " + other.name + "; as many, or 1, are right");
   }
 

@@ -31,7 +31,7 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
     return refusal(name, "both gradients of convolutions without dilation, stride or groups", problem);
   }
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
-    return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 images", problem);
+    return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels", problem);
   }
   const TileKernels* tiles = tile_kernels(spec.simd_floats);
   if (tiles == nullptr || weights_kernels(spec.simd_floats) == nullptr) return no_tile_kernels(name, spec.simd_floats);

@@ -96,7 +96,7 @@ Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
   const std::int64_t other = builder.images(inputs->back());
   const bool are_known = f != unknown_images && other != unknown_images;
   if (are_known && f != other && other != 1) {
-    return unsupported("divides " + std::to_string(f) + " images by " + std::to_string(other) +
+    return unsupported("divides " + std::to_string(f) + " channels by " + std::to_string(other) +
                        ", which is not supported; only as many, or 1");
   }
   builder.append(node.proto, Divide{}, *std::move(inputs), f);

@@ -57,7 +57,7 @@ TEST(OnnxJoin, DivOfTwoTensors) {
   OnnxModel of_one(3);
   of_one.conv("in", "a", 3, 1, {1, 1, 1});
   of_one.node("Div", {"a", "in"}, {"out"});
-  EXPECT_THAT(of_one.output("out").refusal(), HasSubstr("divides 1 images by 3, which is not supported"));
+  EXPECT_THAT(of_one.output("out").refusal(), HasSubstr("divides 1 channels by 3, which is not supported"));
 }
 
 TEST(OnnxJoin, MulOfTwoTensors) {
