@@ -9,8 +9,9 @@ namespace znni {
 
 // Gives poolings the strides by which all that is behind them is dilated, and takes these dilations away, axis by axis:
 // a pooling of stride s and convolutions of dilation t d become a pooling of stride t s and convolutions of dilation d.
-// At every position of its window the network is what it was. Only poolings change through which all the rest of the
-// network reads. Leaves networks that pad, have strides of their own or are bound to their window. Requires check().
+// t is at most the pooling's window. At every position of its window the network is what it was. Only poolings change
+// through which all the rest of the network reads. Leaves networks that pad, have strides of their own or are bound to
+// their window. Requires check().
 void pool_for_dilations(Network& network);
 
 }  // namespace znni
