@@ -129,7 +129,8 @@ class TrainMemoryTest(unittest.TestCase):
         self.assertRegex(said[0], lack)
 
     def test_too_little_is_one_line_and_nothing_is_lost(self):
-        """A training that has a checkpoint goes on within rising limits, the last of which is enough. Then all is as it is of a training that always had enough."""
+        """A training that has a checkpoint goes on within rising limits, the last of which is enough. Then all is as
+        it is of a training that always had enough."""
         self.stop_behind_a_checkpoint("scarce")
         refused = 0
         for limit in range(128 << 20, MEM + PROGRAM_PART, 24 << 20):
