@@ -83,7 +83,7 @@ class Forecast:
         planning = ready.planning if self._machines > 1 else 0.0
         if measured is None:
             return ready.seconds, planning
-        return max(ready.seconds, measured.ready_seconds) + _more(estimate, measured), planning
+        return ready.seconds + _more(estimate, measured), planning
 
     @property
     def _machines(self) -> int:
@@ -144,6 +144,7 @@ def summary(spec: JobSpec) -> str:
         f"{in_words(told['bytes_read'])}, writes {in_words(told['bytes_written'])} before compression",
         _time_in_words(told),
         _memory_in_words(told),
+        *_sharing_in_words(told),
     ]
     return "\n".join(lines)
 
@@ -160,9 +161,7 @@ def _time_in_words(told: dict[str, Any]) -> str:
     plan = f"plan ({duration(planning)}), " if planning else ""
     ready = f"{duration(start + planning)} of this is for a daemon to {plan}start and end; " if start else ""
     if measured is None:
-        alone = " for a worker alone" if told["workers_per_machine"] > 1 else ""
-        without = f"{alone}, without what reading and writing add: none was measured"
-        return f"{ready}blocks take what the daemon predicts{without}"
+        return f"{ready}blocks take what the daemon predicts, without what reading and writing add: none was measured"
     return (
         f"{ready}block {measured['block']}, which is done, took {duration(measured['seconds'])}: "
         f"{measured['factor']:.2f} times what the daemon predicts{_others_in_words(measured['others'])}"
@@ -183,3 +182,14 @@ def _memory_in_words(told: dict[str, Any]) -> str:
     who = f"each of the {workers} workers of a machine needs" if workers > 1 else "a machine needs"
     daemon = f"{in_words(memory['daemon'], binary=True)} for its daemon and " if memory["daemon"] else ""
     return f"{who} {daemon}{in_words(memory['client'], binary=True)} for znni-job"
+
+
+def _sharing_in_words(told: dict[str, Any]) -> list[str]:
+    """Returns what is not known of workers that share a machine: one line, or none."""
+    workers = told["workers_per_machine"]
+    if workers == 1:
+        return []
+    return [
+        f"this is predicted as if each worker had a machine alone: what {workers} workers take that share one is not "
+        "measured, so expect more time and a higher price"
+    ]

@@ -11,7 +11,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from znni.blocks.companions import Companions
 from znni.blocks.duration import duration
 from znni.blocks.estimate import Estimate, Sample, weights_of
 from znni.blocks.grid import Alike, Grid
@@ -33,32 +32,28 @@ _LEAST_SHARE = 0.005  # of the predicted total; what takes less is not worth a b
 class Measured:
     """Describes blocks that were measured, from their input to their mark; they are done now. ``samples`` has one of
     each extent, of the one that is computed the most first. ``before`` are those that came before one of these, which
-    take longer. ``peaks`` are the most bytes of memory that daemon and client held: None where that is not known.
-    ``ready_seconds`` is when the last of the machine's other workers was ready; 0 if there are none."""
+    take longer. ``peaks`` are the most bytes of memory that daemon and client held: None where that is not known."""
 
     samples: tuple[Sample, ...]
     before: tuple[Sample, ...]
     peaks: tuple[int | None, int | None]
-    ready_seconds: float = 0.0
 
 
 def measure(
-    spec: JobSpec, predicted: Mapping[int, float], serving: Serving, workers: int, say: Callable[[str], None]
+    spec: JobSpec, predicted: Mapping[int, float], serving: Serving, say: Callable[[str], None]
 ) -> Measured | None:
     """Computes blocks of full size, until one takes about as long as the one before, then of the other extents that
-    take the most by ``predicted``, the seconds of each class, and then of full size again. If several ``workers`` share
-    the machine, all take as much more as a block of full size does while the others compute. Returns None, and says
-    why, if the first block fails or nothing in them is of interest."""
+    take the most by ``predicted``, the seconds of each class, and then of full size again. Returns None, and says why,
+    if the first block fails or nothing in those that are tried is of interest."""
     meter = Meter(spec, predicted, serving, say)
     try:
         meter.measure()
-        ready_seconds = meter.share(workers) if workers > 1 and meter.samples else 0.0
     finally:
         meter.close()
     if not meter.samples:
         say("no block was measured: the job takes what the daemon predicts, and what reading and writing take")
         return None
-    return Measured(tuple(meter.samples), tuple(meter.before), _peaks(serving, workers), ready_seconds)
+    return Measured(tuple(meter.samples), tuple(meter.before), _peaks(serving))
 
 
 class Meter:
@@ -93,26 +88,10 @@ class Meter:
         if self.samples and self.samples[0].seconds <= _SURE_SECONDS:
             self._measure_again()
 
-    def share(self, workers: int) -> float:
-        """Measures the first extent while the other workers of the machine compute, and lengthens all samples as much.
-        Returns the seconds until those were ready."""
-        alike = self._of_first()
-        with Companions(self._spec, self._left(alike), workers - 1, self._say) as others:
-            found = _speaking(self._blocks_of(alike))
-        ratio = found[0].seconds / self.samples[0].seconds if found else 1.0
-        self.samples = [Sample(number, ratio * seconds) for number, seconds in self.samples]
-        return others.ready_seconds
-
     def _of_first(self) -> list[int]:
         """Returns the classes of the first sample's extent."""
         first = self._spec.grid.class_of(self.samples[0].number)
         return next(classes for classes in self._extents if first in classes)
-
-    def _left(self, classes: Sequence[int]) -> Iterator[int]:
-        """Yields blocks for the other workers: those of these classes that are not measured, and then all others."""
-        kept = set(_candidates(self._spec.grid, classes))
-        for one in (*classes, *self._predicted):
-            yield from (number for number in self._spec.grid.alike(one) if number not in kept)
 
     def _measure_again(self) -> None:
         """Measures blocks of the first extent again: while the first blocks were computed, the daemon may still have
@@ -210,10 +189,10 @@ def _some(alike: Alike) -> list[int]:
     return list(dict.fromkeys([alike.grid.class_of(alike[0]), *spread]))
 
 
-def _peaks(serving: Serving, workers: int) -> tuple[int | None, int | None]:
-    """Returns the most memory that the daemon of this machine and this process held, if it was that of one worker."""
+def _peaks(serving: Serving) -> tuple[int | None, int | None]:
+    """Returns the most memory that the daemon of this machine and this process held."""
     pid = serving.daemon_pid
-    return _peak_of(pid) if pid else None, _peak_of(os.getpid()) if workers == 1 else None
+    return _peak_of(pid) if pid else None, _peak_of(os.getpid())
 
 
 def _peak_of(pid: int) -> int | None:

@@ -88,6 +88,7 @@ def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec
     """Returns the job, and makes its output, of which only blocks are computed that are measured. Raises Error if it
     cannot be run so. ``say`` takes lines of text."""
     check_shared(wishes.output)
+    _check_memory(wishes)
     _check_keeps_files(wishes)
     identity = uuid.uuid4().hex
     with open_source(wishes.input) as source:
@@ -106,7 +107,7 @@ def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec
             forecast = _forecast(wishes, spec, serving, job, target)
             spec = dataclasses.replace(spec, predicted=forecast.told(ready))
             _make_output(spec, target)
-            measured = measure(spec, forecast.predicted, serving, wishes.workers, say) if wishes.measure else None
+            measured = measure(spec, forecast.predicted, serving, say) if wishes.measure else None
             if measured:
                 forecast = _forecast(wishes, spec, serving, job, target)  # the daemon has all its memory by now
             ready = dataclasses.replace(ready, seconds=ready.seconds + _timed(serving.stop))
@@ -154,6 +155,14 @@ def _make_output(spec: JobSpec, target: Any) -> None:
 def _keep(spec: JobSpec) -> None:
     """Writes the copy of the job beside its output."""
     spec.place.write(COPY, to_json(spec).encode())
+
+
+def _check_memory(wishes: Wishes) -> None:
+    """Raises InvalidError if several daemons of a machine would each take most of its memory."""
+    if wishes.network and wishes.workers > 1 and not wishes.mem:
+        raise InvalidError(
+            f"--workers-per-machine: {wishes.workers} daemons share the memory of a machine: pass --mem of each"
+        )
 
 
 def _check_keeps_files(wishes: Wishes) -> None:

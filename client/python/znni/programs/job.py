@@ -70,8 +70,8 @@ def make_parser() -> OneLineParser:
     run.add_argument("job", help="file that 'plan' printed, or the output, beside which a copy lies")
     run.add_argument(
         "--shard",
-        help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the "
-        "environment and the job's --nodes, if it is set, else all)",
+        help="I/N: every N-th block from block I on (default: JOB_COMPLETION_INDEX of the environment, if it is set, "
+        "of the shards that the job has, its --nodes times its --workers-per-machine, else all)",
     )
     run.add_argument(
         "--server",
@@ -127,7 +127,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         type=_at_least(1),
         default=1,
         metavar="N",
-        help="runs of the job on each machine at a time, which share it: the job has N times --nodes shards "
+        help="runs of the job on each machine at a time, which share it: the job has N times --nodes shards. What "
+        "they take together is not measured: each is predicted as if it were alone. -m needs --mem of each then "
         "(default: 1)",
     )
     add("--mem", help="memory of a machine's daemon, for example 16G (default: 0.8 of what is available)")

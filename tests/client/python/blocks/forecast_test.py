@@ -71,16 +71,17 @@ class ForecastTest(JobCase):
             self.assertAlmostEqual(told["hours"] * 3600, 2.0 + pricing.longest(spec.grid, 1))
 
     def test_workers_that_share_a_machine(self):
-        measured = Measured((Sample(1, 3 * BLOCK),), (), (None, None), ready_seconds=4.0)
+        measured = Measured((Sample(1, 3 * BLOCK),), (), (None, None))
         with self.forecast(workers=2, network="net.onnx") as (forecast, spec, pricing):
             told = forecast.told(Ready(2.0, 5.0), measured)
             longest = pricing.longest(spec.grid, 2)
-        self.assertAlmostEqual(told["hours"] * 3600, 4.0 + 3 * longest)
+        self.assertAlmostEqual(told["hours"] * 3600, 2.0 + 3 * longest)
         self.assertAlmostEqual(told["price"], 3.0 * told["hours"])
         self.assertEqual((told["workers_per_machine"], told["planning_seconds"]), (2, 0.0))
         text = summary(dataclasses.replace(spec, predicted=told))
         self.assertIn(" on 1 machine of 2 workers: predicted ", text)
-        self.assertRegex(text, r"\neach of the 2 workers of a machine needs .* MiB for znni-job$")
+        self.assertRegex(text, r"\neach of the 2 workers of a machine needs .* MiB for znni-job\n")
+        self.assertRegex(text, r"\nthis is predicted as if each worker .*: what 2 workers take .* is not measured, .*$")
 
     def test_without_a_measure_it_is_the_prediction(self):
         with self.forecast() as (forecast, spec, pricing):

@@ -115,9 +115,14 @@ class PlanningTest(JobCase):
         self.assertAlmostEqual(told["seconds"] / told["factor"], BLOCK)
 
     def test_workers_that_share_a_machine(self):
-        spec = self.plan(**self.network(), measure=True, nodes=1, workers=3)
-        self.assertEqual((spec.nodes, spec.predicted["workers_per_machine"]), (3, 3))
-        self.assertEqual(self.started(), ["", *["64,64,20"] * 3])  # the last two are those of the other workers
+        spec = self.plan(**self.network(), measure=True, nodes=2, workers=3, mem="1G")
+        self.assertEqual((spec.nodes, spec.predicted["workers_per_machine"]), (6, 3))
+
+    def test_daemons_that_share_a_machine_need_a_memory_each(self):
+        with self.assertRaisesRegex(InvalidError, "^--workers-per-machine: 3 daemons share .*: pass --mem of each$"):
+            self.plan(**self.network(), workers=3)
+        self.assertFalse(pathlib.Path(self.output).exists())
+        self.assertEqual(self.plan(workers=3).predicted["workers_per_machine"], 3)  # by daemons that run already
 
     def test_the_output_is_made_and_empty(self):
         spec = self.plan(dtype="uint8", block=None)

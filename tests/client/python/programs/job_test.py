@@ -85,8 +85,8 @@ class ProgramTest(JobCase):
         self.assertRegex(
             self.plan("--workers-per-machine", "2", "--price-per-hour", "2"),
             "^6 blocks of 64x64x20 voxels on 3 machines of 2 workers: predicted .*\nblocks take what the daemon "
-            "predicts for a worker alone, without what reading and writing add: none was measured\n"
-            "each of the 2 workers of a ",
+            "predicts, without what reading and writing add: none was measured\n"
+            "each of the 2 workers of a .*\nthis is predicted as if each worker had a machine alone: ",
         )
         with mock.patch.dict(os.environ, {"JOB_COMPLETION_INDEX": "5"}):
             self.assertEqual(self.call("run", self.job)[0], 0)
