@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         type=_seconds,
         default="predicted",
-        help="of a block of full size on one machine: a number, "
+        help="of a block of full size by one worker of a machine: a number, "
         "'predicted' by the plan, or 'measured' in the blocks that are done (default: predicted)",
     )
     add("--compression", type=_number(1e-9), default=1.0, help="of what is read and written (default: 1)")
@@ -73,13 +73,15 @@ def simulate(options: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Prints a row for each number of machines. Returns the exit code."""
     spec = read_spec(options.job)
     work = _work(options, spec)
-    rows = [_row(options, work, count) for count in options.nodes or [spec.nodes]]
+    workers = spec.predicted.get("workers_per_machine", 1)  # not in jobs of older versions
+    rows = [_row(options, work, count, workers) for count in options.nodes or [spec.nodes // workers]]
     if options.json:
         print(json.dumps(rows))
         return 0
     say(
         f"{len(work.grid)} blocks of {text_of(work.grid.block)} voxels, {duration(statistics.fmean(work.seconds))} a "
         f"block, dealt out by {options.dealing}; median and 95 % of {options.runs} simulated runs"
+        + (f" of {workers} workers on each machine" if workers > 1 else "")
     )
     print(_table(rows))
     return 0
@@ -91,14 +93,15 @@ def _work(options: argparse.Namespace, spec: JobSpec) -> Work:
     return work_of(spec, seconds, options.extent, options.compression)
 
 
-def _row(options: argparse.Namespace, work: Work, count: int) -> dict[str, Any]:
-    """Returns what runs on so many machines have in common."""
+def _row(options: argparse.Namespace, work: Work, count: int, workers: int) -> dict[str, Any]:
+    """Returns what runs on so many machines have in common. Each of the ``workers`` of a machine is simulated as a
+    machine of its own, with its part of the bandwidth."""
     slow_share, slow_factor = options.stragglers
     machines = Machines(
-        count,
+        count * workers,
         options.start,
         options.bandwidth,
-        options.node_bandwidth,
+        options.node_bandwidth / workers,
         slow_share,
         slow_factor,
         options.lost,
@@ -109,7 +112,7 @@ def _row(options: argparse.Namespace, work: Work, count: int) -> dict[str, Any]:
         Simulation(work, machines, options.dealing, f"{options.seed}/{count}/{run}").run()
         for run in range(options.runs)
     ]
-    return summary(work, machines, runs, options.price_per_hour)
+    return summary(work, machines, runs, options.price_per_hour, workers)
 
 
 def _check_ends(work: Work, machines: Machines) -> None:
@@ -126,18 +129,22 @@ def _check_ends(work: Work, machines: Machines) -> None:
         )
 
 
-def summary(work: Work, machines: Machines, runs: Sequence[Outcome], price: float | None) -> dict[str, Any]:
-    """Returns medians of simulated runs, and of hours what 95 % of them do not exceed."""
+def summary(
+    work: Work, machines: Machines, runs: Sequence[Outcome], price: float | None, workers: int = 1
+) -> dict[str, Any]:
+    """Returns medians of simulated runs, and of hours what 95 % of them do not exceed. So many ``workers``, simulated
+    as ``machines``, are one that is paid."""
     hours = sorted(run.seconds / _HOUR for run in runs)
-    machine_hours = statistics.median(run.machine_seconds for run in runs) / _HOUR
+    worker_hours = statistics.median(run.machine_seconds for run in runs) / _HOUR
+    machine_hours = worker_hours / workers
     moved = statistics.median(run.bytes_moved for run in runs)
     return {
-        "nodes": machines.count,
+        "nodes": machines.count // workers,
         "blocks": len(work.grid),
         "hours": statistics.median(hours),
         "hours_95": hours[math.ceil(0.95 * len(hours)) - 1],
         "machine_hours": machine_hours,
-        "useful": work.total_seconds / _HOUR / machine_hours if machine_hours else 1.0,
+        "useful": work.total_seconds / _HOUR / worker_hours if worker_hours else 1.0,
         "repeated": statistics.median(run.repeated for run in runs),
         "bytes_moved": moved,
         "store_busy": moved / machines.bandwidth / (statistics.median(hours) * _HOUR) if hours[-1] else 0.0,

@@ -10,6 +10,7 @@ from znni.blocks.grid import Grid, Shard
 from znni.blocks.scenario import Machines, Work
 from znni.blocks.simulate import summary
 from znni.blocks.simulation import Outcome
+from znni.blocks.spec import COPY, to_json
 from znni.programs import job as program
 
 FULL = 64 * 64 * 20  # voxels of a block
@@ -53,6 +54,23 @@ class SimulateTest(JobCase):
             self.assertAlmostEqual(row["hours"] * 3600, 10 + 64 * 90 / count)
             self.assertAlmostEqual(row["price"], 64 * 90e-3 + count * 10e-3)
             self.assertAlmostEqual(row["useful"], 64 * 90 / (64 * 90 + count * 10))
+
+    def test_workers_that_share_a_machine_are_paid_once(self):
+        usual = ("--extent", "256,256,80", "--seconds", "90", "--start", "10", "--price-per-hour", "3.6")
+        (alone,) = self.rows(*usual, "--nodes", "8", "--node-bandwidth", "1M")
+        self.spec = self.plan(nodes=2, workers=4, overwrite=True)
+        (shared,) = self.rows(*usual, "--node-bandwidth", "4M")  # on the job's two machines
+        self.assertEqual((alone["nodes"], shared["nodes"]), (8, 2))
+        for name in ("machine_hours", "price"):
+            self.assertAlmostEqual(shared[name], alone[name] / 4)
+        for name in ("hours", "useful", "bytes_moved"):
+            self.assertAlmostEqual(shared[name], alone[name])
+        code, out, err = self.call(*usual)
+        self.assertEqual((code, out.splitlines()[1].split()[0]), (0, "2"))
+        self.assertRegex(err, "20 simulated runs of 4 workers on each machine\n$")
+        del self.spec.predicted["workers_per_machine"]  # as in jobs of older versions
+        self.spec.place.write(COPY, to_json(self.spec).encode())
+        self.assertEqual(self.rows(*usual)[0]["nodes"], 8)
 
     def test_a_store_with_a_bandwidth(self):
         usual = ("--extent", "256,256,80", "--seconds", "1e-6", "--nodes", "8")
