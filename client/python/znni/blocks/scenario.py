@@ -20,7 +20,7 @@ SHARDS, DASK = "shards", "dask"  # how blocks are dealt out
 @dataclasses.dataclass(frozen=True)
 class Work:
     """Describes the blocks of ``grid``. One of full size takes one of ``seconds``, drawn at random, and reads and
-    writes so many bytes. Smaller ones take less bytes, by their voxels, and less time: ``times`` has what a block of
+    writes so many bytes. Smaller ones take fewer bytes, by their voxels, and less time: ``times`` has what a block of
     each class (Grid.classes()) takes, in full ones. Where it is empty they take it by the voxels that they are computed
     from, ``halo`` more than theirs along each axis."""
 
@@ -104,9 +104,13 @@ def _halo(spec: JobSpec) -> Triple:
 
 
 def _times(spec: JobSpec) -> dict[int, float]:
-    """Returns what blocks of each class are predicted to take, in full ones; nothing in jobs of older versions."""
+    """Returns what blocks of each class are predicted to take, in full ones; nothing if nothing is predicted of some,
+    and in jobs of older versions."""
     full = spec.predicted["seconds_of_a_block"]
-    return {one["block"]: one["seconds"] / full for one in spec.predicted.get("classes", ()) if full}
+    seconds = {one["block"]: one["seconds"] for one in spec.predicted.get("classes", ())}
+    if min([full, *seconds.values()]) <= 0:
+        return {}
+    return {number: taken / full for number, taken in seconds.items()}
 
 
 def predicted_seconds(spec: JobSpec) -> tuple[float, ...]:

@@ -79,6 +79,15 @@ class ScenarioTest(JobCase):
             spec.marks.finish(number, {"digest": "", "seconds": taken, "skipped": None})
         self.assertEqual(sorted(measured_seconds(spec)), [4.0, 5.0])  # thin blocks say little of full ones
 
+    def test_a_daemon_that_predicts_nothing_of_some_blocks(self):
+        spec = self.plan()
+        thin = next(one for one in spec.predicted["classes"] if one["block"] == 5)
+        thin["seconds"] = 0.0
+        self.assertAlmostEqual(work_of(spec, (1.0,), None, 1.0).time(5), 6 * 2 / (64 * 64))  # by voxels
+        spec.marks.finish(5, {"digest": "", "seconds": 3.0, "skipped": None})
+        (seconds,) = measured_seconds(spec)
+        self.assertAlmostEqual(seconds, 3.0 * 64 * 64 / (6 * 2))
+
     def test_a_daemon_that_predicts_nothing(self):
         self.daemon.voxel_seconds = 0.0
         with self.assertRaisesRegex(InvalidError, "out.zarr: the daemon .* predicted no seconds: pass --seconds"):
