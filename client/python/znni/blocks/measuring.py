@@ -24,6 +24,7 @@ _STEADY = 0.8  # of what the block before took; the first blocks of an extent ta
 _MAX_BLOCKS = 4  # of full size
 _MAX_OTHERS = 2  # of each other extent, and then of full size again
 _MAX_TRIED = 8  # of one class
+_MAX_SKIPPED = 16  # of all; in a volume that is empty, more say nothing
 _OTHERS_SECONDS = 120.0  # that blocks of other extents than the first take, by the prediction
 _LEAST_SHARE = 0.005  # of the predicted total; what takes less is not worth a block
 
@@ -51,7 +52,8 @@ def measure(
     finally:
         meter.close()
     if not meter.samples:
-        say("no block was measured: the job takes what the daemon predicts, and what reading and writing take")
+        why = "" if meter.has_failed else ", because none of those that were tried had to be computed"
+        say(f"no block was measured{why}: the job takes what the daemon predicts, and what reading and writing take")
         return None
     return Measured(tuple(meter.samples), tuple(meter.before), _peaks(serving))
 
@@ -70,7 +72,8 @@ class Meter:
         self._worker = Worker(spec, serving, 0, say)
         self._say = say
         self._seconds_left = _OTHERS_SECONDS
-        self._has_failed = False
+        self._skips_left = _MAX_SKIPPED
+        self.has_failed = False
 
     def close(self) -> None:
         """Closes the files that are read."""
@@ -83,7 +86,7 @@ class Meter:
                 found = self._blocks_of(classes)
                 self.samples += _speaking(found)
                 self.before += found[:-1]
-            if self._has_failed:
+            if self.has_failed:
                 return
         if self.samples and self.samples[0].seconds <= _SURE_SECONDS:
             self._measure_again()
@@ -118,15 +121,19 @@ class Meter:
         nothing in those that are tried is of interest."""
         found: list[Sample] = []
         for number in _candidates(self._spec.grid, classes):
+            if not self._skips_left:
+                break
             if self._spec.marks.is_done(number):  # by another worker
                 continue
             self._tell(number)
             began = time.monotonic()
-            self._has_failed = self._worker.compute(number) is not None
+            self.has_failed = self._worker.compute(number) is not None
             seconds = time.monotonic() - began
-            if self._has_failed:
+            if self.has_failed:
                 break
-            if not (self._spec.marks.facts(number) or {}).get("skipped"):
+            if (self._spec.marks.facts(number) or {}).get("skipped"):
+                self._skips_left -= 1
+            else:
                 found.append(Sample(number, seconds))
             if _is_steady([sample.seconds for sample in found], _MAX_OTHERS if self.samples else _MAX_BLOCKS):
                 break

@@ -156,12 +156,14 @@ class MeasuringTest(JobCase):
         self.volume[:] = 0
         self.save()
         self.assertIsNone(self.measured(skip_empty=True, overwrite=True))
-        self.assertIn("no block was measured", self.said[-1])
+        self.assertIn("no block was measured, because none of those that were tried had to be", self.said[-1])
+        self.assertEqual(len(self.done()), 16)  # of 25: more say nothing
 
     def test_a_block_that_fails_is_told_and_is_no_measure(self):
         self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]
         self.assertIsNone(self.measured())
         self.assertIn("block 12 failed: a NaN", self.said)
+        self.assertRegex(self.said[-1], "^no block was measured: ")
         self.assertEqual(self.spec.marks.failed(), {12: "a NaN"})
         self.assertEqual(self.done(), [])
 
