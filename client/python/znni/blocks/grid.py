@@ -67,7 +67,7 @@ class Grid:
         return self.number(tuple(_between(count) if count > 2 else 0 for count in self.counts))  # type: ignore[arg-type]
 
     def _at(self, number: int) -> Triple:
-        """Returns the how-manieth block it is along z, y and x."""
+        """Returns its place along z, y and x, counted in blocks."""
         _, rows, columns = self.counts
         return (number // (rows * columns), number // columns % rows, number % columns)
 

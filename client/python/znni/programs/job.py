@@ -29,7 +29,7 @@ from znni.programs.options import SHARD_HELP, shard_of
 
 _EXITS = "exit codes: 0 all is there; 1 some is missing, run it again; 2 wrong input, which running again does not mend"
 
-_LEFT_OF_PLAN = "plan again, with --overwrite if the output was made, beside which the job lies: 'run' takes it"
+_LEFT_OF_PLAN = "plan again; if the output was made, --overwrite replaces it, or 'run' goes on with it"
 
 
 def _block(text: str) -> Triple | None:

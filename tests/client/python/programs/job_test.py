@@ -13,6 +13,7 @@ import zarr
 from fake_daemon import Refused
 from job_case import EXTENT, JobCase
 from s3_server import S3Server
+from znni.blocks import planning
 from znni.blocks.serving import digests_of
 from znni.box import Box
 from znni.programs import job as program
@@ -271,6 +272,20 @@ class ProgramTest(JobCase):
         self.plan()
         with mock.patch.object(program.Worker, "run", side_effect=KeyboardInterrupt):
             self.assertEqual(self.call("run", self.job)[0], 130)
+
+    def test_an_interrupted_plan_leaves_a_job_that_can_be_run(self):
+        usual = ("plan", "--server", self.address, "--model", "same", "-i", self.input, "-o", self.output)
+        expected = (
+            "interrupted; plan again; if the output was made, --overwrite replaces it, or 'run' goes on with it\n"
+        )
+        with mock.patch.object(planning, "open_source", side_effect=KeyboardInterrupt):
+            code, out, err = self.call(*usual)
+        self.assertEqual((code, out, err), (130, "", f"znni-job: {expected}"))
+        with mock.patch.object(planning, "measure", side_effect=KeyboardInterrupt):  # no output was made before
+            code, out, err = self.call(*usual)
+        self.assertEqual((code, out, err), (130, "", f"znni-job: {expected}"))
+        self.assertEqual(self.call("run", self.output)[0], 0)
+        np.testing.assert_array_equal(self.found(), self.volume)
 
     def test_wrong_use_is_one_line(self):
         self.plan()
