@@ -129,7 +129,7 @@ TEST_F(PaddedOnGpu, NetworksEqualTheirDefinition) {
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
-    const PaddedNetwork padded = all_kinds()[static_cast<std::size_t>(i) % all_kinds().size()](random);
+    const PaddedNetwork padded = draw_for_gpu(i, random);
     const LoadedNetwork valid = valid_form(padded, random.chance(0.5));
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
     const GeometryChoice choice = test::random_choice(valid.network, random, 1);
@@ -155,7 +155,7 @@ TEST_F(PaddedOnGpu, JobsGoOnInPatchesThatBeginAtAnyPlane) {
   for (int i = 0; i < test::case_count(6) || (stopped == 0 && i < 30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
-    const PaddedNetwork padded = test::random_padded_network(random);
+    const PaddedNetwork padded = draw_for_gpu(0, random);
     const LoadedNetwork valid = valid_form(padded, true);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
     const Vec3 around = valid.network.frame.begin + valid.network.frame.end;
@@ -175,7 +175,7 @@ TEST_F(PaddedOnGpu, JobsBehindPlaneZeroAreRefusedWhereAPatchHasTheWholeVolume) {
   int refused = 0;
   for (int i = 0; i < 12 && refused == 0; ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
-    const LoadedNetwork valid = valid_form(test::random_padded_network(random), true);
+    const LoadedNetwork valid = valid_form(draw_for_gpu(0, random), true);
     const Vec3 around = valid.network.frame.begin + valid.network.frame.end;
     const Vec3 n = max(Vec3::cube(14), around + Vec3::cube(3));
     const auto [open, closed] = open_and_closed(valid.network, n + around);
@@ -246,7 +246,7 @@ TEST_F(PaddedOnGpu, AreNotCut) {
 
 TEST_F(PaddedOnGpu, CubesAreThereWhereTheStrategyIs) {
   Random random(test::base_seed());
-  const Network network = valid_form(test::random_padded_network(random), true).network;
+  const Network network = valid_form(draw_for_gpu(0, random), true).network;
   const SearchOptions options = search_options(network, 1);
   const std::unique_ptr<CostSource> costs = modelled_costs();
   const auto cubes = [&](SplitStrategy strategy) {
@@ -260,9 +260,9 @@ TEST_F(PaddedOnGpu, AreNotStreamed) {
   int refused = 0;
   for (int i = 0; i < 12; ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
-    const LoadedNetwork valid = valid_form(test::random_padded_network(random), true);
+    const LoadedNetwork valid = valid_form(draw_for_gpu(0, random), true);
     const auto stream = test::random_stream(valid.network, random);
-    if (!stream || is_dense(valid.network) || !has_poolings_of_gpus(valid.network)) continue;
+    if (!stream || is_dense(valid.network)) continue;
     const Result<Rung> rung = test::split_rung(valid.network, *stream, 0, 0, cpu_->spec(), gpu_->spec());
     ASSERT_TRUE(rung) << rung.error().message;
     const Result<RungSegments> parts =
