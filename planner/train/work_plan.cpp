@@ -65,7 +65,7 @@ std::optional<WorkPlan> plan_way(const WorkPlan& frame, const StepWork& work, co
   return plan;
 }
 
-// Of a gradient of both, the weights' part would have no tensor of the caller's.
+// Refuses gradients of both: no tensor of the caller would hold the part of the weights.
 Result<void> check_work(const WorkProblem& problem) {
   const auto* gradient = std::get_if<GradientProblem>(&problem);
   if (gradient != nullptr && gradient->of == GradientOf::both) {
