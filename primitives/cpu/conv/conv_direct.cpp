@@ -22,7 +22,7 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
 
 std::int64_t padded_images(const ConvProblem& conv) { return round_up(conv.f_out, block_images(conv)); }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_direct(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->groups != 1) return refusal("cpu.conv.direct", "convolutions without groups", problem);
   Estimate estimate;
@@ -117,8 +117,8 @@ class ConvDirect final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_direct(const LayerProblem& problem, const Estimate&,
+                                                      const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
   const std::span<float> bias = persistent.grant_as<float>("bias");
@@ -129,6 +129,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_direct{"cpu.conv.direct", 3, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive conv_direct{"cpu.conv.direct", 3, DeviceKind::cpu, &describe_direct, &prepare_direct};
 
 }  // namespace znni::cpu

@@ -14,7 +14,7 @@ namespace {
 
 using namespace fft_tiled;
 
-constexpr std::string_view name = "cpu.conv.direct_blocked";
+constexpr std::string_view direct_blocked_name = "cpu.conv.direct_blocked";
 // Maximum taps of all input channels together. With more taps, a tile's transform saves far more than direct taps of
 // blocks could.
 constexpr std::int64_t max_taps = 4096;
@@ -107,13 +107,13 @@ class DirectBlocked final : public PreparedLayer {
   std::vector<std::int64_t> taps_;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_direct_blocked(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->groups != 1) return refusal(name, "convolutions without groups", problem);
+  if (conv == nullptr || conv->groups != 1) return refusal(direct_blocked_name, "convolutions without groups", problem);
   if (tap_count(*conv) > max_taps)
-    return refusal(name, "convolutions of up to 4096 taps of all input channels", problem);
+    return refusal(direct_blocked_name, "convolutions of up to 4096 taps of all input channels", problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  if (kernels == nullptr) return no_tile_kernels(direct_blocked_name, spec.simd_floats);
   const Tiling tiling{*conv, kernels->lanes, {}, 1};
   std::vector<Estimate> estimates;
   for (const Format in : {planar_format, blocked_format(spec)}) {
@@ -127,8 +127,9 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_direct_blocked(const LayerProblem& problem, const Estimate& chosen,
+                                                              const LayerWeights& weights, Arena& persistent,
+                                                              Device& device) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   ensure(conv != nullptr, "describe() refuses what is no convolution");
   const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
@@ -142,6 +143,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_direct_blocked;
-constinit const Primitive conv_direct_blocked{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_direct_blocked{direct_blocked_name, 3, DeviceKind::cpu, &describe_direct_blocked,
+                                              &prepare_direct_blocked};
 
 }  // namespace znni::cpu

@@ -13,7 +13,7 @@ namespace {
 
 using namespace fft_tiled;
 
-constexpr std::string_view name = "cpu.conv.fft_planes";
+constexpr std::string_view fft_planes_name = "cpu.conv.fft_planes";
 
 class PlanesLayer final : public PreparedLayer {
  public:
@@ -47,18 +47,18 @@ class PlanesLayer final : public PreparedLayer {
   std::span<float> bias_;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_fft_planes(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
-  if (conv->in.f > max_plane_inputs) return refusal(name, "convolutions of up to 8 channels", problem);
+  if (conv == nullptr) return refusal(fft_planes_name, "convolutions", problem);
+  if (conv->dilation != Vec3::cube(1)) return refusal(fft_planes_name, "convolutions without dilation", problem);
+  if (!is_plain(*conv)) return refusal(fft_planes_name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(fft_planes_name, "convolutions of finite voxels", problem);
+  if (conv->in.f > max_plane_inputs) return refusal(fft_planes_name, "convolutions of up to 8 channels", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > max_plane_images) {
-    return refusal(name, "kernels of up to 48 taps per axis to up to 65536 channels", problem);
+    return refusal(fft_planes_name, "kernels of up to 48 taps per axis to up to 65536 channels", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  if (kernels == nullptr) return no_tile_kernels(fft_planes_name, spec.simd_floats);
   std::vector<Estimate> estimates;
   for (const Tiling& tiling : plane_tilings(*conv, kernels->lanes, spec)) {
     estimates.push_back(plane_estimate(tiling, spec, blocked_format(spec)));
@@ -67,8 +67,9 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_fft_planes(const LayerProblem& problem, const Estimate& chosen,
+                                                          const LayerWeights& weights, Arena& persistent,
+                                                          Device& device) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   ensure(conv != nullptr, "describe() refuses what is no convolution");
   const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
@@ -82,6 +83,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_planes;
-constinit const Primitive conv_fft_planes{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_planes{fft_planes_name, 3, DeviceKind::cpu, &describe_fft_planes,
+                                          &prepare_fft_planes};
 
 }  // namespace znni::cpu

@@ -19,7 +19,7 @@ namespace {
 
 using namespace fft_tiled;
 
-constexpr std::string_view name = "cpu.conv.fft_tiled";
+constexpr std::string_view fft_tiled_name = "cpu.conv.fft_tiled";
 // Maximum number of channels; beyond it, the products of extents may not fit.
 constexpr std::int64_t max_images = 65536;
 // Workers that transform the kernels when a layer is loaded. No plan declares their scratch, so it is kept small.
@@ -142,16 +142,16 @@ bool has_tiles(const ConvProblem& conv) {
   return covers(Vec3::cube(tile_extents().back()), conv.k) && std::max(conv.in.f, conv.f_out) <= max_images;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_fft_tiled(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
+  if (conv == nullptr) return refusal(fft_tiled_name, "convolutions", problem);
+  if (!is_plain(*conv)) return refusal(fft_tiled_name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(fft_tiled_name, "convolutions of finite voxels", problem);
   if (!has_tiles(*conv)) {
-    return refusal(name, "kernels of up to 48 taps per axis between up to 65536 channels", problem);
+    return refusal(fft_tiled_name, "kernels of up to 48 taps per axis between up to 65536 channels", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  if (kernels == nullptr) return no_tile_kernels(fft_tiled_name, spec.simd_floats);
   std::vector<Estimate> estimates;
   for (const TilePlan& plan : tile_plans(*conv, *kernels, spec)) {
     for (const auto& [in, out] : tile_formats(*conv, spec))
@@ -160,7 +160,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_fft_tiled_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   const bool is_plain_one = conv != nullptr && is_plain(*conv) && !conv->local;
@@ -169,8 +169,9 @@ Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   return min_tile_seconds(*conv, kernels->lanes, spec);
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_fft_tiled(const LayerProblem& problem, const Estimate& chosen,
+                                                         const LayerWeights& weights, Arena& persistent,
+                                                         Device& device) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   ensure(conv != nullptr, "describe() refuses what is no convolution");
   const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
@@ -190,6 +191,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 7, DeviceKind::cpu, &describe, &prepare, &min_time};
+constinit const Primitive conv_fft_tiled{
+    fft_tiled_name, 7, DeviceKind::cpu, &describe_fft_tiled, &prepare_fft_tiled, &min_fft_tiled_time};
 
 }  // namespace znni::cpu

@@ -24,7 +24,7 @@ namespace {
 
 using namespace fft_tiled;
 
-constexpr std::string_view name = "cpu.conv.first_pool";
+constexpr std::string_view first_pool_name = "cpu.conv.first_pool";
 
 class FirstPool final : public PreparedLayer {
  public:
@@ -185,24 +185,26 @@ const ConvPoolProblem* with_pairs(const LayerProblem& problem) {
 Result<void> check_windows(const LayerProblem& problem) {
   const ConvPoolProblem* both = with_pairs(problem);
   if (both == nullptr) {
-    return refusal(name, "convolutions of up to 8 channels with a max pooling of pairs behind them", problem);
+    return refusal(first_pool_name, "convolutions of up to 8 channels with a max pooling of pairs behind them",
+                   problem);
   }
-  if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
-  if (!is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (both->conv.local) return refusal(name, "convolutions of finite voxels", problem);
-  if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
+  if (both->conv.dilation != Vec3::cube(1)) return refusal(first_pool_name, "convolutions without dilation", problem);
+  if (!is_plain(both->conv)) return refusal(first_pool_name, "convolutions without stride or groups", problem);
+  if (both->conv.local) return refusal(first_pool_name, "convolutions of finite voxels", problem);
+  if (may_fall(both->conv.activation)) return refusal(first_pool_name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
       both->conv.f_out > max_plane_images) {
-    return refusal(name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 channels", problem);
+    return refusal(first_pool_name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 channels",
+                   problem);
   }
   return {};
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_first_pool(const LayerProblem& problem, const DeviceSpec& spec) {
   if (Result<void> windows = check_windows(problem); !windows) return windows.error();
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  if (kernels == nullptr) return no_tile_kernels(first_pool_name, spec.simd_floats);
   std::vector<Estimate> estimates;
   for (const PooledTiling& tiling : pooled_tilings(std::get<ConvPoolProblem>(problem), *kernels, spec)) {
     estimates.push_back(pooled_estimate(tiling, *kernels, spec));
@@ -210,7 +212,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_first_pool_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   const ConvPoolProblem* both = with_pairs(problem);
   const bool is_computed = both != nullptr && kernels != nullptr && check_windows(problem).has_value();
@@ -218,8 +220,9 @@ Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
   return min_pooled_seconds(*both, kernels->lanes, spec);
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_first_pool(const LayerProblem& problem, const Estimate& chosen,
+                                                          const LayerWeights& weights, Arena& persistent,
+                                                          Device& device) {
   const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
   ensure(kernels != nullptr, "describe() refuses vectors that are not built");
   const PooledTiling tiling = pooled_tiling(std::get<ConvPoolProblem>(problem), kernels->lanes, chosen.variant);
@@ -231,6 +234,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_first_pool;
-constinit const Primitive conv_first_pool{name, 1, DeviceKind::cpu, &describe, &prepare, &min_time};
+constinit const Primitive conv_first_pool{
+    first_pool_name, 1, DeviceKind::cpu, &describe_first_pool, &prepare_first_pool, &min_first_pool_time};
 
 }  // namespace znni::cpu

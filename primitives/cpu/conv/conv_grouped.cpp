@@ -11,7 +11,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.conv.grouped";
+constexpr std::string_view grouped_name = "cpu.conv.grouped";
 
 // Returns the convolution that one group is.
 ConvProblem group_of(ConvProblem conv) {
@@ -28,9 +28,9 @@ std::int64_t block_images(const ConvProblem& conv) {
 // Returns the output channels of a group in whole blocks.
 std::int64_t padded_images(const ConvProblem& group) { return round_up(group.f_out, block_images(group)); }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_grouped(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || conv->groups == 1) return refusal(name, "convolutions with groups", problem);
+  if (conv == nullptr || conv->groups == 1) return refusal(grouped_name, "convolutions with groups", problem);
   const ConvProblem group = group_of(*conv);
   Estimate estimate;
   estimate.time = modelled_time(spec, static_cast<double>(conv->groups) * direct_row_flops(group, spec), 1.0,
@@ -107,8 +107,8 @@ class ConvGrouped final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_grouped(const LayerProblem& problem, const Estimate&,
+                                                       const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const ConvProblem group = group_of(conv);
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
@@ -128,6 +128,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_grouped;
-constinit const Primitive conv_grouped{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_grouped{grouped_name, 3, DeviceKind::cpu, &describe_grouped, &prepare_grouped};
 
 }  // namespace znni::cpu

@@ -11,7 +11,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.conv.pointwise";
+constexpr std::string_view pointwise_name = "cpu.conv.pointwise";
 // With more channels, registers hold the sums better than caches do.
 constexpr std::int64_t max_images = 4;
 constexpr std::size_t stretch = 2048;  // voxels
@@ -23,12 +23,12 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
   return modelled_time(spec, flops * outputs, 1.0, tensor_traffic(conv, planar_format, planar_format));
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_pointwise(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > max_images) {
-    return refusal(name, "convolutions of 1x1x1 between up to 4 channels", problem);
+    return refusal(pointwise_name, "convolutions of 1x1x1 between up to 4 channels", problem);
   }
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (!is_plain(*conv)) return refusal(pointwise_name, "convolutions without stride or groups", problem);
   Estimate estimate;
   estimate.time = model(*conv, spec);
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);
@@ -86,8 +86,9 @@ class ConvPointwise final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_pointwise(const LayerProblem& problem, const Estimate&,
+                                                         const LayerWeights& weights, Arena& persistent,
+                                                         Device& device) {
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
   const std::span<float> bias = persistent.grant_as<float>("bias");
   copy_padded(weights.kernels, kernels);
@@ -98,6 +99,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_pointwise{name, 2, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive conv_pointwise{pointwise_name, 2, DeviceKind::cpu, &describe_pointwise,
+                                                &prepare_pointwise};
 
 }  // namespace znni::cpu

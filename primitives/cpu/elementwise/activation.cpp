@@ -9,7 +9,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_activation(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* activation = std::get_if<ActivationProblem>(&problem);
   if (activation == nullptr) return refusal("cpu.activation", "activations", problem);
   return streaming_estimates(problem, spec, float_formats(spec), activation_flops(activation->activation, spec));
@@ -36,14 +36,15 @@ class ActivationLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_activation(const LayerProblem& problem, const Estimate&,
+                                                          const LayerWeights&, Arena&, Device& device) {
   const auto& activation = std::get<ActivationProblem>(problem);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ActivationLayer>(activation.activation, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive activation{"cpu.activation", 2, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive activation{"cpu.activation", 2, DeviceKind::cpu, &describe_activation,
+                                            &prepare_activation};
 
 }  // namespace znni::cpu

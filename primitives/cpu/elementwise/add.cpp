@@ -9,7 +9,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_add(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* add = std::get_if<AddProblem>(&problem);
   if (add == nullptr) return refusal("cpu.add", "additions", problem);
   const double flops = vector_flops(add->inputs, spec) + activation_flops(add->activation, spec);
@@ -38,14 +38,14 @@ class AddLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_add(const LayerProblem& problem, const Estimate&, const LayerWeights&,
+                                                   Arena&, Device& device) {
   const auto& add = std::get<AddProblem>(problem);
   return std::unique_ptr<PreparedLayer>(std::make_unique<AddLayer>(add.activation, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive add{"cpu.add", 2, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive add{"cpu.add", 2, DeviceKind::cpu, &describe_add, &prepare_add};
 
 }  // namespace znni::cpu

@@ -8,7 +8,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_add_volume(const LayerProblem& problem, const DeviceSpec& spec) {
   if (!std::holds_alternative<AddVolumeProblem>(problem)) {
     return refusal("cpu.add_volume", "sums with a constant volume", problem);
   }
@@ -36,13 +36,14 @@ class AddVolumeLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_add_volume(const LayerProblem&, const Estimate&,
+                                                          const LayerWeights& weights, Arena&, Device& device) {
   return std::unique_ptr<PreparedLayer>(std::make_unique<AddVolumeLayer>(weights.shift, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive add_volume{"cpu.add_volume", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive add_volume{"cpu.add_volume", 1, DeviceKind::cpu, &describe_add_volume,
+                                            &prepare_add_volume};
 
 }  // namespace znni::cpu

@@ -11,15 +11,15 @@ namespace znni::cpu {
 namespace {
 
 // Instructions per element read: two comparisons and two choices.
-constexpr double instructions = 6.0;
+constexpr double arg_max_instructions = 6.0;
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_arg_max(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   if (across == nullptr || !makes_one_channel(across->kind)) {
     return refusal("cpu.arg_max", "numbers of largest channels", problem);
   }
   return streaming_estimates(problem, spec, {planar_format},
-                             vector_flops(instructions * static_cast<double>(across->in.f), spec));
+                             vector_flops(arg_max_instructions * static_cast<double>(across->in.f), spec));
 }
 
 // Finds the largest. A NaN stays the largest, because no comparison with it is true: then the number is NaN, too.
@@ -50,6 +50,7 @@ void make_chunk(const ChannelChunk& chunk, const AcrossChannelsProblem& problem)
 
 }  // namespace
 
-extern constinit const Primitive arg_max{"cpu.arg_max", 1, DeviceKind::cpu, &describe, &prepare_across<make_chunk>};
+extern constinit const Primitive arg_max{"cpu.arg_max", 1, DeviceKind::cpu, &describe_arg_max,
+                                         &prepare_across<make_chunk>};
 
 }  // namespace znni::cpu

@@ -14,25 +14,25 @@ namespace {
 
 constexpr std::string_view tokens_name = "tokens";
 constexpr std::string_view scores_name = "scores";
-constexpr std::int64_t rows = 4;    // of queries at a time
-constexpr std::int64_t lanes = 32;  // neighbouring tokens at a time; scores of those rows stay in registers
-constexpr double efficiency = 0.5;  // of both products
+constexpr std::int64_t rows = 4;              // of queries at a time
+constexpr std::int64_t lanes = 32;            // neighbouring tokens at a time; scores of those rows stay in registers
+constexpr double attention_efficiency = 0.5;  // of both products
 
 // Returns the tokens of a row, with those that fill its last vector.
-std::int64_t row_floats(const AttentionProblem& problem) { return round_up(voxels(problem.in.n), lanes); }
+std::int64_t score_row_floats(const AttentionProblem& problem) { return round_up(voxels(problem.in.n), lanes); }
 
 std::int64_t images_of(const AttentionProblem& problem) { return add(mul(2, problem.in.f), problem.f_out); }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_attention(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* attention = std::get_if<AttentionProblem>(&problem);
   if (attention == nullptr) return refusal("cpu.attention", "attention over all voxels", problem);
   const auto tokens = static_cast<double>(voxels(attention->in.n));
   const double pairs = tokens * tokens * static_cast<double>(attention->heads * attention->in.S);
-  const double flops = direct_flops(problem) / efficiency + pairs * exponential_flops(spec);
+  const double flops = direct_flops(problem) / attention_efficiency + pairs * exponential_flops(spec);
   Estimate estimate;
   estimate.time = modelled_time(spec, flops, 1.0, 2.0 * tensor_traffic(problem, planar_format, planar_format));
   estimate.memory = input_output_buffers(problem, planar_format, planar_format);
-  const std::int64_t row = row_floats(*attention);
+  const std::int64_t row = score_row_floats(*attention);
   const std::int64_t scores = float_bytes(mul(mul(spec.threads, rows), row));
   estimate.memory.push_back({std::string(tokens_name), MemorySpace::host, float_bytes(mul(images_of(*attention), row)),
                              Lifetime::stages(0, 0)});
@@ -114,7 +114,7 @@ std::array<float, rows> attended(const Head& head, std::int64_t channel, const f
 class AttentionLayer final : public PreparedLayer {
  public:
   AttentionLayer(const AttentionProblem& problem, Executor& executor)
-      : problem_(problem), row_(row_floats(problem)), executor_(executor) {}
+      : problem_(problem), row_(score_row_floats(problem)), executor_(executor) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> tokens = arena.grant_as<float>(tokens_name);
@@ -180,14 +180,15 @@ class AttentionLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_attention(const LayerProblem& problem, const Estimate&,
+                                                         const LayerWeights&, Arena&, Device& device) {
   const auto& attention = std::get<AttentionProblem>(problem);
   return std::unique_ptr<PreparedLayer>(std::make_unique<AttentionLayer>(attention, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive attention{"cpu.attention", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive attention{"cpu.attention", 1, DeviceKind::cpu, &describe_attention,
+                                           &prepare_attention};
 
 }  // namespace znni::cpu

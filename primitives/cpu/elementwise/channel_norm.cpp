@@ -11,16 +11,16 @@ namespace znni::cpu {
 namespace {
 
 // Instructions per element: three passes, each with a conversion to float64, which halves the vectors.
-constexpr double instructions = 20.0;
+constexpr double channel_norm_instructions = 20.0;
 
 using Row = std::array<double, static_cast<std::size_t>(max_chunk)>;
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_channel_norm(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   if (across == nullptr || (across->kind != AcrossKind::norm && across->kind != AcrossKind::unit)) {
     return refusal("cpu.channel_norm", "normalisations of the channels of voxels", problem);
   }
-  return streaming_estimates(problem, spec, {planar_format}, vector_flops(instructions, spec));
+  return streaming_estimates(problem, spec, {planar_format}, vector_flops(channel_norm_instructions, spec));
 }
 
 void find_means(const ChannelChunk& chunk, Row& mean) {
@@ -71,7 +71,7 @@ void make_chunk(const ChannelChunk& chunk, const AcrossChannelsProblem& problem)
 
 }  // namespace
 
-extern constinit const Primitive channel_norm{"cpu.channel_norm", 1, DeviceKind::cpu, &describe,
+extern constinit const Primitive channel_norm{"cpu.channel_norm", 1, DeviceKind::cpu, &describe_channel_norm,
                                               &prepare_across<make_chunk>};
 
 }  // namespace znni::cpu

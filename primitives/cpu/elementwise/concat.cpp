@@ -14,7 +14,7 @@ bool fills_blocks(const ConcatProblem& concat, Format format) {
   return std::all_of(concat.in.begin(), concat.in.end() - 1, [=](const Shape5& in) { return in.f % width == 0; });
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_concat(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* concat = std::get_if<ConcatProblem>(&problem);
   if (concat == nullptr) return refusal("cpu.concat", "concatenations", problem);
   std::vector<Format> formats = float_formats(spec);
@@ -51,13 +51,13 @@ class ConcatLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                               Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_concat(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
+                                                      Device& device) {
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConcatLayer>(device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive concat{"cpu.concat", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive concat{"cpu.concat", 1, DeviceKind::cpu, &describe_concat, &prepare_concat};
 
 }  // namespace znni::cpu

@@ -8,7 +8,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_crop(const LayerProblem& problem, const DeviceSpec& spec) {
   if (!std::holds_alternative<CropProblem>(problem)) return refusal("cpu.crop", "crops", problem);
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), 0.0);
   for (Estimate& estimate : estimates) {  // it reads only as much of the input as it writes
@@ -38,14 +38,14 @@ class CropLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_crop(const LayerProblem& problem, const Estimate&, const LayerWeights&,
+                                                    Arena&, Device& device) {
   const Vec3 begin = std::get<CropProblem>(problem).begin;
   return std::unique_ptr<PreparedLayer>(std::make_unique<CropLayer>(begin, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive crop{"cpu.crop", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive crop{"cpu.crop", 1, DeviceKind::cpu, &describe_crop, &prepare_crop};
 
 }  // namespace znni::cpu

@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::string_view planes_name = "pooled planes";
 constexpr std::string_view images_name = "pooled channels";
-constexpr double instructions = 6.0;  // a vector: conversions and sums; a store
+constexpr double global_pool_instructions = 6.0;  // a vector: conversions and sums; a store
 
 std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_global_pool(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<GlobalPoolProblem>(&problem);
   if (pool == nullptr) return refusal("cpu.global_pool", "poolings of all voxels", problem);
   std::vector<Estimate> estimates =
-      streaming_estimates(problem, spec, float_formats(spec), vector_flops(instructions, spec));
+      streaming_estimates(problem, spec, float_formats(spec), vector_flops(global_pool_instructions, spec));
   for (Estimate& estimate : estimates) {
     const std::int64_t images = mul(pool->in.S, padded_images(pool->in, estimate.in));
     const std::int64_t planes = mul(mul(images, pool->in.n.z), static_cast<std::int64_t>(sizeof(double)));
@@ -140,14 +140,15 @@ class GlobalPoolLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_global_pool(const LayerProblem& problem, const Estimate& chosen,
+                                                           const LayerWeights&, Arena&, Device& device) {
   const auto& pool = std::get<GlobalPoolProblem>(problem);
   return std::unique_ptr<PreparedLayer>(std::make_unique<GlobalPoolLayer>(pool, chosen.in, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive global_pool{"cpu.global_pool", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive global_pool{"cpu.global_pool", 1, DeviceKind::cpu, &describe_global_pool,
+                                             &prepare_global_pool};
 
 }  // namespace znni::cpu

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view sums_name = "sums of planes";
 constexpr std::string_view factors_name = "factors";
 // Costs a vector: conversions with sums and squares in the first pass, a product and a sum in the second.
-constexpr double instructions = 12.0;
+constexpr double norm_instructions = 12.0;
 
 std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
 
@@ -34,10 +34,10 @@ struct Factors {
   float shift = 0;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_norm(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* norm = std::get_if<NormProblem>(&problem);
   if (norm == nullptr) return refusal("cpu.norm", "instance, group and response normalisations", problem);
-  const double per_element = vector_flops(instructions, spec) + activation_flops(norm->activation, spec);
+  const double per_element = vector_flops(norm_instructions, spec) + activation_flops(norm->activation, spec);
   const double flops = per_element * static_cast<double>(elements(norm->in));
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), per_element);
   for (Estimate& estimate : estimates) {
@@ -228,14 +228,14 @@ class NormLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_norm(const LayerProblem& problem, const Estimate& chosen,
+                                                    const LayerWeights& weights, Arena&, Device& device) {
   const auto& norm = std::get<NormProblem>(problem);
   return std::unique_ptr<PreparedLayer>(std::make_unique<NormLayer>(norm, chosen.in, weights, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive norm{"cpu.norm", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive norm{"cpu.norm", 1, DeviceKind::cpu, &describe_norm, &prepare_norm};
 
 }  // namespace znni::cpu

@@ -8,7 +8,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_prelu(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* prelu = std::get_if<PReluProblem>(&problem);
   if (prelu == nullptr) return refusal("cpu.prelu", "rectifiers with a slope for each channel", problem);
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), vector_flops(2, spec));
@@ -57,14 +57,14 @@ class PReluLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
-                                               Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_prelu(const LayerProblem&, const Estimate&, const LayerWeights& weights,
+                                                     Arena& persistent, Device& device) {
   const std::span<const float> slopes = grant_per_channel(persistent, "slopes", weights.scale);
   return std::unique_ptr<PreparedLayer>(std::make_unique<PReluLayer>(slopes, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive prelu{"cpu.prelu", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive prelu{"cpu.prelu", 1, DeviceKind::cpu, &describe_prelu, &prepare_prelu};
 
 }  // namespace znni::cpu

@@ -14,7 +14,7 @@ bool is_blocked(Format format) { return block_width(format.layout) > 1; }
 bool is_float(Format format) { return format.type == ElementType::f32; }
 bool is_planar(Format format) { return format.layout == Layout::planar; }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* reorder = std::get_if<ReorderProblem>(&problem);
   if (reorder == nullptr) return refusal("cpu.reorder", "reorders", problem);
   const bool one_is_planar =
@@ -83,13 +83,13 @@ class ReorderLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                               Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_reorder(const LayerProblem&, const Estimate&, const LayerWeights&,
+                                                       Arena&, Device& device) {
   return std::unique_ptr<PreparedLayer>(std::make_unique<ReorderLayer>(device.executor()));
 }
 
 }  // namespace
 
-extern constinit const Primitive reorder{"cpu.reorder", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive reorder{"cpu.reorder", 1, DeviceKind::cpu, &describe_reorder, &prepare_reorder};
 
 }  // namespace znni::cpu

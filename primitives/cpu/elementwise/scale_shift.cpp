@@ -8,7 +8,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_scale_shift(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* scale_shift = std::get_if<ScaleShiftProblem>(&problem);
   if (scale_shift == nullptr) return refusal("cpu.scale_shift", "scales and shifts", problem);
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), vector_flops(2, spec));
@@ -56,8 +56,9 @@ class ScaleShiftLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
-                                               Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_scale_shift(const LayerProblem&, const Estimate&,
+                                                           const LayerWeights& weights, Arena& persistent,
+                                                           Device& device) {
   const std::span<const float> scale = grant_per_channel(persistent, "scale", weights.scale);
   const std::span<const float> shift = grant_per_channel(persistent, "shift", weights.shift);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ScaleShiftLayer>(scale, shift, device.executor()));
@@ -65,6 +66,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estima
 
 }  // namespace
 
-extern constinit const Primitive scale_shift{"cpu.scale_shift", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive scale_shift{"cpu.scale_shift", 1, DeviceKind::cpu, &describe_scale_shift,
+                                             &prepare_scale_shift};
 
 }  // namespace znni::cpu

@@ -11,17 +11,17 @@ namespace znni::cpu {
 namespace {
 
 // Measured instructions per element besides its exponential: the passes over it, including a division.
-constexpr double instructions = 20.0;
+constexpr double softmax_instructions = 20.0;
 
 using Row = std::array<float, static_cast<std::size_t>(max_chunk)>;
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_softmax(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem);
   const bool suits =
       across != nullptr && (across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax);
   if (!suits) return refusal("cpu.softmax", "softmax and its logarithm", problem);
   return streaming_estimates(problem, spec, {planar_format},
-                             exponential_flops(spec) + vector_flops(instructions, spec));
+                             exponential_flops(spec) + vector_flops(softmax_instructions, spec));
 }
 
 void find_most(const ChannelChunk& chunk, Row& most) {
@@ -79,6 +79,7 @@ void make_chunk(const ChannelChunk& chunk, const AcrossChannelsProblem& problem)
 
 }  // namespace
 
-extern constinit const Primitive softmax{"cpu.softmax", 2, DeviceKind::cpu, &describe, &prepare_across<make_chunk>};
+extern constinit const Primitive softmax{"cpu.softmax", 2, DeviceKind::cpu, &describe_softmax,
+                                         &prepare_across<make_chunk>};
 
 }  // namespace znni::cpu

@@ -18,7 +18,7 @@ bool fills_blocks(const UpsampleProblem& upsample, Format format) {
   return upsample.kind == UpsampleKind::nearest || output_shape(upsample).f % block_width(format.layout) == 0;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_upsample(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
   if (upsample == nullptr || (upsample->kind != UpsampleKind::nearest && upsample->kind != UpsampleKind::shuffle)) {
     return refusal("cpu.upsample", "nearest upsamplings and shuffles", problem);
@@ -112,8 +112,8 @@ class UpsampleLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_upsample(const LayerProblem& problem, const Estimate& chosen,
+                                                        const LayerWeights&, Arena&, Device& device) {
   const auto& upsample = std::get<UpsampleProblem>(problem);
   const Weave weave = weave_of(block_width(chosen.in.layout), upsample.factor.x);
   return std::unique_ptr<PreparedLayer>(std::make_unique<UpsampleLayer>(upsample, weave, device.executor()));
@@ -121,6 +121,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive upsample{"cpu.upsample", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive upsample{"cpu.upsample", 1, DeviceKind::cpu, &describe_upsample, &prepare_upsample};
 
 }  // namespace znni::cpu

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t max_floats = 1024;  // of a blended part of a row
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_upsample_aligned(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
   if (upsample == nullptr || upsample->kind != UpsampleKind::aligned) {
     return refusal("cpu.upsample.aligned", "upsamplings with aligned corners", problem);
@@ -111,8 +111,8 @@ class UpsampleAlignedLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_upsample_aligned(const LayerProblem& problem, const Estimate& chosen,
+                                                                const LayerWeights&, Arena&, Device& device) {
   const auto& upsample = std::get<UpsampleProblem>(problem);
   const std::int64_t width = block_width(chosen.in.layout);
   return std::unique_ptr<PreparedLayer>(std::make_unique<UpsampleAlignedLayer>(upsample, width, device.executor()));
@@ -120,6 +120,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive upsample_aligned{"cpu.upsample.aligned", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive upsample_aligned{"cpu.upsample.aligned", 1, DeviceKind::cpu,
+                                                  &describe_upsample_aligned, &prepare_upsample_aligned};
 
 }  // namespace znni::cpu

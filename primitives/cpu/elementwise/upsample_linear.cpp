@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t max_floats = 1024;  // of a blended part of a row
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_upsample_linear(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
   if (upsample == nullptr || upsample->kind != UpsampleKind::linear) {
     return refusal("cpu.upsample.linear", "linear upsamplings", problem);
@@ -149,8 +149,8 @@ class UpsampleLinearLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_upsample_linear(const LayerProblem& problem, const Estimate& chosen,
+                                                               const LayerWeights&, Arena&, Device& device) {
   const auto& upsample = std::get<UpsampleProblem>(problem);
   const std::int64_t width = block_width(chosen.in.layout);
   return std::unique_ptr<PreparedLayer>(std::make_unique<UpsampleLinearLayer>(upsample, width, device.executor()));
@@ -158,6 +158,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive upsample_linear{"cpu.upsample.linear", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive upsample_linear{"cpu.upsample.linear", 1, DeviceKind::cpu, &describe_upsample_linear,
+                                                 &prepare_upsample_linear};
 
 }  // namespace znni::cpu

@@ -12,7 +12,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.conv.fft_data_parallel";
+constexpr std::string_view data_parallel_name = "cpu.conv.fft_data_parallel";
 
 // One run. All workers go through the same loops. Each worker does a fixed share of every part of every transform, so
 // that sums always have the same order and the same arithmetic.
@@ -168,16 +168,17 @@ class DataParallelLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  const Result<ConvProblem> conv = as_convolution(name, problem);
+Result<std::vector<Estimate>> describe_data_parallel(const LayerProblem& problem, const DeviceSpec& spec) {
+  const Result<ConvProblem> conv = as_convolution(data_parallel_name, problem);
   if (!conv) return conv.error();
   Estimate estimate{{}, {}, {}, data_parallel_seconds(*conv, spec), data_parallel_memory(*conv, spec.threads)};
   estimate.spread = spread_of_whole(*conv);
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_data_parallel(const LayerProblem& problem, const Estimate&,
+                                                             const LayerWeights& weights, Arena& persistent,
+                                                             Device& device) {
   Result<ConvFftLayer> layer = ConvFftLayer::make(problem, weights, persistent, device);
   if (!layer) return layer.error();
   return std::unique_ptr<PreparedLayer>(std::make_unique<DataParallelLayer>(std::move(*layer), device.executor()));
@@ -186,6 +187,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_data_parallel;
-constinit const Primitive conv_fft_data_parallel{name, 4, DeviceKind::cpu, &describe, &prepare, &min_conv_fft_time};
+constinit const Primitive conv_fft_data_parallel{
+    data_parallel_name, 4, DeviceKind::cpu, &describe_data_parallel, &prepare_data_parallel, &min_conv_fft_time};
 
 }  // namespace znni::cpu

@@ -14,7 +14,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.conv.fft_task_parallel";
+constexpr std::string_view task_parallel_name = "cpu.conv.fft_task_parallel";
 
 // Roles of the workers; the same in every run.
 struct Team {
@@ -149,16 +149,17 @@ class TaskParallelLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  const Result<ConvProblem> conv = as_convolution(name, problem);
+Result<std::vector<Estimate>> describe_task_parallel(const LayerProblem& problem, const DeviceSpec& spec) {
+  const Result<ConvProblem> conv = as_convolution(task_parallel_name, problem);
   if (!conv) return conv.error();
   Estimate estimate{{}, {}, {}, task_parallel_seconds(*conv, spec), task_parallel_memory(*conv, spec.threads)};
   estimate.spread = spread_of_whole(*conv);
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_task_parallel(const LayerProblem& problem, const Estimate&,
+                                                             const LayerWeights& weights, Arena& persistent,
+                                                             Device& device) {
   Result<ConvFftLayer> layer = ConvFftLayer::make(problem, weights, persistent, device);
   if (!layer) return layer.error();
   const int workers = device.executor().workers();
@@ -171,6 +172,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_task_parallel;
-constinit const Primitive conv_fft_task_parallel{name, 3, DeviceKind::cpu, &describe, &prepare, &min_conv_fft_time};
+constinit const Primitive conv_fft_task_parallel{
+    task_parallel_name, 3, DeviceKind::cpu, &describe_task_parallel, &prepare_task_parallel, &min_conv_fft_time};
 
 }  // namespace znni::cpu

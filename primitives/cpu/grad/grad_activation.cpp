@@ -111,7 +111,7 @@ bool needs_exponentials(ActivationKind kind) {
   return kind == ActivationKind::softplus || (kind >= ActivationKind::silu && kind != ActivationKind::hard_swish);
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_activation(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* own = std::get_if<ActivationProblem>(&problem.layer);
   if (own == nullptr) return refusal("cpu.grad.activation", "gradients of activations", problem);
   const bool lengthy = needs_exponentials(own->activation.kind);
@@ -141,8 +141,8 @@ class ActivationGradient final : public PreparedGradient {
 };
 
 // What the workers' caches do not hold is written past them.
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
-                                                  const LayerWeights&, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_activation(const GradientProblem& problem, const Estimate& chosen,
+                                                             const LayerWeights&, Arena&, Device& device) {
   const Activation activation = std::get<ActivationProblem>(problem.layer).activation;
   const std::int64_t bytes = tensor_bytes(gradient_shape(problem), chosen.out);
   const bool past_caches = bytes > device.spec().l2_bytes * device.spec().threads;
@@ -152,7 +152,7 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_activation{"cpu.grad.activation", 2, DeviceKind::cpu, &describe,
-                                                         &prepare};
+extern constinit const GradientPrimitive grad_activation{"cpu.grad.activation", 2, DeviceKind::cpu,
+                                                         &describe_activation, &prepare_activation};
 
 }  // namespace znni::cpu

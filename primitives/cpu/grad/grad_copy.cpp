@@ -38,7 +38,7 @@ bool moves_blocks(const GradientProblem& problem, Format format) {
   return first % width == 0 && (end % width == 0 || end == output_shape(problem.layer).f);
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_copy(const GradientProblem& problem, const DeviceSpec& spec) {
   if (!suits(problem)) return refusal("cpu.grad.copy", "gradients of layers that move or add voxels", problem);
   std::vector<Format> formats = float_formats(spec);
   std::erase_if(formats, [&](Format format) { return !moves_blocks(problem, format); });
@@ -59,13 +59,13 @@ class CopyGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&, const LayerWeights&,
-                                                  Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_copy(const GradientProblem& problem, const Estimate&,
+                                                       const LayerWeights&, Arena&, Device& device) {
   return std::unique_ptr<PreparedGradient>(std::make_unique<CopyGradient>(move_of(problem), device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_copy{"cpu.grad.copy", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_copy{"cpu.grad.copy", 1, DeviceKind::cpu, &describe_copy, &prepare_copy};
 
 }  // namespace znni::cpu

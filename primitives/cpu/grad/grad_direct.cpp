@@ -14,7 +14,7 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.grad.direct";
+constexpr std::string_view direct_name = "cpu.grad.direct";
 // Shares of the device's rate: rows of the input's gradient are loaded and stored for each product.
 constexpr double input_efficiency = 0.1;
 constexpr double weights_efficiency = 0.15;
@@ -22,9 +22,9 @@ constexpr double weights_efficiency = 0.15;
 constexpr double input_cycles_per_row = 60.0;
 constexpr double weights_cycles_per_row = 35.0;
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_direct(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
-  if (conv == nullptr || !is_single(problem)) return refusal(name, "gradients of convolutions", problem);
+  if (conv == nullptr || !is_single(problem)) return refusal(direct_name, "gradients of convolutions", problem);
   Estimate estimate;
   estimate.memory = gradient_buffers(problem, planar_format, planar_format);
   const bool of_weights = problem.of == GradientOf::weights;
@@ -52,9 +52,9 @@ Partners outputs_of(const ConvProblem& conv, std::int64_t i) {
   return {i / (conv.in.f / conv.groups) * f_out, f_out};
 }
 
-class InputGradient final : public PreparedGradient {
+class DirectInputGradient final : public PreparedGradient {
  public:
-  InputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
+  DirectInputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
       : conv_(conv), n_out_(output_shape(conv).n), kernels_(kernels), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
@@ -100,9 +100,9 @@ class InputGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-class WeightsGradient final : public PreparedGradient {
+class DirectWeightsGradient final : public PreparedGradient {
  public:
-  WeightsGradient(const ConvProblem& conv, Executor& executor)
+  DirectWeightsGradient(const ConvProblem& conv, Executor& executor)
       : conv_(conv), n_out_(output_shape(conv).n), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
@@ -153,7 +153,8 @@ class WeightsGradient final : public PreparedGradient {
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_direct{name, 1, DeviceKind::cpu, &describe,
-                                                     &prepare_without_scratch<InputGradient, WeightsGradient>};
+extern constinit const GradientPrimitive grad_direct{
+    direct_name, 1, DeviceKind::cpu, &describe_direct,
+    &prepare_without_scratch<DirectInputGradient, DirectWeightsGradient>};
 
 }  // namespace znni::cpu

@@ -21,7 +21,7 @@ namespace {
 
 using namespace fft_tiled;
 
-constexpr std::string_view name = "cpu.grad.fft_tiled";
+constexpr std::string_view fft_tiled_name = "cpu.grad.fft_tiled";
 // Maximum number of channels; beyond it, the products of extents may not fit.
 constexpr std::int64_t max_images = 65536;
 // The model of cpu.conv.fft_tiled is fitted to runs of one layer again and again. In a step of training tensors and
@@ -77,24 +77,26 @@ std::vector<Estimate> describe_input(const GradientProblem& problem, const TileK
   return estimates;
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_fft_tiled(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
   if (conv == nullptr || !is_single(problem) || !is_plain(*conv) || conv->dilation != Vec3::cube(1)) {
-    return refusal(name, "gradients of convolutions without dilation, stride or groups", problem);
+    return refusal(fft_tiled_name, "gradients of convolutions without dilation, stride or groups", problem);
   }
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > max_images) {
-    return refusal(name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels", problem);
+    return refusal(fft_tiled_name, "gradients of kernels of up to 48 taps per axis between up to 65536 channels",
+                   problem);
   }
   const TileKernels* tiles = tile_kernels(spec.simd_floats);
-  if (tiles == nullptr || weights_kernels(spec.simd_floats) == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  if (tiles == nullptr || weights_kernels(spec.simd_floats) == nullptr)
+    return no_tile_kernels(fft_tiled_name, spec.simd_floats);
   return problem.of == GradientOf::weights ? describe_weights(problem, *tiles, spec)
                                            : describe_input(problem, *tiles, spec);
 }
 
-class InputGradient final : public PreparedGradient {
+class FftTiledInputGradient final : public PreparedGradient {
  public:
-  InputGradient(const ConvProblem& conv, std::span<const float> kernels, std::span<float> turned,
-                std::unique_ptr<PreparedLayer> inner, Executor& executor)
+  FftTiledInputGradient(const ConvProblem& conv, std::span<const float> kernels, std::span<float> turned,
+                        std::unique_ptr<PreparedLayer> inner, Executor& executor)
       : conv_(conv), kernels_(kernels), turned_(turned), inner_(std::move(inner)), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
@@ -110,9 +112,10 @@ class InputGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-class WeightsGradient final : public PreparedGradient {
+class FftTiledWeightsGradient final : public PreparedGradient {
  public:
-  WeightsGradient(const Tiling& tiling, const TileKernels& tiles, const WeightsKernels& kernels, Executor& executor)
+  FftTiledWeightsGradient(const Tiling& tiling, const TileKernels& tiles, const WeightsKernels& kernels,
+                          Executor& executor)
       : tiling_(tiling), transforms_(tiling, tiles), kernels_(kernels), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
@@ -185,11 +188,12 @@ Result<std::unique_ptr<PreparedGradient>> prepare_input(const ConvProblem& conv,
       conv_fft_tiled.prepare(turned, inner, {own, {}, {}, {}}, persistent, device);
   if (!layer) return layer.error();
   return std::unique_ptr<PreparedGradient>(
-      std::make_unique<InputGradient>(conv, weights.kernels, own, *std::move(layer), device.executor()));
+      std::make_unique<FftTiledInputGradient>(conv, weights.kernels, own, *std::move(layer), device.executor()));
 }
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
-                                                  const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_fft_tiled(const GradientProblem& problem, const Estimate& chosen,
+                                                            const LayerWeights& weights, Arena& persistent,
+                                                            Device& device) {
   const auto& conv = std::get<ConvProblem>(problem.layer);
   const TileKernels* tiles = tile_kernels(device.spec().simd_floats);
   const WeightsKernels* kernels = weights_kernels(device.spec().simd_floats);
@@ -197,12 +201,13 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
   if (problem.of == GradientOf::input) return prepare_input(conv, chosen, weights, persistent, device);
   const Tiling tiling = weights_tiling(conv, *tiles, chosen.variant);
   return std::unique_ptr<PreparedGradient>(
-      std::make_unique<WeightsGradient>(tiling, *tiles, *kernels, device.executor()));
+      std::make_unique<FftTiledWeightsGradient>(tiling, *tiles, *kernels, device.executor()));
 }
 
 }  // namespace
 
 extern const GradientPrimitive grad_fft_tiled;
-constinit const GradientPrimitive grad_fft_tiled{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const GradientPrimitive grad_fft_tiled{fft_tiled_name, 3, DeviceKind::cpu, &describe_fft_tiled,
+                                                 &prepare_fft_tiled};
 
 }  // namespace znni::cpu

@@ -10,7 +10,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_multiply(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* product = std::get_if<MultiplyProblem>(&problem.layer);
   if (product == nullptr) return refusal("cpu.grad.multiply", "gradients of products of two tensors", problem);
   const bool alike = product->f_other == product->in.f;
@@ -49,13 +49,14 @@ class MultiplyGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                                  Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_multiply(const GradientProblem&, const Estimate&, const LayerWeights&,
+                                                           Arena&, Device& device) {
   return std::unique_ptr<PreparedGradient>(std::make_unique<MultiplyGradient>(device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_multiply{"cpu.grad.multiply", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_multiply{"cpu.grad.multiply", 1, DeviceKind::cpu, &describe_multiply,
+                                                       &prepare_multiply};
 
 }  // namespace znni::cpu

@@ -12,21 +12,21 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.grad.pointwise";
+constexpr std::string_view pointwise_name = "cpu.grad.pointwise";
 constexpr std::int64_t block = 4;  // channels
 constexpr std::int64_t wide = 2 * Simd8::lanes;
 // Share of the device's rate; channels are read again for every block.
-constexpr double efficiency = 0.35;
+constexpr double pointwise_efficiency = 0.35;
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_pointwise(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
   if (conv == nullptr || !is_single(problem) || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
-    return refusal(name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
+    return refusal(pointwise_name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
   }
   Estimate estimate;
   estimate.memory = gradient_buffers(problem, planar_format, planar_format);
-  estimate.time =
-      modelled_time(spec, direct_flops(*conv), efficiency, gradient_traffic(problem, planar_format, planar_format));
+  estimate.time = modelled_time(spec, direct_flops(*conv), pointwise_efficiency,
+                                gradient_traffic(problem, planar_format, planar_format));
   return std::vector<Estimate>{std::move(estimate)};
 }
 
@@ -41,9 +41,9 @@ Rows rows_at(const TensorView& view, std::int64_t s, std::int64_t first, Vec3 st
   return rows;
 }
 
-class InputGradient final : public PreparedGradient {
+class PointwiseInputGradient final : public PreparedGradient {
  public:
-  InputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
+  PointwiseInputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
       : conv_(conv), kernels_(kernels), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
@@ -87,9 +87,9 @@ class InputGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-class WeightsGradient final : public PreparedGradient {
+class PointwiseWeightsGradient final : public PreparedGradient {
  public:
-  WeightsGradient(const ConvProblem& conv, Executor& executor) : conv_(conv), executor_(executor) {}
+  PointwiseWeightsGradient(const ConvProblem& conv, Executor& executor) : conv_(conv), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
     const std::int64_t columns = div_up(conv_.in.f, block);
@@ -150,7 +150,8 @@ class WeightsGradient final : public PreparedGradient {
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pointwise{name, 1, DeviceKind::cpu, &describe,
-                                                        &prepare_without_scratch<InputGradient, WeightsGradient>};
+extern constinit const GradientPrimitive grad_pointwise{
+    pointwise_name, 1, DeviceKind::cpu, &describe_pointwise,
+    &prepare_without_scratch<PointwiseInputGradient, PointwiseWeightsGradient>};
 
 }  // namespace znni::cpu

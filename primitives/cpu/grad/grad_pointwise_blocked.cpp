@@ -15,14 +15,14 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.grad.pointwise_blocked";
+constexpr std::string_view pointwise_blocked_name = "cpu.grad.pointwise_blocked";
 constexpr std::string_view padded_name = "padded kernels";
 constexpr std::string_view sums_name = "sums of parts";
 constexpr std::int64_t most_parts = 8;
 constexpr std::int64_t rows_at_once = 4;      // output channels, or voxels, of a register block
 constexpr std::int64_t voxels_at_once = 128;  // that are added in float32
 // Measured shares of the device's rate.
-constexpr double efficiency = 0.3;
+constexpr double pointwise_blocked_efficiency = 0.3;
 
 // Returns the floats of a kernel per output channel, with the padding channels of the input.
 std::int64_t padded_row(const ConvProblem& conv, std::int64_t width) { return round_up(conv.in.f, width); }
@@ -34,10 +34,10 @@ std::int64_t part_sums(const ConvProblem& conv, std::int64_t width) {
   return mul(round_up(conv.f_out, width), add(padded_row(conv, width), 1));
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_pointwise_blocked(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem.layer);
   if (conv == nullptr || !is_single(problem) || conv->k != Vec3::cube(1) || !is_plain(*conv)) {
-    return refusal(name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
+    return refusal(pointwise_blocked_name, "gradients of convolutions of 1x1x1 without stride or groups", problem);
   }
   const Format blocked = blocked_format(spec);
   const std::int64_t width = block_width(blocked.layout);
@@ -53,8 +53,8 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
   ConvProblem padded = *conv;
   padded.in.f = round_up(conv->in.f, width);
   if (of_weights) padded.f_out = round_up(conv->f_out, rows_at_once);
-  estimate.time =
-      modelled_time(spec, direct_flops(padded), efficiency, gradient_traffic(problem, estimate.in, estimate.out));
+  estimate.time = modelled_time(spec, direct_flops(padded), pointwise_blocked_efficiency,
+                                gradient_traffic(problem, estimate.in, estimate.out));
   return std::vector<Estimate>{std::move(estimate)};
 }
 
@@ -77,9 +77,9 @@ void add_products(const std::array<float, rows_at_once>& weights, const float* f
 }
 
 template <std::int64_t width>
-class InputGradient final : public PreparedGradient {
+class PointwiseBlockedInputGradient final : public PreparedGradient {
  public:
-  InputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
+  PointwiseBlockedInputGradient(const ConvProblem& conv, std::span<const float> kernels, Executor& executor)
       : conv_(conv), kernels_(kernels), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena& arena) override {
@@ -126,9 +126,9 @@ class InputGradient final : public PreparedGradient {
 };
 
 template <std::int64_t width>
-class WeightsGradient final : public PreparedGradient {
+class PointwiseBlockedWeightsGradient final : public PreparedGradient {
  public:
-  WeightsGradient(const ConvProblem& conv, Executor& executor)
+  PointwiseBlockedWeightsGradient(const ConvProblem& conv, Executor& executor)
       : conv_(conv),
         executor_(executor),
         parts_(parts_of(conv)),
@@ -235,17 +235,20 @@ class WeightsGradient final : public PreparedGradient {
 template <std::int64_t width>
 Result<std::unique_ptr<PreparedGradient>> prepare_blocked(const GradientProblem& problem, const Estimate& chosen,
                                                           const LayerWeights& weights, Arena& arena, Device& device) {
-  return prepare_without_scratch<InputGradient<width>, WeightsGradient<width>>(problem, chosen, weights, arena, device);
+  return prepare_without_scratch<PointwiseBlockedInputGradient<width>, PointwiseBlockedWeightsGradient<width>>(
+      problem, chosen, weights, arena, device);
 }
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
-                                                  const LayerWeights& weights, Arena& arena, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_pointwise_blocked(const GradientProblem& problem,
+                                                                    const Estimate& chosen, const LayerWeights& weights,
+                                                                    Arena& arena, Device& device) {
   const auto make = block_width(chosen.in.layout) == 16 ? &prepare_blocked<16> : &prepare_blocked<8>;
   return make(problem, chosen, weights, arena, device);
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pointwise_blocked{name, 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_pointwise_blocked{
+    pointwise_blocked_name, 1, DeviceKind::cpu, &describe_pointwise_blocked, &prepare_pointwise_blocked};
 
 }  // namespace znni::cpu

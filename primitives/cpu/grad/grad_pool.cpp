@@ -18,13 +18,13 @@
 namespace znni::cpu {
 namespace {
 
-constexpr std::string_view name = "cpu.grad.pool";
+constexpr std::string_view pool_name = "cpu.grad.pool";
 constexpr std::string_view maxima_name = "first maxima";
 constexpr std::int64_t floats_of_line = 16;  // of a cache
 constexpr std::int64_t max_positions = 256;  // of a window, so that a byte holds one
 // Measured instructions per window voxel of an element, of both stages: load, compare, choose. A row of windows and a
 // row of voxels cost some cycles, however short.
-constexpr double instructions = 9.0;
+constexpr double pool_instructions = 9.0;
 constexpr double cycles_per_row = 300.0;
 
 double rows_of(const Shape5& shape, Format format) {
@@ -46,13 +46,13 @@ MemoryPlan pool_memory(const GradientProblem& problem, Format format) {
   return memory;
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_pool(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem.layer);
   if (pool == nullptr || voxels(pool->window) > max_positions) {
-    return refusal(name, "gradients of poolings with up to 256 voxels per window", problem);
+    return refusal(pool_name, "gradients of poolings with up to 256 voxels per window", problem);
   }
   const auto windows = static_cast<double>(elements(output_shape(problem.layer)));
-  const double flops = windows * static_cast<double>(voxels(pool->window)) * vector_flops(instructions, spec);
+  const double flops = windows * static_cast<double>(voxels(pool->window)) * vector_flops(pool_instructions, spec);
   std::vector<Estimate> estimates;
   for (const Format format : float_formats(spec)) {
     Estimate estimate;
@@ -340,8 +340,8 @@ class PoolGradient final : public PreparedGradient {
   Position* maxima_ = nullptr;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
-                                                  const LayerWeights&, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_pool(const GradientProblem& problem, const Estimate& chosen,
+                                                       const LayerWeights&, Arena&, Device& device) {
   const auto& pool = std::get<PoolProblem>(problem.layer);
   // What the workers' caches do not hold is written past them.
   const std::int64_t bytes = tensor_bytes(gradient_shape(problem), chosen.out);
@@ -356,6 +356,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_pool{name, 4, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_pool{pool_name, 4, DeviceKind::cpu, &describe_pool, &prepare_pool};
 
 }  // namespace znni::cpu

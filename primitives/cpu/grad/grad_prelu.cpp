@@ -26,7 +26,7 @@ Estimate of_slopes(const GradientProblem& problem, const DeviceSpec& spec, Forma
   return estimate;
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_prelu(const GradientProblem& problem, const DeviceSpec& spec) {
   if (!std::holds_alternative<PReluProblem>(problem.layer)) {
     return refusal("cpu.grad.prelu", "gradients of rectifiers with a slope for each channel", problem);
   }
@@ -38,9 +38,9 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
   return estimates;
 }
 
-class InputGradient final : public PreparedGradient {
+class PreluInputGradient final : public PreparedGradient {
  public:
-  InputGradient(std::span<const float> slopes, Executor& executor) : slopes_(slopes), executor_(executor) {}
+  PreluInputGradient(std::span<const float> slopes, Executor& executor) : slopes_(slopes), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
     const TensorView read[] = {views.output, views.saved};
@@ -116,15 +116,16 @@ class SlopesGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&,
-                                                  const LayerWeights& weights, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_prelu(const GradientProblem& problem, const Estimate&,
+                                                        const LayerWeights& weights, Arena&, Device& device) {
   using Made = std::unique_ptr<PreparedGradient>;
   if (problem.of == GradientOf::weights) return Made(std::make_unique<SlopesGradient>(device.executor()));
-  return Made(std::make_unique<InputGradient>(weights.scale, device.executor()));
+  return Made(std::make_unique<PreluInputGradient>(weights.scale, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_prelu{"cpu.grad.prelu", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_prelu{"cpu.grad.prelu", 1, DeviceKind::cpu, &describe_prelu,
+                                                    &prepare_prelu};
 
 }  // namespace znni::cpu

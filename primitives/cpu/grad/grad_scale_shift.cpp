@@ -26,7 +26,7 @@ Estimate of_weights(const GradientProblem& problem, const DeviceSpec& spec, Form
   return estimate;
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_scale_shift(const GradientProblem& problem, const DeviceSpec& spec) {
   if (!std::holds_alternative<ScaleShiftProblem>(problem.layer)) {
     return refusal("cpu.grad.scale_shift", "gradients of scales and shifts of channels", problem);
   }
@@ -38,9 +38,9 @@ Result<std::vector<Estimate>> describe(const GradientProblem& problem, const Dev
   return estimates;
 }
 
-class InputGradient final : public PreparedGradient {
+class ScaleShiftInputGradient final : public PreparedGradient {
  public:
-  InputGradient(std::span<const float> scale, Executor& executor) : scale_(scale), executor_(executor) {}
+  ScaleShiftInputGradient(std::span<const float> scale, Executor& executor) : scale_(scale), executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
     const TensorView read[] = {views.output};
@@ -72,9 +72,9 @@ class InputGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-class WeightsGradient final : public PreparedGradient {
+class ScaleShiftWeightsGradient final : public PreparedGradient {
  public:
-  explicit WeightsGradient(Executor& executor) : executor_(executor) {}
+  explicit ScaleShiftWeightsGradient(Executor& executor) : executor_(executor) {}
 
   Result<void> run(const GradientViews& views, Arena&) override {
     executor_.parallel_for(blocks_of(views.output), [&](std::int64_t block, int) { compute(views, block); });
@@ -118,16 +118,16 @@ class WeightsGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&,
-                                                  const LayerWeights& weights, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_scale_shift(const GradientProblem& problem, const Estimate&,
+                                                              const LayerWeights& weights, Arena&, Device& device) {
   using Made = std::unique_ptr<PreparedGradient>;
-  if (problem.of == GradientOf::weights) return Made(std::make_unique<WeightsGradient>(device.executor()));
-  return Made(std::make_unique<InputGradient>(weights.scale, device.executor()));
+  if (problem.of == GradientOf::weights) return Made(std::make_unique<ScaleShiftWeightsGradient>(device.executor()));
+  return Made(std::make_unique<ScaleShiftInputGradient>(weights.scale, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_scale_shift{"cpu.grad.scale_shift", 1, DeviceKind::cpu, &describe,
-                                                          &prepare};
+extern constinit const GradientPrimitive grad_scale_shift{"cpu.grad.scale_shift", 1, DeviceKind::cpu,
+                                                          &describe_scale_shift, &prepare_scale_shift};
 
 }  // namespace znni::cpu

@@ -9,7 +9,7 @@
 namespace znni::cpu {
 namespace {
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_shuffle(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem.layer);
   if (upsample == nullptr || upsample->kind != UpsampleKind::shuffle) {
     return refusal("cpu.grad.shuffle", "gradients of shuffles", problem);
@@ -49,14 +49,15 @@ class ShuffleGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&, const LayerWeights&,
-                                                  Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_shuffle(const GradientProblem& problem, const Estimate&,
+                                                          const LayerWeights&, Arena&, Device& device) {
   const Vec3 factor = std::get<UpsampleProblem>(problem.layer).factor;
   return std::unique_ptr<PreparedGradient>(std::make_unique<ShuffleGradient>(factor, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_shuffle{"cpu.grad.shuffle", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_shuffle{"cpu.grad.shuffle", 1, DeviceKind::cpu, &describe_shuffle,
+                                                      &prepare_shuffle};
 
 }  // namespace znni::cpu

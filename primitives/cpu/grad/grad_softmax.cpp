@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::int64_t chunk = 256;  // voxels processed together
 // Instructions per element besides an exponential.
-constexpr double instructions = 6.0;
+constexpr double softmax_instructions = 6.0;
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_softmax(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* across = std::get_if<AcrossChannelsProblem>(&problem.layer);
   if (across == nullptr) return refusal("cpu.grad.softmax", "gradients of softmax and its logarithm", problem);
   const double power = across->kind == AcrossKind::log_softmax ? exponential_flops(spec) : 0.0;
-  return streaming_gradients(problem, spec, {planar_format}, power + vector_flops(instructions, spec));
+  return streaming_gradients(problem, spec, {planar_format}, power + vector_flops(softmax_instructions, spec));
 }
 
 // Neighbouring voxels with all their channels; channels are `*_f` floats apart.
@@ -92,14 +92,15 @@ class SoftmaxGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate&, const LayerWeights&,
-                                                  Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_softmax(const GradientProblem& problem, const Estimate&,
+                                                          const LayerWeights&, Arena&, Device& device) {
   const bool is_log = std::get<AcrossChannelsProblem>(problem.layer).kind == AcrossKind::log_softmax;
   return std::unique_ptr<PreparedGradient>(std::make_unique<SoftmaxGradient>(is_log, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_softmax{"cpu.grad.softmax", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_softmax{"cpu.grad.softmax", 1, DeviceKind::cpu, &describe_softmax,
+                                                      &prepare_softmax};
 
 }  // namespace znni::cpu

@@ -60,7 +60,7 @@ std::int64_t row_floats(const UpsampleProblem& upsample, Format format) {
   return mul(output_shape(upsample).n.x, block_width(format.layout));
 }
 
-Result<std::vector<Estimate>> describe(const GradientProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_upsample(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem.layer);
   const bool suits =
       upsample != nullptr && (upsample->kind == UpsampleKind::nearest || upsample->kind == UpsampleKind::linear);
@@ -136,14 +136,15 @@ class UpsampleGradient final : public PreparedGradient {
   Executor& executor_;
 };
 
-Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem, const Estimate& chosen,
-                                                  const LayerWeights&, Arena&, Device& device) {
+Result<std::unique_ptr<PreparedGradient>> prepare_upsample(const GradientProblem& problem, const Estimate& chosen,
+                                                           const LayerWeights&, Arena&, Device& device) {
   const auto& upsample = std::get<UpsampleProblem>(problem.layer);
   return std::unique_ptr<PreparedGradient>(std::make_unique<UpsampleGradient>(upsample, chosen.in, device.executor()));
 }
 
 }  // namespace
 
-extern constinit const GradientPrimitive grad_upsample{"cpu.grad.upsample", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const GradientPrimitive grad_upsample{"cpu.grad.upsample", 1, DeviceKind::cpu, &describe_upsample,
+                                                       &prepare_upsample};
 
 }  // namespace znni::cpu

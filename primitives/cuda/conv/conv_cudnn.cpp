@@ -23,7 +23,7 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.cudnn";
+constexpr std::string_view cudnn_name = "cuda.conv.cudnn";
 constexpr std::string_view kernels_name = "kernels";
 constexpr std::string_view bias_name = "bias";
 constexpr std::string_view workspace_name = "library workspace";
@@ -33,7 +33,7 @@ constexpr std::size_t max_engines = 8;
 
 // Shares of the units' rates that engines reach. Assumed until measured: kernels of more than 32 taps do not run in the
 // newest matrix instructions.
-constexpr double share_of_float32 = 0.70;
+constexpr double cudnn_share_of_float32 = 0.70;
 constexpr double share_of_matrix_units = 0.56;
 constexpr double share_of_many_taps = 0.36;
 constexpr std::int64_t many_taps = 32;
@@ -49,7 +49,7 @@ double units_rate(const DeviceSpec& spec, Precision precision) {
 
 // Returns the operations per second of an engine.
 double rate_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, bool matrix_units) {
-  if (!matrix_units) return spec.flops_per_second * share_of_float32;
+  if (!matrix_units) return spec.flops_per_second * cudnn_share_of_float32;
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
   const double share = many ? share_of_many_taps : share_of_matrix_units;
   if (conv.groups == 1) return units_rate(spec, *precision_of(format)) * share;
@@ -76,8 +76,8 @@ Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, 
   return time;
 }
 
-Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
-                  const EngineChoice& engine, std::size_t rank) {
+Estimate estimate_cudnn(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
+                        const EngineChoice& engine, std::size_t rank) {
   Estimate result{to_variant(engine), format, format, seconds(conv, spec, format, form, engine, rank),
                   input_output_buffers(conv, format, format, 0, MemorySpace::device)};
   result.variant.insert(result.variant.begin(), {"form", static_cast<std::int64_t>(form)});
@@ -118,7 +118,7 @@ Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Form
   const Result<Engines> engines = engines_of(conv, spec, format, form);
   if (!engines) return engines.error();
   for (std::size_t rank = 0; rank < engines->size(); ++rank) {
-    estimates.push_back(estimate(conv, spec, format, form, (*engines)[rank], rank));
+    estimates.push_back(estimate_cudnn(conv, spec, format, form, (*engines)[rank], rank));
   }
   return {};
 }
@@ -135,10 +135,10 @@ void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& v
   }
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_cudnn(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (conv == nullptr) return refusal(cudnn_name, "convolutions", problem);
+  if (Result<void> gpu = check_gpu(cudnn_name, spec); !gpu) return gpu.error();
   std::vector<Estimate> estimates;
   std::string last;
   visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
@@ -146,16 +146,16 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     if (!added) last = added.error().message;
   });
   if (!estimates.empty()) return estimates;
-  return Error{ErrorCode::unsupported,
-               std::string(name) + " finds no engine for " + to_string(problem) + (last.empty() ? "" : ": " + last)};
+  return Error{ErrorCode::unsupported, std::string(cudnn_name) + " finds no engine for " + to_string(problem) +
+                                           (last.empty() ? "" : ": " + last)};
 }
 
 // Returns a lower bound of the time: that of engines of either kind, the first of the ranking and without a workspace,
 // even if there are none.
-Seconds min_time(const LayerProblem& problem, const DeviceSpec& spec) {
+Seconds min_cudnn_time(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   Seconds least = std::numeric_limits<Seconds>::infinity();
-  if (conv == nullptr || !check_gpu(name, spec)) return least;
+  if (conv == nullptr || !check_gpu(cudnn_name, spec)) return least;
   visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
     const double rate = std::max(rate_of(*conv, spec, format, form, true), rate_of(*conv, spec, format, form, false));
     least = std::min(least, seconds(*conv, spec, format, form, rate, 0));
@@ -200,13 +200,13 @@ class CudnnLayer final : public PreparedLayer {
       if (made.serves(convolution)) return &made;
     }
     Result<CudnnGraph> graph = make_graph(convolution, handle_);
-    if (!graph) return graph.error().within(name);
+    if (!graph) return graph.error().within(cudnn_name);
     Result<CudnnPlan> plan = make_plan(*graph, engine_, *precision_of(convolution.in), handle_);
-    if (!plan) return plan.error().within(name);
+    if (!plan) return plan.error().within(cudnn_name);
     const Result<std::int64_t> bytes = workspace_of(plan->plan);
-    if (!bytes) return bytes.error().within(name);
+    if (!bytes) return bytes.error().within(cudnn_name);
     if (*bytes > workspace_bytes_) {
-      return Error{ErrorCode::over_budget, std::string(name) + ": engine " + std::to_string(engine_.engine) +
+      return Error{ErrorCode::over_budget, std::string(cudnn_name) + ": engine " + std::to_string(engine_.engine) +
                                                " takes a workspace of " + bytes_text(*bytes) +
                                                " on this device and for these strides, " +
                                                bytes_text(workspace_bytes_) + " were planned; plan again"};
@@ -245,7 +245,7 @@ class CudnnLayer final : public PreparedLayer {
     pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data());
     pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &area);
     if (Result<void> made = pack.finalise(); !made) return made;
-    return check(cudnnBackendExecute(handle_, planned.plan.plan.get(), pack.get()), name);
+    return check(cudnnBackendExecute(handle_, planned.plan.plan.get(), pack.get()), cudnn_name);
   }
 
   // Applies bias, residual and activation, in place.
@@ -254,7 +254,7 @@ class CudnnLayer final : public PreparedLayer {
     const std::size_t count = convolution_.conv.residual ? 2 : 1;
     ElementwiseArg arg = elementwise_arg(std::span(terms).first(count), out, convolution_.conv.activation);
     arg.of.shift = reinterpret_cast<const float*>(bias_);
-    return check(launch_elementwise(arg, storage_of(out.format.type), device_.stream(Stream::compute)), name);
+    return check(launch_elementwise(arg, storage_of(out.format.type), device_.stream(Stream::compute)), cudnn_name);
   }
 
   CudnnConvolution convolution_;
@@ -287,8 +287,8 @@ Result<std::byte*> load(CudaDevice& device, Arena& persistent, std::string_view 
   return block.data();
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_cudnn(const LayerProblem& problem, const Estimate& chosen,
+                                                     const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
@@ -310,6 +310,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare, &min_time};
+extern constinit const Primitive conv_cudnn{cudnn_name,     2, DeviceKind::gpu, &describe_cudnn, &prepare_cudnn,
+                                            &min_cudnn_time};
 
 }  // namespace znni::cuda

@@ -11,34 +11,34 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.direct";
+constexpr std::string_view direct_name = "cuda.conv.direct";
 
 // Share of the arithmetic units' rate: each product waits for a load. Assumed until measured.
-constexpr double share_of_float32 = 0.15;
+constexpr double direct_share_of_float32 = 0.15;
 
-Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format) {
+Estimate estimate_direct(const ConvProblem& conv, const DeviceSpec& spec, Format format) {
   Estimate result{{}, format, format, 0, input_output_buffers(conv, format, format, 0, MemorySpace::device)};
   const std::int64_t padded = direct_padded(conv);
   const double flops = direct_flops(conv) / static_cast<double>(conv.f_out) * static_cast<double>(padded);
-  result.time =
-      modelled_time(spec, flops / (share_of_float32 * spec.flops_per_second), tensor_traffic(conv, format, format));
+  result.time = modelled_time(spec, flops / (direct_share_of_float32 * spec.flops_per_second),
+                              tensor_traffic(conv, format, format));
   const std::int64_t weights = float_bytes(mul(terms_of(conv), padded));
   result.memory.push_back({"kernels", MemorySpace::device, weights, Lifetime::plan()});
   result.memory.push_back({"bias", MemorySpace::device, float_bytes(padded), Lifetime::plan()});
   return result;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_direct(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr || is_plain(*conv)) return refusal(name, "convolutions with strides or groups", problem);
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (conv == nullptr || is_plain(*conv)) return refusal(direct_name, "convolutions with strides or groups", problem);
+  if (Result<void> gpu = check_gpu(direct_name, spec); !gpu) return gpu.error();
   for (const Shape5& shape : {conv->in, output_shape(*conv)}) {
     if (Result<void> rows = check_rows(shape); !rows) {
-      return Error{rows.error().code, std::string(name) + " " + rows.error().message};
+      return Error{rows.error().code, std::string(direct_name) + " " + rows.error().message};
     }
   }
   std::vector<Estimate> estimates;
-  for (const Format format : gpu_formats(spec)) estimates.push_back(estimate(*conv, spec, format));
+  for (const Format format : gpu_formats(spec)) estimates.push_back(estimate_direct(*conv, spec, format));
   return estimates;
 }
 
@@ -62,8 +62,8 @@ class DirectLayer final : public PreparedLayer {
   const float* bias_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_direct(const LayerProblem& problem, const Estimate&,
+                                                      const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
@@ -76,6 +76,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_direct{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_direct{direct_name, 1, DeviceKind::gpu, &describe_direct, &prepare_direct};
 
 }  // namespace znni::cuda

@@ -12,17 +12,17 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.first";
+constexpr std::string_view first_name = "cuda.conv.first";
 constexpr std::int64_t max_images = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
-constexpr double share_of_float32 = 0.5;
+constexpr double first_share_of_float32 = 0.5;
 
-Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format out) {
+Estimate estimate_first(const ConvProblem& conv, const DeviceSpec& spec, Format out) {
   Estimate result{{}, planar_f32, out, 0, input_output_buffers(conv, planar_f32, out, 0, MemorySpace::device)};
   ConvProblem padded = conv;
   padded.f_out = first_padded(conv.f_out);
-  result.time = modelled_time(spec, direct_flops(padded) / (share_of_float32 * spec.flops_per_second),
+  result.time = modelled_time(spec, direct_flops(padded) / (first_share_of_float32 * spec.flops_per_second),
                               tensor_traffic(conv, planar_f32, out));
   const std::int64_t taps = mul(conv.in.f, voxels(conv.k));
   result.memory.push_back({"kernels", MemorySpace::device, float_bytes(mul(taps, padded.f_out)), Lifetime::plan()});
@@ -30,21 +30,21 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format out) {
   return result;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_first(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr || conv->in.f > max_images || conv->residual) {
-    return refusal(name, "convolutions of up to " + std::to_string(max_images) + " channels without a residual",
+    return refusal(first_name, "convolutions of up to " + std::to_string(max_images) + " channels without a residual",
                    problem);
   }
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (!is_plain(*conv)) return refusal(first_name, "convolutions without stride or groups", problem);
+  if (Result<void> gpu = check_gpu(first_name, spec); !gpu) return gpu.error();
   for (const Shape5& shape : {conv->in, output_shape(*conv)}) {
     if (Result<void> rows = check_rows(shape); !rows) {
-      return Error{rows.error().code, std::string(name) + " " + rows.error().message};
+      return Error{rows.error().code, std::string(first_name) + " " + rows.error().message};
     }
   }
   std::vector<Estimate> estimates;
-  for (const Format out : gpu_formats(spec)) estimates.push_back(estimate(*conv, spec, out));
+  for (const Format out : gpu_formats(spec)) estimates.push_back(estimate_first(*conv, spec, out));
   return estimates;
 }
 
@@ -67,8 +67,8 @@ class FirstLayer final : public PreparedLayer {
   const float* bias_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_first(const LayerProblem& problem, const Estimate&,
+                                                     const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
@@ -81,6 +81,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_first{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_first{first_name, 1, DeviceKind::gpu, &describe_first, &prepare_first};
 
 }  // namespace znni::cuda

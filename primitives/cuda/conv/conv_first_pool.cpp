@@ -13,13 +13,13 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.first_pool";
+constexpr std::string_view first_pool_name = "cuda.conv.first_pool";
 constexpr std::int64_t max_images = 4;
 
 // Share of the arithmetic units' rate. Assumed until measured.
 constexpr double share_of_float32 = 0.45;
 
-Estimate estimate(const ConvPoolProblem& both, const FirstPoolArg& arg, const DeviceSpec& spec, Format out) {
+Estimate estimate_first_pool(const ConvPoolProblem& both, const FirstPoolArg& arg, const DeviceSpec& spec, Format out) {
   Estimate result{{}, planar_f32, out, 0, input_output_buffers(both, planar_f32, out, 0, MemorySpace::device)};
   const std::int64_t taps = mul(both.conv.in.f, voxels(both.conv.k));
   const std::int64_t padded = first_padded(both.conv.f_out);
@@ -35,23 +35,23 @@ Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   const bool taken = both != nullptr && both->conv.in.f <= max_images && both->pool.kind == PoolKind::max &&
                      both->pool.dilation == Vec3::cube(1) && covers(Vec3::cube(first_pool_window), both->pool.window);
-  if (taken && !is_plain(both->conv)) return refusal(name, "convolutions without stride or groups", problem);
+  if (taken && !is_plain(both->conv)) return refusal(first_pool_name, "convolutions without stride or groups", problem);
   if (taken) return {};
-  return refusal(name,
+  return refusal(first_pool_name,
                  "convolutions of up to " + std::to_string(max_images) +
                      " channels with a max pooling behind them, of windows up to " + std::to_string(first_pool_window),
                  problem);
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_first_pool(const LayerProblem& problem, const DeviceSpec& spec) {
   if (Result<void> windows = check_windows(problem); !windows) return windows.error();
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (Result<void> gpu = check_gpu(first_pool_name, spec); !gpu) return gpu.error();
   const auto& both = std::get<ConvPoolProblem>(problem);
   const FirstPoolArg arg = first_pool_arg(both, dense_view(nullptr, both.conv.in, planar_f32),
                                           dense_view(nullptr, output_shape(both), planar_f32));
-  if (first_pool_blocks(arg) > max_first_pool_blocks) return refusal(name, "up to 2^31 - 1 tiles", problem);
+  if (first_pool_blocks(arg) > max_first_pool_blocks) return refusal(first_pool_name, "up to 2^31 - 1 tiles", problem);
   std::vector<Estimate> estimates;
-  for (const Format out : gpu_formats(spec)) estimates.push_back(estimate(both, arg, spec, out));
+  for (const Format out : gpu_formats(spec)) estimates.push_back(estimate_first_pool(both, arg, spec, out));
   return estimates;
 }
 
@@ -74,8 +74,9 @@ class FirstPoolLayer final : public PreparedLayer {
   const float* bias_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_first_pool(const LayerProblem& problem, const Estimate&,
+                                                          const LayerWeights& weights, Arena& persistent,
+                                                          Device& device) {
   const auto& both = std::get<ConvPoolProblem>(problem);
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
@@ -88,6 +89,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_first_pool{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_first_pool{first_pool_name, 1, DeviceKind::gpu, &describe_first_pool,
+                                                 &prepare_first_pool};
 
 }  // namespace znni::cuda

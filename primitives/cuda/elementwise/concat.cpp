@@ -8,14 +8,14 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.concat";
+constexpr std::string_view concat_name = "cuda.concat";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<ConcatProblem>(problem)) return refusal(name, "concatenations", problem);
+Result<std::vector<Estimate>> describe_concat(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<ConcatProblem>(problem)) return refusal(concat_name, "concatenations", problem);
   if (Result<void> rows = check_rows(output_shape(problem)); !rows) {
-    return Error{rows.error().code, std::string(name) + " " + rows.error().message};
+    return Error{rows.error().code, std::string(concat_name) + " " + rows.error().message};
   }
-  return streaming_estimates(name, problem, spec);
+  return streaming_estimates(concat_name, problem, spec);
 }
 
 // Returns the channels of `out` from `first` on that input `in` becomes.
@@ -49,6 +49,6 @@ class ConcatLayer final : public PreparedLayer {
 
 }  // namespace
 
-extern constinit const Primitive concat{name, 1, DeviceKind::gpu, &describe, &prepare_bare<ConcatLayer>};
+extern constinit const Primitive concat{concat_name, 1, DeviceKind::gpu, &describe_concat, &prepare_bare<ConcatLayer>};
 
 }  // namespace znni::cuda

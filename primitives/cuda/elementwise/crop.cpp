@@ -8,11 +8,11 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.crop";
+constexpr std::string_view crop_name = "cuda.crop";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<CropProblem>(problem)) return refusal(name, "crops", problem);
-  return streaming_estimates(name, problem, spec);
+Result<std::vector<Estimate>> describe_crop(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<CropProblem>(problem)) return refusal(crop_name, "crops", problem);
+  return streaming_estimates(crop_name, problem, spec);
 }
 
 class CropLayer final : public PreparedLayer {
@@ -36,8 +36,8 @@ class CropLayer final : public PreparedLayer {
   CudaDevice& device_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_crop(const LayerProblem& problem, const Estimate&, const LayerWeights&,
+                                                    Arena&, Device& device) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
   return std::unique_ptr<PreparedLayer>(std::make_unique<CropLayer>(std::get<CropProblem>(problem).begin, **cuda));
@@ -45,6 +45,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive crop{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive crop{crop_name, 1, DeviceKind::gpu, &describe_crop, &prepare_crop};
 
 }  // namespace znni::cuda

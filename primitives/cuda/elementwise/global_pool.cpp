@@ -6,20 +6,22 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.global_pool";
+constexpr std::string_view global_pool_name = "cuda.global_pool";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<GlobalPoolProblem>(problem)) return refusal(name, "poolings of all voxels", problem);
-  return describe_moments(name, problem, spec, 1.0);
+Result<std::vector<Estimate>> describe_global_pool(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<GlobalPoolProblem>(problem))
+    return refusal(global_pool_name, "poolings of all voxels", problem);
+  return describe_moments(global_pool_name, problem, spec, 1.0);
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_global_pool(const LayerProblem& problem, const Estimate&,
+                                                           const LayerWeights&, Arena&, Device& device) {
   return make_moments_layer(device, groups_arg(std::get<GlobalPoolProblem>(problem)), {});
 }
 
 }  // namespace
 
-extern constinit const Primitive global_pool{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive global_pool{global_pool_name, 1, DeviceKind::gpu, &describe_global_pool,
+                                             &prepare_global_pool};
 
 }  // namespace znni::cuda

@@ -10,11 +10,12 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.multiply";
+constexpr std::string_view multiply_name = "cuda.multiply";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<MultiplyProblem>(problem)) return refusal(name, "products of two tensors", problem);
-  return streaming_estimates(name, problem, spec);
+Result<std::vector<Estimate>> describe_multiply(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<MultiplyProblem>(problem))
+    return refusal(multiply_name, "products of two tensors", problem);
+  return streaming_estimates(multiply_name, problem, spec);
 }
 
 class MultiplyLayer final : public PreparedLayer {
@@ -34,6 +35,7 @@ class MultiplyLayer final : public PreparedLayer {
 
 }  // namespace
 
-extern constinit const Primitive multiply{name, 1, DeviceKind::gpu, &describe, &prepare_bare<MultiplyLayer>};
+extern constinit const Primitive multiply{multiply_name, 1, DeviceKind::gpu, &describe_multiply,
+                                          &prepare_bare<MultiplyLayer>};
 
 }  // namespace znni::cuda

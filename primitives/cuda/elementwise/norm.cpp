@@ -8,14 +8,14 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.norm";
+constexpr std::string_view norm_name = "cuda.norm";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_norm(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* norm = std::get_if<NormProblem>(&problem);
   if (norm == nullptr || norm->kind != NormKind::deviation) {
-    return refusal(name, "instance and group normalisations", problem);
+    return refusal(norm_name, "instance and group normalisations", problem);
   }
-  Result<std::vector<Estimate>> estimates = describe_moments(name, problem, spec, 2.0);
+  Result<std::vector<Estimate>> estimates = describe_moments(norm_name, problem, spec, 2.0);
   if (!estimates) return estimates;
   for (Estimate& estimate : *estimates) {
     for (const char* buffer : {"scale", "shift"}) {
@@ -25,8 +25,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_norm(const LayerProblem& problem, const Estimate&,
+                                                    const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& norm = std::get<NormProblem>(problem);
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
@@ -42,6 +42,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive norm{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive norm{norm_name, 1, DeviceKind::gpu, &describe_norm, &prepare_norm};
 
 }  // namespace znni::cuda

@@ -5,12 +5,12 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.prelu";
+constexpr std::string_view prelu_name = "cuda.prelu";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_prelu(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* prelu = std::get_if<PReluProblem>(&problem);
-  if (prelu == nullptr) return refusal(name, "rectifiers with a slope for each channel", problem);
-  Result<std::vector<Estimate>> estimates = streaming_estimates(name, problem, spec);
+  if (prelu == nullptr) return refusal(prelu_name, "rectifiers with a slope for each channel", problem);
+  Result<std::vector<Estimate>> estimates = streaming_estimates(prelu_name, problem, spec);
   if (!estimates) return estimates;
   for (Estimate& estimate : *estimates) {
     estimate.memory.push_back({"slopes", MemorySpace::device, float_bytes(prelu->in.f), Lifetime::plan()});
@@ -18,8 +18,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
-                                               Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_prelu(const LayerProblem&, const Estimate&, const LayerWeights& weights,
+                                                     Arena& persistent, Device& device) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
   const Result<float*> slopes = load_floats(**cuda, persistent, "slopes", weights.scale);
@@ -29,6 +29,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estima
 
 }  // namespace
 
-extern constinit const Primitive prelu{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive prelu{prelu_name, 1, DeviceKind::gpu, &describe_prelu, &prepare_prelu};
 
 }  // namespace znni::cuda

@@ -8,7 +8,7 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.reorder";
+constexpr std::string_view reorder_name = "cuda.reorder";
 
 bool has_layout(Format format) { return format.layout == Layout::planar || format.layout == Layout::channels_last; }
 bool is_float(ElementType type) {
@@ -20,12 +20,13 @@ bool takes(const ReorderProblem& problem) {
          is_float(problem.from.type) && (is_float(problem.to.type) || problem.to.type == ElementType::u8);
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* reorder = std::get_if<ReorderProblem>(&problem);
   if (reorder == nullptr || !takes(*reorder)) {
-    return refusal(name, "reorders of float types between planar and channels last, and from them to u8", problem);
+    return refusal(reorder_name, "reorders of float types between planar and channels last, and from them to u8",
+                   problem);
   }
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (Result<void> gpu = check_gpu(reorder_name, spec); !gpu) return gpu.error();
   Estimate estimate;
   estimate.in = reorder->from;
   estimate.out = reorder->to;
@@ -59,6 +60,7 @@ class ReorderLayer final : public PreparedLayer {
 
 }  // namespace
 
-extern constinit const Primitive reorder{name, 1, DeviceKind::gpu, &describe, &prepare_bare<ReorderLayer>};
+extern constinit const Primitive reorder{reorder_name, 1, DeviceKind::gpu, &describe_reorder,
+                                         &prepare_bare<ReorderLayer>};
 
 }  // namespace znni::cuda

@@ -5,12 +5,12 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.scale_shift";
+constexpr std::string_view scale_shift_name = "cuda.scale_shift";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_scale_shift(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* scale_shift = std::get_if<ScaleShiftProblem>(&problem);
-  if (scale_shift == nullptr) return refusal(name, "scales and shifts", problem);
-  Result<std::vector<Estimate>> estimates = streaming_estimates(name, problem, spec);
+  if (scale_shift == nullptr) return refusal(scale_shift_name, "scales and shifts", problem);
+  Result<std::vector<Estimate>> estimates = streaming_estimates(scale_shift_name, problem, spec);
   if (!estimates) return estimates;
   for (Estimate& estimate : *estimates) {
     for (const char* buffer : {"scale", "shift"}) {
@@ -20,8 +20,9 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights& weights,
-                                               Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_scale_shift(const LayerProblem&, const Estimate&,
+                                                           const LayerWeights& weights, Arena& persistent,
+                                                           Device& device) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
   const Result<float*> scale = load_floats(**cuda, persistent, "scale", weights.scale);
@@ -33,6 +34,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estima
 
 }  // namespace
 
-extern constinit const Primitive scale_shift{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive scale_shift{scale_shift_name, 1, DeviceKind::gpu, &describe_scale_shift,
+                                             &prepare_scale_shift};
 
 }  // namespace znni::cuda

@@ -12,14 +12,14 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.upsample";
+constexpr std::string_view upsample_name = "cuda.upsample";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
-  if (!std::holds_alternative<UpsampleProblem>(problem)) return refusal(name, "upsamplings", problem);
+Result<std::vector<Estimate>> describe_upsample(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<UpsampleProblem>(problem)) return refusal(upsample_name, "upsamplings", problem);
   if (Result<void> rows = check_rows(output_shape(problem)); !rows) {
-    return Error{rows.error().code, std::string(name) + " " + rows.error().message};
+    return Error{rows.error().code, std::string(upsample_name) + " " + rows.error().message};
   }
-  return streaming_estimates(name, problem, spec);
+  return streaming_estimates(upsample_name, problem, spec);
 }
 
 class UpsampleLayer final : public PreparedLayer {
@@ -40,8 +40,8 @@ class UpsampleLayer final : public PreparedLayer {
   CudaDevice& device_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&, const LayerWeights&,
-                                               Arena&, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_upsample(const LayerProblem& problem, const Estimate&,
+                                                        const LayerWeights&, Arena&, Device& device) {
   const Result<CudaDevice*> cuda = as_cuda(device);
   if (!cuda) return cuda.error();
   const auto& upsample = std::get<UpsampleProblem>(problem);
@@ -50,6 +50,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive upsample{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive upsample{upsample_name, 1, DeviceKind::gpu, &describe_upsample, &prepare_upsample};
 
 }  // namespace znni::cuda

@@ -17,7 +17,7 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.fft";
+constexpr std::string_view fft_name = "cuda.conv.fft";
 constexpr std::array<std::int64_t, 5> edges = {32, 48, 64, 96, 128};
 constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
 
@@ -27,7 +27,8 @@ std::optional<FftTiling> tiling_of(const ConvProblem& conv, const Variant& varia
   return make_tiling(conv, setting(variant, "tile", 0), setting(variant, "chunk", 0) << 20);
 }
 
-Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling, const Variant& variant) {
+Estimate estimate_fft(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling,
+                      const Variant& variant) {
   const bool keep = setting(variant, "keep", 0) == 1;
   const std::int64_t columns = tiling.chunks * tiling.chunk_tiles * (conv.in.f + conv.f_out);
   const std::int64_t launches = launches_per_slice * div_up(columns, tiling.slice) + tiling.chunks;
@@ -57,18 +58,18 @@ std::vector<Variant> variants(const DeviceSpec& spec) {
   return all;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_fft(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (conv == nullptr) return refusal(fft_name, "convolutions", problem);
+  if (!is_plain(*conv)) return refusal(fft_name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(fft_name, "convolutions of finite voxels", problem);
+  if (Result<void> gpu = check_gpu(fft_name, spec); !gpu) return gpu.error();
   std::vector<Estimate> estimates;
   for (const Variant& variant : variants(spec)) {
     const std::optional<FftTiling> tiling = tiling_of(*conv, variant);
     if (!tiling) continue;
     // Where larger tiles or chunks change nothing, they are not offered again.
-    const Estimate made = estimate(*conv, spec, *tiling, variant);
+    const Estimate made = estimate_fft(*conv, spec, *tiling, variant);
     const auto same = [&](const Estimate& other) {
       const auto alike = [&](std::string_view key) {
         return setting(other.variant, key, 0) == setting(variant, key, 0);
@@ -78,7 +79,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     if (std::none_of(estimates.begin(), estimates.end(), same)) estimates.push_back(made);
   }
   if (!estimates.empty()) return estimates;
-  return Error{ErrorCode::unsupported, std::string(name) + " keeps less than a third of its largest tile (" +
+  return Error{ErrorCode::unsupported, std::string(fft_name) + " keeps less than a third of its largest tile (" +
                                            std::to_string(edges.back()) + ") of " + to_string(problem)};
 }
 
@@ -106,16 +107,16 @@ class CufftLayer final : public FftLayer {
     const cudaStream_t stream = device_.stream(Stream::compute);
     for (;;) {
       Result<FftPlan> forward = FftPlan::make(FftDirection::forward, tiling_.grid.tile, tiling_.slice, stream);
-      if (!forward) return forward.error().within(name);
+      if (!forward) return forward.error().within(fft_name);
       Result<FftPlan> inverse = FftPlan::make(FftDirection::inverse, tiling_.grid.tile, tiling_.slice, stream);
-      if (!inverse) return inverse.error().within(name);
+      if (!inverse) return inverse.error().within(fft_name);
       const std::int64_t asked = std::max(forward->area_bytes(), inverse->area_bytes());
       if (asked <= area) {
         plans_ = {std::move(*forward), std::move(*inverse)};
         return {};
       }
       if (tiling_.slice == 1) {
-        return Error{ErrorCode::over_budget, std::string(name) + ": cuFFT asks for a work area of " +
+        return Error{ErrorCode::over_budget, std::string(fft_name) + ": cuFFT asks for a work area of " +
                                                  bytes_text(asked) + " for one tile, " + bytes_text(area) +
                                                  " were planned; choose another tile"};
       }
@@ -210,8 +211,8 @@ class CufftLayer final : public FftLayer {
   bool spectra_made_ = false;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_fft(const LayerProblem& problem, const Estimate& chosen,
+                                                   const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   auto layer =
       make_fft_layer<CufftLayer>(conv, tiling_of(conv, chosen.variant), chosen.variant, weights, persistent, device);
@@ -222,6 +223,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_fft{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_fft{fft_name, 1, DeviceKind::gpu, &describe_fft, &prepare_fft};
 
 }  // namespace znni::cuda

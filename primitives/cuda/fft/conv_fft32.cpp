@@ -13,14 +13,15 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.conv.fft32";
+constexpr std::string_view fft32_name = "cuda.conv.fft32";
 constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
 // Kernels are launched with a block per plane and eight channels: grids hold 2^31 - 1.
 constexpr std::int64_t max_columns = std::int64_t{1} << 28;
 
 constexpr int launches_per_chunk = 5;
 
-Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling, const Variant& variant) {
+Estimate estimate_fft32(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling,
+                        const Variant& variant) {
   const bool keep = setting(variant, "keep", 0) == 1;
   Estimate result{variant, planar_f32, planar_f32, 0,
                   input_output_buffers(conv, planar_f32, planar_f32, 0, MemorySpace::device)};
@@ -32,14 +33,14 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
   return result;
 }
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_fft32(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (!is_plain(*conv)) return refusal(name, "convolutions without stride or groups", problem);
-  if (conv->local) return refusal(name, "convolutions of finite voxels", problem);
-  if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
+  if (conv == nullptr) return refusal(fft32_name, "convolutions", problem);
+  if (!is_plain(*conv)) return refusal(fft32_name, "convolutions without stride or groups", problem);
+  if (conv->local) return refusal(fft32_name, "convolutions of finite voxels", problem);
+  if (Result<void> gpu = check_gpu(fft32_name, spec); !gpu) return gpu.error();
   if (mul(conv->in.f, conv->f_out) > max_columns) {
-    return Error{ErrorCode::unsupported, std::string(name) + " takes up to " + std::to_string(max_columns) +
+    return Error{ErrorCode::unsupported, std::string(fft32_name) + " takes up to " + std::to_string(max_columns) +
                                              " pairs of channels, not those of: " + to_string(problem)};
   }
   std::vector<Estimate> estimates;
@@ -52,13 +53,13 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
       for (const Variant& products : product_settings(spec)) {
         Variant variant = {{"chunk", chunk}, {"keep", keep}};
         variant.insert(variant.end(), products.begin(), products.end());
-        estimates.push_back(estimate(*conv, spec, *tiling, variant));
+        estimates.push_back(estimate_fft32(*conv, spec, *tiling, variant));
       }
     }
   }
   if (!estimates.empty()) return estimates;
   return Error{ErrorCode::unsupported,
-               std::string(name) + " keeps less than a third of its tile (32) of " + to_string(problem)};
+               std::string(fft32_name) + " keeps less than a third of its tile (32) of " + to_string(problem)};
 }
 
 class Fft32Layer final : public FftLayer {
@@ -107,8 +108,8 @@ class Fft32Layer final : public FftLayer {
   }
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
-                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_fft32(const LayerProblem& problem, const Estimate& chosen,
+                                                     const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
   const std::optional<FftTiling> tiling = make_tiling_of_32(conv, setting(chosen.variant, "chunk", 0) << 20);
   auto layer = make_fft_layer<Fft32Layer>(conv, tiling, chosen.variant, weights, persistent, device);
@@ -119,6 +120,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_fft32{name, 2, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_fft32{fft32_name, 2, DeviceKind::gpu, &describe_fft32, &prepare_fft32};
 
 }  // namespace znni::cuda

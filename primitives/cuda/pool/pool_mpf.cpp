@@ -5,17 +5,17 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::string_view name = "cuda.pool.mpf";
+constexpr std::string_view mpf_name = "cuda.pool.mpf";
 
-Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+Result<std::vector<Estimate>> describe_mpf(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
   if (pool == nullptr || pool->mode != PoolMode::fragments || pool->kind == PoolKind::average_inside)
-    return refusal(name, "poolings into fragments", problem);
-  return describe_pool(name, *pool, spec);
+    return refusal(mpf_name, "poolings into fragments", problem);
+  return describe_pool(mpf_name, *pool, spec);
 }
 
 }  // namespace
 
-extern constinit const Primitive pool_mpf{name, 1, DeviceKind::gpu, &describe, &prepare_pool};
+extern constinit const Primitive pool_mpf{mpf_name, 1, DeviceKind::gpu, &describe_mpf, &prepare_pool};
 
 }  // namespace znni::cuda
