@@ -16,7 +16,7 @@
 namespace znni::rpc {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error wrong_region(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string reason() { return std::system_category().message(errno); }
 
@@ -32,10 +32,10 @@ bool is_name(std::string_view key) {
 Result<std::shared_ptr<const SharedRegion>> SharedRegion::open(const std::string& key, std::int64_t offset,
                                                                std::int64_t bytes) {
   if (!is_name(key))
-    return invalid("shared memory key " + in_quotes(key) + " is not a name of shared memory like '/name'");
+    return wrong_region("shared memory key " + in_quotes(key) + " is not a name of shared memory like '/name'");
   if (offset < 0 || bytes < 1 || bytes > saturated - offset) {
-    return invalid("shared memory " + in_quotes(key) + ": offset " + std::to_string(offset) + " and " +
-                   std::to_string(bytes) + " bytes found, expected an offset of at least 0 and at least 1 byte");
+    return wrong_region("shared memory " + in_quotes(key) + ": offset " + std::to_string(offset) + " and " +
+                        std::to_string(bytes) + " bytes found, expected an offset of at least 0 and at least 1 byte");
   }
   const int file = shm_open((key.starts_with('/') ? key : "/" + key).c_str(), O_RDWR, 0);
   if (file < 0) {
@@ -44,7 +44,7 @@ Result<std::shared_ptr<const SharedRegion>> SharedRegion::open(const std::string
   std::shared_ptr<const SharedRegion> region(new SharedRegion(key, file, offset, bytes));
   struct stat facts {};
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    return invalid("shared memory " + in_quotes(key) + " is none");
+    return wrong_region("shared memory " + in_quotes(key) + " is none");
   }
   if (Result<void> large = region->check_size(bytes); !large) return large.error();
   return region;
@@ -54,18 +54,18 @@ SharedRegion::~SharedRegion() { close(file_); }
 
 Result<void> SharedRegion::check_size(std::int64_t last) const {
   struct stat facts {};
-  if (fstat(file_, &facts) != 0) return invalid("shared memory " + in_quotes(key_) + ": " + reason());
+  if (fstat(file_, &facts) != 0) return wrong_region("shared memory " + in_quotes(key_) + ": " + reason());
   if (facts.st_size >= offset_ + last) return {};
-  return invalid("shared memory " + in_quotes(key_) + " has " + std::to_string(facts.st_size) + " bytes, " +
-                 std::to_string(offset_ + last) + " are needed");
+  return wrong_region("shared memory " + in_quotes(key_) + " has " + std::to_string(facts.st_size) + " bytes, " +
+                      std::to_string(offset_ + last) + " are needed");
 }
 
 Result<void> SharedRegion::read(std::int64_t at, std::span<std::byte> to) const {
   while (!to.empty()) {
     const ssize_t got = pread(file_, to.data(), to.size(), offset_ + at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return invalid("shared memory " + in_quotes(key_) + " cannot be read: " + reason());
-    if (got == 0) return invalid("shared memory " + in_quotes(key_) + " has become smaller than it was");
+    if (got < 0) return wrong_region("shared memory " + in_quotes(key_) + " cannot be read: " + reason());
+    if (got == 0) return wrong_region("shared memory " + in_quotes(key_) + " has become smaller than it was");
     at += got;
     to = to.subspan(static_cast<std::size_t>(got));
   }
@@ -78,7 +78,7 @@ Result<void> SharedRegion::write(std::int64_t at, std::span<const std::byte> fro
   while (!from.empty()) {
     const ssize_t put = pwrite(file_, from.data(), from.size(), offset_ + at);
     if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return invalid("shared memory " + in_quotes(key_) + " cannot be written: " + reason());
+    if (put <= 0) return wrong_region("shared memory " + in_quotes(key_) + " cannot be written: " + reason());
     at += put;
     from = from.subspan(static_cast<std::size_t>(put));
   }
@@ -119,8 +119,8 @@ Result<RegionHandle> SharedRegions::find(const RegionRange& range) const {
   const std::int64_t bytes = (*region)->bytes();
   if (range.offset >= 0 && range.bytes >= 0 && range.offset <= bytes && range.bytes <= bytes - range.offset)
     return region;
-  return invalid("shared memory region " + in_quotes(range.region) + " has " + std::to_string(bytes) + " bytes, " +
-                 std::to_string(range.bytes) + " at offset " + std::to_string(range.offset) + " are asked for");
+  return wrong_region("shared memory region " + in_quotes(range.region) + " has " + std::to_string(bytes) + " bytes, " +
+                      std::to_string(range.bytes) + " at offset " + std::to_string(range.offset) + " are asked for");
 }
 
 std::map<std::string, RegionHandle> SharedRegions::all() const {

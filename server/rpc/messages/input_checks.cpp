@@ -15,7 +15,7 @@ using inference::InferTensorContents;
 using inference::ModelInferRequest;
 using InputTensor = ModelInferRequest::InferInputTensor;
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error wrong_input(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 std::string shape_text(const google::protobuf::RepeatedField<std::int64_t>& shape) {
   std::string text = "[";
@@ -52,8 +52,8 @@ std::vector<GivenInput> all_inputs(const ModelInfo& model) {
 Result<std::vector<GivenInput>> find_inputs(const ModelInferRequest& request, const ModelInfo& model) {
   const std::string where = "model " + in_quotes(model.name) + ": ";
   if (model.inputs.size() == 1 && request.inputs_size() != 1) {
-    return invalid(where + std::to_string(request.inputs_size()) + " inputs found, expected one, " +
-                   names_of(model.inputs));
+    return wrong_input(where + std::to_string(request.inputs_size()) + " inputs found, expected one, " +
+                       names_of(model.inputs));
   }
   std::vector<GivenInput> inputs = all_inputs(model);
   for (int i = 0; i < request.inputs_size(); ++i) {
@@ -61,23 +61,23 @@ Result<std::vector<GivenInput>> find_inputs(const ModelInferRequest& request, co
     const auto found =
         std::find_if(inputs.begin(), inputs.end(), [&](const GivenInput& known) { return known.name == name; });
     if (found == inputs.end()) {
-      return invalid(where + "input " + in_quotes(name) + " found, expected " + names_of(model.inputs));
+      return wrong_input(where + "input " + in_quotes(name) + " found, expected " + names_of(model.inputs));
     }
-    if (found->tensor >= 0) return invalid(where + "input " + in_quotes(name) + " found twice, expected once");
+    if (found->tensor >= 0) return wrong_input(where + "input " + in_quotes(name) + " found twice, expected once");
     found->tensor = i;
   }
   const auto missing =
       std::find_if(inputs.begin(), inputs.end(), [](const GivenInput& input) { return input.tensor < 0; });
   if (missing == inputs.end()) return inputs;
-  return invalid(where + "input " + in_quotes(missing->name) + " is missing; expected one tensor for each of the " +
-                 std::to_string(inputs.size()) + " inputs");
+  return wrong_input(where + "input " + in_quotes(missing->name) + " is missing; expected one tensor for each of the " +
+                     std::to_string(inputs.size()) + " inputs");
 }
 
 Result<ElementType> type_of(const InputTensor& tensor, const std::string& where) {
   const std::optional<ElementType> type = element_type(tensor.datatype());
   if (type) return *type;
-  return invalid(where + ": datatype " + in_quotes(tensor.datatype()) + " found, expected " +
-                 std::string(input_datatypes));
+  return wrong_input(where + ": datatype " + in_quotes(tensor.datatype()) + " found, expected " +
+                     std::string(input_datatypes));
 }
 
 // Reads batch and volume of one input, of its channels alone.
@@ -86,11 +86,11 @@ Result<GivenInputs> shape_of(const InputTensor& tensor, const GivenInput& input,
   const auto& shape = tensor.shape();
   const std::string found = named(model, input) + ": shape " + shape_text(shape) + " found, expected ";
   const std::string expected = expected_shape(model, input.channels);
-  if (shape.size() != rank) return invalid(found + std::to_string(rank) + " dimensions, " + expected);
+  if (shape.size() != rank) return wrong_input(found + std::to_string(rank) + " dimensions, " + expected);
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 1; })) {
-    return invalid(found + "every dimension at least 1");
+    return wrong_input(found + "every dimension at least 1");
   }
-  if (shape[1] != input.channels) return invalid(found + expected);
+  if (shape[1] != input.channels) return wrong_input(found + expected);
   GivenInputs given;
   given.batch = shape[0];
   given.volume.f = shape[1];
@@ -104,12 +104,12 @@ Result<void> check_alike(const GivenInputs& given, const GivenInputs& first, con
                          const InputTensor& first_tensor, const std::string& where) {
   const std::string other = " as input " + in_quotes(first_tensor.name()) + " has";
   if (given.volume.type != first.volume.type) {
-    return invalid(where + ": datatype " + in_quotes(tensor.datatype()) + " found, expected " +
-                   in_quotes(first_tensor.datatype()) + other);
+    return wrong_input(where + ": datatype " + in_quotes(tensor.datatype()) + " found, expected " +
+                       in_quotes(first_tensor.datatype()) + other);
   }
   if (given.batch == first.batch && given.volume.n == first.volume.n) return {};
-  return invalid(where + ": shape " + shape_text(tensor.shape()) + " found, expected batch and extents of " +
-                 shape_text(first_tensor.shape()) + other);
+  return wrong_input(where + ": shape " + shape_text(tensor.shape()) + " found, expected batch and extents of " +
+                     shape_text(first_tensor.shape()) + other);
 }
 
 // Reads what the tensors declare, and in what regions their voxels are.
@@ -177,15 +177,15 @@ std::string_view typed_field(ElementType type) {
 Result<void> check_typed(const InputTensor& tensor, std::int64_t count, ElementType type, const std::string& where) {
   const TypedData data = typed_data(tensor.contents());
   const std::string_view field = typed_field(type);
-  if (data.fields == 0) return invalid(where + "no data found, expected raw_input_contents");
-  if (field.empty()) return invalid(where + "FP16 travels in raw_input_contents only");
+  if (data.fields == 0) return wrong_input(where + "no data found, expected raw_input_contents");
+  if (field.empty()) return wrong_input(where + "FP16 travels in raw_input_contents only");
   if (data.fields > 1 || data.field != field) {
-    return invalid(where + std::string(data.field) + " found, expected " + std::string(field) + " only for datatype " +
-                   std::string(datatype(type)));
+    return wrong_input(where + std::string(data.field) + " found, expected " + std::string(field) +
+                       " only for datatype " + std::string(datatype(type)));
   }
   if (data.elements == count) return {};
-  return invalid(where + std::to_string(data.elements) + " elements found, expected " + std::to_string(count) +
-                 " for shape " + shape_text(tensor.shape()));
+  return wrong_input(where + std::to_string(data.elements) + " elements found, expected " + std::to_string(count) +
+                     " for shape " + shape_text(tensor.shape()));
 }
 
 // Checks an input in shared memory, which has no contents. `has_raw`: the request has raw contents that are not another
@@ -193,11 +193,11 @@ Result<void> check_typed(const InputTensor& tensor, std::int64_t count, ElementT
 Result<void> check_region(const InputTensor& tensor, std::int64_t expected, const RegionRange& region, bool has_raw,
                           const std::string& where) {
   if (has_raw || typed_data(tensor.contents()).fields != 0) {
-    return invalid(where + "both a shared memory region and contents found, expected one of them");
+    return wrong_input(where + "both a shared memory region and contents found, expected one of them");
   }
   if (region.bytes == expected) return {};
-  return invalid(where + std::to_string(region.bytes) + " bytes in shared memory found, expected " +
-                 std::to_string(expected) + " for shape " + shape_text(tensor.shape()));
+  return wrong_input(where + std::to_string(region.bytes) + " bytes in shared memory found, expected " +
+                     std::to_string(expected) + " for shape " + shape_text(tensor.shape()));
 }
 
 // Checks an input that is raw; `in_message` inputs are in the message.
@@ -205,16 +205,16 @@ Result<void> check_raw(const ModelInferRequest& request, const GivenInput& input
                        const std::string& where) {
   const InputTensor& tensor = request.inputs(input.tensor);
   if (typed_data(tensor.contents()).fields != 0) {
-    return invalid(where + "both raw_input_contents and contents found, expected one of them");
+    return wrong_input(where + "both raw_input_contents and contents found, expected one of them");
   }
   if (request.raw_input_contents_size() != in_message) {
-    return invalid(where + std::to_string(request.raw_input_contents_size()) + " raw_input_contents found, expected " +
-                   std::to_string(in_message));
+    return wrong_input(where + std::to_string(request.raw_input_contents_size()) +
+                       " raw_input_contents found, expected " + std::to_string(in_message));
   }
   const auto found = static_cast<std::int64_t>(request.raw_input_contents(input.raw).size());
   if (found == expected) return {};
-  return invalid(where + std::to_string(found) + " bytes found, expected " + std::to_string(expected) + " for shape " +
-                 shape_text(tensor.shape()) + " of " + tensor.datatype());
+  return wrong_input(where + std::to_string(found) + " bytes found, expected " + std::to_string(expected) +
+                     " for shape " + shape_text(tensor.shape()) + " of " + tensor.datatype());
 }
 
 // Numbers the raw contents. Returns how many inputs are in the message.

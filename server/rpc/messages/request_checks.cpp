@@ -11,7 +11,7 @@ namespace {
 
 using inference::ModelInferRequest;
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error wrong_request(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 // Returns the model's outputs, in its order.
 std::vector<RequestedOutput> all_outputs(const ModelInfo& model) {
@@ -32,11 +32,12 @@ bool overlap(const RegionRange& a, const RegionRange& b) {
 Result<void> check_last_place(const std::vector<RequestedOutput>& asked, const std::string& where) {
   const RequestedOutput& last = asked.back();
   if (last.region.has_value() != asked.front().region.has_value()) {
-    return invalid(where + ": some outputs go to shared memory, expected all or none of those that are requested");
+    return wrong_request(where +
+                         ": some outputs go to shared memory, expected all or none of those that are requested");
   }
   for (const RequestedOutput& other : asked) {
     const bool meet = &other != &last && last.region && overlap(*last.region, *other.region);
-    if (meet) return invalid(where + " goes to the same shared memory as " + in_quotes(other.name));
+    if (meet) return wrong_request(where + " goes to the same shared memory as " + in_quotes(other.name));
   }
   return {};
 }
@@ -50,8 +51,8 @@ Result<std::vector<RequestedOutput>> check_outputs(const ModelInferRequest& requ
     const std::string where = "model " + in_quotes(model.name) + ": requested output " + in_quotes(output.name());
     const auto is_it = [&](const RequestedOutput& known) { return known.name == output.name(); };
     const auto found = std::find_if(all.begin(), all.end(), is_it);
-    if (found == all.end()) return invalid(where + ", expected " + names_of(model.outputs));
-    if (std::any_of(asked.begin(), asked.end(), is_it)) return invalid(where + " found twice, expected once");
+    if (found == all.end()) return wrong_request(where + ", expected " + names_of(model.outputs));
+    if (std::any_of(asked.begin(), asked.end(), is_it)) return wrong_request(where + " found twice, expected once");
     Result<std::optional<RegionRange>> region = check_tensor_parameters(output.parameters(), where);
     if (!region) return region.error();
     asked.push_back(*found);
@@ -66,7 +67,7 @@ Result<std::vector<RequestedOutput>> check_outputs(const ModelInferRequest& requ
 Result<void> check_version(std::string_view model, std::string_view version) {
   const bool digits = std::all_of(version.begin(), version.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (digits && version.size() < 19) return {};
-  return invalid("model " + in_quotes(model) + ": version " + in_quotes(version) + " found, expected a number");
+  return wrong_request("model " + in_quotes(model) + ": version " + in_quotes(version) + " found, expected a number");
 }
 
 Result<InferRequest> check_infer_request(const ModelInferRequest& request, const ModelInfo& model) {

@@ -28,7 +28,7 @@ std::int64_t rows_of_band(Vec3 n) {
   return std::clamp<std::int64_t>(rows, 1, n.y);
 }
 
-std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number); }
+std::size_t row_place(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 }  // namespace
 
@@ -73,7 +73,7 @@ Result<void> ClassRows::add_volume(const LabelledVolume& volume, const Box& box)
       if (Result<void> added = add_band(volume, rows); !added) return added;
     }
   }
-  for (auto& [number, ends] : ends_) ends.resize(place(rows_), ends.back());
+  for (auto& [number, ends] : ends_) ends.resize(row_place(rows_), ends.back());
   return {};
 }
 
@@ -83,7 +83,7 @@ Result<void> ClassRows::add_band(const LabelledVolume& volume, const Box& rows) 
   const std::vector<std::int64_t> classes = classes_of(kind_, targets_of(kind_, *labels));
   const Vec3 n = rows.extent();
   for (std::int64_t y = 0; y < n.y; ++y) {
-    if (Result<void> added = add_row(volume, std::span(classes).subspan(place(y * n.x), place(n.x))); !added) {
+    if (Result<void> added = add_row(volume, std::span(classes).subspan(row_place(y * n.x), row_place(n.x))); !added) {
       return added;
     }
   }
@@ -97,10 +97,10 @@ Result<void> ClassRows::add_row(const LabelledVolume& volume, std::span<const st
     if (found == ends_.end()) {
       if (Result<void> room = check_room(volume); !room) return room;
       found = ends_.emplace(own, std::vector<std::int64_t>()).first;
-      found->second.reserve(place(all_rows_));
+      found->second.reserve(row_place(all_rows_));
     }
     std::vector<std::int64_t>& ends = found->second;
-    ends.resize(place(rows_ + 1), ends.empty() ? 0 : ends.back());
+    ends.resize(row_place(rows_ + 1), ends.empty() ? 0 : ends.back());
     ++ends.back();
   }
   ++rows_;
@@ -156,7 +156,7 @@ Result<PlaceInVolume> ClassRows::find(const std::vector<LabelledVolume>& volumes
   if (!labels) return labels.error();
   const std::vector<std::int64_t> classes = classes_of(kind_, targets_of(kind_, *labels));
   for (std::int64_t x = 0; x < std::ssize(classes); ++x) {
-    if (classes[place(x)] == number && rank-- == 0) return PlaceInVolume{volume, start + Vec3{0, 0, x}};
+    if (classes[row_place(x)] == number && rank-- == 0) return PlaceInVolume{volume, start + Vec3{0, 0, x}};
   }
   return Error{ErrorCode::invalid_argument,
                volumes[volume].input().name() + ": its labels changed while they were used"};

@@ -15,7 +15,7 @@ using client::Box;
 using client::VolumeFacts;
 using client::VoxelType;
 
-std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number); }
+std::size_t byte_place(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 std::int64_t bytes_of(const VolumeFacts& facts, Vec3 n) {
   return mul(mul(facts.channels, voxels(n)), client::voxel_bytes(facts.type));
@@ -84,13 +84,13 @@ Result<std::vector<std::byte>> PatchReader::read(const Box& box) const {
   const Vec3 n = facts().n;
   const std::int64_t voxel = client::voxel_bytes(facts().type);
   const Vec3 extent = box.extent();
-  std::vector<std::byte> voxels(place(bytes_of(facts(), extent)));
+  std::vector<std::byte> voxels(byte_place(bytes_of(facts(), extent)));
   std::byte* to = voxels.data();
   for (std::int64_t channel = 0; channel < facts().channels; ++channel) {
     for (std::int64_t z = box.start.z; z < box.stop.z; ++z) {
       for (std::int64_t y = box.start.y; y < box.stop.y; ++y) {
         const std::int64_t from = (((channel * n.z + z) * n.y + y) * n.x + box.start.x) * voxel;
-        std::memcpy(to, kept_.data() + from, place(extent.x * voxel));
+        std::memcpy(to, kept_.data() + from, byte_place(extent.x * voxel));
         to += extent.x * voxel;
       }
     }
@@ -102,12 +102,13 @@ Result<std::vector<std::byte>> PatchReader::read(const Box& box) const {
 Result<std::vector<std::byte>> PatchReader::read_file(const Box& box) const {
   const Vec3 extent = box.extent();
   const std::int64_t plane = extent.y * extent.x * client::voxel_bytes(facts().type);
-  std::vector<std::byte> voxels(place(bytes_of(facts(), extent)));
-  std::vector<std::byte> channels(place(plane * facts().channels));
+  std::vector<std::byte> voxels(byte_place(bytes_of(facts(), extent)));
+  std::vector<std::byte> channels(byte_place(plane * facts().channels));
   for (std::int64_t z = 0; z < extent.z; ++z) {
     if (Result<void> read = source_.read_plane(box.start.z + z, box, channels); !read) return read.error();
     for (std::int64_t channel = 0; channel < facts().channels; ++channel) {
-      std::memcpy(voxels.data() + (channel * extent.z + z) * plane, channels.data() + channel * plane, place(plane));
+      std::memcpy(voxels.data() + (channel * extent.z + z) * plane, channels.data() + channel * plane,
+                  byte_place(plane));
     }
   }
   return voxels;
@@ -116,7 +117,7 @@ Result<std::vector<std::byte>> PatchReader::read_file(const Box& box) const {
 Result<std::vector<float>> read_input(const PatchReader& reader, const Box& box, float scale, float offset) {
   const Result<std::vector<std::byte>> bytes = reader.read(box);
   if (!bytes) return bytes.error();
-  std::vector<float> input(bytes->size() / place(client::voxel_bytes(reader.facts().type)));
+  std::vector<float> input(bytes->size() / byte_place(client::voxel_bytes(reader.facts().type)));
   client::normalise(*bytes, reader.facts().type, scale, offset, input);
   if (std::all_of(input.begin(), input.end(), [](float voxel) { return std::isfinite(voxel); })) return input;
   return Error{ErrorCode::invalid_argument, reader.name() + ": a voxel of " + client::to_string(box) +

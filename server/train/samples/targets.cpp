@@ -6,7 +6,7 @@
 namespace znni {
 namespace {
 
-std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number); }
+std::size_t voxel_place(std::int64_t number) { return static_cast<std::size_t>(number); }
 
 // Writes the target of a voxel, channel by channel.
 class TargetWriter {
@@ -32,11 +32,11 @@ class TargetWriter {
     const std::int64_t from = in.z * steps_[0] + in.y * steps_[1] + in.x;
     if (!is_known(from)) return;
     switch (kind) {
-      case TargetKind::classes: targets_.values[place(to)] = static_cast<float>(label(from)); break;
-      case TargetKind::boundaries: targets_.values[place(to)] = is_boundary(from) ? 1.0F : 0.0F; break;
+      case TargetKind::classes: targets_.values[voxel_place(to)] = static_cast<float>(label(from)); break;
+      case TargetKind::boundaries: targets_.values[voxel_place(to)] = is_boundary(from) ? 1.0F : 0.0F; break;
       case TargetKind::affinities: return write_affinities(from, to);
     }
-    targets_.weights[place(to)] = weight(from);
+    targets_.weights[voxel_place(to)] = weight(from);
   }
 
   [[nodiscard]] bool is_boundary(std::int64_t at) const {
@@ -55,16 +55,16 @@ class TargetWriter {
       const std::int64_t before = from - steps_[axis];
       const bool are_one = label(from) == label(before) && label(from) != 0;
       are_known = are_known && is_known(before);
-      targets_.values[place(static_cast<std::int64_t>(axis) * voxels(n_) + to)] = are_one ? 1.0F : 0.0F;
+      targets_.values[voxel_place(static_cast<std::int64_t>(axis) * voxels(n_) + to)] = are_one ? 1.0F : 0.0F;
     }
-    targets_.weights[place(to)] = are_known ? weight(from) : 0.0F;
+    targets_.weights[voxel_place(to)] = are_known ? weight(from) : 0.0F;
   }
 
-  [[nodiscard]] std::uint64_t label(std::int64_t at) const { return patch_.labels[place(at)]; }
+  [[nodiscard]] std::uint64_t label(std::int64_t at) const { return patch_.labels[voxel_place(at)]; }
   [[nodiscard]] float weight(std::int64_t at) const {
-    return patch_.weights.empty() ? 1.0F : patch_.weights[place(at)];
+    return patch_.weights.empty() ? 1.0F : patch_.weights[voxel_place(at)];
   }
-  [[nodiscard]] bool is_known(std::int64_t at) const { return patch_.known[place(at)] != 0; }
+  [[nodiscard]] bool is_known(std::int64_t at) const { return patch_.known[voxel_place(at)] != 0; }
 
   const LabelPatch& patch_;
   Targets& targets_;
@@ -90,7 +90,8 @@ Result<void> check_labels(TargetKind kind, const LabelPatch& patch) {
 Targets targets_of(TargetKind kind, const LabelPatch& patch) {
   const Vec3 n = patch.n - Vec3::cube(2 * target_margin);
   ensure(covers(n, Vec3::cube(1)), "the patch has voxels beside its margin");
-  Targets targets{std::vector<float>(place(target_channels(kind) * voxels(n))), std::vector<float>(place(voxels(n)))};
+  Targets targets{std::vector<float>(voxel_place(target_channels(kind) * voxels(n))),
+                  std::vector<float>(voxel_place(voxels(n)))};
   TargetWriter(patch, targets).write(kind);
   return targets;
 }
@@ -104,7 +105,7 @@ Targets strided(Targets targets, Vec3 n, Vec3 stride) {
     const std::int64_t rows = std::ssize(all) / n.x;
     for (std::int64_t row = 0; row < rows; ++row) {
       if (row / n.y % n.z % stride.z != 0 || row % n.y % stride.y != 0) continue;
-      for (std::int64_t x = 0; x < n.x; x += stride.x) kept.push_back(all[place(row * n.x + x)]);
+      for (std::int64_t x = 0; x < n.x; x += stride.x) kept.push_back(all[voxel_place(row * n.x + x)]);
     }
     return kept;
   };

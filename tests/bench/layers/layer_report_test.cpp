@@ -24,7 +24,7 @@ PrimitiveTimes times_of(const std::string& name, std::vector<RunTime> runs) {
   return times;
 }
 
-LayerReport example() {
+LayerReport layer_example() {
   LayerReport report;
   report.problem = {{1, 10, Vec3::cube(102)}, 10, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};  // 5.4e9 operations
   report.device = "a machine";
@@ -36,7 +36,7 @@ LayerReport example() {
 }
 
 TEST(BenchLayerReport, TextHasMediansAndTheMachine) {
-  const std::string text = layer_text(example());
+  const std::string text = layer_text(layer_example());
   for (const char* part : {"conv 1x10x102x102x102 -> 10, k 3x3x3", "a machine, load 1.50", "400 GFLOP/s", "25.0 GB/s",
                            "all threads", "500.00", "250.00", "11", "2.00", "1000.00", "1.00", "3.00 MiB", "5.00 MiB",
                            "2.5e-06", "tile=24", "speed: over slow"}) {
@@ -45,7 +45,7 @@ TEST(BenchLayerReport, TextHasMediansAndTheMachine) {
 }
 
 TEST(BenchLayerReport, JsonHasTheSameNumbers) {
-  const auto json = nlohmann::json::parse(layer_json(example()));
+  const auto json = nlohmann::json::parse(layer_json(layer_example()));
   EXPECT_EQ(json["f"], 10);
   EXPECT_EQ(json["k"], nlohmann::json({3, 3, 3}));
   EXPECT_EQ(json["n"], nlohmann::json({102, 102, 102}));
@@ -66,7 +66,7 @@ TEST(BenchLayerReport, JsonHasTheSameNumbers) {
 }
 
 TEST(BenchLayerReport, APrimitiveThatDidNotRunHasItsReasonAlone) {
-  LayerReport report = example();
+  LayerReport report = layer_example();
   report.primitives[1] = {};
   report.primitives[1].primitive = "slow";
   report.primitives[1].refusal = "needs 9.00 GiB";

@@ -27,7 +27,7 @@ CallTimes call(int part, const std::string& name, Seconds predicted, std::vector
   return one;
 }
 
-StepReport example() {
+StepReport step_example() {
   StepReport report;
   report.problem = {{1, 10, Vec3::cube(102)}, 10, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};  // 5.4e9 operations
   report.device = "a machine";
@@ -41,7 +41,7 @@ StepReport example() {
 }
 
 TEST(BenchStepReport, TextHasEachPartAndTheSum) {
-  const std::string text = step_text(example());
+  const std::string text = step_text(step_example());
   for (const char* part :
        {"conv 1x10x102x102x102 -> 10, k 3x3x3", "a machine, load 1.50", "within 4.00 GiB", "gradient of the weights",
         "gradient of the input", "cpu.reorder", "1875.00", "5250.00", "6000.00", "2.5e-06", "tile=24", "5.00 MiB"}) {
@@ -51,7 +51,7 @@ TEST(BenchStepReport, TextHasEachPartAndTheSum) {
 }
 
 TEST(BenchStepReport, JsonHasTheSameNumbers) {
-  const auto json = nlohmann::json::parse(step_json(example()));
+  const auto json = nlohmann::json::parse(step_json(step_example()));
   EXPECT_EQ(json["f"], 10);
   EXPECT_EQ(json["k"], nlohmann::json({3, 3, 3}));
   EXPECT_EQ(json["threads"], 2);
@@ -77,7 +77,7 @@ TEST(BenchStepReport, JsonHasTheSameNumbers) {
 }
 
 TEST(BenchStepReport, OthersAreNoPartOfTheSum) {
-  StepReport report = example();
+  StepReport report = step_example();
   CallTimes other = call(0, "slow", 9, {{100, 100}, {100, 100}, {100, 100}});
   other.is_planned = false;
   report.calls.push_back(other);

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 constexpr Vec3 by_x(std::int64_t x) { return {1, 1, x}; }
 
 // Returns two poolings by `first` and `second`, along x, after a convolution each.
-Network chain(std::int64_t first, std::int64_t second) {
+Network strided_chain(std::int64_t first, std::int64_t second) {
   const auto pool = [](std::int64_t stride) { return Pooling{PoolKind::max, by_x(stride), by_x(stride)}; };
   const Convolution conv{1, by_x(3), Vec3::cube(1), {}};
   Network network;
@@ -37,7 +37,7 @@ auto each(const Geometry& geometry, Member member) {
 }
 
 TEST(PlannerPasses, OneForAllFragmentsAtOnce) {
-  const Geometry geometry = geometry_of(chain(2, 2), {PoolMode::fragments, PoolMode::fragments});
+  const Geometry geometry = geometry_of(strided_chain(2, 2), {PoolMode::fragments, PoolMode::fragments});
   EXPECT_EQ(geometry.passes.size(), 1U);
   EXPECT_EQ(geometry.windows, 1);
   EXPECT_THAT(geometry.held, ElementsAre());
@@ -45,7 +45,8 @@ TEST(PlannerPasses, OneForAllFragmentsAtOnce) {
 }
 
 TEST(PlannerPasses, TheLastHeldPoolingsGroupsTurnFirst) {
-  const Geometry geometry = geometry_of(chain(2, 4), {PoolingMode({1, 1, 2}, true), PoolingMode({1, 1, 2}, true)});
+  const Geometry geometry =
+      geometry_of(strided_chain(2, 4), {PoolingMode({1, 1, 2}, true), PoolingMode({1, 1, 2}, true)});
   EXPECT_THAT(geometry.held, ElementsAre(1, 3));
   EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, 1, 3));
   EXPECT_THAT(each(geometry, &Pass::shift), testing::Each(Vec3{0, 0, 0}));
@@ -57,7 +58,7 @@ TEST(PlannerPasses, TheLastHeldPoolingsGroupsTurnFirst) {
 }
 
 TEST(PlannerPasses, HeldGroupsRunInEveryWindow) {
-  const Geometry geometry = geometry_of(chain(2, 2), {PoolMode::plain, PoolingMode({1, 1, 2}, true)});
+  const Geometry geometry = geometry_of(strided_chain(2, 2), {PoolMode::plain, PoolingMode({1, 1, 2}, true)});
   EXPECT_EQ(geometry.windows, 2);
   EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, -1, 3));
   EXPECT_THAT(each(geometry, &Pass::shift), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 1}));
@@ -67,7 +68,7 @@ TEST(PlannerPasses, HeldGroupsRunInEveryWindow) {
 
 // conv - pool, whose output is read by a second pooling and again after it.
 TEST(PlannerPasses, NothingMayBeHeldBesideOtherValuesThatAreAlive) {
-  Network network = chain(2, 1);
+  Network network = strided_chain(2, 1);
   network.nodes[2].inputs = {1};
   network.nodes[2].operation = Convolution{1, by_x(2), Vec3::cube(1), {}};
   Geometry geometry;

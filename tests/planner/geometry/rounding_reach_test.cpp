@@ -5,15 +5,15 @@
 namespace znni {
 namespace {
 
-Convolution conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
+Convolution reaching_conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
 
 // Returns a chain of field of view 1x4x6.
-Network chain() {
+Network reaching_chain() {
   Network network;
   network.name = "chain";
-  network.nodes = {{"a", conv(2, {1, 3, 3}), {0}},
+  network.nodes = {{"a", reaching_conv(2, {1, 3, 3}), {0}},
                    {"pool", Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}}, {1}},
-                   {"b", conv(2, {1, 2, 2}), {2}}};
+                   {"b", reaching_conv(2, {1, 2, 2}), {2}}};
   return network;
 }
 
@@ -25,7 +25,8 @@ Geometry patch_of(const Network& network, Vec3 pass_input) {
 }
 
 TEST(RoundingReach, WithoutTransformsIsTheFieldOfView) {
-  const RoundingReach reach = rounding_reach(chain(), patch_of(chain(), {20, 20, 21}), std::vector<Vec3>(3));
+  const RoundingReach reach =
+      rounding_reach(reaching_chain(), patch_of(reaching_chain(), {20, 20, 21}), std::vector<Vec3>(3));
   EXPECT_EQ(reach.margin, (Vec3{}));
   EXPECT_EQ(reach.voxels(), (Vec3{1, 4, 6}));
   EXPECT_EQ(reach.field_of_view, (Vec3{1, 4, 6}));
@@ -34,7 +35,7 @@ TEST(RoundingReach, WithoutTransformsIsTheFieldOfView) {
 // The spreads of layers, each times the stride before the layer, add up to either side.
 TEST(RoundingReach, AddsUpThroughTheNet) {
   const RoundingReach reach =
-      rounding_reach(chain(), patch_of(chain(), {40, 40, 41}), {Vec3{0, 2, 3}, {}, Vec3{1, 0, 5}});
+      rounding_reach(reaching_chain(), patch_of(reaching_chain(), {40, 40, 41}), {Vec3{0, 2, 3}, {}, Vec3{1, 0, 5}});
   EXPECT_EQ(reach.margin, (Vec3{1, 2, 3 + 2 * 5}));
   EXPECT_EQ(reach.voxels(), (Vec3{1 + 2, 4 + 4, 6 + 26}));
 }
@@ -42,11 +43,11 @@ TEST(RoundingReach, AddsUpThroughTheNet) {
 TEST(RoundingReach, OfBranchesIsThatOfTheWidest) {
   Network network;
   network.name = "branches";
-  network.nodes = {{"a", conv(2, Vec3::cube(1)), {0}},
-                   {"left", conv(2, Vec3::cube(3)), {1}},
-                   {"right", conv(2, Vec3::cube(3)), {1}},
+  network.nodes = {{"a", reaching_conv(2, Vec3::cube(1)), {0}},
+                   {"left", reaching_conv(2, Vec3::cube(3)), {1}},
+                   {"right", reaching_conv(2, Vec3::cube(3)), {1}},
                    {"sum", Add{}, {2, 3}},
-                   {"last", conv(1, Vec3::cube(1)), {4, 3}}};
+                   {"last", reaching_conv(1, Vec3::cube(1)), {4, 3}}};
   const Geometry geometry = patch_of(network, Vec3::cube(30));
   for (const bool left : {true, false}) {
     std::vector<Vec3> spreads(5);
@@ -58,7 +59,7 @@ TEST(RoundingReach, OfBranchesIsThatOfTheWidest) {
 
 // Errors of a patch follow its own voxels; those of a stream follow what came before, without an end.
 TEST(RoundingReach, EndsWithThePatchButAlongAStream) {
-  const Network network = chain();
+  const Network network = reaching_chain();
   const std::vector<Vec3> spreads = {Vec3{50, 50, 50}, {}, {}};
   const Geometry patch = patch_of(network, {10, 12, 15});
   EXPECT_EQ(rounding_reach(network, patch, spreads).margin, patch.patch_output - Vec3::cube(1));
@@ -72,7 +73,7 @@ TEST(RoundingReach, EndsWithThePatchButAlongAStream) {
 
 // Spreads and patch are along the axes of the geometry, the reach along those of the volume.
 TEST(RoundingReach, IsOfTheVolumesAxesWhereTheyAreSwapped) {
-  const Network network = chain();
+  const Network network = reaching_chain();
   GeometryChoice choice;
   choice.pass_input = {4, 20, 30};  // 4 new planes along x
   choice.modes = {PoolMode::fragments};

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Test;
 
 // Returns conv 3 - conv 2 - pool 2 - conv 3 - pool 3: field of view 4, 5, 9, 13.
-Network chain() {
+Network stem_chain() {
   const auto conv = [](std::int64_t k) { return Convolution{2, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu}}; };
   const auto pool = [](std::int64_t p) { return Pooling{PoolKind::max, Vec3::cube(p), Vec3::cube(p)}; };
   Network network;
@@ -39,12 +39,12 @@ std::string failure_of(const Network& network, const GeometryChoice& choice) {
 }
 
 TEST(PlannerStem, SlabsCoverTheOutputAndTheLastOverlaps) {
-  GeometryChoice choice = choice_of(chain(), {PoolMode::fragments, PoolMode::fragments}, 1);
-  const Geometry whole = *make_geometry(chain(), choice);
+  GeometryChoice choice = choice_of(stem_chain(), {PoolMode::fragments, PoolMode::fragments}, 1);
+  const Geometry whole = *make_geometry(stem_chain(), choice);
   const std::int64_t planes = whole.values[3].n.z;
   ASSERT_EQ(planes, 10);
   choice.stem_slab = 4;
-  const Geometry geometry = *make_geometry(chain(), choice);
+  const Geometry geometry = *make_geometry(stem_chain(), choice);
   EXPECT_EQ(geometry.stem.last, 2);
   EXPECT_EQ(geometry.stem.step, 2);
   EXPECT_THAT(geometry.stem.begins, ElementsAre(0, 4, 6));
@@ -58,7 +58,7 @@ TEST(PlannerStem, SlabsCoverTheOutputAndTheLastOverlaps) {
 }
 
 TEST(PlannerStem, WhatCannotRunInSlabsIsRefusedWithTheReason) {
-  const Network network = chain();
+  const Network network = stem_chain();
   GeometryChoice choice = choice_of(network, {PoolMode::fragments, PoolMode::fragments}, 1);
   choice.stem_slab = 10;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of 10 planes of 10"));
@@ -84,7 +84,7 @@ TEST(PlannerStem, WhatCannotRunInSlabsIsRefusedWithTheReason) {
 
 // The same numbers, whatever the slab and whatever comes after it.
 TEST(PlannerStem, SlabsTogetherEqualTheSlidingWindow) {
-  const Network network = chain();
+  const Network network = stem_chain();
   const NetworkWeights weights = random_weights(network, 1);
   test::Random random(test::base_seed());
   for (const PoolingMode& first : {PoolingMode(), PoolingMode(PoolMode::plain), PoolingMode({2, 1, 1}, false)}) {

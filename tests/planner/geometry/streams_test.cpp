@@ -20,7 +20,7 @@ Convolution conv_operation(std::int64_t k, std::int64_t dilation = 1) {
 }
 
 // Returns conv 3 - pool 2 - conv 4, dilated by 2 - pool 3 of stride 1: field of view 3, 4, 16, 20; stride 2.
-Network chain() {
+Network streamed_chain() {
   Network network;
   network.nodes = {{"conv1", conv_operation(3), {0}},
                    {"pool1", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {1}},
@@ -39,7 +39,7 @@ std::string failure_of(const Network& network, const GeometryChoice& choice) {
 }
 
 TEST(PlannerStreams, EveryNodeKeepsWhatItReadsAgain) {
-  const Geometry geometry = *make_geometry(chain(), stream_of(6));
+  const Geometry geometry = *make_geometry(streamed_chain(), stream_of(6));
   EXPECT_THAT(geometry.histories.read, ElementsAre(2, 1, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(2, 1, 6, 2, 0));
   EXPECT_THAT(geometry.histories.idle, ElementsAre(2, 3, 15, 19));
@@ -55,7 +55,7 @@ TEST(PlannerStreams, EveryNodeKeepsWhatItReadsAgain) {
 }
 
 TEST(PlannerStreams, AStemInSlabsKeepsOnlyItsInput) {
-  const Geometry geometry = *make_geometry(chain(), stream_of(12, 2));
+  const Geometry geometry = *make_geometry(streamed_chain(), stream_of(12, 2));
   EXPECT_THAT(geometry.histories.read, ElementsAre(3, 0, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(3, 0, 6, 2, 0));
   EXPECT_THAT(geometry.histories.idle, ElementsAre(3, 3, 15, 19));
@@ -102,7 +102,7 @@ TEST(PlannerStreams, ACropReadsThePlanesThatItTakesAwayBehind) {
 TEST(PlannerStreams, GroupsHaveAHistoryForEachRun) {
   GeometryChoice choice = stream_of(6);
   choice.modes[0] = {{2, 1, 1}, true};
-  const Geometry held = *make_geometry(chain(), choice);
+  const Geometry held = *make_geometry(streamed_chain(), choice);
   EXPECT_EQ(history_runs(held, 1), 1);
   EXPECT_EQ(history_runs(held, 2), 2);
   EXPECT_EQ(history_bytes(held, 2, {}), 2 * 4 * 4 * 2 * 6 * 11 * 11);
@@ -115,7 +115,7 @@ TEST(PlannerStreams, PhasesRunByThemselvesAndKeepTheirOwnAlone) {
   GeometryChoice choice = stream_of(6);
   choice.modes[0] = {{1, 2, 2}, false};
   choice.pass_input = {6, 24, 24};
-  const Geometry stream = *make_geometry(chain(), choice);
+  const Geometry stream = *make_geometry(streamed_chain(), choice);
   EXPECT_EQ(stream.phases, 4);
   EXPECT_EQ(phases_of(choice), 4);
   EXPECT_EQ(stream.windows, 1);
@@ -131,11 +131,11 @@ TEST(PlannerStreams, PhasesRunByThemselvesAndKeepTheirOwnAlone) {
   choice.modes[0] = {{1, 2, 1}, false};
   choice.modes[1] = {{1, 1, 1}, true};
   choice.pass_input.x = 25;
-  EXPECT_EQ(make_geometry(chain(), choice)->phases, 2);
+  EXPECT_EQ(make_geometry(streamed_chain(), choice)->phases, 2);
   EXPECT_EQ(phases_of(choice), 2);
   choice.streamed = false;
   choice.pass_input.z = 25;
-  const Geometry patch = *make_geometry(chain(), choice);
+  const Geometry patch = *make_geometry(streamed_chain(), choice);
   EXPECT_EQ(patch.phases, 1);
   EXPECT_EQ(phases_of(choice), 1);
   EXPECT_EQ(patch.windows, 2);
@@ -190,21 +190,22 @@ TEST(PlannerStreams, PlanesThatAreRepeatedMustBeKept) {
 
 TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
   GeometryChoice choice = stream_of(5);
-  EXPECT_THAT(failure_of(chain(), choice), HasSubstr("5 new planes a step; a multiple of the stride 2"));
+  EXPECT_THAT(failure_of(streamed_chain(), choice), HasSubstr("5 new planes a step; a multiple of the stride 2"));
   choice = stream_of(6);
   choice.S = 2;
-  EXPECT_THAT(failure_of(chain(), choice), HasSubstr("2 patches are computed together"));
+  EXPECT_THAT(failure_of(streamed_chain(), choice), HasSubstr("2 patches are computed together"));
   for (const PoolingMode& mode : {PoolingMode(PoolMode::plain), PoolingMode({2, 1, 1}, false)}) {
     choice = stream_of(6);
     choice.modes[0] = mode;
-    EXPECT_THAT(failure_of(chain(), choice), HasSubstr("node pool1 does not make all its fragments of one window"));
-    EXPECT_FALSE(can_stream(chain(), choice.modes));
+    EXPECT_THAT(failure_of(streamed_chain(), choice),
+                HasSubstr("node pool1 does not make all its fragments of one window"));
+    EXPECT_FALSE(can_stream(streamed_chain(), choice.modes));
   }
   choice = stream_of(6, 9);
-  EXPECT_THAT(failure_of(chain(), choice), HasSubstr("slabs of 9 planes of 3"));
+  EXPECT_THAT(failure_of(streamed_chain(), choice), HasSubstr("slabs of 9 planes of 3"));
   choice = stream_of(6);
   choice.modes[1] = PoolMode::plain;  // of stride 1: nothing is lost
-  EXPECT_TRUE(make_geometry(chain(), choice));
+  EXPECT_TRUE(make_geometry(streamed_chain(), choice));
 }
 
 class RandomStreams : public testing::TestWithParam<int> {};

@@ -21,7 +21,7 @@ using test::Random;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Convolution conv(std::int64_t f_out, std::int64_t k = 1) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
+Convolution scheduled_conv(std::int64_t f_out, std::int64_t k = 1) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
 
 Geometry geometry_of(const Network& network, Vec3 n) {
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
@@ -45,15 +45,17 @@ const Buffer& buffer(const Schedule& schedule, std::string_view name) {
 }
 
 // Returns a chain. 4 floats of 4x4x4 are 1024 bytes.
-Network chain() {
+Network scheduled_chain() {
   Network network;
   network.f_in = 4;
-  network.nodes = {{"conv1", conv(4), {0}}, {"act", Activate{{ActivationKind::relu, 0}}, {1}}, {"conv2", conv(8), {2}}};
+  network.nodes = {{"conv1", scheduled_conv(4), {0}},
+                   {"act", Activate{{ActivationKind::relu, 0}}, {1}},
+                   {"conv2", scheduled_conv(8), {2}}};
   return network;
 }
 
 TEST(PlannerSchedule, ChainStageByStage) {
-  const Network network = chain();
+  const Network network = scheduled_chain();
   const Schedule schedule = *schedule_of(network, Vec3::cube(4), test::planar_steps(network));
   // Stages: conv1 0-2, act 3, conv2 4-6.
   ASSERT_EQ(schedule.calls.size(), 3U);
@@ -76,7 +78,7 @@ TEST(PlannerSchedule, ChainStageByStage) {
 }
 
 TEST(PlannerSchedule, CallsNameTheirTensorsAndBuffers) {
-  const Network network = chain();
+  const Network network = scheduled_chain();
   const Schedule schedule = *schedule_of(network, Vec3::cube(4), test::planar_steps(network));
   const Call& call = schedule.calls[2];
   EXPECT_EQ(call.step, 2);
@@ -97,7 +99,10 @@ TEST(PlannerSchedule, CallsNameTheirTensorsAndBuffers) {
 TEST(PlannerSchedule, ResidualBranchStaysAlive) {
   Network network;
   network.f_in = 4;
-  network.nodes = {{"a", conv(4), {0}}, {"b", conv(4), {1}}, {"c", conv(4), {2}}, {"sum", Add{}, {1, 3}}};
+  network.nodes = {{"a", scheduled_conv(4), {0}},
+                   {"b", scheduled_conv(4), {1}},
+                   {"c", scheduled_conv(4), {2}},
+                   {"sum", Add{}, {1, 3}}};
   const Schedule schedule = *schedule_of(network, Vec3::cube(4), test::planar_steps(network));
   EXPECT_EQ(buffer(schedule, "a/output").lifetime, Lifetime::stages(1, 9));
   EXPECT_EQ(buffer(schedule, "b/output").lifetime, Lifetime::stages(4, 6));
@@ -111,7 +116,7 @@ TEST(PlannerSchedule, ResidualBranchStaysAlive) {
 TEST(PlannerSchedule, ResidualIsReadInTheFormatThatIsWritten) {
   Network network;
   network.f_in = 4;
-  network.nodes = {{"a", conv(4), {0}}, {"b", conv(4), {0, 1}}};
+  network.nodes = {{"a", scheduled_conv(4), {0}}, {"b", scheduled_conv(4), {0, 1}}};
   std::vector<Step> steps = test::planar_steps(network);
   const Schedule staged = *schedule_of(network, Vec3::cube(4), steps);
   EXPECT_THAT(staged.calls[1].inputs, ElementsAre(0, 1));
@@ -143,7 +148,7 @@ TEST(PlannerSchedule, TensorReadTwiceByOneCallCountsOnce) {
 TEST(PlannerSchedule, ReordersAreCallsOfTheirOwn) {
   Network network;
   network.f_in = 3;
-  network.nodes = {{"conv", conv(3), {0}}};
+  network.nodes = {{"conv", scheduled_conv(3), {0}}};
   std::vector<Step> steps = {
       {-1, "", 0, {}, planar, planar, blocked, "cpu.reorder", {}, 0, Basis::model},
       {0, "cpu.conv.blocked", 3, {}, blocked, blocked, planar, "cpu.reorder", {}, 0, Basis::model}};
@@ -167,9 +172,9 @@ TEST(PlannerSchedule, ReordersAreCallsOfTheirOwn) {
 TEST(PlannerSchedule, HistoriesStandBeforeTheNewPlanesAndLiveThroughout) {
   Network network;
   network.f_in = 4;
-  network.nodes = {{"conv1", conv(4, 3), {0}},
+  network.nodes = {{"conv1", scheduled_conv(4, 3), {0}},
                    {"act", Activate{{ActivationKind::relu, 0}}, {1}},
-                   {"conv2", conv(3, 2), {2}},
+                   {"conv2", scheduled_conv(3, 2), {2}},
                    {"all", Concat{}, {3, 3}}};
   const Geometry geometry = *make_geometry(network, {{2, 6, 6}, 1, {}, 0, true});
   const Result<Schedule> made =
@@ -190,10 +195,10 @@ TEST(PlannerSchedule, HistoriesStandBeforeTheNewPlanesAndLiveThroughout) {
 // The value that "wide" reads keeps four planes; "narrow" begins behind two of them.
 TEST(PlannerSchedule, AGpuIsToldWhatStandsBeforeItsPlanes) {
   Network network;
-  network.nodes = {{"first", conv(4, 2), {0}},
-                   {"wide", conv(3, 5), {1}},
-                   {"narrow", conv(3, 3), {1}},
-                   {"again", conv(3, 3), {3}},
+  network.nodes = {{"first", scheduled_conv(4, 2), {0}},
+                   {"wide", scheduled_conv(3, 5), {1}},
+                   {"narrow", scheduled_conv(3, 3), {1}},
+                   {"again", scheduled_conv(3, 3), {3}},
                    {"sum", Add{}, {2, 4}}};
   const Geometry geometry = *make_geometry(network, {{2, 9, 9}, 1, {}, 0, true});
   const auto before = [&](int node, DeviceKind kind = DeviceKind::gpu, bool reordered = false) {
@@ -211,7 +216,7 @@ TEST(PlannerSchedule, AGpuIsToldWhatStandsBeforeItsPlanes) {
 TEST(PlannerSchedule, OutputLivesToTheEnd) {
   Network network;
   network.f_in = 4;
-  network.nodes = {{"conv", conv(4), {0}}};
+  network.nodes = {{"conv", scheduled_conv(4), {0}}};
   std::vector<Step> steps = test::planar_steps(network);
   steps[0].variant = {{"part", 3}};
   const Schedule schedule = *schedule_of(network, Vec3::cube(4), steps);
@@ -221,8 +226,10 @@ TEST(PlannerSchedule, OutputLivesToTheEnd) {
 
 TEST(PlannerSchedule, NamesAreMadeUnique) {
   Network network;
-  network.nodes = {
-      {"a", conv(1), {0}}, {"a/output", conv(1), {1}}, {"input/reordered", conv(1), {2}}, {"sum", Add{}, {2, 3}}};
+  network.nodes = {{"a", scheduled_conv(1), {0}},
+                   {"a/output", scheduled_conv(1), {1}},
+                   {"input/reordered", scheduled_conv(1), {2}},
+                   {"sum", Add{}, {2, 3}}};
   network.input_name = "a/transforms";
   const Schedule schedule = *schedule_of(network, Vec3::cube(4), test::planar_steps(network));
   std::set<std::string> names;
@@ -230,7 +237,7 @@ TEST(PlannerSchedule, NamesAreMadeUnique) {
 }
 
 TEST(PlannerSchedule, ErrorsNameTheStepThatNoLongerFits) {
-  const Network network = chain();
+  const Network network = scheduled_chain();
   const std::vector<Step> good = test::planar_steps(network);
   const auto failure = [&](auto change) {
     std::vector<Step> steps = good;
@@ -254,7 +261,7 @@ TEST(PlannerSchedule, ErrorsNameTheStepThatNoLongerFits) {
 
 TEST(PlannerSchedule, PrimitivesThatDeclareNonsenseAreFound) {
   Network network;
-  network.nodes = {{"conv", conv(1), {0}}};
+  network.nodes = {{"conv", scheduled_conv(1), {0}}};
   const auto step = [](const char* name) {
     return std::vector<Step>{{0, name, 1, {}, planar, blocked, planar, "cpu.reorder", {}, 0, Basis::model}};
   };

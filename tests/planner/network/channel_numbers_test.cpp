@@ -15,7 +15,7 @@ Network network_of(std::vector<Node> nodes) {
   return network;
 }
 
-Node conv(const std::string& name, std::int64_t f_out, int input) {
+Node numbered_conv(const std::string& name, std::int64_t f_out, int input) {
   Convolution made;
   made.f_out = f_out;
   made.k = Vec3::cube(3);
@@ -25,16 +25,16 @@ Node conv(const std::string& name, std::int64_t f_out, int input) {
 TEST(ChannelNumbers, AreThoseOfTheOutputAlone) {
   const Node numbers = {"numbers", AcrossChannels{AcrossKind::arg_max}, {1}};
   const Node last = {"numbers", AcrossChannels{AcrossKind::arg_max_last}, {1}};
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 5, 0)})), 0);
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 5, 0), {"s", AcrossChannels{}, {1}}})), 0);
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 5, 0), numbers})), 4);
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 9, 0), last, {"crop", Crop{}, {2}}})), 8);
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 5, 0), numbers, {"both", Concat{}, {1, 2}}})), 4);
-  EXPECT_EQ(largest_channel_number(network_of({conv("c", 5, 0), numbers, conv("d", 2, 2)})), 0);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 5, 0)})), 0);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 5, 0), {"s", AcrossChannels{}, {1}}})), 0);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 5, 0), numbers})), 4);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 9, 0), last, {"crop", Crop{}, {2}}})), 8);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 5, 0), numbers, {"both", Concat{}, {1, 2}}})), 4);
+  EXPECT_EQ(largest_channel_number(network_of({numbered_conv("c", 5, 0), numbers, numbered_conv("d", 2, 2)})), 0);
 }
 
 TEST(ChannelNumbers, HaveNoMeansOverWindows) {
-  Network bound = network_of({conv("c", 4, 0), {"norm", Norm{}, {1}}});
+  Network bound = network_of({numbered_conv("c", 4, 0), {"norm", Norm{}, {1}}});
   EXPECT_EQ(find_arg_max(bound), nullptr);
   ASSERT_TRUE(check(bound)) << check(bound).error().message;
   bound.nodes.push_back({"numbers", AcrossChannels{AcrossKind::arg_max}, {2}});

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 
 const Activation relu{ActivationKind::relu, 0};
 
-Convolution conv(std::int64_t f_out, std::int64_t k = 2) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
+Convolution passed_conv(std::int64_t f_out, std::int64_t k = 2) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
 
 std::vector<std::string> passed(std::vector<Node> nodes) {
   Network network;
@@ -28,12 +28,12 @@ std::vector<std::string> passed(std::vector<Node> nodes) {
 }
 
 TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
-  EXPECT_THAT(passed({{"conv", conv(3), {0}}, {"norm", ScaleShift{}, {1}}, {"act", Activate{relu}, {2}}}),
+  EXPECT_THAT(passed({{"conv", passed_conv(3), {0}}, {"norm", ScaleShift{}, {1}}, {"act", Activate{relu}, {2}}}),
               ElementsAre("conv: conv 2 -> 3, k 2x2x2, relu <- input"));
 }
 
 TEST(PlannerGraphPasses, AnActivationGoesIntoTheNormalisationBeforeIt) {
-  EXPECT_THAT(passed({{"conv", conv(4), {0}}, {"norm", Norm{2, 1e-5F, {}}, {1}}, {"act", Activate{relu}, {2}}}),
+  EXPECT_THAT(passed({{"conv", passed_conv(4), {0}}, {"norm", Norm{2, 1e-5F, {}}, {1}}, {"act", Activate{relu}, {2}}}),
               ElementsAre("conv: conv 2 -> 4, k 2x2x2 <- input", "norm: norm 4, groups 2, relu <- conv"));
 }
 
@@ -64,7 +64,7 @@ Pooling halved() { return {PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}; }
 TEST(PlannerGraphPasses, ElementByElementIsDoneBeforeUpsampling) {
   EXPECT_THAT(
       passed({{"pool", halved(), {0}},
-              {"taps", conv(24, 1), {1}},
+              {"taps", passed_conv(24, 1), {1}},
               {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}},
               {"norm", ScaleShift{}, {3}},
               {"act", Activate{relu}, {4}}}),
@@ -90,7 +90,7 @@ TEST(PlannerGraphPasses, WhatMovesBeforeAnUpsamplingReachesAsFarAsItsInput) {
 // The weights of an interpolation add up to 1; a ReLU of a mean is not the mean of ReLUs.
 TEST(PlannerGraphPasses, OnlyScalesGoBeforeALinearUpsampling) {
   EXPECT_THAT(passed({{"pool", halved(), {0}},
-                      {"taps", conv(3, 1), {1}},
+                      {"taps", passed_conv(3, 1), {1}},
                       {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {2}},
                       {"norm", ScaleShift{}, {3}},
                       {"act", Activate{relu}, {4}}}),
@@ -144,48 +144,58 @@ TEST(PlannerGraphPasses, ChannelsOfAShuffleAreScaledInEachPhase) {
 }
 
 TEST(PlannerGraphPasses, NormalisationGoesIntoFollowingConvolutions) {
-  EXPECT_THAT(
-      passed({{"norm", ScaleShift{}, {0}}, {"a", conv(3), {1}}, {"b", conv(4), {1}}, {"both", Concat{}, {2, 3}}}),
-      ElementsAre("a: conv 2 -> 7, k 2x2x2 <- input"));
+  EXPECT_THAT(passed({{"norm", ScaleShift{}, {0}},
+                      {"a", passed_conv(3), {1}},
+                      {"b", passed_conv(4), {1}},
+                      {"both", Concat{}, {2, 3}}}),
+              ElementsAre("a: conv 2 -> 7, k 2x2x2 <- input"));
 }
 
 TEST(PlannerGraphPasses, ConvolutionsOfOneTensorThatStandSideBySideBecomeOne) {
-  EXPECT_THAT(passed({{"c", conv(1), {0}},
-                      {"a", conv(3), {0}},
+  EXPECT_THAT(passed({{"c", passed_conv(1), {0}},
+                      {"a", passed_conv(3), {0}},
                       {"relu_a", Activate{relu}, {2}},
-                      {"b", conv(4), {0}},
+                      {"b", passed_conv(4), {0}},
                       {"norm_b", ScaleShift{}, {4}},
                       {"relu_b", Activate{relu}, {5}},
                       {"all", Concat{}, {1, 3, 6}},
-                      {"last", conv(2, 1), {7}}}),
+                      {"last", passed_conv(2, 1), {7}}}),
               ElementsAre("c: conv 2 -> 1, k 2x2x2 <- input", "a: conv 2 -> 7, k 2x2x2, relu <- input",
                           "all: concat <- c, a", "last: conv 8 -> 2, k 1x1x1 <- all"));
   // What stood behind the Concat follows.
-  EXPECT_THAT(passed({{"a", conv(3), {0}},
-                      {"b", conv(3), {0}},
+  EXPECT_THAT(passed({{"a", passed_conv(3), {0}},
+                      {"b", passed_conv(3), {0}},
                       {"all", Concat{}, {1, 2}},
                       {"norm", ScaleShift{}, {3}},
                       {"relu", Activate{relu}, {4}}}),
               ElementsAre("a: conv 2 -> 6, k 2x2x2, relu <- input"));
   // The order is the Concat's.
-  EXPECT_THAT(passed({{"a", conv(3), {0}}, {"b", conv(4), {0}}, {"c", conv(5), {0}}, {"all", Concat{}, {3, 1, 2}}}),
+  EXPECT_THAT(passed({{"a", passed_conv(3), {0}},
+                      {"b", passed_conv(4), {0}},
+                      {"c", passed_conv(5), {0}},
+                      {"all", Concat{}, {3, 1, 2}}}),
               ElementsAre("c: conv 2 -> 12, k 2x2x2 <- input"));
 }
 
 TEST(PlannerGraphPasses, ConvolutionsStayApartWhereOneIsReadElsewhereOrDiffers) {
-  EXPECT_EQ(passed({{"a", conv(3), {0}}, {"b", conv(3), {0}}, {"c", Concat{}, {1, 2, 1}}}).size(), 3U);
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"c", Concat{}, {1, 2}}}).size(), 3U);
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {0, 0}}, {"c", Concat{}, {1, 2}}}).size(), 3U);
+  EXPECT_EQ(passed({{"a", passed_conv(3), {0}}, {"b", passed_conv(3), {0}}, {"c", Concat{}, {1, 2, 1}}}).size(), 3U);
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"b", passed_conv(2, 1), {1}}, {"c", Concat{}, {1, 2}}}).size(), 3U);
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"b", passed_conv(2, 1), {0, 0}}, {"c", Concat{}, {1, 2}}}).size(),
+            3U);
   EXPECT_EQ(
-      passed({{"a", conv(2), {0}}, {"b", conv(2), {0}}, {"r", Activate{relu}, {2}}, {"c", Concat{}, {1, 3}}}).size(),
+      passed(
+          {{"a", passed_conv(2), {0}}, {"b", passed_conv(2), {0}}, {"r", Activate{relu}, {2}}, {"c", Concat{}, {1, 3}}})
+          .size(),
       3U);
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"c", Concat{}, {1, 0}}}).size(), 2U);
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"c", Concat{}, {1, 0}}}).size(), 2U);
 }
 
 TEST(PlannerGraphPasses, JoinedConvolutionsHaveTheKernelsAndBiasesOfAllInOrder) {
   Network network;
-  network.nodes = {
-      {"a", conv(2, 1), {0}}, {"b", conv(1, 1), {0}}, {"c", conv(1, 1), {0}}, {"all", Concat{}, {3, 1, 2}}};
+  network.nodes = {{"a", passed_conv(2, 1), {0}},
+                   {"b", passed_conv(1, 1), {0}},
+                   {"c", passed_conv(1, 1), {0}},
+                   {"all", Concat{}, {3, 1, 2}}};
   const NetworkWeights weights = {{{1, 2}, {}, {}, {}}, {{3}, {30}, {}, {}}, {{4}, {}, {}, {}}, {}};
   ASSERT_TRUE(check_weights(network, weights));
   const LoadedNetwork result = fold_and_fuse({network, weights});
@@ -197,20 +207,20 @@ TEST(PlannerGraphPasses, JoinedConvolutionsHaveTheKernelsAndBiasesOfAllInOrder) 
 TEST(PlannerGraphPasses, ChainsOfNormalisationsVanish) {
   EXPECT_THAT(passed({{"n1", ScaleShift{}, {0}},
                       {"n2", ScaleShift{}, {1}},
-                      {"conv", conv(3), {2}},
+                      {"conv", passed_conv(3), {2}},
                       {"n3", ScaleShift{}, {3}},
                       {"n4", ScaleShift{}, {4}}}),
               ElementsAre("conv: conv 2 -> 3, k 2x2x2 <- input"));
 }
 
 TEST(PlannerGraphPasses, NormalisationStaysWhereAnotherReaderNeedsTheRaw) {
-  EXPECT_THAT(passed({{"conv", conv(2), {0}}, {"norm", ScaleShift{}, {1}}, {"sum", Add{}, {1, 2}}}),
+  EXPECT_THAT(passed({{"conv", passed_conv(2), {0}}, {"norm", ScaleShift{}, {1}}, {"sum", Add{}, {1, 2}}}),
               ElementsAre("conv: conv 2 -> 2, k 2x2x2 <- input", "norm: scale and shift 2 <- conv",
                           "sum: add 2 <- conv, norm"));
 }
 
 TEST(PlannerGraphPasses, NormalisationStaysBehindAnActivation) {
-  EXPECT_THAT(passed({{"conv", conv(2), {0}}, {"act", Activate{relu}, {1}}, {"norm", ScaleShift{}, {2}}}),
+  EXPECT_THAT(passed({{"conv", passed_conv(2), {0}}, {"act", Activate{relu}, {1}}, {"norm", ScaleShift{}, {2}}}),
               ElementsAre("conv: conv 2 -> 2, k 2x2x2, relu <- input", "norm: scale and shift 2 <- conv"));
   EXPECT_THAT(passed({{"norm", ScaleShift{}, {0}}, {"pool", Pooling{}, {1}}}),
               ElementsAre("norm: scale and shift 2 <- input", "pool: max pool 2, window 2x2x2, stride 2x2x2 <- norm"));
@@ -218,8 +228,8 @@ TEST(PlannerGraphPasses, NormalisationStaysBehindAnActivation) {
 
 TEST(PlannerGraphPasses, ActivationGoesIntoAnAddition) {
   EXPECT_THAT(passed({{"soft", AcrossChannels{}, {0}},
-                      {"a", conv(3), {0}},
-                      {"b", conv(3), {1}},
+                      {"a", passed_conv(3), {0}},
+                      {"b", passed_conv(3), {1}},
                       {"sum", Add{}, {2, 3}},
                       {"act", Activate{relu}, {4}},
                       {"out", AcrossChannels{}, {5}}}),
@@ -233,20 +243,22 @@ TEST(PlannerGraphPasses, AdditionGoesIntoTheLaterConvolution) {
   const std::vector<std::string> folded = {"soft: softmax 2 <- input", "a: conv 2 -> 2, k 1x1x1 <- input",
                                            "b: conv 2 -> 2, k 1x1x1, residual <- soft, a"};
   const Node soft = {"soft", AcrossChannels{}, {0}};
-  EXPECT_EQ(passed({soft, {"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"sum", Add{}, {2, 3}}}), folded);
-  EXPECT_EQ(passed({soft, {"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"sum", Add{}, {3, 2}}}), folded);
+  EXPECT_EQ(passed({soft, {"a", passed_conv(2, 1), {0}}, {"b", passed_conv(2, 1), {1}}, {"sum", Add{}, {2, 3}}}),
+            folded);
+  EXPECT_EQ(passed({soft, {"a", passed_conv(2, 1), {0}}, {"b", passed_conv(2, 1), {1}}, {"sum", Add{}, {3, 2}}}),
+            folded);
 }
 
 TEST(PlannerGraphPasses, ChainsOfResidualBlocksLoseTheirAdditions) {
   EXPECT_THAT(
-      passed({{"a", conv(2, 1), {0}},
+      passed({{"a", passed_conv(2, 1), {0}},
               {"relu_a", Activate{relu}, {1}},
-              {"b", conv(2, 1), {2}},
+              {"b", passed_conv(2, 1), {2}},
               {"sum1", Add{}, {0, 3}},
               {"relu1", Activate{relu}, {4}},
-              {"c", conv(2, 1), {5}},
+              {"c", passed_conv(2, 1), {5}},
               {"relu_c", Activate{relu}, {6}},
-              {"d", conv(2, 1), {7}},
+              {"d", passed_conv(2, 1), {7}},
               {"bn", ScaleShift{}, {8}},
               {"sum2", Add{}, {9, 5}},
               {"relu2", Activate{relu}, {10}}}),
@@ -256,47 +268,48 @@ TEST(PlannerGraphPasses, ChainsOfResidualBlocksLoseTheirAdditions) {
 
 TEST(PlannerGraphPasses, AdditionStaysWhereTheConvolutionCannotEndWithIt) {
   // Another node reads the convolution; it has an activation; it is the earlier one; three values meet.
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {0, 1}}, {"all", Concat{}, {1, 2}}})[1],
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"sum", Add{}, {0, 1}}, {"all", Concat{}, {1, 2}}})[1],
             "sum: add 2 <- input, a");
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {1}}, {"sum", Add{}, {0, 2}}})[1],
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"act", Activate{relu}, {1}}, {"sum", Add{}, {0, 2}}})[1],
             "sum: add 2 <- input, a");
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {0}}, {"sum", Add{}, {1, 2}}})[2],
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"act", Activate{relu}, {0}}, {"sum", Add{}, {1, 2}}})[2],
             "sum: add 2 <- a, act");
-  EXPECT_EQ(
-      passed(
-          {{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"s", AcrossChannels{}, {0}}, {"sum", Add{}, {0, 2, 3}}})[3],
-      "sum: add 2 <- input, b, s");
-  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}})[1], "sum: add 2 <- a, a");
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}},
+                    {"b", passed_conv(2, 1), {1}},
+                    {"s", AcrossChannels{}, {0}},
+                    {"sum", Add{}, {0, 2, 3}}})[3],
+            "sum: add 2 <- input, b, s");
+  EXPECT_EQ(passed({{"a", passed_conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}})[1], "sum: add 2 <- a, a");
 }
 
 // In this file the convolution adds a residual already.
 TEST(PlannerGraphPasses, AResidualIsNotScaledAndNotJoinedByAnother) {
   const std::vector<std::string> after =
-      passed({{"a", conv(2, 1), {0, 0}}, {"norm", ScaleShift{}, {1}}, {"pool", Pooling{}, {2}}});
+      passed({{"a", passed_conv(2, 1), {0, 0}}, {"norm", ScaleShift{}, {1}}, {"pool", Pooling{}, {2}}});
   EXPECT_EQ(after[0], "a: conv 2 -> 2, k 1x1x1, residual <- input, input");
   EXPECT_EQ(after[1], "norm: scale and shift 2 <- a");
-  const std::vector<std::string> before = passed({{"norm", ScaleShift{}, {0}}, {"a", conv(2, 1), {0, 1}}});
+  const std::vector<std::string> before = passed({{"norm", ScaleShift{}, {0}}, {"a", passed_conv(2, 1), {0, 1}}});
   EXPECT_EQ(before[0], "norm: scale and shift 2 <- input");
-  const std::vector<std::string> twice = passed({{"a", conv(2, 1), {0, 0}}, {"sum", Add{}, {0, 1}}});
+  const std::vector<std::string> twice = passed({{"a", passed_conv(2, 1), {0, 0}}, {"sum", Add{}, {0, 1}}});
   EXPECT_EQ(twice[1], "sum: add 2 <- input, a");
 }
 
 TEST(PlannerGraphPasses, SecondActivationStays) {
-  EXPECT_THAT(
-      passed(
-          {{"conv", conv(1), {0}}, {"act1", Activate{relu}, {1}}, {"act2", Activate{{ActivationKind::tanh, 0}}, {2}}}),
-      ElementsAre("conv: conv 2 -> 1, k 2x2x2, relu <- input", "act2: activation 1, tanh <- conv"));
+  EXPECT_THAT(passed({{"conv", passed_conv(1), {0}},
+                      {"act1", Activate{relu}, {1}},
+                      {"act2", Activate{{ActivationKind::tanh, 0}}, {2}}}),
+              ElementsAre("conv: conv 2 -> 1, k 2x2x2, relu <- input", "act2: activation 1, tanh <- conv"));
 }
 
 TEST(PlannerGraphPasses, ActivationStaysWhereAnotherReaderNeedsTheRaw) {
-  EXPECT_THAT(passed({{"conv", conv(1), {0}}, {"act", Activate{relu}, {1}}, {"both", Concat{}, {1, 2}}}),
+  EXPECT_THAT(passed({{"conv", passed_conv(1), {0}}, {"act", Activate{relu}, {1}}, {"both", Concat{}, {1, 2}}}),
               ElementsAre("conv: conv 2 -> 1, k 2x2x2 <- input", "act: activation 1, relu <- conv",
                           "both: concat <- conv, act"));
   EXPECT_THAT(passed({{"act", Activate{relu}, {0}}}), ElementsAre("act: activation 2, relu <- input"));
 }
 
 TEST(PlannerGraphPasses, ActivationsThatDoNothingAreRemoved) {
-  EXPECT_THAT(passed({{"id", Activate{}, {0}}, {"conv", conv(1), {1}}, {"id2", Activate{}, {2}}}),
+  EXPECT_THAT(passed({{"id", Activate{}, {0}}, {"conv", passed_conv(1), {1}}, {"id2", Activate{}, {2}}}),
               ElementsAre("conv: conv 2 -> 1, k 2x2x2 <- input"));
   EXPECT_THAT(passed({{"id", Activate{}, {0}}}), ElementsAre("id: activation 2 <- input"));
 }
@@ -305,7 +318,7 @@ TEST(PlannerGraphPasses, CropsOfNothingGoAndCropsOfCropsBecomeOne) {
   EXPECT_THAT(passed({{"a", Crop{{1, 0, 0}, {}}, {0}},
                       {"none", Crop{}, {1}},
                       {"b", Crop{{1, 2, 0}, {0, 0, 3}}, {2}},
-                      {"conv", conv(1), {3}}}),
+                      {"conv", passed_conv(1), {3}}}),
               ElementsAre("b: crop 2, begin 2x2x0, end 0x0x3 <- input", "conv: conv 2 -> 1, k 2x2x2 <- b"));
   EXPECT_EQ(passed({{"a", Crop{{1, 0, 0}, {}}, {0}},
                     {"b", Crop{{}, {2, 0, 0}}, {1}},
@@ -333,8 +346,8 @@ TEST(PlannerGraphPasses, NearestUpsamplingsOfUpsamplingsBecomeOne) {
 // Files crop a residual where they add it: behind the convolution.
 TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
   const Crop border{Vec3::cube(1), Vec3::cube(1)};
-  EXPECT_THAT(passed({{"a", conv(2), {0}},
-                      {"b", conv(2), {1}},
+  EXPECT_THAT(passed({{"a", passed_conv(2), {0}},
+                      {"b", passed_conv(2), {1}},
                       {"norm", ScaleShift{}, {2}},
                       {"crop", border, {0}},
                       {"sum", Add{}, {3, 4}},
@@ -343,20 +356,23 @@ TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
               ElementsAre("a: conv 2 -> 2, k 2x2x2 <- input", "crop: crop 2, begin 1x1x1, end 1x1x1 <- input",
                           "b: conv 2 -> 2, k 2x2x2, residual, relu <- a, crop", "all: concat <- b, crop"));
   // It reads the convolution itself; another node does, too.
+  EXPECT_EQ(passed({{"a", passed_conv(2), {0}},
+                    {"crop", Crop{{1, 1, 1}, {}}, {1}},
+                    {"b", passed_conv(2), {1}},
+                    {"sum", Add{}, {2, 3}}})
+                .size(),
+            3U);
   EXPECT_EQ(
-      passed({{"a", conv(2), {0}}, {"crop", Crop{{1, 1, 1}, {}}, {1}}, {"b", conv(2), {1}}, {"sum", Add{}, {2, 3}}})
-          .size(),
-      3U);
-  EXPECT_EQ(
-      passed({{"a", conv(2, 3), {0}}, {"crop", border, {0}}, {"sum", Add{}, {1, 2}}, {"all", Concat{}, {1, 3}}})[2],
+      passed(
+          {{"a", passed_conv(2, 3), {0}}, {"crop", border, {0}}, {"sum", Add{}, {1, 2}}, {"all", Concat{}, {1, 3}}})[2],
       "sum: add 2 <- a, crop");
 }
 
 TEST(PlannerGraphPasses, FoldingScalesAloneLeavesActivationsAndSums) {
   Network network;
   network.f_in = 2;
-  network.nodes = {{"one", conv(2), {0}},       {"norm", ScaleShift{}, {1}}, {"act", Activate{relu}, {2}},
-                   {"none", Activate{{}}, {3}}, {"two", conv(2, 1), {4}},    {"three", conv(2, 1), {4}},
+  network.nodes = {{"one", passed_conv(2), {0}}, {"norm", ScaleShift{}, {1}},     {"act", Activate{relu}, {2}},
+                   {"none", Activate{{}}, {3}},  {"two", passed_conv(2, 1), {4}}, {"three", passed_conv(2, 1), {4}},
                    {"sum", Add{}, {5, 6}}};
   ASSERT_TRUE(check(network));
   NetworkWeights weights = random_weights(network, 1);
@@ -373,7 +389,7 @@ TEST(PlannerGraphPasses, FoldingScalesAloneLeavesActivationsAndSums) {
 TEST(PlannerGraphPasses, MissingBiasIsMadeWhereAShiftNeedsOne) {
   Network network;
   network.f_in = 1;
-  network.nodes = {{"norm", ScaleShift{}, {0}}, {"conv", conv(1, 1), {1}}, {"norm2", ScaleShift{}, {2}}};
+  network.nodes = {{"norm", ScaleShift{}, {0}}, {"conv", passed_conv(1, 1), {1}}, {"norm2", ScaleShift{}, {2}}};
   // 5 (3 (2 x + 1)) + 7 = 30 x + 22
   const NetworkWeights weights = {{{}, {}, {2}, {1}}, {{3}, {}, {}, {}}, {{}, {}, {5}, {7}}};
   ASSERT_TRUE(check_weights(network, weights));

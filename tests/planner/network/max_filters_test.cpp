@@ -13,7 +13,7 @@ namespace {
 using test::Random;
 using testing::ElementsAre;
 
-Convolution conv(std::int64_t k, std::int64_t dilation) { return {2, Vec3::cube(k), Vec3::cube(dilation), {}}; }
+Convolution dilated_conv(std::int64_t k, std::int64_t dilation) { return {2, Vec3::cube(k), Vec3::cube(dilation), {}}; }
 
 Pooling filter(std::int64_t window, std::int64_t dilation) {
   return {PoolKind::max, Vec3::cube(window), Vec3::cube(1), false, Vec3::cube(dilation)};
@@ -34,11 +34,11 @@ std::vector<std::string> pooled(std::vector<Node> nodes) {
 }
 
 TEST(PlannerMaxFilters, MaxFilteringBecomesPooling) {
-  EXPECT_THAT(pooled({{"a", conv(3, 1), {0}},
+  EXPECT_THAT(pooled({{"a", dilated_conv(3, 1), {0}},
                       {"f", filter(2, 1), {1}},
-                      {"b", conv(3, 2), {2}},
+                      {"b", dilated_conv(3, 2), {2}},
                       {"g", filter(3, 2), {3}},
-                      {"c", conv(3, 6), {4}}}),
+                      {"c", dilated_conv(3, 6), {4}}}),
               ElementsAre("a: conv 1 -> 2, k 3x3x3 <- input", "f: max pool 2, window 2x2x2, stride 2x2x2 <- a",
                           "b: conv 2 -> 2, k 3x3x3 <- f", "g: max pool 2, window 3x3x3, stride 3x3x3 <- b",
                           "c: conv 2 -> 2, k 3x3x3 <- g"));
@@ -46,18 +46,18 @@ TEST(PlannerMaxFilters, MaxFilteringBecomesPooling) {
 
 TEST(PlannerMaxFilters, WhatIsDilatedLessKeepsAPoolingDense) {
   EXPECT_THAT(
-      pooled({{"f", filter(2, 1), {0}}, {"b", conv(3, 4), {1}}, {"c", conv(2, 6), {2}}}),
+      pooled({{"f", filter(2, 1), {0}}, {"b", dilated_conv(3, 4), {1}}, {"c", dilated_conv(2, 6), {2}}}),
       ElementsAre("f: max pool 1, window 2x2x2, stride 2x2x2 <- input", "b: conv 1 -> 2, k 3x3x3, dilation 2x2x2 <- f",
                   "c: conv 2 -> 2, k 2x2x2, dilation 3x3x3 <- b"));
   EXPECT_THAT(
-      pooled({{"f", filter(2, 1), {0}}, {"b", conv(3, 2), {1}}, {"c", conv(2, 3), {2}}}),
+      pooled({{"f", filter(2, 1), {0}}, {"b", dilated_conv(3, 2), {1}}, {"c", dilated_conv(2, 3), {2}}}),
       ElementsAre("f: max pool 1, window 2x2x2, stride 1x1x1 <- input", "b: conv 1 -> 2, k 3x3x3, dilation 2x2x2 <- f",
                   "c: conv 2 -> 2, k 2x2x2, dilation 3x3x3 <- b"));
 }
 
 TEST(PlannerMaxFilters, ABranchAroundAPoolingKeepsIt) {
   const std::vector<Node> nodes = {{"f", filter(2, 1), {0}},
-                                   {"b", conv(2, 2), {1}},
+                                   {"b", dilated_conv(2, 2), {1}},
                                    {"beside", Crop{{}, Vec3::cube(3)}, {0}},
                                    {"both", Concat{}, {2, 3}}};
   EXPECT_EQ(pooled(nodes), describe(network_of(nodes)));
@@ -65,24 +65,25 @@ TEST(PlannerMaxFilters, ABranchAroundAPoolingKeepsIt) {
 
 TEST(PlannerMaxFilters, CropsAreOfLargerVoxels) {
   EXPECT_THAT(pooled({{"f", filter(2, 1), {0}},
-                      {"b", conv(3, 2), {1}},
+                      {"b", dilated_conv(3, 2), {1}},
                       {"middle", Crop{Vec3::cube(2), Vec3::cube(2)}, {1}},
                       {"both", Concat{}, {2, 3}}}),
               testing::Contains("middle: crop 1, begin 1x1x1, end 1x1x1 <- f"));
 }
 
 TEST(PlannerMaxFilters, NetworksWithVoxelsOfSeveralSizesAreLeft) {
-  Convolution strided = conv(2, 1);
+  Convolution strided = dilated_conv(2, 1);
   strided.stride = Vec3::cube(2);
   Pooling plain = filter(2, 1);
   plain.strided = true;
   const std::vector<Node> nodes = {
-      {"f", plain, {0}}, {"b", conv(3, 2), {1}}, {"down", strided, {2}}, {"up", Upsample{}, {3}}};
+      {"f", plain, {0}}, {"b", dilated_conv(3, 2), {1}}, {"down", strided, {2}}, {"up", Upsample{}, {3}}};
   EXPECT_EQ(pooled(nodes), describe(network_of(nodes)));
 }
 
 TEST(PlannerMaxFilters, GraphPassesDoSo) {
-  const LoadedNetwork loaded = fold_and_fuse({network_of({{"f", filter(2, 1), {0}}, {"b", conv(3, 2), {1}}}), {}});
+  const LoadedNetwork loaded =
+      fold_and_fuse({network_of({{"f", filter(2, 1), {0}}, {"b", dilated_conv(3, 2), {1}}}), {}});
   EXPECT_EQ(describe(loaded.network).back(), "b: conv 1 -> 2, k 3x3x3 <- f");
 }
 

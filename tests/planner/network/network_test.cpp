@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Convolution conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
+Convolution sound_conv(std::int64_t f_out, Vec3 k) { return {f_out, k, Vec3::cube(1), {}}; }
 
 // Returns conv - pool, then two branches of equal reach that are added: every kind of node.
 Network sound() {
@@ -23,8 +23,8 @@ Network sound() {
       {"conv1", {Convolution{4, {1, 2, 3}, {1, 1, 2}, {ActivationKind::elu, 0.5F}}}, {0}},
       {"pool1", Pooling{PoolKind::average, {1, 2, 3}, {1, 2, 2}}, {1}},
       {"left", Convolution{6, {1, 2, 2}, {1, 2, 2}, {}}, {2}},
-      {"right1", conv(3, {1, 2, 2}), {2}},
-      {"right2", conv(6, {1, 2, 2}), {4}},
+      {"right1", sound_conv(3, {1, 2, 2}), {2}},
+      {"right2", sound_conv(6, {1, 2, 2}), {4}},
       {"sum", Add{{ActivationKind::relu, 0}}, {3, 5}},
       {"scale", ScaleShift{}, {6}},
       {"both", Concat{}, {7, 6, 3}},
@@ -43,7 +43,7 @@ std::string failure(void (*change)(Network&)) {
 
 TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalisesOrPoolsAllVoxels) {
   Network network;
-  network.nodes = {{"conv", conv(6, {1, 2, 3}), {0}}, {"norm", ScaleShift{}, {1}}};
+  network.nodes = {{"conv", sound_conv(6, {1, 2, 3}), {0}}, {"norm", ScaleShift{}, {1}}};
   EXPECT_FALSE(is_tile_bound(network));
   EXPECT_TRUE(is_dense(network));
   network.nodes[1].operation = Norm{.groups = 3};
@@ -200,8 +200,8 @@ TEST(PlannerNetwork, NumbersOutOfRange) {
 Network cropped(Vec3 begin, Vec3 end) {
   Network network;
   network.nodes = {{"pool", Pooling{}, {0}},
-                   {"a", conv(1, {1, 3, 3}), {1}},
-                   {"b", conv(1, {3, 3, 1}), {2}},
+                   {"a", sound_conv(1, {1, 3, 3}), {1}},
+                   {"b", sound_conv(1, {3, 3, 1}), {2}},
                    {"crop", Crop{begin, end}, {1}},
                    {"sum", Add{}, {3, 4}}};
   return network;
@@ -233,9 +233,9 @@ TEST(PlannerNetwork, ProductsOutOfRange) {
   network.nodes = {{"a", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(1 << 10)}, {0}},
                    {"b", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(1 << 10)}, {1}}};
   EXPECT_THAT(check(network).error().message, HasSubstr("node b: field of view"));
-  network.nodes = {{"a", conv(1 << 24, Vec3::cube(1)), {0}}, {"b", conv(1 << 24, Vec3::cube(64)), {1}}};
+  network.nodes = {{"a", sound_conv(1 << 24, Vec3::cube(1)), {0}}, {"b", sound_conv(1 << 24, Vec3::cube(64)), {1}}};
   EXPECT_THAT(check(network).error().message, HasSubstr("node b: the network has more than 2^58 parameters"));
-  network.nodes = {{"a", conv(1 << 24, Vec3::cube(1)), {0}}, {"b", Concat{}, {1, 1}}};
+  network.nodes = {{"a", sound_conv(1 << 24, Vec3::cube(1)), {0}}, {"b", Concat{}, {1, 1}}};
   EXPECT_THAT(check(network).error().message, HasSubstr("node b: writes 33554432 channels"));
 }
 
@@ -250,7 +250,7 @@ TEST(PlannerNetwork, TwoDimensionalNetsHaveWindowsOfOneInZ) {
 TEST(PlannerNetwork, OneDimensionalNetsHaveWindowsOfOneInZAndY) {
   Network network;
   network.spatial_rank = 1;
-  network.nodes = {{"conv", conv(2, {1, 1, 3}), {0}}};
+  network.nodes = {{"conv", sound_conv(2, {1, 1, 3}), {0}}};
   EXPECT_TRUE(check(network));
   std::get<Convolution>(network.nodes[0].operation).k.y = 2;
   EXPECT_THAT(check(network).error().message, HasSubstr("node conv: k.y = 2 is not in [1, 1]"));
@@ -268,7 +268,7 @@ TEST(PlannerNetwork, RandomNetsAreSound) {
 
 Network framed_pair() {
   Network network;
-  network.nodes = {{"a", conv(2, Vec3::cube(3)), {0}}, {"b", conv(1, Vec3::cube(3)), {1}}};
+  network.nodes = {{"a", sound_conv(2, Vec3::cube(3)), {0}}, {"b", sound_conv(1, Vec3::cube(3)), {1}}};
   network.frame = {Vec3::cube(2), Vec3::cube(2)};
   network.nodes[0].outside = {Vec3::cube(1), Vec3::cube(1)};
   return network;
@@ -290,7 +290,7 @@ TEST(PlannerNetwork, PadsWithAFrameOrWithoutOne) {
   EXPECT_EQ(padded_axes(sound()), Vec3{});
   EXPECT_EQ(padded_axes(framed_pair()), Vec3::cube(1));
   Network network;
-  network.nodes = {{"crop", Crop{}, {0}, {{0, 0, 1}, {}}}, {"conv", conv(1, {1, 1, 2}), {1}}};
+  network.nodes = {{"crop", Crop{}, {0}, {{0, 0, 1}, {}}}, {"conv", sound_conv(1, {1, 1, 2}), {1}}};
   EXPECT_EQ(why_not(network), "");
   EXPECT_EQ(padded_axes(network), (Vec3{0, 0, 1}));
   EXPECT_FALSE(is_dense(network));
@@ -309,7 +309,7 @@ TEST(PlannerNetwork, BordersAreChecked) {
   EXPECT_THAT(why_not(network), HasSubstr("node a: beyond is below -2^20"));
   network = framed_pair();
   network.spatial_rank = 2;
-  network.nodes[0].operation = network.nodes[1].operation = conv(1, {1, 3, 3});
+  network.nodes[0].operation = network.nodes[1].operation = sound_conv(1, {1, 3, 3});
   network.nodes[0].outside = {};
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.z = 2 is not in [0, 0]"));
   network = framed_pair();

@@ -14,7 +14,7 @@ constexpr Vec3 ones = Vec3::cube(1);
 
 std::string verdict(const Result<void>& checked) { return checked ? "sound" : checked.error().message; }
 
-Convolution conv(std::int64_t f_out, std::int64_t groups) { return {f_out, ones, ones, {}, ones, groups}; }
+Convolution grouped_conv(std::int64_t f_out, std::int64_t groups) { return {f_out, ones, ones, {}, ones, groups}; }
 
 // Returns the answer for inputs of so many channels each, where the input of the network has them.
 std::string met(const Operation& operation, const std::vector<std::int64_t>& images) {
@@ -24,7 +24,7 @@ std::string met(const Operation& operation, const std::vector<std::int64_t>& ima
 }
 
 TEST(PlannerOperationCheck, NumbersOutOfBoundsAreNamed) {
-  EXPECT_EQ(verdict(check_operation(conv(0, 1), 3)), "f_out = 0 is not in [1, 2^24]");
+  EXPECT_EQ(verdict(check_operation(grouped_conv(0, 1), 3)), "f_out = 0 is not in [1, 2^24]");
   EXPECT_EQ(verdict(check_operation(Pooling{PoolKind::max, {2, 2, 2}}, 2)), "window.z = 2 is not in [1, 1]");
   EXPECT_EQ(verdict(check_operation(Crop{{}, {0, 0, -1}}, 3)), "end.x = -1 is not in [0, 1048576]");
   EXPECT_EQ(verdict(check_operation(Upsample{{1, 0, 1}}, 3)), "factor.y = 0 is not in [1, 1048576]");
@@ -41,8 +41,9 @@ TEST(PlannerOperationCheck, OperationsHaveTheirNumberOfInputs) {
   EXPECT_EQ(verdict(check_input_count(Add{{}}, 1)), "has 1 inputs; it needs 2 or more");
   EXPECT_EQ(verdict(check_input_count(Concat{}, 5)), "sound");
   EXPECT_EQ(verdict(check_input_count(Multiply{}, 3)), "has 3 inputs; it needs 2");
-  EXPECT_EQ(verdict(check_input_count(conv(1, 1), 2)), "sound");
-  EXPECT_EQ(verdict(check_input_count(conv(1, 1), 3)), "has 3 inputs; it needs 1, or 2 where a residual is added");
+  EXPECT_EQ(verdict(check_input_count(grouped_conv(1, 1), 2)), "sound");
+  EXPECT_EQ(verdict(check_input_count(grouped_conv(1, 1), 3)),
+            "has 3 inputs; it needs 1, or 2 where a residual is added");
   EXPECT_EQ(verdict(check_input_count(Crop{}, 0)), "has 0 inputs; it needs 1");
 }
 
@@ -54,9 +55,10 @@ TEST(PlannerOperationCheck, ImagesSuitTheOperation) {
   EXPECT_THAT(met(Divide{}, {4, 2}), HasSubstr("divides 4 channels of value 0 by 2 of value 1"));
   EXPECT_THAT(met(Multiply{}, {4, 2}), HasSubstr("multiplies 4 channels of value 0 by 2 of value 1"));
   EXPECT_EQ(met(Concat{}, {4, 1}), "sound");
-  EXPECT_THAT(met(conv(6, 4), {8}), HasSubstr("groups = 4 does not divide the 8 channels of its input and the 6"));
-  EXPECT_EQ(met(conv(6, 2), {8, 6}), "sound");
-  EXPECT_EQ(met(conv(6, 2), {8, 5}), "adds 5 channels of value 1 to 6 of its own");
+  EXPECT_THAT(met(grouped_conv(6, 4), {8}),
+              HasSubstr("groups = 4 does not divide the 8 channels of its input and the 6"));
+  EXPECT_EQ(met(grouped_conv(6, 2), {8, 6}), "sound");
+  EXPECT_EQ(met(grouped_conv(6, 2), {8, 5}), "adds 5 channels of value 1 to 6 of its own");
   EXPECT_EQ(met(Norm{3}, {4}), "normalises 4 channels in 3 groups, which does not divide");
 }
 
@@ -67,7 +69,7 @@ TEST(PlannerOperationCheck, BranchesMeetWithEqualReach) {
     EXPECT_EQ(verdict(check_meeting(operation, inputs)),
               "branches do not meet: a has field of view 1x1x1, stride 1x1x1, b has field of view 3x3x3, stride 1x1x1");
   }
-  EXPECT_THAT(verdict(check_meeting(conv(4, 1), inputs)), HasSubstr("its sums have field of view 1x1x1"));
+  EXPECT_THAT(verdict(check_meeting(grouped_conv(4, 1), inputs)), HasSubstr("its sums have field of view 1x1x1"));
 }
 
 TEST(PlannerOperationCheck, UpsamplingsGiveBackStridesAndShuffleWholeGroups) {

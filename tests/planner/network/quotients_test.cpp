@@ -7,15 +7,19 @@
 namespace znni {
 namespace {
 
-Convolution conv(std::int64_t f) { return {f, Vec3::cube(3), Vec3::cube(1), {}}; }
+Convolution divided_conv(std::int64_t f) { return {f, Vec3::cube(3), Vec3::cube(1), {}}; }
 
 // Returns a network with a quotient, and convolutions before it, beside it and behind it.
 Network divided() {
   Network network;
-  network.nodes = {
-      {"before", conv(2), {0}},       {"divisor", conv(2), {1}}, {"cut", Crop{Vec3::cube(1), Vec3::cube(1)}, {1}},
-      {"quotient", Divide{}, {3, 2}}, {"beside", conv(4), {2}},  {"behind", conv(4), {4}},
-      {"joined", Concat{}, {5, 6}},   {"last", conv(1), {7}}};
+  network.nodes = {{"before", divided_conv(2), {0}},
+                   {"divisor", divided_conv(2), {1}},
+                   {"cut", Crop{Vec3::cube(1), Vec3::cube(1)}, {1}},
+                   {"quotient", Divide{}, {3, 2}},
+                   {"beside", divided_conv(4), {2}},
+                   {"behind", divided_conv(4), {4}},
+                   {"joined", Concat{}, {5, 6}},
+                   {"last", divided_conv(1), {7}}};
   return network;
 }
 
