@@ -104,4 +104,5 @@ function(znni_program name)
   target_link_libraries(${name} PRIVATE znni_flags ${arg_LIBRARIES})
   # The linker may take a function of std from the program's own sources for that of a library that computes.
   set_target_properties(${name} PROPERTIES ZNNI_OPTIMIZED ON)
+  znni_unity(${name})
 endfunction()

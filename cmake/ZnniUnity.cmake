@@ -2,7 +2,7 @@
 # compiles each source for itself: slower as a whole, faster after a change of one source, and it shows a missing include.
 set(ZNNI_UNITY ON CACHE STRING "Compile in groups: OFF, TESTS, or ON (all sources)")
 set_property(CACHE ZNNI_UNITY PROPERTY STRINGS OFF TESTS ON)
-set(ZNNI_UNITY_LINES 1500)
+set(ZNNI_UNITY_LINES 2000)
 set(ZNNI_STD_HEADERS
   <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory>
   <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <thread> <utility> <variant> <vector>)
