@@ -10,7 +10,11 @@ struct Executor::Job {
   IndexedTask task;
   std::int64_t count;
   bool one_each;
+  int workers_started = 0;  // guarded by the executor's mutex
   std::atomic<std::int64_t> next{0};
+
+  // Returns true if no worker that starts now has anything to do.
+  [[nodiscard]] bool is_given_out() const { return (one_each ? workers_started : next.load()) >= count; }
 
   void work(int worker) {
     if (one_each) return task(worker, worker);
@@ -62,10 +66,10 @@ void Executor::run(Job& job) {
   std::unique_lock lock(mutex_);
   ensure(job_ == nullptr, "an executor serves one caller at a time");
   job_ = &job;
-  busy_ = workers();
   ++generation_;
   wake_.notify_all();
-  done_.wait(lock, [this] { return busy_ == 0; });
+  // A worker whose processor another program has may come too late to do anything: the call does not wait for it.
+  done_.wait(lock, [&] { return busy_ == 0 && job.is_given_out(); });
   job_ = nullptr;
 }
 
@@ -74,10 +78,12 @@ void Executor::work(int worker, const std::function<void(int)>& on_start) {
   std::int64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    wake_.wait(lock, [&] { return stopping_ || (job_ != nullptr && generation_ != seen); });
     if (stopping_) return;
     seen = generation_;
     Job* job = job_;
+    ++job->workers_started;
+    ++busy_;
     lock.unlock();
     job->work(worker);
     lock.lock();

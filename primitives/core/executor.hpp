@@ -41,7 +41,8 @@ class Executor {
   [[nodiscard]] int workers() const { return static_cast<int>(threads_.size()); }
 
   // Runs task(index, worker) for every index in [0, count); workers take the indices dynamically in rising order.
-  // Returns when all are done; their writes are visible to the caller.
+  // Returns when all are done; their writes are visible to the caller. Does not wait for workers that start too late to
+  // take an index.
   void parallel_for(std::int64_t count, IndexedTask task);
 
   // Runs task(worker, worker) once on every worker, all at the same time; the layer divides the work itself.
@@ -57,7 +58,7 @@ class Executor {
   std::condition_variable done_;
   Job* job_ = nullptr;
   std::int64_t generation_ = 0;
-  int busy_ = 0;
+  int busy_ = 0;  // workers that compute
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -4,6 +4,8 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -43,6 +45,36 @@ TEST(Executor, RunsOnEveryWorkerAtTheSameTime) {
     while (arrived < 4) std::this_thread::yield();
   });
   EXPECT_EQ(sum, 6);
+}
+
+// A worker that another program keeps from its processor. The wait ends after a while only if the test fails.
+TEST(Executor, DoesNotWaitForAWorkerThatTakesNoIndex) {
+  std::promise<void> returned;
+  std::atomic<bool> in_time{false};
+  const auto held_up = [&, until = returned.get_future().share()](int worker) {
+    if (worker == 1) in_time = until.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  };
+  std::atomic<int> visits{0};
+  {
+    Executor executor(2, held_up);
+    for (int call = 0; call < 3; ++call) executor.parallel_for(10, [&](std::int64_t, int) { ++visits; });
+    returned.set_value();
+    executor.on_every_worker([&](std::int64_t, int) { ++visits; });
+  }
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(visits, 32);
+}
+
+// Workers that come late meet calls that are over, and the next ones.
+TEST(Executor, ShortCallsOfBothKindsTakeTurns) {
+  Executor executor(4);
+  for (int round = 0; round < 500; ++round) {
+    std::atomic<int> visits{0};
+    executor.parallel_for(1, [&](std::int64_t, int) { ++visits; });
+    ASSERT_EQ(visits, 1);
+    executor.on_every_worker([&](std::int64_t, int) { ++visits; });
+    ASSERT_EQ(visits, 5);
+  }
 }
 
 TEST(Executor, WritesAreVisibleToTheCaller) {
