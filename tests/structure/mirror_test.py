@@ -1,6 +1,8 @@
-"""Tests mirror the source: every source file with behaviour has its test; tests are at least half as long."""
+"""Tests mirror the source: every source file with behaviour has its test, and every test is run: a CMakeLists.txt lists
+it. Tests are at least half as long as the source."""
 
 import pathlib
+import re
 import sys
 
 import tree
@@ -44,12 +46,56 @@ COVERED_ELSEWHERE = {
     "client/python/znni/viewing/__init__.py": "tests/client/python/viewing",
 }
 
+LISTS = "CMakeLists.txt"
+COMMENT = re.compile(r"#.*")
+# Paths, with variables in them, if any.
+WORD = re.compile(r"(?:[\w./*-]|\$\{\w+\})+")
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+# What finds the tests of each folder in its list.
+DISCOVERY = "-m unittest discover"
+# Back ends, whose lists name tests by their primitives.
+BACKEND = re.compile(r"^znni_(?:backend|gradients)\(", re.MULTILINE)
+
 
 def test_of(path):
     """Returns where the test of source `path` is: the package of the Python client is tested in the folder of the
     client."""
     folder = pathlib.PurePosixPath(str(path.parent).replace("client/python/znni", "client/python"))
     return "tests" / folder / f"{path.stem}_test{path.suffix}"
+
+
+def pattern_of(word, folder, words):
+    """Returns an expression for the paths that a word of a list in `folder` names. A variable of a loop, in lower case,
+    may be any word of the list."""
+    word = word.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
+    whole = word.removeprefix("${PROJECT_SOURCE_DIR}/")
+    path = whole if whole != word else f"{folder}/{word}"
+    # Every second piece is the name of a variable.
+    pieces = VARIABLE.split(path)
+    of_loop = "(?:" + "|".join(map(re.escape, sorted(words))) + ")"
+    pieces[1::2] = [of_loop if name.islower() else r"\w+" for name in pieces[1::2]]
+    pieces[::2] = [re.escape(piece).replace(r"\*", "[^/]*") for piece in pieces[::2]]
+    return re.compile("".join(pieces))
+
+
+def listed(root):
+    """Yields expressions for the paths of the tests that are built or run."""
+    for path in tree.files(root, ("tests", "primitives"), (LISTS,)):
+        text = COMMENT.sub("", (root / path).read_text())
+        words = set(WORD.findall(text))
+        yield from (pattern_of(word, path.parent, words) for word in words if word.endswith(("_test.cpp", "_test.py")))
+        if BACKEND.search(text):
+            yield from (re.compile(re.escape(f"tests/{path.parent}/{word}_test.cpp")) for word in words)
+        if DISCOVERY in text:
+            yield from (re.compile(re.escape(f"{path.parent}/{word}/") + r"\w+_test\.py") for word in words)
+
+
+def unlisted(root):
+    """Yields tests that no list names."""
+    patterns = list(listed(root))
+    for path in tree.files(root, ("tests",), ("_test.cpp", "_test.py")):
+        if not any(pattern.fullmatch(str(path)) for pattern in patterns):
+            yield path
 
 
 def lines(root, paths):
@@ -63,6 +109,7 @@ def problems(root):
     for path in sources:
         if str(path) not in COVERED_ELSEWHERE and not (root / test_of(path)).exists():
             yield f"{path}: no {test_of(path)}"
+    yield from (f"{path}: no {LISTS} lists it" for path in unlisted(root))
     tested = lines(root, tree.files(root, ("tests",), (".cpp", ".hpp", ".py")))
     written = lines(root, [*tree.files(root), *tree.files(root, ("client/python",), (".py",))])
     print(f"{tested} lines of tests for {written} lines of source")
