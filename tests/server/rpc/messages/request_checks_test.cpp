@@ -9,6 +9,7 @@ namespace znni::rpc {
 namespace {
 
 using inference::ModelInferRequest;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 void expect_invalid(const ModelInferRequest& request, const std::vector<std::string>& parts,
