@@ -70,11 +70,12 @@ class TiledLayer final : public PreparedLayer {
 
   void transform_kernels(std::span<float> scratch, std::int64_t parts) {
     const Tiling& t = plan_.tiling;
-    const std::int64_t count = t.problem.in.f * t.out_blocks();
+    const std::int64_t count = spectra_tasks(t);
     executor_.parallel_for(parts, [&](std::int64_t index, int) {
       float* const own = part(scratch, index, parts);
       for (std::int64_t i = index * count / parts; i < (index + 1) * count / parts; ++i) {
-        kernels_.spectra({&t, weights_.kernels.data(), i / t.out_blocks(), i % t.out_blocks(), spectra_.data(), own});
+        const KernelsOf kernels = spectra_task(t, i);
+        kernels_.spectra({&t, weights_.kernels.data(), kernels.image, kernels.block, spectra_.data(), own});
       }
     });
   }
@@ -83,8 +84,8 @@ class TiledLayer final : public PreparedLayer {
   [[nodiscard]] std::array<std::int64_t, 3> task_counts(std::int64_t batch) const {
     const Tiling& t = plan_.tiling;
     const std::int64_t stacks = t.stacks_of(batch);
-    return {div_up(stacks, stacks_at_once(t.in_blocks())) * t.planes(), t.columns(),
-            div_up(stacks, stacks_at_once(t.out_blocks())) * t.n_out().z};
+    return {div_up(stacks, stacks_at_once(t, t.in_blocks())) * t.planes(), t.columns(),
+            div_up(stacks, stacks_at_once(t, t.out_blocks())) * t.n_out().z};
   }
 
   // Runs all tasks of a batch on one worker.
@@ -113,7 +114,7 @@ class TiledLayer final : public PreparedLayer {
       return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch, plan_.products});
     }
     const bool forward = task.phase == BatchPhase::forward;
-    const std::int64_t at_once = stacks_at_once(forward ? t.in_blocks() : t.out_blocks());
+    const std::int64_t at_once = stacks_at_once(t, forward ? t.in_blocks() : t.out_blocks());
     const std::int64_t groups = div_up(stacks, at_once);
     const std::int64_t place = task.index % groups * at_once;
     const std::int64_t z = task.index / groups;

@@ -43,6 +43,10 @@ constexpr Codelet whole_vectors() {
   return &both_halves<Isa, codelet>;
 }
 
+// Tells whether vectors hold packed units.
+template <class Isa>
+inline constexpr bool packs = requires { &Isa::quads; };
+
 // Writes a vector. `stream` selects a non-temporal store, for lines that are not read again soon.
 template <class Isa, bool stream>
 inline void write(float* to, typename Isa::V value) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
-#include "primitives/cpu/fft_tiled/products.hpp"
+#include "primitives/cpu/fft_tiled/packed_products.hpp"
 
 namespace znni::cpu::fft_tiled {
 
@@ -22,8 +22,9 @@ void transform_tiles(const ColumnTask& task, float* rows) {
   const Tiling& t = *task.tiling;
   const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
   const std::int64_t blocks = to_rows ? t.in_blocks() : t.out_blocks();
-  const std::int64_t frequency_step = column_rows(t) * t.stack_step();
+  const std::int64_t frequency_step = frequency_floats(t);
   const std::int64_t tiles = t.tiles().z;
+  const std::int64_t tile_step = (t.packs ? round_up(task.stacks, t.group()) : task.stacks) * t.stack_step();
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
     float* planes = task.column + tile * t.m().z * t.plane_step();
     for (std::int64_t i = 0; i < task.stacks * t.stack_step(); i += t.stack_step()) {
@@ -38,8 +39,53 @@ void transform_tiles(const ColumnTask& task, float* rows) {
         }
       }
     }
-    rows += task.stacks * t.stack_step();
+    rows += tile_step;
   }
+}
+
+// Transforms the packed units of planes in the same way; [kz][tile][group][unit].
+template <class Isa, bool to_rows>
+void transform_units(const ColumnTask& task, float* rows) {
+  const Tiling& t = *task.tiling;
+  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  const std::int64_t units = to_rows ? t.in_units() : t.out_units();
+  const std::int64_t frequency_step = frequency_floats(t);
+  const std::int64_t groups = div_up(task.stacks, t.group());
+  float* row = rows + column_rows(t) * t.stack_step();
+  for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
+    float* planes = task.column + tile * t.m().z * t.plane_step() + t.units_offset();
+    for (std::int64_t group = 0; group < groups; ++group, planes += t.group_step(), row += t.group_step()) {
+      for (std::int64_t unit = 0; unit < units * t.block_step(); unit += t.block_step()) {
+        float* const plane = planes + unit;
+        float* const to = row + unit;
+        fetch_planes<Isa>(t, plane + t.group_step());
+        if constexpr (to_rows) {
+          along_z(plane, plane + Isa::lanes, t.plane_step(), to, to + Isa::lanes, frequency_step);
+        } else {
+          along_z(to + Isa::lanes, to, frequency_step, plane + Isa::lanes, plane, t.plane_step());
+        }
+      }
+    }
+  }
+}
+
+// Does the same as multiply_rows_back() for a tiling with packed units.
+template <class Isa>
+void multiply_packed_column(const ColumnTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t frequency_step = frequency_floats(t);
+  float* const rows = task.scratch;
+  transform_tiles<Isa, true>(task, rows);
+  transform_units<Isa, true>(task, rows);
+  const float* kernels = task.kernels;
+  for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+    const float* const next = kernels + (kz + 1 < t.T.z ? kernel_frequency_floats(t) : 0);
+    multiply_packed_frequency<Isa>(t, rows + kz * frequency_step, t.tiles().z * div_up(task.stacks, t.group()), kernels,
+                                   next, rows + t.T.z * frequency_step);
+    kernels = next;
+  }
+  transform_tiles<Isa, false>(task, rows);
+  transform_units<Isa, false>(task, rows);
 }
 
 // Multiplies the frequencies of all tiles, which are overwritten, and transforms them back.
@@ -61,6 +107,9 @@ void multiply_rows_back(const ColumnTask& task, float* rows, float* scratch) {
 template <class Isa>
 void multiply_column(const ColumnTask& task) {
   const Tiling& t = *task.tiling;
+  if constexpr (packs<Isa>) {
+    if (t.packs) return multiply_packed_column<Isa>(task);
+  }
   transform_tiles<Isa, true>(task, task.scratch);
   multiply_rows_back<Isa>(task, task.scratch, task.scratch + t.T.z * column_rows(t) * t.stack_step());
 }

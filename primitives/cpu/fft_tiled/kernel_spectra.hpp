@@ -24,6 +24,32 @@ void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float*
   }
 }
 
+// Gathers the same for a packed unit: lanes are 4 output channels of each of 4 input channels.
+template <class Isa>
+void gather_unit_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float* line) {
+  const Tiling& t = *task.tiling;
+  const ConvProblem& problem = t.problem;
+  const Vec3 k = problem.k;
+  const std::int64_t taps = k.z * k.y * k.x;
+  const std::int64_t first = t.out_blocks() * Isa::lanes + (task.block - t.out_blocks()) * unit_lanes;
+  for (std::int64_t x = 0; x < t.T.x; ++x) Isa::store(line + x * Isa::lanes, typename Isa::V{});
+  for (std::int64_t lane = 0; lane < Isa::lanes; ++lane) {
+    const std::int64_t image = task.image + lane / unit_lanes;
+    const std::int64_t j = first + lane % unit_lanes;
+    if (image >= problem.in.f || j >= problem.f_out) continue;
+    const float* const from = task.kernels + (j * problem.in.f + image) * taps + (z * k.y + y) * k.x;
+    for (std::int64_t x = 0; x < k.x; ++x) line[x * Isa::lanes + lane] = from[x];
+  }
+}
+
+// Returns the index of the task's kernels among the blocks of one frequency.
+template <class Isa>
+std::int64_t kernels_index(const SpectraTask& task) {
+  const Tiling& t = *task.tiling;
+  if (task.block < t.out_blocks()) return block_index(t, task.block, Isa::gemm_vectors, task.image);
+  return t.problem.in.f * t.out_blocks() + (task.block - t.out_blocks()) * unit_kernels(t) + task.image / unit_lanes;
+}
+
 // Computes all columns of one plane of taps.
 template <class Isa>
 void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* line, float* zero_padded,
@@ -32,7 +58,7 @@ void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* 
   const std::int64_t pair = t.block_step();
   const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
   for (std::int64_t y = 0; y < t.problem.k.y; ++y) {
-    gather_taps<Isa>(task, z, y, line);
+    task.block < t.out_blocks() ? gather_taps<Isa>(task, z, y, line) : gather_unit_taps<Isa>(task, z, y, line);
     along_x(line, nullptr, Isa::lanes, plane + y * pair, plane + y * pair + Isa::lanes, t.T.y * pair);
   }
   for (std::int64_t y = t.problem.k.y * pair; y < t.T.y * pair; y += Isa::lanes) {
@@ -71,7 +97,7 @@ void kernel_spectra(const SpectraTask& task) {
   for (std::int64_t i = t.problem.k.z * pair; i < t.T.z * pair; i += Isa::lanes)
     Isa::store(along + i, typename Isa::V{});
   const Codelet along_z = taps_codelet<Isa>(t.T.z, t.problem.k.z);
-  const std::int64_t index = block_index(t, task.block, Isa::gemm_vectors, task.image);
+  const std::int64_t index = kernels_index<Isa>(task);
   const float voxels_of_tile = static_cast<float>(t.T.z * t.T.y * t.T.x);
   for (std::int64_t column = 0; column < t.columns(); ++column) {
     const float scale = static_cast<float>(column_weight(t, column)) / voxels_of_tile;

@@ -69,8 +69,11 @@ Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const Dev
   const std::vector<AxisTiles> along_y = tiles_along(problem, 1);
   const std::vector<AxisTiles> along_x = tiles_along(problem, 2);
   const double S = real(problem.in.S);
-  const double in = real(round_up(problem.in.f, lanes));
-  const double out = real(round_up(problem.f_out, lanes));
+  // Packed units fill most lanes; tensors have all.
+  const std::int64_t filled = lanes == 16 ? unit_lanes : lanes;
+  const double in = real(round_up(problem.in.f, filled));
+  const double out = real(round_up(problem.f_out, filled));
+  const double read = real(round_up(problem.in.f, lanes));
   const double pairs = real(problem.in.f) * out;
   const Vec3 n_out = problem.in.n - problem.k + Vec3::cube(1);
   const double planes = in * real(problem.in.n.z) + out * real(n_out.z);
@@ -94,9 +97,9 @@ Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const Dev
   }
   // Batches of a worker's own, which kernels of one tap along z have, move only the tensors.
   const double area = layer.k.z == 1 ? 0.0 : least_points(along_y) * least_points(along_x);
-  const double written = S * out * real(voxels(n_out));
+  const double written = S * real(round_up(problem.f_out, lanes)) * real(voxels(n_out));
   least.finishing = written * late_activation_flops(problem.activation, spec);
-  least.bytes = area * (8.0 * S * planes + kernels) + 4.0 * S * in * real(voxels(problem.in.n)) +
+  least.bytes = area * (8.0 * S * planes + kernels) + 4.0 * S * read * real(voxels(problem.in.n)) +
                 (problem.residual ? 8.0 : 4.0) * written;
   return (1 - rounding) * least.seconds(spec.flops_per_second, spec.bytes_per_second);
 }

@@ -19,6 +19,16 @@ constexpr std::size_t max_offers = 8;
 // The fewest tiles of a batch of a worker's own.
 constexpr std::int64_t min_own_tiles = 4;
 
+// Tells whether packed units leave fewer empty lanes than blocks, although the last group may have fewer stacks.
+bool saves_lanes(const ConvProblem& problem, std::int64_t lanes, std::int64_t stacks) {
+  const auto floats = [&](bool packs, std::int64_t of) {
+    const ChannelSplit in = split_channels(problem.in.f, lanes, packs);
+    const ChannelSplit out = split_channels(problem.f_out, lanes, packs);
+    return of * (lanes * (in.blocks + out.blocks) + unit_lanes * (in.units + out.units));
+  };
+  return floats(true, round_up(stacks, lanes / unit_lanes)) < floats(false, stacks);
+}
+
 // Lets `wanted` stacks share each pass over the kernel spectra, or all stacks if there are fewer.
 void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int64_t tiles_z) {
   const std::int64_t stacks = std::clamp<std::int64_t>(wanted, 1, all);
@@ -33,6 +43,7 @@ struct Choice {
   std::int64_t stacks = 1;
   bool keep = true;
   bool own = false;
+  bool packs = false;
 };
 
 // Returns a plan that has its problem, but no extents of tiles.
@@ -48,6 +59,7 @@ TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, const
   TilePlan plan = empty_plan(problem, kernels, choice.own);
   plan.tiling.T = choice.T;
   plan.keep_spectra = choice.keep;
+  plan.tiling.packs = choice.packs;
   set_stacks(plan, choice.stacks, plan.tiling.stacks(), plan.tiling.tiles().z);
   return plan;
 }
@@ -119,28 +131,41 @@ class Choices {
   }
 
   // Kernels of one tap along z have own batches, too, but only one extent along z.
-  static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 2;
+  static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 4;
   std::array<Choice, most> all_;
   std::array<Worth, most> worth_;
   std::array<std::uint16_t, most> left_;  // numbers of those that are left
   std::size_t count_ = 0;                 // of those
 };
 
-// Adds all numbers of stacks for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here.
-void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
-  plan.tiling.T = T;
-  const TileModel model(plan.tiling, spec);
-  const TileByteModel bytes(plan.tiling, kernels, spec.threads);
+// Adds all numbers of stacks for one extent of tiles, in one form of the channels. `plan` is that of the layer; its
+// stacks are set here. Where units may be packed, they are for three products, which alone have a form for it.
+void add_stacks(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, bool may_pack, Choices& choices) {
+  const Tiling& t = plan.tiling;
+  const TileModel model(t, spec);
+  const TileByteModel bytes(t, kernels, spec.threads);
   std::int64_t before = 0;
   for (const std::int64_t wanted : wanted_tiles) {
-    set_stacks(plan, div_up(wanted, model.tiles_z()), model.stacks(), model.tiles_z());
-    const std::int64_t stacks = plan.tiling.stacks_per_batch;
-    if (stacks == before) break;
-    before = stacks;
+    const std::int64_t fewest = round_up(div_up(wanted, model.tiles_z()), t.group());
+    set_stacks(plan, fewest, model.stacks(), model.tiles_z());
+    if (t.stacks_per_batch == before) break;
+    before = t.stacks_per_batch;
+    if (may_pack && t.packs != (plan.products == Products::three)) continue;
     for (const bool keep : {true, false}) {
-      const Seconds seconds = model.seconds(stacks, keep, plan.products);
-      choices.add({T, stacks, keep}, seconds, bytes.bytes(stacks, plan.slots, plan.products, keep));
+      const Seconds seconds = model.seconds(before, keep, plan.products);
+      choices.add({t.T, before, keep, false, t.packs}, seconds, bytes.bytes(before, plan.slots, plan.products, keep));
     }
+  }
+}
+
+// Adds all choices for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here.
+void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
+  plan.tiling.T = T;
+  const bool may_pack = kernels.packs && saves_lanes(plan.tiling.problem, kernels.lanes, plan.tiling.stacks());
+  for (const bool packs : {true, false}) {
+    if (packs && !may_pack) continue;
+    plan.tiling.packs = packs;
+    add_stacks(plan, kernels, spec, may_pack, choices);
   }
 }
 
@@ -226,6 +251,7 @@ Variant variant_of(const TilePlan& plan) {
                   {"keep_spectra", plan.keep_spectra ? 1 : 0},
                   {"products", plan.products == Products::three ? 3 : 4}};
   if (plan.own_batches) variant.push_back({"own_batches", 1});
+  if (t.packs) variant.push_back({"packed", 1});
   return variant;
 }
 
@@ -233,7 +259,7 @@ TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const
   const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
   TilePlan plan = make_plan(problem, kernels,
                             {T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0,
-                             setting(variant, "own_batches", 0) != 0});
+                             setting(variant, "own_batches", 0) != 0, setting(variant, "packed", 0) != 0});
   plan.products = setting(variant, "products", 3) == 4 ? Products::four : Products::three;
   return plan;
 }

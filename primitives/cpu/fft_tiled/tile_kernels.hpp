@@ -49,11 +49,12 @@ struct InverseTask {
   float* scratch = nullptr;        // inverse_scratch() floats
 };
 
-// Spectra of the kernels from one input channel to one block of output channels.
+// Spectra of the kernels from one input channel to one block of output channels; or from 4 input channels to a packed
+// unit, whose number is counted on from the blocks.
 struct SpectraTask {
   const Tiling* tiling = nullptr;
   const float* kernels = nullptr;  // [f_out][f][k], as in LayerWeights
-  std::int64_t image = 0;
+  std::int64_t image = 0;          // the first
   std::int64_t block = 0;
   float* spectra = nullptr;  // of the whole layer: columns() x kernel_column_floats()
   float* scratch = nullptr;  // spectra_scratch() floats
@@ -109,6 +110,7 @@ struct TileKernels {
   std::int64_t lanes = 16;        // channels of a block
   std::int64_t gemm_rows = 8;     // rows of a register block
   std::int64_t gemm_vectors = 3;  // maximum number of output blocks that are computed together
+  bool packs = false;             // there are forms for packed units
   void (*forward)(const ForwardTask&) = nullptr;
   void (*column)(const ColumnTask&) = nullptr;
   void (*inverse)(const InverseTask&) = nullptr;
@@ -145,9 +147,26 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 // Returns the index of (input channel, output block) among the pairs of one frequency.
 [[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image);
 
-// Return sizes in floats. Those that grow with f f_out saturate.
+// Returns the floats of the bias: zeros in padding lanes.
+[[nodiscard]] inline std::int64_t bias_floats(const Tiling& t) { return round_up(t.problem.f_out, t.lanes); }
+
+// Returns the blocks of 4 input channels x 4 lanes that hold the kernels to one packed unit.
+[[nodiscard]] inline std::int64_t unit_kernels(const Tiling& t) { return div_up(t.problem.in.f, unit_lanes); }
+// Returns the tasks that compute all spectra of kernels, and one of them.
+[[nodiscard]] inline std::int64_t spectra_tasks(const Tiling& t) {
+  return t.problem.in.f * t.out_blocks() + t.out_units() * unit_kernels(t);
+}
+struct KernelsOf {
+  std::int64_t image = 0;
+  std::int64_t block = 0;
+};
+[[nodiscard]] KernelsOf spectra_task(const Tiling& t, std::int64_t index);
+
+// Return sizes in floats. Those that grow with f f_out saturate. Kernels to packed units lie behind all others, [unit][
+// input channel / 4][re | im][input channel % 4][lane].
 [[nodiscard]] inline std::int64_t kernel_frequency_floats(const Tiling& t) {
-  return mul(t.problem.in.f, t.out_blocks() * t.block_step());
+  return add(mul(t.problem.in.f, t.out_blocks() * t.block_step()),
+             t.packs ? mul(t.out_units() * unit_kernels(t), t.block_step()) : 0);
 }
 [[nodiscard]] inline std::int64_t kernel_column_floats(const Tiling& t) {
   return mul(t.T.z, kernel_frequency_floats(t));
@@ -167,22 +186,55 @@ constexpr std::int64_t transforms_at_once(std::int64_t blocks, std::int64_t stac
   const std::int64_t stacks = stacks_at_once(blocks) < stacks_per_batch ? stacks_at_once(blocks) : stacks_per_batch;
   return blocks * stacks < blocks_at_once ? blocks * stacks : blocks_at_once;
 }
+// Returns the stacks that a task takes together if they have these channels: a group, where units are packed.
+constexpr std::int64_t stacks_at_once(const Tiling& t, std::int64_t blocks) {
+  return t.packs ? t.group() : stacks_at_once(blocks);
+}
+constexpr std::int64_t transforms_at_once(ChannelSplit split, std::int64_t stacks_per_batch) {
+  const std::int64_t own = split.blocks == 0 ? 0 : transforms_at_once(split.blocks, stacks_per_batch);
+  return own > split.units ? own : split.units;
+}
+// Packed units of a group are transformed together, with a line each, and one for the voxels of a stack.
+constexpr std::int64_t transform_floats(std::int64_t transforms, std::int64_t plane, std::int64_t line,
+                                        std::int64_t units) {
+  return transforms * plane + (1 + units) * line;
+}
+[[nodiscard]] inline std::int64_t channels_scratch(const Tiling& t, ChannelSplit split) {
+  const std::int64_t stacks = t.packs ? t.group() : t.stacks_per_batch;
+  return transform_floats(transforms_at_once(split, stacks), plane_floats(t), t.T.x * t.lanes, split.units);
+}
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
-  return transforms_at_once(t.in_blocks(), t.stacks_per_batch) * plane_floats(t) + t.T.x * t.lanes;
+  return channels_scratch(t, split_channels(t.problem.in.f, t.lanes, t.packs));
 }
 [[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
-  return transforms_at_once(t.out_blocks(), t.stacks_per_batch) * plane_floats(t) + t.T.x * t.lanes;
+  return channels_scratch(t, split_channels(t.problem.f_out, t.lanes, t.packs));
 }
 // Returns the rows of a column's matrix products: an even number that holds all tiles, plus one, so that frequencies do
 // not map to the same cache sets.
 constexpr std::int64_t column_rows(std::int64_t tiles_per_batch) { return (tiles_per_batch + 1) / 2 * 2 + 1; }
-[[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return column_rows(t.tiles_per_batch()); }
+[[nodiscard]] inline std::int64_t column_rows(const Tiling& t) {
+  return column_rows(round_up(t.stacks_per_batch, t.group()) * t.tiles().z);
+}
+// Returns the floats of one frequency of a column with packed units: all rows, and behind them [tile][group][unit]. The
+// number of blocks is odd.
+constexpr std::int64_t packed_frequency_floats(std::int64_t rows, std::int64_t group, std::int64_t stack_step,
+                                               std::int64_t group_step, std::int64_t block_step) {
+  const std::int64_t blocks = add(mul(rows, stack_step), mul(rows / group, group_step)) / block_step;
+  return mul(blocks / 2 * 2 + 1, block_step);
+}
+[[nodiscard]] inline std::int64_t frequency_floats(const Tiling& t) {
+  const std::int64_t rows = column_rows(t);
+  if (!t.packs) return mul(rows, t.stack_step());
+  return packed_frequency_floats(rows, t.group(), t.stack_step(), t.group_step(), t.block_step());
+}
+// Most groups whose operands are copied together, where units are packed.
+inline constexpr int groups_at_once = 8;
 // Returns the floats for the rows of one register block; for three products also for the planes of one frequency's
 // kernels.
 [[nodiscard]] std::int64_t product_scratch(const Tiling& t, const TileKernels& kernels, Products products);
 // Returns the floats for the spectra of all tiles and for their products.
 [[nodiscard]] inline std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products) {
-  return add(mul(t.T.z * column_rows(t), t.stack_step()), product_scratch(t, kernels, products));
+  return add(mul(t.T.z, frequency_floats(t)), product_scratch(t, kernels, products));
 }
 [[nodiscard]] inline std::int64_t spectra_scratch(const Tiling& t) {
   return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +

@@ -51,14 +51,17 @@ class TileByteModel {
 
  private:
   int workers_;
-  std::int64_t in_blocks_;
-  std::int64_t out_blocks_;
+  ChannelSplit in_;
+  ChannelSplit out_;
+  std::int64_t group_;
+  bool packs_;
   std::int64_t tiles_z_;
   std::int64_t frequencies_z_;
   std::int64_t planes_;
   std::int64_t columns_;
   std::int64_t block_step_;
   std::int64_t stack_step_;
+  std::int64_t group_step_;
   std::int64_t plane_floats_;
   std::int64_t line_floats_;
   std::int64_t three_products_;  // floats of product_scratch()

@@ -62,10 +62,11 @@ Seconds TileWork::seconds(double flops_per_second, double bytes_per_second) cons
 TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
     : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second) {
   const Vec3 grid = t.tiles();
-  const double lanes = real(t.lanes);
   const double columns = real(t.columns());
-  const double in = real(t.in_blocks()) * lanes;
-  const double out = real(t.out_blocks()) * lanes;
+  const double in = real(t.in_lanes());
+  const double out = real(t.out_lanes());
+  const double read = real(round_up(t.problem.in.f, t.lanes));
+  const double written = real(round_up(t.problem.f_out, t.lanes));
   stacks_ = mul(mul(t.problem.in.S, grid.y), grid.x);
   tiles_z_ = grid.z;
   const double stacks = real(stacks_);
@@ -77,14 +78,14 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
   const Vec3 n_out = t.n_out();
   transforms_ = stacks * plane * (in * planes + out * real(n_out.z)) + tiles * lines * (in + out);
   // In a blocked output, padding channels pass through the activation, too.
-  finishing_ = real(t.problem.in.S) * out * real(voxels(n_out)) * late_activation_flops(t.problem.activation, spec);
+  finishing_ = real(t.problem.in.S) * written * real(voxels(n_out)) * late_activation_flops(t.problem.activation, spec);
   pairs_ = real(t.problem.in.f) * out;
   kernel_transforms_ = pairs_ * (real(t.problem.k.z) * plane + lines);
   frequencies_ = columns * real(t.T.z);
   kernel_bytes_ = 8.0 * frequencies_ * pairs_;
   spectra_bytes_ = 8.0 * columns * stacks * (2.0 * in * planes + 2.0 * out * real(n_out.z));
-  tensor_bytes_ = 4.0 * real(t.problem.in.S) * (in * real(voxels(t.problem.in.n)) + out * real(voxels(n_out)));
-  residual_bytes_ = t.problem.residual ? 4.0 * real(t.problem.in.S) * out * real(voxels(n_out)) : 0;
+  tensor_bytes_ = 4.0 * real(t.problem.in.S) * (read * real(voxels(t.problem.in.n)) + written * real(voxels(n_out)));
+  residual_bytes_ = t.problem.residual ? 4.0 * real(t.problem.in.S) * written * real(voxels(n_out)) : 0;
 }
 
 Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const {

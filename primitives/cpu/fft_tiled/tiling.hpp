@@ -6,6 +6,10 @@
 // kx) frequency. Along z the tiles overlap, so a column is transformed tile by tile when it is multiplied. A batch is
 // the stacks that share one pass over the kernel spectra. Phases of a dilated convolution have stacks of their own,
 // which share the kernel spectra, too.
+//
+// Channels beyond whole blocks may be packed: a vector holds a unit of 4 of them for each stack of a group, so that none
+// of its lanes is empty. A group has as many neighbouring stacks as a vector has units. Where fewer than 4 lanes would be
+// empty, the last block is a block like the others.
 #pragma once
 
 #include <algorithm>
@@ -21,19 +25,39 @@ namespace znni::cpu::fft_tiled {
 // may also stay untransformed: T.z = 1.
 [[nodiscard]] const std::vector<std::int64_t>& tile_extents();
 
+inline constexpr std::int64_t unit_lanes = 4;
+
+// How channels lie in vectors: in blocks of their own stack, the rest in packed units.
+struct ChannelSplit {
+  std::int64_t blocks = 0;
+  std::int64_t units = 0;
+};
+[[nodiscard]] __attribute__((always_inline)) constexpr ChannelSplit split_channels(std::int64_t images,
+                                                                                   std::int64_t lanes, bool packs) {
+  const std::int64_t rest = images % lanes;
+  if (!packs || rest == 0 || rest > lanes - unit_lanes) return {div_up(images, lanes), 0};
+  return {images / lanes, div_up(rest, unit_lanes)};
+}
+
 struct Tiling {
   ConvProblem problem;      // without dilation: see phase_problem()
   std::int64_t lanes = 16;  // channels per block
   Vec3 T;
   std::int64_t stacks_per_batch = 1;
   Phases phases = {};
+  bool packs = false;  // units are packed
 
   // Returns the output of the largest phase.
   [[nodiscard]] Vec3 n_out() const { return problem.in.n - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 m() const { return T - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 tiles() const;
-  [[nodiscard]] std::int64_t in_blocks() const { return div_up(problem.in.f, lanes); }
-  [[nodiscard]] std::int64_t out_blocks() const { return div_up(problem.f_out, lanes); }
+  [[nodiscard]] std::int64_t in_blocks() const { return split_channels(problem.in.f, lanes, packs).blocks; }
+  [[nodiscard]] std::int64_t out_blocks() const { return split_channels(problem.f_out, lanes, packs).blocks; }
+  [[nodiscard]] std::int64_t in_units() const { return split_channels(problem.in.f, lanes, packs).units; }
+  [[nodiscard]] std::int64_t out_units() const { return split_channels(problem.f_out, lanes, packs).units; }
+  // Return the lanes of a stack's own.
+  [[nodiscard]] std::int64_t in_lanes() const { return in_blocks() * lanes + in_units() * unit_lanes; }
+  [[nodiscard]] std::int64_t out_lanes() const { return out_blocks() * lanes + out_units() * unit_lanes; }
   // Returns the planes of a column. Planes of the last tile beyond the input are zero.
   [[nodiscard]] std::int64_t planes() const { return (tiles().z - 1) * m().z + T.z; }
   // Returns the complex values of a plane's transform. kx = 0 and kx = T.x / 2 are real along y, so they keep T.y / 2 +
@@ -46,10 +70,19 @@ struct Tiling {
   // Returns the number of tiles that share one pass over the kernel spectra.
   [[nodiscard]] std::int64_t tiles_per_batch() const { return stacks_per_batch * tiles().z; }
 
-  // Return distances in floats within the spectra of a batch, [column][plane][stack][block][re | im][lane].
+  // Returns the stacks that share vectors.
+  [[nodiscard]] std::int64_t group() const { return packs ? lanes / unit_lanes : 1; }
+
+  // Return distances in floats within the spectra of a batch, [column][plane][stack][block][re | im][lane]. Behind all
+  // stacks of a plane lie its packed units, [group][unit][re | im][stack][lane].
   [[nodiscard]] std::int64_t block_step() const { return 2 * lanes; }
   [[nodiscard]] std::int64_t stack_step() const { return std::max(in_blocks(), out_blocks()) * block_step(); }
-  [[nodiscard]] std::int64_t plane_step() const { return mul(stacks_per_batch, stack_step()); }
+  [[nodiscard]] std::int64_t group_step() const { return std::max(in_units(), out_units()) * block_step(); }
+  // Returns the distance from a plane's first stack to its first group.
+  [[nodiscard]] std::int64_t units_offset() const { return mul(stacks_per_batch, stack_step()); }
+  [[nodiscard]] std::int64_t plane_step() const {
+    return add(units_offset(), packs ? mul(div_up(stacks_per_batch, group()), group_step()) : 0);
+  }
   // Returns the distance between columns: one block more than needed, so that columns do not map to the same cache
   // sets.
   [[nodiscard]] std::int64_t column_step() const { return add(mul(planes(), plane_step()), block_step()); }

@@ -10,6 +10,7 @@ namespace znni::cpu::fft_tiled {
   kernels.lanes = simd_floats == 16 ? 16 : 8;
   kernels.gemm_rows = simd_floats == 16 ? 8 : 6;
   kernels.gemm_vectors = simd_floats == 16 ? 3 : 2;
+  kernels.packs = simd_floats == 16;
   return kernels;
 }
 
