@@ -190,8 +190,9 @@ constexpr std::int64_t transforms_at_once(std::int64_t blocks, std::int64_t stac
 constexpr std::int64_t stacks_at_once(const Tiling& t, std::int64_t blocks) {
   return t.packs ? t.group() : stacks_at_once(blocks);
 }
-constexpr std::int64_t transforms_at_once(ChannelSplit split, std::int64_t stacks_per_batch) {
-  const std::int64_t own = split.blocks == 0 ? 0 : transforms_at_once(split.blocks, stacks_per_batch);
+// Returns the transforms that are held at once for tasks of a group.
+constexpr std::int64_t transforms_of_group(ChannelSplit split, std::int64_t group) {
+  const std::int64_t own = split.blocks * group < blocks_at_once ? split.blocks * group : blocks_at_once;
   return own > split.units ? own : split.units;
 }
 // Packed units of a group are transformed together, with a line each, and one for the voxels of a stack.
@@ -200,8 +201,9 @@ constexpr std::int64_t transform_floats(std::int64_t transforms, std::int64_t pl
   return transforms * plane + (1 + units) * line;
 }
 [[nodiscard]] inline std::int64_t channels_scratch(const Tiling& t, ChannelSplit split) {
-  const std::int64_t stacks = t.packs ? t.group() : t.stacks_per_batch;
-  return transform_floats(transforms_at_once(split, stacks), plane_floats(t), t.T.x * t.lanes, split.units);
+  const std::int64_t transforms = t.packs ? transforms_of_group(split, t.group())
+                                          : transforms_at_once(split.blocks, t.stacks_per_batch);
+  return transform_floats(transforms, plane_floats(t), t.T.x * t.lanes, split.units);
 }
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
   return channels_scratch(t, split_channels(t.problem.in.f, t.lanes, t.packs));

@@ -34,8 +34,10 @@ std::int64_t TileByteModel::tile_spectra(std::int64_t stacks_per_batch, std::int
 }
 
 std::int64_t TileByteModel::scratch(std::int64_t stacks_per_batch, Products products, bool keep_spectra) const {
-  const std::int64_t stacks = packs_ ? group_ : stacks_per_batch;
-  const std::int64_t transforms = std::max(transforms_at_once(in_, stacks), transforms_at_once(out_, stacks));
+  const auto transforms_of = [&](ChannelSplit split) {
+    return packs_ ? transforms_of_group(split, group_) : transforms_at_once(split.blocks, stacks_per_batch);
+  };
+  const std::int64_t transforms = std::max(transforms_of(in_), transforms_of(out_));
   const std::int64_t plane = transform_floats(transforms, plane_floats_, line_floats_, std::max(in_.units, out_.units));
   const std::int64_t rows = column_rows(round_up(stacks_per_batch, group_) * tiles_z_);
   const std::int64_t frequency = packs_ ? packed_frequency_floats(rows, group_, stack_step_, group_step_, block_step_)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "tests/support/cpu.hpp"
 
@@ -37,6 +38,29 @@ TEST_P(TiledWorkers, DilatedConvolutionsAgreeWithTheOracle) {
     problem.in.n = dilated(problem.k, problem.dilation) + steps;
     test::check_primitive(conv_fft_tiled, problem, *device_, seed);
   }
+}
+
+// Numbers of channels with packed units, and enough tiles for groups of stacks that share vectors, the last of which may
+// be incomplete.
+TEST_P(TiledWorkers, PackedUnitsAgreeWithTheOracle) {
+  int packed = 0;
+  for (int index = 0; index < test::case_count(12); ++index) {
+    const std::uint64_t seed = test::base_seed() * 100 + 70 + static_cast<std::uint64_t>(index);
+    test::Random random(seed);
+    ConvProblem problem;
+    problem.k = random.vec3(1, 4);
+    problem.in = {random.integer(1, 3), random.integer(1, 45), problem.k + random.vec3(5, 16)};
+    problem.f_out = random.integer(1, 45);
+    problem.residual = random.chance(0.3);
+    if (random.chance(0.5)) problem.activation = test::random_activation(random);
+    if (random.chance(0.3)) problem.dilation = random.vec3(1, 2);
+    problem.in.n = problem.in.n + dilated(problem.k, problem.dilation) - problem.k;
+    for (const Estimate& estimate : conv_fft_tiled.describe(problem, device_->spec()).value()) {
+      packed += to_string(estimate.variant).find("packed=1") != std::string::npos ? 1 : 0;
+    }
+    test::check_primitive(conv_fft_tiled, problem, *device_, seed);
+  }
+  EXPECT_EQ(packed > 0, GetParam().first == 16) << packed;
 }
 
 // Extreme legal problems, and every activation with channels that pad a block.

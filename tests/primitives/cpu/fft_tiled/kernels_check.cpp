@@ -63,10 +63,40 @@ std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& s
   return plane;
 }
 
+// Returns where a channel lies, from a plane's first stack: in a block of its stack, or in a quad of a packed unit.
+std::int64_t place_of(const Tiling& t, std::int64_t images, std::int64_t stack, std::int64_t image) {
+  const std::int64_t own = split_channels(images, t.lanes, t.packs).blocks * t.lanes;
+  if (image < own) return stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
+  const std::int64_t unit = (image - own) / unit_lanes;
+  return t.units_offset() + stack / t.group() * t.group_step() + unit * t.block_step() +
+         stack % t.group() * unit_lanes + image % unit_lanes;
+}
+
+// Returns where the kernel of a pair of channels lies within those of one frequency.
+std::int64_t kernel_place(const Tiling& t, const TileKernels& kernels, std::int64_t image, std::int64_t j) {
+  const std::int64_t own = t.out_blocks() * t.lanes;
+  if (j < own) return block_index(t, j / t.lanes, kernels.gemm_vectors, image) * t.block_step() + j % t.lanes;
+  const std::int64_t block = (j - own) / unit_lanes * unit_kernels(t) + image / unit_lanes;
+  return t.problem.in.f * t.out_blocks() * t.block_step() + block * t.block_step() + image % unit_lanes * unit_lanes +
+         j % unit_lanes;
+}
+
+// Packs units in every other tiling, if the kernels can: batches have whole groups, or all stacks.
+void maybe_pack(test::Random& random, const TileKernels& kernels, Tiling& t) {
+  t.packs = kernels.packs && random.chance(0.5);
+  if (t.packs) t.stacks_per_batch = std::min(round_up(random.integer(1, 9), t.group()), t.stacks());
+}
+
+// Returns the first stack of the last task.
+std::int64_t last_task(const Tiling& t) {
+  const std::int64_t last = t.stacks() - 1;
+  return last - last % t.stacks_per_batch % t.group();
+}
+
 // Returns the number of stacks of a task that begins at stack `index`.
 std::int64_t stacks_from(const Tiling& t, std::int64_t index, std::int64_t blocks) {
   const std::int64_t left = t.stacks_of(index / t.stacks_per_batch) - index % t.stacks_per_batch;
-  return std::min(stacks_at_once(blocks), left);
+  return std::min(stacks_at_once(t, blocks), left);
 }
 
 void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView& in, std::int64_t index,
@@ -78,13 +108,15 @@ void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView
   kernels.forward({&t, &in, index, stacks, z, here, scratch.data(), border});
   std::vector<double> actual;
   std::vector<double> expected;
-  for (std::int64_t i = 0; i < stacks * t.in_blocks() * t.lanes; ++i) {
-    const std::int64_t stack = i / (t.in_blocks() * t.lanes);
-    const std::int64_t image = i % (t.in_blocks() * t.lanes);
-    const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, image, border);
-    const std::int64_t place = stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
+  for (std::int64_t i = 0; i < round_up(stacks, t.group()) * t.in_lanes(); ++i) {
+    const std::int64_t stack = i / t.in_lanes();
+    const std::int64_t image = i % t.in_lanes();
+    if (stack >= stacks && image < t.in_blocks() * t.lanes) continue;  // packed units without a stack are zero
+    const std::int64_t channel = stack < stacks ? image : in.shape.f;
+    const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, channel, border);
+    const std::int64_t place = place_of(t, t.problem.in.f, index % t.stacks_per_batch + stack, image);
     each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
-      float* at = here + column * t.column_step() + place;
+      float* at = spectra.data() + z * t.plane_step() + column * t.column_step() + place;
       append(actual, at, t.lanes);
       append(expected, plane[static_cast<std::size_t>(ky * t.T.x + kx)]);
       at[0] = at[t.lanes] = untouched;
@@ -115,24 +147,22 @@ void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& ra
   const std::vector<float> taps = random.normals(problem.f_out * problem.in.f * voxels(problem.k));
   Floats spectra = floats(t.columns() * kernel_column_floats(t), nan);
   Floats scratch = floats(spectra_scratch(t), nan);
-  for (std::int64_t image = 0; image < problem.in.f; ++image) {
-    for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
-      kernels.spectra({&t, taps.data(), image, block, spectra.data(), scratch.data()});
-    }
+  for (std::int64_t task = 0; task < spectra_tasks(t); ++task) {
+    const KernelsOf of = spectra_task(t, task);
+    kernels.spectra({&t, taps.data(), of.image, of.block, spectra.data(), scratch.data()});
   }
   std::vector<double> actual;
   std::vector<double> expected;
   for (std::int64_t image = 0; image < problem.in.f; ++image) {
-    for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
+    for (std::int64_t j = 0; j < t.out_lanes(); ++j) {
       std::vector<Wide> full(static_cast<std::size_t>(voxels(t.T)));
       if (j < problem.f_out) full = spectrum_of(t, taps.data() + (j * problem.in.f + image) * voxels(problem.k));
-      const std::int64_t place = block_index(t, j / t.lanes, kernels.gemm_vectors, image);
+      const std::int64_t place = kernel_place(t, kernels, image, j);
       each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
         const auto weight = static_cast<double>(column_weight(t, column));
         for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
           append(actual,
-                 spectra.data() + column * kernel_column_floats(t) + kz * kernel_frequency_floats(t) +
-                     place * t.block_step() + j % t.lanes,
+                 spectra.data() + column * kernel_column_floats(t) + kz * kernel_frequency_floats(t) + place,
                  t.lanes);
           append(expected, weight * full[static_cast<std::size_t>((kz * t.T.y + ky) * t.T.x + kx)]);
         }
@@ -147,9 +177,9 @@ std::vector<Wide> product_of(const Tiling& t, const TileKernels& kernels, const 
                              const Floats& weights, std::int64_t j) {
   std::vector<Wide> sum(static_cast<std::size_t>(t.T.z));
   for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
-    const std::int64_t place = block_index(t, j / t.lanes, kernels.gemm_vectors, image);
+    const std::int64_t place = kernel_place(t, kernels, image, j);
     for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
-      const float* w = weights.data() + kz * kernel_frequency_floats(t) + place * t.block_step() + j % t.lanes;
+      const float* w = weights.data() + kz * kernel_frequency_floats(t) + place;
       sum[static_cast<std::size_t>(kz)] +=
           in[static_cast<std::size_t>(image)][static_cast<std::size_t>(kz)] * Wide{w[0], w[t.lanes]};
     }
@@ -169,8 +199,8 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
   kernels.column({&t, stacks, column.data(), weights.data(), scratch.data(), products});
   std::vector<double> actual;
   std::vector<double> expected;
-  const auto place = [&](std::int64_t plane, std::int64_t stack, std::int64_t image) {
-    return plane * t.plane_step() + stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
+  const auto place = [&](std::int64_t plane, std::int64_t images, std::int64_t stack, std::int64_t image) {
+    return plane * t.plane_step() + place_of(t, images, stack, image);
   };
   for (std::int64_t stack = 0; stack < stacks; ++stack) {
     for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
@@ -178,15 +208,15 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
       for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
         std::vector<Wide>& line = in.emplace_back();
         for (std::int64_t z = 0; z < t.T.z; ++z) {
-          const float* at = before.data() + place(tile * t.m().z + z, stack, image);
+          const float* at = before.data() + place(tile * t.m().z + z, t.problem.in.f, stack, image);
           line.emplace_back(at[0], at[t.lanes]);
         }
         plain_transform(line, {t.T.z, 1, 1}, 0, -1);
       }
-      for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
+      for (std::int64_t j = 0; j < t.out_lanes(); ++j) {
         const std::vector<Wide> line = product_of(t, kernels, in, weights, j);
         for (std::int64_t z = 0; z < t.m().z; ++z) {
-          append(actual, column.data() + place(tile * t.m().z + z, stack, j), t.lanes);
+          append(actual, column.data() + place(tile * t.m().z + z, t.problem.f_out, stack, j), t.lanes);
           append(expected, line[static_cast<std::size_t>(z)]);
         }
       }
@@ -195,19 +225,22 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
   expect_alike(actual, expected);
   for (std::int64_t plane = 0; plane < t.planes(); ++plane) {
     const std::int64_t from = plane * t.plane_step() + stacks * t.stack_step();
-    EXPECT_TRUE(std::equal(column.begin() + from, column.begin() + (plane + 1) * t.plane_step(), before.begin() + from))
+    const std::int64_t end = plane * t.plane_step() + t.units_offset();
+    EXPECT_TRUE(std::equal(column.begin() + from, column.begin() + end, before.begin() + from))
         << "stacks that are not of the batch were written";
   }
 }
 
 // Returns spectra of one plane and its stacks, with zeros in the padding lanes and NaNs around.
-Floats random_spectra(const Tiling& t, std::int64_t offset, std::int64_t stacks, test::Random& random) {
+Floats random_spectra(const Tiling& t, std::int64_t z, std::int64_t first, std::int64_t stacks, test::Random& random) {
   Floats spectra = floats(t.columns() * t.column_step(), nan);
   for (std::int64_t column = 0; column < t.columns(); ++column) {
-    for (std::int64_t i = 0; i < stacks * t.out_blocks() * t.lanes; ++i) {
-      const std::int64_t j = i % (t.out_blocks() * t.lanes);
-      float* at = spectra.data() + offset + column * t.column_step() + i / (t.out_blocks() * t.lanes) * t.stack_step() +
-                  j / t.lanes * t.block_step() + j % t.lanes;
+    for (std::int64_t i = 0; i < round_up(stacks, t.group()) * t.out_lanes(); ++i) {
+      const std::int64_t j = i % t.out_lanes();
+      const std::int64_t stack = i / t.out_lanes();
+      if (stack >= stacks && j < t.out_blocks() * t.lanes) continue;
+      float* at = spectra.data() + z * t.plane_step() + column * t.column_step() +
+                  place_of(t, t.problem.f_out, first + stack, j);
       at[0] = j < t.problem.f_out ? random.normal() : 0.0F;
       at[t.lanes] = j < t.problem.f_out ? random.normal() : 0.0F;
     }
@@ -236,8 +269,8 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, const Shape5& sh
   }
   const std::int64_t stacks = stacks_from(t, index, t.out_blocks());
   const std::int64_t offset = z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
-  const Floats spectra = random_spectra(t, offset, stacks, random);
-  Floats bias = floats(t.out_blocks() * t.lanes, 0.0F);
+  const Floats spectra = random_spectra(t, z, index % t.stacks_per_batch, stacks, random);
+  Floats bias = floats(bias_floats(t), 0.0F);
   for (std::int64_t j = 0; j < t.problem.f_out; ++j) bias[static_cast<std::size_t>(j)] = 5 * random.normal();
   Floats scratch = floats(inverse_scratch(t), nan);
   Tensor residual(shape, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
@@ -247,12 +280,13 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, const Shape5& sh
   std::vector<double> actual;
   std::vector<double> expected;
   double scale = 0;  // of the activation's arguments, from which the rounding comes
-  const std::int64_t images = format.layout == Layout::planar ? shape.f : t.out_blocks() * t.lanes;
+  const std::int64_t images = format.layout == Layout::planar ? shape.f : bias_floats(t);
   for (std::int64_t i = 0; i < stacks * images; ++i) {
     const Stack stack = stack_at(t, index + i / images);
     const std::int64_t j = i % images;
-    const std::vector<Wide> plane = voxels_of(
-        t, spectra.data() + offset + i / images * t.stack_step() + j / t.lanes * t.block_step() + j % t.lanes);
+    const std::int64_t place = place_of(t, t.problem.f_out, index % t.stacks_per_batch + i / images, j);
+    std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
+    if (j < t.out_lanes()) plane = voxels_of(t, spectra.data() + z * t.plane_step() + place);
     for (std::int64_t y = 0; y < t.m().y; ++y) {
       for (std::int64_t x = 0; x < t.m().x; ++x) {
         const Vec3 voxel = Vec3{z, stack.y + y, stack.x + x} * t.phases.dilation + stack.phase;
@@ -305,6 +339,7 @@ TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
     t.problem.in.f = random_images(random, t, T.y * T.x * 2);
     const Format format = random_format(random, t, t.problem.in.f);
     const ConvProblem layer = random_layer_of(random, t);
+    maybe_pack(random, *kernels_, t);
     const Vec3 most = min(t.problem.k - Vec3::cube(1), (t.problem.in.n - Vec3::cube(1)) / Vec3::cube(2));
     const bool has_border = random.chance(0.5) && layer.dilation == Vec3::cube(1);
     const Vec3 border = has_border ? most : Vec3{};
@@ -313,14 +348,14 @@ TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
     SCOPED_TRACE(to_string(LayerProblem(layer)) + ", " + to_string(format) + ", border " + to_string(border));
     Tensor in(inside, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
     test::store(random.normals(elements(inside)), in.view);
-    const std::int64_t last = t.stacks() - 1;
+    const std::int64_t last = last_task(t);
     check_forward(*kernels_, t, in.view, 0, 0, border);
     check_forward(*kernels_, t, in.view, 0, border.z, border);
     // The last stack may end beyond the input. Its last plane of the input; one of the border, where there is one.
     check_forward(*kernels_, t, in.view, last, t.problem.in.n.z - 1 - border.z, border);
     check_forward(*kernels_, t, in.view, last, t.problem.in.n.z - 1, border);
     if (t.planes() == t.problem.in.n.z) return;
-    check_forward(*kernels_, t, in.view, random.integer(0, last), t.planes() - 1, border);
+    check_forward(*kernels_, t, in.view, t.packs ? 0 : random.integer(0, last), t.planes() - 1, border);
   });
 }
 
@@ -330,6 +365,8 @@ TEST_P(KernelsCheck, KernelSpectraAgreeWithPlainTransforms) {
     Tiling t = random_tiling(random, *kernels_, T);
     t.problem.in.f = random.integer(1, 2);
     t.problem.f_out = random_images(random, t, voxels(T) / 2);
+    maybe_pack(random, *kernels_, t);
+    if (t.packs) t.problem.in.f = random.integer(1, 6);
     SCOPED_TRACE(to_string(LayerProblem(t.problem)));
     check_spectra(*kernels_, t, random);
   });
@@ -344,9 +381,11 @@ TEST_P(KernelsCheck, ColumnsAgreeWithPlainTransforms) {
     Tiling t = random_tiling(random, *kernels_, {extent, 4, 4});
     t.problem.in.f = random.integer(1, 3 * t.lanes);
     t.problem.f_out = random.integer(1, 7 * t.lanes);
+    maybe_pack(random, *kernels_, t);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", T.z " + std::to_string(extent) + ": " +
                  to_string(LayerProblem(t.problem)) + ", stacks " + std::to_string(t.stacks_per_batch));
     for (const Products products : {Products::three, Products::four}) {
+      if (t.packs && products == Products::four) continue;
       SCOPED_TRACE(products == Products::three ? "three products" : "four products");
       check_column(*kernels_, t, random.integer(1, t.stacks_per_batch), products, random);
     }
@@ -362,9 +401,10 @@ TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
     t.problem.residual = random.chance(0.5);
     const Format format = random_format(random, t, t.problem.f_out);
     const ConvProblem layer = random_layer_of(random, t);
-    SCOPED_TRACE(to_string(LayerProblem(layer)) + ", " + to_string(format));
+    maybe_pack(random, *kernels_, t);
+    SCOPED_TRACE(to_string(LayerProblem(layer)) + ", " + to_string(format) + (t.packs ? ", packed" : ""));
     check_inverse(*kernels_, t, output_shape(layer), format, 0, 0, random);
-    check_inverse(*kernels_, t, output_shape(layer), format, t.stacks() - 1, t.n_out().z - 1, random);
+    check_inverse(*kernels_, t, output_shape(layer), format, last_task(t), t.n_out().z - 1, random);
   });
 }
 

@@ -94,6 +94,7 @@ TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
       EXPECT_EQ(back.tiling.stacks_per_batch, plan.tiling.stacks_per_batch);
       EXPECT_EQ(back.slots, plan.slots);
       EXPECT_EQ(back.keep_spectra, plan.keep_spectra);
+      EXPECT_EQ(back.tiling.packs, plan.tiling.packs);
       variants.insert(variant_of(plan));
     }
     EXPECT_EQ(variants.size(), plans.size()) << "two offers are the same";
@@ -134,6 +135,32 @@ TEST_F(RandomOffers, MultiplyInTheCheaperForm) {
 
 TEST(TilePlans, LeaveZAloneWhereTheKernelHasOneTap) {
   for (const TilePlan& plan : plans_of(layer(16, 16, {40, 60, 60}, {1, 5, 5}))) EXPECT_EQ(plan.tiling.T.z, 1);
+}
+
+// Units are packed where channels leave a block half empty and stacks fill groups; elsewhere plans are as ever.
+TEST(TilePlans, PackUnitsWhereThatSavesLanes) {
+  const auto packed = [](std::int64_t f, std::int64_t f_out, std::int64_t n, int simd_floats = 16) {
+    const std::vector<TilePlan> plans = plans_of(layer(f, f_out, Vec3::cube(n), Vec3::cube(3)), simd_floats);
+    return std::count_if(plans.begin(), plans.end(), [](const TilePlan& plan) { return plan.tiling.packs; });
+  };
+  EXPECT_GT(packed(36, 36, 98), 0);
+  EXPECT_GT(packed(28, 32, 98), 0);
+  EXPECT_GT(packed(1, 16, 98), 0);
+  EXPECT_EQ(packed(32, 48, 98), 0);
+  EXPECT_EQ(packed(30, 46, 98), 0) << "fewer than four lanes are empty";
+  EXPECT_EQ(packed(36, 36, 98, 8), 0);
+  EXPECT_EQ(packed(36, 36, 6), 0) << "one stack";
+}
+
+TEST_F(RandomOffers, PackOnlyForThreeProductsAndWholeGroups) {
+  each([](const ConvProblem&, const std::vector<TilePlan>& plans, int) {
+    for (const TilePlan& plan : plans) {
+      const Tiling& t = plan.tiling;
+      if (!t.packs) continue;
+      EXPECT_EQ(plan.products, Products::three);
+      EXPECT_TRUE(t.stacks_per_batch % t.group() == 0 || t.batches() == 1);
+    }
+  });
 }
 
 TEST(TilePlans, OfferToHoldLessWithoutKeptSpectra) {

@@ -103,6 +103,7 @@ TEST(TileMemory, ScratchTakesEveryTask) {
     plan.products = random.chance(0.5) ? Products::three : Products::four;
     const int simd_floats = random.chance(0.5) ? 16 : 8;
     t.lanes = simd_floats;
+    t.packs = simd_floats == 16 && plan.products == Products::three && random.chance(0.5);
     const TileKernels kernels = kernel_shapes(simd_floats);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + to_string(LayerProblem(t.problem)));
     const std::int64_t bytes = buffer(tile_memory(t.problem, plan, kernels, 7, {}, {}), worker_scratch_name).bytes;
