@@ -45,7 +45,9 @@ constexpr Codelet whole_vectors() {
 
 // Tells whether vectors hold packed units.
 template <class Isa>
-inline constexpr bool packs = requires { &Isa::quads; };
+inline constexpr bool packs = requires {
+  &Isa::quads;
+};
 
 // Writes a vector. `stream` selects a non-temporal store, for lines that are not read again soon.
 template <class Isa, bool stream>

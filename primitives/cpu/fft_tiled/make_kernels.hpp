@@ -12,20 +12,10 @@ namespace znni::cpu::fft_tiled {
 
 template <class Isa>
 constexpr TileKernels make_kernels() {
-  return {Isa::lanes,
-          Isa::gemm_rows,
-          Isa::gemm_vectors,
-          packs<Isa>,
-          &forward_task<Isa>,
-          &multiply_column<Isa>,
-          &inverse_task<Isa>,
-          &kernel_spectra<Isa>,
-          &whole_tile<Isa>,
-          &forward_tile<Isa>,
-          &tile_block<Isa>,
-          &plane_spectra<Isa>,
-          &direct_rows<Isa>,
-          &narrow_rows<Isa>};
+  return {Isa::lanes,         Isa::gemm_rows,        Isa::gemm_vectors,  packs<Isa>,
+          &forward_task<Isa>, &multiply_column<Isa>, &inverse_task<Isa>, &kernel_spectra<Isa>,
+          &whole_tile<Isa>,   &forward_tile<Isa>,    &tile_block<Isa>,   &plane_spectra<Isa>,
+          &direct_rows<Isa>,  &narrow_rows<Isa>};
 }
 
 }  // namespace znni::cpu::fft_tiled

@@ -1,5 +1,5 @@
-// Transforms of the packed units of one plane of a group (tiling.hpp), forward and back. Lines of 4 stacks are transformed
-// together; each has a quad of 4 lanes.
+// Transforms of the packed units of one plane of a group (tiling.hpp), forward and back. Lines of 4 stacks are
+// transformed together; each has a quad of 4 lanes.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/plane_transforms.hpp"
@@ -166,7 +166,8 @@ void clear_units(const ForwardTask& task) {
   const Tiling& t = *task.tiling;
   float* units = first_unit(t, task.spectra, task.first_stack);
   for (std::int64_t column = 0; column < t.columns(); ++column, units += t.column_step()) {
-    for (std::int64_t i = 0; i < t.in_units() * t.block_step(); i += Isa::lanes) Isa::store(units + i, typename Isa::V{});
+    for (std::int64_t i = 0; i < t.in_units() * t.block_step(); i += Isa::lanes)
+      Isa::store(units + i, typename Isa::V{});
   }
 }
 
@@ -189,8 +190,8 @@ void make_group_sink(const InverseTask& task, GroupSink& group) {
     const Vec3 left = group.out[s].shape.n - Vec3{task.z, stack.y, stack.x};
     if (left.z <= 0 || left.y <= 0 || left.x <= 0) continue;
     if (task.residual != nullptr) group.residual[s] = phase_view(*task.residual, t.phases.dilation, stack.phase);
-    group.sink[s] = {&t,    &group.out[s], task.residual == nullptr ? nullptr : &group.residual[s], task.bias,
-                     stack, task.z};
+    group.sink[s] = {&t,        &group.out[s], task.residual == nullptr ? nullptr : &group.residual[s],
+                     task.bias, stack,         task.z};
     group.rows[s] = left.y < m.y ? left.y : m.y;
     group.inside[s] = left.x < m.x ? left.x : m.x;
   }
@@ -229,8 +230,8 @@ void write_units_line(const GroupSink& group, int s, std::int64_t y, const float
   const float* const from = lines + s * unit_lanes;
   const bool blocked = out.format.layout != Layout::planar;
   float* const to = row_of<Isa>(sink, out, sink.tiling->out_blocks(), row);
-  const bool aligned = reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 &&
-                       out.strides.x % Isa::lanes == 0;
+  const bool aligned =
+      reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
   if (blocked && aligned && sink.residual == nullptr && !is_lengthy(sink.tiling->problem.activation.kind)) {
     return stream_units<Isa, units>(sink, to, from, group.inside[s]);
   }

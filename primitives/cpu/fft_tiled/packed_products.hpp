@@ -1,7 +1,7 @@
 // The product of one frequency of a tiling with packed units (tiling.hpp), in Gauss's form (products.hpp). Rows come in
 // groups: 4 stacks of one tile. The operands of some groups are copied as slabs: 4 channels x 4 rows, the rows of a
-// channel side by side. A product of blocks takes single floats of a slab, as other products do. One of units takes the 4
-// rows of a channel for every lane of a unit; so 4 rows are one vector.
+// channel side by side. A product of blocks takes single floats of a slab, as other products do. One of units takes the
+// 4 rows of a channel for every lane of a unit; so 4 rows are one vector.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/products.hpp"
@@ -28,11 +28,12 @@ inline __attribute__((always_inline)) std::int64_t slabs_of(const Tiling& t) {
 template <class Isa>
 struct PackedFrequency {
   const Tiling* tiling = nullptr;
-  float* rows = nullptr;     // of stacks, with their blocks
-  float* units = nullptr;    // of groups
-  float* planes = nullptr;   // Wr, Wi - Wr, -(Wr + Wi): each [group of blocks][channel][block][lane], channels in slabs' order
-  std::int64_t plane = 0;    // floats of one of them
-  float* spread = nullptr;   // the same for units: [channel][unit][lane][stack]
+  float* rows = nullptr;   // of stacks, with their blocks
+  float* units = nullptr;  // of groups
+  float* planes =
+      nullptr;  // Wr, Wi - Wr, -(Wr + Wi): each [group of blocks][channel][block][lane], channels in slabs' order
+  std::int64_t plane = 0;   // floats of one of them
+  float* spread = nullptr;  // the same for units: [channel][unit][lane][stack]
   std::int64_t spread_plane = 0;
   float* slabs = nullptr;  // Ar, Ai, Ar + Ai: each [slab][group][channel][row]
 };
@@ -154,7 +155,9 @@ struct SlabProduct {
 // How a product reads operands and writes results: rows of stacks by blocks, or groups by units.
 template <class Isa>
 struct OfBlocks {
-  static typename Isa::V operand(const float* slab, int row) { return Isa::broadcast(slab[row / 4 * Isa::lanes + row % 4]); }
+  static typename Isa::V operand(const float* slab, int row) {
+    return Isa::broadcast(slab[row / 4 * Isa::lanes + row % 4]);
+  }
   static typename Isa::V result(typename Isa::V value) { return value; }
 };
 template <class Isa>
@@ -188,7 +191,8 @@ template <class Isa, class Of, int rows, int vectors>
 void multiply_slabs(const SlabProduct& product, Ahead& ahead) {
   using V = typename Isa::V;
   V common[rows][vectors] = {};
-  accumulate_slabs<Isa, Of, rows, vectors>(product, product.slabs + 2 * product.operand, product.kernels, common, ahead);
+  accumulate_slabs<Isa, Of, rows, vectors>(product, product.slabs + 2 * product.operand, product.kernels, common,
+                                           ahead);
   for (int part = 1; part >= 0; --part) {  // the imaginary part, then the real one
     V acc[rows][vectors];
 #pragma GCC unroll 16
@@ -259,8 +263,9 @@ void multiply_groups(const PackedFrequency<Isa>& at, std::int64_t first, std::in
     }
   }
   if (t.out_units() == 0) return;
-  const SlabProduct product{at.slabs, slab_step,       operand, at.spread, at.spread_plane,
-                            slabs_of(t),       at.units + first * t.group_step(), t.group_step()};
+  const SlabProduct product{
+      at.slabs,      slab_step, operand, at.spread, at.spread_plane, slabs_of(t), at.units + first * t.group_step(),
+      t.group_step()};
   multiply_units<Isa>(groups, t.out_units())(product, ahead);
 }
 

@@ -14,8 +14,8 @@ struct Avx512Registers : Vectors<16> {
   static void stream(float* to, V value) { _mm512_stream_ps(to, (__m512)value); }
   static void fence() { _mm_sfence(); }
 
-  // For packed units: a vector is four quads of 4 floats. Of intrinsics only those with masks have no operand that GCC 12
-  // takes for uninitialized; its own shuffles of unlike vectors go through memory.
+  // Returns a vector of four quads of 4 floats, of packed units. Of intrinsics only those with masks have no operand
+  // that GCC 12 takes for uninitialized; its own shuffles of unlike vectors go through memory.
   static V quads(const float* a, const float* b, const float* c, const float* d) {
     __m512 quads = _mm512_maskz_broadcast_f32x4(0x000f, _mm_loadu_ps(a));
     quads = _mm512_mask_broadcast_f32x4(quads, 0x00f0, _mm_loadu_ps(b));

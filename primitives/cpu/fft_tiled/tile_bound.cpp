@@ -33,14 +33,21 @@ struct AxisTiles {
   double batches = 0;  // points over the most tiles of a batch, if no tile stood beside another
 };
 
-std::vector<AxisTiles> tiles_along(const ConvProblem& problem, int axis) {
+// Returns how many stacks a batch's number of stacks is rounded up to: groups, where units may be packed.
+std::int64_t group_of(const ConvProblem& problem, std::int64_t lanes) {
+  if (lanes != 16) return 1;
+  const auto has_units = [&](std::int64_t images) { return split_channels(images, lanes, true).units > 0; };
+  return has_units(problem.in.f) || has_units(problem.f_out) ? lanes / unit_lanes : 1;
+}
+
+std::vector<AxisTiles> tiles_along(const ConvProblem& problem, int axis, std::int64_t group) {
   const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
   std::vector<AxisTiles> all;
   all.reserve(tile_extents().size());
   for (const std::int64_t extent : extents_along(problem, axis)) {
     const std::int64_t tiles = div_up(out, extent - problem.k[axis] + 1);
     const double points = real(tiles * extent);
-    all.push_back({points, points * log_of(extent), points / real(max_tiles_per_batch(tiles))});
+    all.push_back({points, points * log_of(extent), points / real(max_tiles_per_batch(tiles * group))});
   }
   return all;
 }
@@ -65,9 +72,10 @@ double least_points(const std::vector<AxisTiles>& tiles) {
 // a plan has is left out. So no plan has less of either, and time rises with both.
 Seconds min_tile_seconds(const ConvProblem& layer, std::int64_t lanes, const DeviceSpec& spec) {
   const ConvProblem problem = phase_problem(layer, phases_of(layer));
-  const std::vector<AxisTiles> along_z = tiles_along(problem, 0);
-  const std::vector<AxisTiles> along_y = tiles_along(problem, 1);
-  const std::vector<AxisTiles> along_x = tiles_along(problem, 2);
+  const std::int64_t group = group_of(problem, lanes);
+  const std::vector<AxisTiles> along_z = tiles_along(problem, 0, group);
+  const std::vector<AxisTiles> along_y = tiles_along(problem, 1, group);
+  const std::vector<AxisTiles> along_x = tiles_along(problem, 2, group);
   const double S = real(problem.in.S);
   // Packed units fill most lanes; tensors have all.
   const std::int64_t filled = lanes == 16 ? unit_lanes : lanes;

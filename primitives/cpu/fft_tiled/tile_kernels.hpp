@@ -201,8 +201,8 @@ constexpr std::int64_t transform_floats(std::int64_t transforms, std::int64_t pl
   return transforms * plane + (1 + units) * line;
 }
 [[nodiscard]] inline std::int64_t channels_scratch(const Tiling& t, ChannelSplit split) {
-  const std::int64_t transforms = t.packs ? transforms_of_group(split, t.group())
-                                          : transforms_at_once(split.blocks, t.stacks_per_batch);
+  const std::int64_t transforms =
+      t.packs ? transforms_of_group(split, t.group()) : transforms_at_once(split.blocks, t.stacks_per_batch);
   return transform_floats(transforms, plane_floats(t), t.T.x * t.lanes, split.units);
 }
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {

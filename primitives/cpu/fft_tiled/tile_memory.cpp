@@ -40,8 +40,8 @@ std::int64_t TileByteModel::scratch(std::int64_t stacks_per_batch, Products prod
   const std::int64_t transforms = std::max(transforms_of(in_), transforms_of(out_));
   const std::int64_t plane = transform_floats(transforms, plane_floats_, line_floats_, std::max(in_.units, out_.units));
   const std::int64_t rows = column_rows(round_up(stacks_per_batch, group_) * tiles_z_);
-  const std::int64_t frequency = packs_ ? packed_frequency_floats(rows, group_, stack_step_, group_step_, block_step_)
-                                        : mul(rows, stack_step_);
+  const std::int64_t frequency =
+      packs_ ? packed_frequency_floats(rows, group_, stack_step_, group_step_, block_step_) : mul(rows, stack_step_);
   const std::int64_t column =
       add(mul(frequencies_z_, frequency), products == Products::three ? three_products_ : four_products_);
   const std::int64_t floats = std::max({plane, column, keep_spectra ? 0 : spectra_floats_});

@@ -7,9 +7,9 @@
 // the stacks that share one pass over the kernel spectra. Phases of a dilated convolution have stacks of their own,
 // which share the kernel spectra, too.
 //
-// Channels beyond whole blocks may be packed: a vector holds a unit of 4 of them for each stack of a group, so that none
-// of its lanes is empty. A group has as many neighbouring stacks as a vector has units. Where fewer than 4 lanes would be
-// empty, the last block is a block like the others.
+// Channels beyond whole blocks may be packed: a vector holds a unit of 4 of them for each stack of a group, so that
+// none of its lanes is empty. A group has as many neighbouring stacks as a vector has units. Where fewer than 4 lanes
+// would be empty, the last block is a block like the others.
 #pragma once
 
 #include <algorithm>

@@ -161,8 +161,7 @@ void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& ra
       each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
         const auto weight = static_cast<double>(column_weight(t, column));
         for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
-          append(actual,
-                 spectra.data() + column * kernel_column_floats(t) + kz * kernel_frequency_floats(t) + place,
+          append(actual, spectra.data() + column * kernel_column_floats(t) + kz * kernel_frequency_floats(t) + place,
                  t.lanes);
           append(expected, weight * full[static_cast<std::size_t>((kz * t.T.y + ky) * t.T.x + kx)]);
         }
