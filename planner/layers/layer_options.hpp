@@ -11,6 +11,7 @@
 
 #include "planner/costs/catalogue.hpp"
 #include "planner/costs/costs.hpp"
+#include "primitives/core/precision.hpp"
 
 namespace znni {
 
@@ -52,7 +53,9 @@ using LayerOptions = std::vector<LayerOption>;
 // may ask at once, and then so do primitives and costs.
 class OptionTable {
  public:
-  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
+  // No option is coarser than `coarsest`.
+  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs,
+              Precision coarsest = Precision::fp32);
 
   // Returns the options in order of primitive names and estimates; of those with equal formats only the ones that no
   // other beats in time, persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for
@@ -104,6 +107,7 @@ class OptionTable {
   std::vector<const Primitive*> primitives_;  // by name
   const DeviceSpec& spec_;
   CostSource& costs_;
+  Precision coarsest_;
   std::array<Shard, 64> shards_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "tests/oracle/tolerance.hpp"
 #include "tests/support/cpu.hpp"
 
 namespace znni::cpu {
