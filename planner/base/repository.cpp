@@ -36,6 +36,13 @@ std::vector<fs::path> directories(const fs::path& parent, std::error_code& error
 
 }  // namespace
 
+fs::path model_file_in(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path onnx = folder / "model.onnx";
+  const fs::path caffe = folder / "model.prototxt";
+  return !fs::exists(onnx, ignored) && fs::is_regular_file(caffe, ignored) ? caffe : onnx;
+}
+
 Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
   std::error_code error;
   std::vector<ModelVersion> models;
@@ -44,12 +51,13 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
     const std::size_t before = models.size();
     const fs::path config = model / "config.pbtxt";
     for (const fs::path& version : directories(model, ignored)) {
-      const fs::path file = version / "model.onnx";
+      const fs::path file = model_file_in(version);
       const bool counts = version_number(version.filename()) > 0 && fs::is_regular_file(file, ignored);
       if (counts) models.push_back({model.filename(), version.filename(), file, config});
     }
-    const bool is_alone = models.size() == before && fs::is_regular_file(model / "model.onnx", ignored);
-    if (is_alone) models.push_back({model.filename(), "1", model / "model.onnx", config});
+    const fs::path own = model_file_in(model);
+    const bool is_alone = models.size() == before && fs::is_regular_file(own, ignored);
+    if (is_alone) models.push_back({model.filename(), "1", own, config});
   }
   if (error) return Error{ErrorCode::not_found, repository.string() + ": " + error.message()};
   if (models.empty()) {

@@ -17,8 +17,11 @@ struct ModelVersion {
   std::filesystem::path config;  // <model>/config.pbtxt, which need not be there
 };
 
+// Returns the model's file in a folder: model.onnx; model.prototxt, of Caffe, if that alone is there.
+[[nodiscard]] std::filesystem::path model_file_in(const std::filesystem::path& folder);
+
 // Returns models by name, and their versions by number: those that the daemon counts, positive and without leading
-// zeros. Passes over directories that are not such numbers or hold no model.onnx.
+// zeros. Passes over directories that are not such numbers or hold no model's file.
 // Fails with not_found if the directory does not exist or holds no model at all.
 [[nodiscard]] Result<std::vector<ModelVersion>> list_models(const std::filesystem::path& repository);
 

@@ -15,7 +15,8 @@ Result<bool> check_command(const PlannerOptions& options) {
     std::fputs((options.json ? check_json(file, answer) : check_text(file, answer)).c_str(), stdout);
   };
   Blockers blockers;
-  const Result<LoadedNetwork> loaded = read_network_file(file, {saturated, options.outputs}, &blockers);
+  const Result<LoadedNetwork> loaded =
+      read_network_file(file, {saturated, options.outputs, options.weights}, &blockers);
   if (!loaded && blockers.kinds.empty()) return loaded.error();
   if (loaded) {
     print(facts_of(loaded->network));

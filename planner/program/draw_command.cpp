@@ -40,7 +40,7 @@ Result<void> write_all(const std::filesystem::path& folder, const std::string& k
 
 Result<void> draw_command(Session& session) {
   const PlannerOptions& options = session.options;
-  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs, options.weights});
   if (!loaded) return loaded.error();
   const Network& network = loaded->network;
   const std::filesystem::path folder = options.output;

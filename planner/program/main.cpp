@@ -54,7 +54,7 @@ int plan_places(const Network& network, const Session& session) {
 
 int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
-  const NetworkReading reading = {saturated, options.outputs};
+  const NetworkReading reading = {saturated, options.outputs, options.weights};
   const Result<LoadedNetwork> loaded =
       options.train ? read_network_to_train(options.model, reading) : read_network_file(options.model, reading);
   if (!loaded) return fail(loaded.error());
@@ -167,7 +167,7 @@ int plan_repository(Session& session) {
 }
 
 int price_machines(const PlannerOptions& options) {
-  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs, options.weights});
   return loaded ? ended(price_command(loaded->network, options)) : fail(loaded.error());
 }
 
@@ -207,7 +207,7 @@ int show_plan(const PlannerOptions& options) {
   if (!plan) return fail(plan.error());
   std::fputs(summary(*plan).c_str(), stdout);
   if (options.model.empty()) return 0;
-  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs});
+  const Result<LoadedNetwork> loaded = read_network_file(options.model, {saturated, options.outputs, options.weights});
   if (!loaded) return fail(loaded.error());
   PlannerOptions own = options;
   if (own.timings.empty()) own.patience = Patience::model;

@@ -48,7 +48,8 @@ struct Raw {
 Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
-  app.add_option("--model", options.model, "network to plan: FILE.onnx or FILE.pbtxt");
+  app.add_option("--model", options.model, "network to plan: FILE.onnx, FILE.prototxt or FILE.pbtxt");
+  app.add_option("--weights", options.weights, "numbers of FILE.prototxt (default: FILE.caffemodel)");
   app.add_option("--outputs", options.outputs, "outputs of FILE.onnx to compute, NAME,... (default: all)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -103,7 +104,7 @@ void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model-repository", options.model_repository,
-                 "folder of models to plan, all DIR/<model>/<version>/model.onnx");
+                 "folder of models to plan, all DIR/<model>/<version>/model.onnx (or model.prototxt)");
   app.add_option("--plan-dir", options.plan_dir, "folder of their plans (default: in the user's state directory)");
   app.add_option("--output", options.output, "file of the plan: plan.pbtxt");
   add_report_flags(app, raw.report);
@@ -129,8 +130,7 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
       ->add_option("PLAN", raw.first_plan)
       ->required();
   CLI::App* check =
-      add("check", "say whether FILE.onnx or FILE.pbtxt runs here; if not, list all that keeps it from running",
-          Command::check);
+      add("check", "say whether a network runs here; if not, list all that keeps it from running", Command::check);
   check->add_option("FILE", raw.first_plan)->required();
   check
       ->add_option("--make-valid", raw.valid_output,

@@ -41,6 +41,7 @@ struct PlannerOptions {
   std::vector<std::string> files;      // of show and diff: plans; of check: a network
   std::string model;                   // file to plan
   std::vector<std::string> outputs;    // of the file, those to compute; none: all
+  std::string weights;                 // file of the numbers of a .prototxt; "": the one beside it
   std::string model_repository;        // or directory of models to plan
   std::string plan_dir;                // "": plans/ of the state directory (planner/base/repository.hpp)
   std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default

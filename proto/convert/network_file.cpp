@@ -1,6 +1,7 @@
 #include "proto/convert/network_file.hpp"
 
 #include "proto/convert/base/read_file.hpp"
+#include "proto/convert/caffe/caffe_reader.hpp"
 #include "proto/convert/onnx/reader/onnx_reader.hpp"
 #include "proto/convert/text/network_text.hpp"
 
@@ -8,9 +9,13 @@ namespace znni {
 namespace {
 
 Result<LoadedNetwork> read_unfolded(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
+  if (!reading.numbers.empty() && !path.ends_with(".prototxt")) {
+    return Error{ErrorCode::invalid_argument, path + ": weights in a file of their own are those of a .prototxt"};
+  }
   if (path.ends_with(".onnx")) return read_onnx_file(path, reading, blockers);
+  if (path.ends_with(".prototxt")) return read_caffe_files(path, reading, blockers);
   if (!path.ends_with(".pbtxt")) {
-    return Error{ErrorCode::invalid_argument, path + ": .onnx or .pbtxt is right for a network"};
+    return Error{ErrorCode::invalid_argument, path + ": .onnx, .prototxt or .pbtxt is right for a network"};
   }
   if (!reading.outputs.empty()) {
     return Error{ErrorCode::invalid_argument, path + ": outputs are chosen from an .onnx file; name none"};

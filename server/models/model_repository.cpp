@@ -6,6 +6,8 @@
 #include <optional>
 #include <system_error>
 
+#include "planner/base/repository.hpp"
+
 namespace znni {
 namespace {
 
@@ -27,7 +29,10 @@ struct Contents {
   bool has_other_file = false;
 };
 
-bool is_model_file(const fs::path& name) { return name.extension() == ".onnx" || name.extension() == ".pbtxt"; }
+bool is_model_file(const fs::path& name) {
+  const fs::path ending = name.extension();
+  return ending == ".onnx" || ending == ".pbtxt" || ending == ".prototxt" || ending == ".caffemodel";
+}
 
 // Lists a directory. The error's message is the system's reason alone.
 Result<Contents> contents_of(const fs::path& directory) {
@@ -81,7 +86,7 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name, const
     newest = std::max(newest, number);
   }
   std::error_code ignored;
-  const fs::path file = directory / name / "model.onnx";
+  const fs::path file = model_file_in(directory / name);
   const bool has_file = fs::is_regular_file(file, ignored);
   const bool is_alone = newest == 0 && has_file;
   if (has_file && !is_alone) {
@@ -94,7 +99,7 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name, const
   }
   entry.version = std::to_string(std::max<std::int64_t>(newest, 1));
   const fs::path folder = is_alone ? directory / name : directory / name / entry.version;
-  entry.network_file = folder / "model.onnx";
+  entry.network_file = model_file_in(folder);
   entry.plan_file = folder / "plan.pbtxt";
   return entry;
 }

@@ -45,6 +45,7 @@ CONVERT = (
     "proto/timings.pb.h",
     "proto/config.pb.h",
     "proto/train.pb.h",
+    "proto/caffe.pb.h",
 )
 CONVERT_ROOMS = (
     "base",
@@ -55,6 +56,7 @@ CONVERT_ROOMS = (
     "onnx/folding",
     "onnx/reader",
     "onnx/writer",
+    "caffe",
 )
 CONVERT_LIBRARIES = ("google/protobuf/", "onnx/")
 # Those of gRPC, likewise.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/proto/convert/caffe/caffe_net.hpp"
 #include "tests/proto/convert/onnx/onnx_model.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/temporary.hpp"
@@ -51,7 +52,8 @@ TEST(NetworkFile, TrainingFusesNothing) {
   EXPECT_EQ(loaded->network, trained.network);
   EXPECT_EQ(loaded->weights[0].kernels, trained.weights[0].kernels);
   EXPECT_NE(loaded->network, read_network_file(path)->network);
-  EXPECT_THAT(read_network_to_train("net.pb").error().message, StartsWith("net.pb: .onnx or .pbtxt is right"));
+  EXPECT_THAT(read_network_to_train("net.pb").error().message,
+              StartsWith("net.pb: .onnx, .prototxt or .pbtxt is right"));
 }
 
 TEST(NetworkFile, WeightsBesideTheModel) {
@@ -115,7 +117,24 @@ TEST(NetworkFile, ErrorsBeginWithThePath) {
   EXPECT_EQ(read_network_file(missing).error().code, ErrorCode::not_found);
   EXPECT_EQ(read_network_file(missing).error().message, missing + ": no such file");
   EXPECT_THAT(read_network_file(folder.write("net.pb", "")).error().message,
-              HasSubstr("net.pb: .onnx or .pbtxt is right for a network"));
+              HasSubstr("net.pb: .onnx, .prototxt or .pbtxt is right for a network"));
+}
+
+TEST(NetworkFile, CaffeIsFused) {
+  test::CaffeNet net({1, 1, 8, 8, 8});
+  net.layer("Convolution", "c", {"in"}, {"c"}, "convolution_param { num_output: 1 kernel_size: 1 }");
+  net.blob("c", {1, 1, 1, 1, 1}, {2}).blob("c", {1}, {3}).layer("ReLU", "r", {"c"}, {"c"});
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("net.prototxt", net.text);
+  NetworkReading reading;
+  reading.numbers = folder.write("other.caffemodel", net.numbers.SerializeAsString());
+  const Result<LoadedNetwork> loaded = read_network_file(path, reading);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->network.nodes.size(), 1U);
+  EXPECT_EQ(loaded->weights[0].kernels, std::vector<float>{2});
+  const std::string other = folder.write("model.onnx", test::rich_model().bytes());
+  EXPECT_EQ(read_network_file(other, reading).error().message,
+            other + ": weights in a file of their own are those of a .prototxt");
 }
 
 TEST(NetworkFile, OutputsAreChosenFromAnOnnxFile) {

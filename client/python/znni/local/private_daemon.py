@@ -137,7 +137,9 @@ class PrivateDaemon:
     def _of_user(self, text: str) -> str:
         """Returns what the daemon says with the paths of the user's files, which it reads in its own folder, and with
         what the user may say."""
-        text = text.replace(f"{self._repository}/{self.model}/1/model.onnx", os.fspath(self._network))
+        network = os.path.splitext(os.fspath(self._network))[0]
+        for ending in (".onnx", ".prototxt", ".caffemodel"):
+            text = text.replace(f"{self._repository}/{self.model}/1/model{ending}", network + ending)
         text = text.replace(_ITS_WINDOW, _OUR_WINDOW)
         given = "config" if self._config is None or isinstance(self._config, Mapping) else os.fspath(self._config)
         return text.replace(f"{self._repository}/{self.model}/config.pbtxt", given)

@@ -21,9 +21,15 @@ def _entry(key: str, value: object) -> str:
 
 
 def own_config(network: pathlib.Path) -> pathlib.Path | None:
-    """Returns the configuration of a network that lies in a repository: MODEL/VERSION/model.onnx."""
+    """Returns the configuration of a network that lies in a repository: MODEL/VERSION/model.onnx or model.prototxt."""
     beside = network.parent.parent / "config.pbtxt"
-    return beside if network.name == "model.onnx" and network.parent.name.isdigit() and beside.is_file() else None
+    is_model = network.name in ("model.onnx", "model.prototxt") and network.parent.name.isdigit()
+    return beside if is_model and beside.is_file() else None
+
+
+def _files_of(network: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the files of a network: that of Caffe has its numbers in a file beside it."""
+    return [network] if network.suffix == ".onnx" else [network, network.with_suffix(".caffemodel")]
 
 
 def _name_of(network: pathlib.Path) -> str:
@@ -38,17 +44,19 @@ def make_repository(folder: str | os.PathLike, network: str | os.PathLike, confi
     the config.pbtxt of the network, if it lies in a repository itself. Raises NotFoundError if a file is missing.
     """
     path = pathlib.Path(network).absolute()
-    if path.suffix != ".onnx":
-        raise InvalidError(f"{network}: this kind of network is not read: expected FILE.onnx")
+    if path.suffix not in (".onnx", ".prototxt"):
+        raise InvalidError(f"{network}: this kind of network is not read: expected FILE.onnx or FILE.prototxt")
     config = own_config(path) if config is None else config
-    files = [path] if config is None or isinstance(config, Mapping) else [path, pathlib.Path(config)]
+    own = _files_of(path)
+    files = own if config is None or isinstance(config, Mapping) else [*own, pathlib.Path(config)]
     for file in files:
         if not file.is_file():
             raise NotFoundError(f"{file}: there is no such file")
     name = _name_of(path)
     model = pathlib.Path(folder) / name
     (model / "1").mkdir(parents=True)
-    (model / "1" / "model.onnx").symlink_to(path)
+    for file in own:
+        (model / "1" / f"model{file.suffix}").symlink_to(file)
     if isinstance(config, Mapping):
         (model / "config.pbtxt").write_text("".join(_entry(key, value) for key, value in config.items()))
     elif config is not None:

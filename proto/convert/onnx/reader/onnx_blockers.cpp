@@ -107,4 +107,11 @@ Blockers OnnxBlockers::result() const {
   return all;
 }
 
+Error with_others(const Error& first, const Blockers& all, const std::string& path) {
+  if (all.count < 2) return first;
+  const std::size_t kinds = all.kinds.size();
+  return {first.code, first.message + "; and " + std::to_string(all.count - 1) + " more of " + std::to_string(kinds) +
+                          (kinds == 1 ? " kind" : " kinds") + ": planner check " + path + " lists them"};
+}
+
 }  // namespace znni

@@ -53,4 +53,7 @@ class OnnxBlockers {
   Blockers found_;
 };
 
+// Returns the first refusal with the number of all others, and how to list them, of the model at `path`.
+[[nodiscard]] Error with_others(const Error& first, const Blockers& all, const std::string& path);
+
 }  // namespace znni

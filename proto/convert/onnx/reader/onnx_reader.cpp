@@ -266,14 +266,6 @@ Error refused_early(const Error& error, Blockers& all) {
   return error;
 }
 
-// Returns the first refusal with the number of all others.
-Error with_others(const Error& first, const Blockers& all, const std::string& path) {
-  if (all.count < 2) return first;
-  const std::size_t kinds = all.kinds.size();
-  return {first.code, first.message + "; and " + std::to_string(all.count - 1) + " more of " + std::to_string(kinds) +
-                          (kinds == 1 ? " kind" : " kinds") + ": planner check " + path + " lists them"};
-}
-
 // Fails if pads were taken for the extents that some volumes have, of a net that takes others, too.
 Result<void> check_same_pads(const OnnxGraph& graph, const Network& network, const VolumeExtents& volumes) {
   const bool has_some = std::any_of(graph.nodes.begin(), graph.nodes.end(),

@@ -68,11 +68,16 @@ onnx::NodeProto& OnnxMessage::node(std::string_view operation, const std::string
   return made;
 }
 
-std::string OnnxMessage::floats(const std::string& wanted, const OnnxNumbers& extents, std::span<const float> values) {
+onnx::TensorProto& OnnxMessage::constant(const std::string& wanted, const OnnxNumbers& extents) {
   onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
   tensor.set_name(free_name(wanted));
   tensor.set_data_type(onnx::TensorProto::FLOAT);
   for (const std::int64_t extent : extents) tensor.add_dims(extent);
+  return tensor;
+}
+
+std::string OnnxMessage::floats(const std::string& wanted, const OnnxNumbers& extents, std::span<const float> values) {
+  onnx::TensorProto& tensor = constant(wanted, extents);
   set_elements(tensor, values);
   return tensor.name();
 }

@@ -32,11 +32,16 @@ class OnnxMessage {
   // Adds a constant, and returns its name: `wanted`, if that is free.
   std::string floats(const std::string& wanted, const OnnxNumbers& extents, std::span<const float> values);
   std::string integers(const std::string& wanted, const OnnxNumbers& values);
+  // Adds a constant of float32 without its numbers. The reference holds until the next constant is added.
+  onnx::TensorProto& constant(const std::string& wanted, const OnnxNumbers& extents);
   // Adds a constant of one number, without axes.
   std::string number(const std::string& wanted, float value);
   // Adds the description of an input or output: [N][channels][extents of the spatial axes]; 0: any, called by `axes`.
   void describe_input(const std::string& name, std::int64_t channels, Vec3 extent);
   void describe_output(const std::string& name, std::int64_t channels);
+
+  // Adds an output that the file says no more of.
+  void name_output(const std::string& name) { model_.mutable_graph()->add_output()->set_name(name); }
 
   [[nodiscard]] const onnx::ModelProto& model() const { return model_; }
   [[nodiscard]] onnx::ModelProto take() { return std::move(model_); }
