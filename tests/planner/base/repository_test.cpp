@@ -53,6 +53,19 @@ TEST(PlannerRepository, OneFileWithoutVersionsIsVersionOne) {
   EXPECT_EQ(models->front().config, directory.path() / "net/config.pbtxt");
 }
 
+// A file of ONNX is preferred to one of Caffe.
+TEST(PlannerRepository, NetworksOfCaffe) {
+  const test::TemporaryDirectory directory;
+  for (const char* file : {"a/1/model.prototxt", "b/model.prototxt", "c/1/model.prototxt", "c/1/model.onnx"}) {
+    directory.write(file, "x");
+  }
+  const Result<std::vector<ModelVersion>> models = list_models(directory.path());
+  ASSERT_TRUE(models) << models.error().message;
+  std::vector<std::string> found;
+  for (const ModelVersion& model : *models) found.push_back(model.file.lexically_relative(directory.path()));
+  EXPECT_EQ(found, (std::vector<std::string>{"a/1/model.prototxt", "b/model.prototxt", "c/1/model.onnx"}));
+}
+
 TEST(PlannerRepository, SaysWhenThereIsNone) {
   const test::TemporaryDirectory directory;
   const Result<std::vector<ModelVersion>> empty = list_models(directory.path());

@@ -36,6 +36,21 @@ TEST(ModelRepository, FindsTheNewestVersionOfEachModel) {
   EXPECT_EQ(membrane.problem, "");
 }
 
+TEST(ModelRepository, NetworksOfCaffe) {
+  const TemporaryDirectory directory;
+  directory.write("a/3/model.prototxt", "");
+  directory.write("b/model.prototxt", "");
+  directory.write("c/net.caffemodel", "");
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 3U);
+  EXPECT_EQ(entries->at(0).network_file, directory.path() / "a/3/model.prototxt");
+  EXPECT_EQ(entries->at(0).plan_file, directory.path() / "a/3/plan.pbtxt");
+  EXPECT_EQ(entries->at(1).network_file, directory.path() / "b/model.prototxt");
+  EXPECT_EQ(entries->at(1).version, "1");
+  EXPECT_THAT(entries->at(2).problem, HasSubstr("no version found"));
+}
+
 TEST(ModelRepository, OneFileWithoutVersionsIsVersionOne) {
   const TemporaryDirectory directory;
   directory.write("membrane/model.onnx", "");

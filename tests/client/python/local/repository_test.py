@@ -28,6 +28,14 @@ class RepositoryTest(unittest.TestCase):
         self.assertEqual((self.models / "my-net/1/model.onnx").read_text(), "network")
         self.assertIsNone(self.config("my-net"))
 
+    def test_a_network_of_caffe(self):
+        self.network("own.caffemodel")
+        self.assertEqual(make_repository(self.models, self.network("own.prototxt"), None), "own")
+        for ending in ("prototxt", "caffemodel"):
+            self.assertEqual((self.models / f"own/1/model.{ending}").read_text(), "network")
+        with self.assertRaisesRegex(NotFoundError, "alone.caffemodel: there is no such file"):
+            make_repository(self.folder / "more", self.network("alone.prototxt"), None)
+
     def test_a_name_that_is_no_models(self):
         self.assertEqual(make_repository(self.models, self.network("a net.onnx"), None), "net")
 
