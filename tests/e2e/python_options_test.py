@@ -29,6 +29,16 @@ class PythonOptionsTest(PythonCase):
             zarr.create_array(self.work / "kinds.zarr", data=shifted.astype(kind), chunks=(9, 9, 9), overwrite=True)
             self.assert_same(self.predict(self.work / "kinds.zarr", pad="reflect"), wanted)
 
+    def test_slices_of_mean_0_and_deviation_1(self):
+        """Also of a region, and in parts: those of the whole slices, as NumPy has them."""
+        volume = self.volume((6, 30, 40), np.uint8)
+        values = volume.astype(np.float64)
+        expected = (values - values.mean((1, 2), keepdims=True)) / values.std((1, 2), keepdims=True)
+        found = self.predict(volume, model="same", scale="slice_zscore")
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        found = self.predict(volume, model="same", scale="slice_zscore", roi="1:3,5:20,7:40")
+        np.testing.assert_allclose(found, expected[1:3, 5:20, 7:], atol=1e-5)
+
     def test_scale_equals_znni_infer(self):
         """Also to what NumPy makes of the volume in float64, rounded to float32."""
         for kind in (np.uint8, np.uint16, np.float32):

@@ -24,11 +24,12 @@ from znni.mask import Mask, open_mask
 from znni.mirrors import mirror_axes, names_of
 from znni.model import Model
 from znni.progress import Wanted, open_progress
-from znni.scaling import Scale, parse_scaling
+from znni.scaling import SLICE_ZSCORE, Scale, is_by_slice, parse_scaling
 from znni.stores.joined import JoinedSource
 from znni.stores.opening import open_source, open_target
 from znni.stores.overlap import check_output_apart
 from znni.stores.seam import OutputFacts, Target
+from znni.stores.slice_zscore import SliceZscoreSource
 from znni.streaming.run import Run
 from znni.targets.masked import MaskedTarget
 from znni.targets.mean import MeanTarget
@@ -139,7 +140,9 @@ class Client:
         ``scale``
             A factor, or (factor, offset): the model is given ``voxel * factor + offset`` in place of what its own scale
             or z-score makes of the voxels. Both are rounded to float32, as is the sum, once, of all types of voxels.
-            All inputs are scaled alike, and so is their padding. None: the model's own, which the daemon applies.
+            All inputs are scaled alike, and so is their padding. "slice_zscore": each slice along z, of each channel,
+            is brought to mean 0 and deviation 1, as 2D networks are often trained: ``(voxel - mean) / max(deviation,
+            1e-8)`` of the whole slice, also with ``roi``. None: the model's own, which the daemon applies.
         ``mask``
             An array or a path, ``[Z, Y, X]`` of numbers or truth values, as large as the volume, or coarser by a whole
             factor along each axis: mask voxel ``i`` then stands for volume voxels from ``i * factor`` on. The output is
@@ -177,6 +180,8 @@ class Client:
             route.bind(facts)
             if isinstance(source, JoinedSource):
                 source.arrange(facts.inputs, facts.name)
+            if is_by_slice(scale):
+                source = SliceZscoreSource(source)
             job = dataclasses.replace(
                 plan_job(facts, source, roi, pad, dtype),
                 channels=chosen_channels(channels, facts),
@@ -248,7 +253,9 @@ def facts_of(job: Job) -> OutputFacts:
     }
     if job.dtype.name == "uint8":
         notes["value_scale"] = 1 / 255  # times a voxel is what the model gave, of 0 to 1
-    if source.scaling:
+    if source.standardised:
+        notes["scale"] = SLICE_ZSCORE
+    elif source.scaling:
         notes["scale"] = list(source.scaling)
     if job.masked_by:
         notes["mask"] = job.masked_by

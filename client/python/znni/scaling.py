@@ -11,7 +11,8 @@ import numpy as np
 
 from znni.errors import InvalidError
 
-Scale = float | Sequence[float] | None
+SLICE_ZSCORE = "slice_zscore"
+Scale = float | Sequence[float] | str | None
 
 
 class Scaling(NamedTuple):
@@ -33,16 +34,23 @@ def _float32(value: Any) -> float:
         return math.inf
 
 
+def is_by_slice(scale: Scale) -> bool:
+    """Returns whether each slice is to be brought to mean 0 and deviation 1."""
+    return isinstance(scale, str) and scale == SLICE_ZSCORE
+
+
 def parse_scaling(scale: Scale) -> Scaling | None:
-    """Returns what ``scale`` says: a factor, or factor and offset; None for None. Raises InvalidError for anything
-    else."""
+    """Returns what ``scale`` says: a factor, or factor and offset; None for None; for "slice_zscore" what leaves voxels
+    as they are, in float32. Raises InvalidError for anything else."""
     if scale is None:
         return None
+    if is_by_slice(scale):
+        return Scaling(1.0, 0.0)
     parts = [scale, 0.0] if isinstance(scale, numbers.Real) else scale
     found = [_float32(part) for part in parts] if isinstance(parts, (tuple, list, np.ndarray)) else []
     if len(found) != 2 or not all(map(math.isfinite, found)):
         raise InvalidError(
             f"scale: {scale!r} found, expected a factor or (factor, offset), finite numbers that float32 holds: "
-            "scale=(1 / 255, -0.5)"
+            'scale=(1 / 255, -0.5); or "slice_zscore"'
         )
     return Scaling(*found)

@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 from znni.errors import InvalidError
-from znni.scaling import Scaling, parse_scaling
+from znni.scaling import Scaling, is_by_slice, parse_scaling
 
 
 class ScalingTest(unittest.TestCase):
@@ -23,6 +23,12 @@ class ScalingTest(unittest.TestCase):
             (np.array([0.5, 3]), (0.5, 3.0)),
         ):
             self.assertEqual(parse_scaling(scale), expected)
+
+    def test_by_slice(self):
+        self.assertEqual(parse_scaling("slice_zscore"), (1.0, 0.0))
+        self.assertTrue(is_by_slice("slice_zscore"))
+        for scale in (None, 2, (1, 0), "volume", np.array([1, 0])):
+            self.assertFalse(is_by_slice(scale))
 
     def test_is_rounded_to_float32(self):
         found = parse_scaling((1 / 255, 0.1))

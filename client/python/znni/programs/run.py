@@ -18,6 +18,7 @@ from znni.local.repository import Config, own_config
 from znni.padding import PADS
 from znni.programs.frame import DONE, OneLineParser, run_program, say
 from znni.programs.options import SHARD_HELP, shard_of
+from znni.scaling import SLICE_ZSCORE, Scale
 from znni.stores.formats.sharded import Sharded
 from znni.stores.opening import open_source
 
@@ -62,7 +63,7 @@ def make_parser() -> OneLineParser:
     )
     parser.add_argument("--version", action="version", version=f"znni-run {__version__}")
     add = parser.add_argument
-    add("network", help="file of ONNX")
+    add("network", help="file of ONNX, or prototxt of Caffe with its caffemodel beside it")
     add("volume", nargs="+", help=f"{_FORMS}; NAME=VOLUME for each input of a network with several")
     add("output", help=f"{_FORMS}, which is made now")
     add("--mem", help="memory that the daemon may take, for example 16G (default: 0.8 of what is available)")
@@ -72,6 +73,11 @@ def make_parser() -> OneLineParser:
     add("--dtype", choices=("float32", "float16", "uint8"), default="float32", help="type of the output's voxels")
     add("--scale", type=_number, help="factor of the volume's voxels, instead of the model's own normalisation")
     add("--offset", type=_number, help="number that is added after --scale (default: 0)")
+    add(
+        "--slice-zscore",
+        action="store_true",
+        help="bring each slice along z to mean 0 and deviation 1, instead of the model's own normalisation",
+    )
     add(
         "--mask", help="volume that is 0 where the output is to be 0, as large as the input or coarser by whole factors"
     )
@@ -126,9 +132,15 @@ def _config_of(options: argparse.Namespace) -> Config:
     return parameters
 
 
-def _scale_of(options: argparse.Namespace) -> tuple[float, float] | None:
-    """Returns factor and offset, of which one that is not given does nothing; None if neither is."""
-    if options.scale is None and options.offset is None:
+def _scale_of(options: argparse.Namespace) -> Scale:
+    """Returns factor and offset, of which one that is not given does nothing; None if neither is. Raises InvalidError
+    if slices are to be normalised, too."""
+    is_scaled = options.scale is not None or options.offset is not None
+    if options.slice_zscore and is_scaled:
+        raise InvalidError("--slice-zscore and --scale or --offset exclude each other")
+    if options.slice_zscore:
+        return SLICE_ZSCORE
+    if not is_scaled:
         return None
     return 1.0 if options.scale is None else options.scale, options.offset or 0.0
 

@@ -20,7 +20,8 @@ class Source(abc.ABC):
     ``name`` is for messages; ``shape`` is (C, Z, Y, X), ``ndim`` the number of axes of the caller's array, ``dtype``
     the type that is sent; ``depth`` planes, from a multiple of it on, are best read together. ``geometry`` is None
     where the store has none, ``zarr_format`` None where it is not zarr. ``notes`` say how an output was made, as
-    those of OutputFacts do; None where nothing does. ``scaling`` is what rescale() was told, else None.
+    those of OutputFacts do; None where nothing does. ``scaling`` is what rescale() was told, else None;
+    ``standardised`` whether each slice has mean 0 and deviation 1.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Source(abc.ABC):
     zarr_format: int | None = None
     notes: dict[str, Any] | None = None
     scaling: Scaling | None = None
+    standardised: bool = False
 
     @abc.abstractmethod
     def read(self, box: Box) -> np.ndarray:
