@@ -7,10 +7,10 @@
 namespace znni::cpu::fft_tiled {
 
 inline constexpr std::int64_t max_group = 4;
-inline constexpr float zero_quad[unit_lanes] = {};
 
 // Four rows of voxels, of which a line takes a quad each; `begin` to `end` are inside.
 struct QuadRows {
+  float zeros[unit_lanes] = {};
   const float* from[max_group] = {};
   std::int64_t begin[max_group] = {};
   std::int64_t end[max_group] = {};
@@ -39,7 +39,7 @@ void write_quads(const QuadRows& rows, std::int64_t count, float* line) {
       const float* quads[max_group];
 #pragma GCC unroll 4
       for (int s = 0; s < max_group; ++s) {
-        quads[s] = x >= rows.begin[s] && x < rows.end[s] ? rows.from[s] + at : zero_quad;
+        quads[s] = x >= rows.begin[s] && x < rows.end[s] ? rows.from[s] + at : rows.zeros;
       }
       Isa::store(line, Isa::quads(quads[0], quads[1], quads[2], quads[3]));
     }
@@ -109,7 +109,7 @@ void gather_unit(const GroupSource& source, std::int64_t unit, std::int64_t y, f
     const Stack& stack = source.stack[s];
     const std::int64_t row = stack.y + y;
     if (!source.present[s] || row < 0 || row >= in.shape.n.y) {
-      rows.from[s] = zero_quad;
+      rows.from[s] = rows.zeros;
       continue;
     }
     rows.from[s] = in.data + stack.s * in.strides.S + t.in_blocks() * in.strides.f + source.z * in.strides.z +

@@ -151,7 +151,9 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 [[nodiscard]] inline std::int64_t bias_floats(const Tiling& t) { return round_up(t.problem.f_out, t.lanes); }
 
 // Returns the blocks of 4 input channels x 4 lanes that hold the kernels to one packed unit.
-[[nodiscard]] inline std::int64_t unit_kernels(const Tiling& t) { return div_up(t.problem.in.f, unit_lanes); }
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t unit_kernels(const Tiling& t) {
+  return div_up(t.problem.in.f, unit_lanes);
+}
 // Returns the tasks that compute all spectra of kernels, and one of them.
 [[nodiscard]] inline std::int64_t spectra_tasks(const Tiling& t) {
   return t.problem.in.f * t.out_blocks() + t.out_units() * unit_kernels(t);
@@ -164,7 +166,7 @@ struct KernelsOf {
 
 // Return sizes in floats. Those that grow with f f_out saturate. Kernels to packed units lie behind all others, [unit][
 // input channel / 4][re | im][input channel % 4][lane].
-[[nodiscard]] inline std::int64_t kernel_frequency_floats(const Tiling& t) {
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t kernel_frequency_floats(const Tiling& t) {
   return add(mul(t.problem.in.f, t.out_blocks() * t.block_step()),
              t.packs ? mul(t.out_units() * unit_kernels(t), t.block_step()) : 0);
 }
@@ -200,15 +202,15 @@ constexpr std::int64_t transform_floats(std::int64_t transforms, std::int64_t pl
                                         std::int64_t units) {
   return transforms * plane + (1 + units) * line;
 }
-[[nodiscard]] inline std::int64_t channels_scratch(const Tiling& t, ChannelSplit split) {
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t channels_scratch(const Tiling& t, ChannelSplit split) {
   const std::int64_t transforms =
       t.packs ? transforms_of_group(split, t.group()) : transforms_at_once(split.blocks, t.stacks_per_batch);
   return transform_floats(transforms, plane_floats(t), t.T.x * t.lanes, split.units);
 }
-[[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t forward_scratch(const Tiling& t) {
   return channels_scratch(t, split_channels(t.problem.in.f, t.lanes, t.packs));
 }
-[[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t inverse_scratch(const Tiling& t) {
   return channels_scratch(t, split_channels(t.problem.f_out, t.lanes, t.packs));
 }
 // Returns the rows of a column's matrix products: an even number that holds all tiles, plus one, so that frequencies do
@@ -219,12 +221,14 @@ constexpr std::int64_t column_rows(std::int64_t tiles_per_batch) { return (tiles
 }
 // Returns the floats of one frequency of a column with packed units: all rows, and behind them [tile][group][unit]. The
 // number of blocks is odd.
-constexpr std::int64_t packed_frequency_floats(std::int64_t rows, std::int64_t group, std::int64_t stack_step,
-                                               std::int64_t group_step, std::int64_t block_step) {
+__attribute__((always_inline)) constexpr std::int64_t packed_frequency_floats(std::int64_t rows, std::int64_t group,
+                                                                              std::int64_t stack_step,
+                                                                              std::int64_t group_step,
+                                                                              std::int64_t block_step) {
   const std::int64_t blocks = add(mul(rows, stack_step), mul(rows / group, group_step)) / block_step;
   return mul(blocks / 2 * 2 + 1, block_step);
 }
-[[nodiscard]] inline std::int64_t frequency_floats(const Tiling& t) {
+[[nodiscard]] __attribute__((always_inline)) inline std::int64_t frequency_floats(const Tiling& t) {
   const std::int64_t rows = column_rows(t);
   if (!t.packs) return mul(rows, t.stack_step());
   return packed_frequency_floats(rows, t.group(), t.stack_step(), t.group_step(), t.block_step());

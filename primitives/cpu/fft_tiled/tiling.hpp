@@ -51,13 +51,25 @@ struct Tiling {
   [[nodiscard]] Vec3 n_out() const { return problem.in.n - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 m() const { return T - problem.k + Vec3::cube(1); }
   [[nodiscard]] Vec3 tiles() const;
-  [[nodiscard]] std::int64_t in_blocks() const { return split_channels(problem.in.f, lanes, packs).blocks; }
-  [[nodiscard]] std::int64_t out_blocks() const { return split_channels(problem.f_out, lanes, packs).blocks; }
-  [[nodiscard]] std::int64_t in_units() const { return split_channels(problem.in.f, lanes, packs).units; }
-  [[nodiscard]] std::int64_t out_units() const { return split_channels(problem.f_out, lanes, packs).units; }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t in_blocks() const {
+    return split_channels(problem.in.f, lanes, packs).blocks;
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t out_blocks() const {
+    return split_channels(problem.f_out, lanes, packs).blocks;
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t in_units() const {
+    return split_channels(problem.in.f, lanes, packs).units;
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t out_units() const {
+    return split_channels(problem.f_out, lanes, packs).units;
+  }
   // Return the lanes of a stack's own.
-  [[nodiscard]] std::int64_t in_lanes() const { return in_blocks() * lanes + in_units() * unit_lanes; }
-  [[nodiscard]] std::int64_t out_lanes() const { return out_blocks() * lanes + out_units() * unit_lanes; }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t in_lanes() const {
+    return in_blocks() * lanes + in_units() * unit_lanes;
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t out_lanes() const {
+    return out_blocks() * lanes + out_units() * unit_lanes;
+  }
   // Returns the planes of a column. Planes of the last tile beyond the input are zero.
   [[nodiscard]] std::int64_t planes() const { return (tiles().z - 1) * m().z + T.z; }
   // Returns the complex values of a plane's transform. kx = 0 and kx = T.x / 2 are real along y, so they keep T.y / 2 +
@@ -71,21 +83,29 @@ struct Tiling {
   [[nodiscard]] std::int64_t tiles_per_batch() const { return stacks_per_batch * tiles().z; }
 
   // Returns the stacks that share vectors.
-  [[nodiscard]] std::int64_t group() const { return packs ? lanes / unit_lanes : 1; }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t group() const { return packs ? lanes / unit_lanes : 1; }
 
   // Return distances in floats within the spectra of a batch, [column][plane][stack][block][re | im][lane]. Behind all
   // stacks of a plane lie its packed units, [group][unit][re | im][stack][lane].
   [[nodiscard]] std::int64_t block_step() const { return 2 * lanes; }
-  [[nodiscard]] std::int64_t stack_step() const { return std::max(in_blocks(), out_blocks()) * block_step(); }
-  [[nodiscard]] std::int64_t group_step() const { return std::max(in_units(), out_units()) * block_step(); }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t stack_step() const {
+    return std::max(in_blocks(), out_blocks()) * block_step();
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t group_step() const {
+    return std::max(in_units(), out_units()) * block_step();
+  }
   // Returns the distance from a plane's first stack to its first group.
-  [[nodiscard]] std::int64_t units_offset() const { return mul(stacks_per_batch, stack_step()); }
-  [[nodiscard]] std::int64_t plane_step() const {
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t units_offset() const {
+    return mul(stacks_per_batch, stack_step());
+  }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t plane_step() const {
     return add(units_offset(), packs ? mul(div_up(stacks_per_batch, group()), group_step()) : 0);
   }
   // Returns the distance between columns: one block more than needed, so that columns do not map to the same cache
   // sets.
-  [[nodiscard]] std::int64_t column_step() const { return add(mul(planes(), plane_step()), block_step()); }
+  [[nodiscard]] __attribute__((always_inline)) std::int64_t column_step() const {
+    return add(mul(planes(), plane_step()), block_step());
+  }
 };
 
 // Position of a stack.
