@@ -52,7 +52,8 @@ LayerParameters random_parameters(const LayerProblem& problem) {
     parameters.bias = normals(conv->f_out, 0.1F, 2);
   }
   if (has_scale(problem)) {
-    const std::int64_t f = input_shape(problem, 0).f;
+    const auto* stack = std::get_if<StackProblem>(&problem);
+    const std::int64_t f = (stack == nullptr ? 1 : scaled_stages(*stack)) * input_shape(problem, 0).f;
     parameters.scale = normals(f, 1.0F, 3);
     parameters.shift = normals(f, 0.1F, 4);
   }

@@ -53,6 +53,14 @@ class PreparedLayer {
   // Stream::compute and returns without waiting. The order of runs and of grants is then the order of that stream, not
   // of the host.
   virtual Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) = 0;
+
+  // Says where the inputs of the first tensor (S) lie in a volume: the first voxel of input s is voxel starts[s] of a
+  // value whose extent is `whole`. Starts may be negative, and are 0 along closed axes. It holds until the next call.
+  // Without starts every voxel lies inside. Only stacks ask for it (StackProblem).
+  virtual void place(std::span<const Vec3> starts, Vec3 whole) {
+    static_cast<void>(starts);
+    static_cast<void>(whole);
+  }
 };
 
 // A row of a back end's table. To add one: one source file, one line in the list PRIMITIVES of the folder's

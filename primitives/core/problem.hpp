@@ -26,6 +26,7 @@
 #include "primitives/core/problems/prelu.hpp"
 #include "primitives/core/problems/reorder.hpp"
 #include "primitives/core/problems/scale_shift.hpp"
+#include "primitives/core/problems/stack.hpp"
 #include "primitives/core/problems/upsample.hpp"
 #include "primitives/core/shape.hpp"
 #include "primitives/core/tensor.hpp"
@@ -35,14 +36,15 @@ namespace znni {
 using LayerProblem =
     std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem, AddProblem,
                  ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem, NormProblem,
-                 MultiplyProblem, GlobalPoolProblem, PReluProblem, AttentionProblem, AddVolumeProblem, DivideProblem>;
+                 MultiplyProblem, GlobalPoolProblem, PReluProblem, AttentionProblem, AddVolumeProblem, DivideProblem,
+                 StackProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
   std::span<const float> kernels;  // [f_out][f / groups][k.z][k.y][k.x]
   std::span<const float> bias;     // [f_out]; empty means zeros
-  std::span<const float> scale;    // [f]
-  std::span<const float> shift;    // [f]; of a sum with a volume [f][z][y][x]
+  std::span<const float> scale;    // [f]; of a stack [stage][f]
+  std::span<const float> shift;    // [f]; of a sum with a volume [f][z][y][x], of a stack [stage][f]
 };
 
 // Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.

@@ -8,6 +8,7 @@
 
 #include "primitives/core/fragments.hpp"
 #include "tests/oracle/norms.hpp"
+#include "tests/oracle/stacks.hpp"
 
 namespace znni::oracle {
 namespace {
@@ -216,6 +217,10 @@ Values run(const NormProblem& problem, std::span<const Values> inputs, const Lay
 
 Values run(const AttentionProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   return attended(problem, inputs);
+}
+
+Values run(const StackProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  return stacked(problem, inputs[0], weights);
 }
 
 Values run(const AddVolumeProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {

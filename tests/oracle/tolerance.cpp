@@ -109,6 +109,41 @@ double bound(const AcrossChannelsProblem& problem, Largest inputs, const LayerWe
   return 0.0;
 }
 
+// The largest error and the largest value behind some stages of a stack.
+struct StackBound {
+  double error;
+  double most;
+
+  void pass(const StackStage& stage, double scale, double shift) {
+    if (stage.operation == StackOperation::scale_shift) {
+      most = most * scale + shift;
+      error = error * scale + 2.0 * eps * most;
+    } else if (stage.operation == StackOperation::activation) {
+      error = through(stage.activation, error, most);
+      most = slope_of(stage.activation) * std::max(1.0, most);
+    } else if (stage.kind == PoolKind::average) {
+      error += eps * (2.0 + static_cast<double>(voxels(stage.window))) * most;
+    }
+  }
+};
+
+// Returns what is bounded behind all stages.
+StackBound behind(const StackProblem& stack, StackBound bound, const LayerWeights& weights) {
+  const auto f = static_cast<std::size_t>(stack.in.f);
+  std::size_t first = 0;
+  for (const StackStage& stage : stack.stages) {
+    const bool scales = stage.operation == StackOperation::scale_shift;
+    bound.pass(stage, scales ? largest_of(weights.scale.subspan(first, f)) : 1.0,
+               scales ? largest_of(weights.shift.subspan(first, f)) : 0.0);
+    first += scales ? f : 0;
+  }
+  return bound;
+}
+
+double bound(const StackProblem& stack, Largest inputs, const LayerWeights& weights) {
+  return behind(stack, {0.0, inputs[0]}, weights).error;
+}
+
 double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weights) {
   return 2.0 * eps * (inputs[0] * largest_of(weights.scale) + largest_of(weights.shift));
 }
@@ -202,6 +237,7 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
                                  return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
                                },
                                [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
+                               [&](const StackProblem& own) { return behind(own, {0.0, inputs[0]}, weights).most; },
                                [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem,
                                                ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem, NormProblem,
                                                GlobalPoolProblem, AttentionProblem, AddVolumeProblem> auto&) {
@@ -218,7 +254,7 @@ double slope_of(const LayerProblem& problem) {
                  [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
                  [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
                                 CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
-                                AttentionProblem, AddVolumeProblem, DivideProblem> auto&) { return 1.0; }},
+                                AttentionProblem, AddVolumeProblem, DivideProblem, StackProblem> auto&) { return 1.0; }},
       problem);
 }
 
@@ -288,6 +324,7 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
                  [&](const AddProblem& sum) { return slope_of(sum.activation) * sum_of(errors); },
                  [&](const ScaleShiftProblem&) { return largest_of(weights.scale) * largest_error(errors); },
                  [&](const PReluProblem& own) { return steepest_of(own, weights) * largest_error(errors); },
+                 [&](const StackProblem& own) { return behind(own, {largest_error(errors), 0.0}, weights).error; },
                  [&](const ActivationProblem& own) { return slope_of(own.activation) * largest_error(errors); },
                  [](const OneOf<MultiplyProblem, DivideProblem> auto&) {
                    ensure(false, "what a product or a quotient carries depends on its inputs");

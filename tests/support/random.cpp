@@ -58,8 +58,10 @@ Weights random_weights(const LayerProblem& problem, Random& random) {
     if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
   }
   if (has_scale(problem)) {
-    weights.scale = random.normals(input_shape(problem, 0).f);
-    weights.shift = random.normals(input_shape(problem, 0).f);
+    const auto* stack = std::get_if<StackProblem>(&problem);
+    const std::int64_t count = (stack == nullptr ? 1 : scaled_stages(*stack)) * input_shape(problem, 0).f;
+    weights.scale = random.normals(count);
+    weights.shift = random.normals(count);
   }
   if (std::holds_alternative<AddVolumeProblem>(problem)) {
     weights.shift = random.normals(elements(input_shape(problem, 0)));
@@ -237,6 +239,33 @@ AttentionProblem random_attention(Random& random) {
 AddVolumeProblem random_add_volume(Random& random) {
   const Shape5 in = random_shape(random, 9, 9);
   return {in, in.n};
+}
+
+StackStage random_pool_stage(Random& random) {
+  StackStage stage{StackOperation::pool, random.chance(0.7) ? PoolKind::max : PoolKind::average, random.vec3(1, 4)};
+  if (random.chance(0.4)) stage.window = Vec3::cube(random.integer(2, 3));
+  if (random.chance(0.2)) return stage;
+  for (int axis = 0; axis < 3; ++axis) {
+    stage.before[axis] = random.integer(0, stage.window[axis] - 1);
+    stage.behind[axis] = random.integer(0, stage.window[axis] - 1);
+  }
+  return stage;
+}
+
+StackProblem random_stack(Random& random) {
+  StackProblem stack{random_shape(random, 20, 9), {}, random.vec3(0, 1)};
+  if (random.chance(0.4)) stack.closed = Vec3::cube(random.integer(0, 1));
+  for (std::int64_t stages = random.integer(1, 12); stages > 0; --stages) {
+    const std::int64_t kind = random.integer(0, 3);
+    StackStage stage{kind == 2 ? StackOperation::scale_shift : StackOperation::activation};
+    if (kind == 3) {
+      stage.activation = random_activation(random);
+      if (stage.activation.kind == ActivationKind::none) stage.activation = {ActivationKind::relu};
+    }
+    stack.stages.push_back(kind < 2 ? random_pool_stage(random) : stage);
+  }
+  while (!check(stack)) stack.in.n = stack.in.n + Vec3::cube(1);
+  return stack;
 }
 
 GlobalPoolProblem random_global_pool(Random& random) {

@@ -82,6 +82,8 @@ struct Weights {
 [[nodiscard]] AcrossChannelsProblem random_across(Random& random);
 // Returns a pooling of all voxels of either kind, with the same reservation.
 [[nodiscard]] GlobalPoolProblem random_global_pool(Random& random);
+// Returns 1 to 12 stages of all kinds, along axes that are closed or open, with the same reservation.
+[[nodiscard]] StackProblem random_stack(Random& random);
 [[nodiscard]] AttentionProblem random_attention(Random& random);
 [[nodiscard]] AddVolumeProblem random_add_volume(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.

@@ -71,6 +71,20 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(MultiplyProblem{shape, shape.f});
   all.emplace_back(DivideProblem{shape, 1});
   all.emplace_back(DivideProblem{shape, shape.f});
+  const StackProblem stack{shape, {{StackOperation::pool, PoolKind::max, twos}, {StackOperation::scale_shift}}};
+  const auto another_stack = [&](auto change) {
+    StackProblem other = stack;
+    change(other);
+    all.emplace_back(other);
+  };
+  all.emplace_back(stack);
+  another_stack([](StackProblem& p) { p.closed.y = 1; });
+  another_stack([](StackProblem& p) { p.stages.pop_back(); });
+  another_stack([](StackProblem& p) { p.stages.front().kind = PoolKind::average; });
+  another_stack([](StackProblem& p) { p.stages.front().before.z = 1; });
+  another_stack([](StackProblem& p) { p.stages.front().behind.z = 1; });
+  another_stack([](StackProblem& p) { p.stages.front().window.z = 1; });
+  another_stack([](StackProblem& p) { p.stages.back() = {StackOperation::activation}; });
   all.emplace_back(ConcatProblem{{shape, shape}});
   all.emplace_back(ConcatProblem{{shape}});
   all.emplace_back(CropProblem{shape, {1, 1, 1}, {}});

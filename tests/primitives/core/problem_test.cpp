@@ -104,6 +104,34 @@ TEST(DivideProblem, TheSecondInputHasAsManyChannelsOrOne) {
   EXPECT_EQ(refusal_of(quotient), "divides 3 channels by 2; as many, or 1, are right");
 }
 
+TEST(StackProblem, PadsAlongClosedAxesAlone) {
+  const StackStage pool{StackOperation::pool, PoolKind::max, {3, 3, 2}, {1, 1, 0}, {1, 2, 1}};
+  StackProblem stack{{2, 3, {4, 6, 6}}, {pool, {StackOperation::scale_shift}, pool}, {1, 1, 0}};
+  EXPECT_EQ(refusal_of(stack), "");
+  EXPECT_EQ(output_shape(stack), (Shape5{2, 3, {4, 8, 4}}));
+  EXPECT_EQ(window_of(stack), (Vec3{5, 5, 3}));
+  EXPECT_TRUE(has_scale(stack));
+  EXPECT_EQ(scaled_stages(stack), 1);
+  EXPECT_DOUBLE_EQ(direct_flops(stack), 6.0 * (4 * 7 * 5 * 18 + 4 * 7 * 5 + 4 * 8 * 4 * 18));
+  EXPECT_EQ(to_string(LayerProblem(stack)),
+            "stack 2x3x4x6x6, closed 1x1x0, max pool 3x3x2 padded 1x1x0 1x2x1, scale and shift, "
+            "max pool 3x3x2 padded 1x1x0 1x2x1");
+  stack.closed = {};
+  EXPECT_NE(refusal_of(stack).find("max pool 3x3x2"), std::string::npos);
+  stack.closed = {1, 2, 0};
+  EXPECT_EQ(refusal_of(stack), "closed.y = 2 is not 0 or 1");
+}
+
+TEST(StackProblem, RefusesStagesThatItDoesNotHave) {
+  const auto refusal = [](const StackStage& stage) { return refusal_of(StackProblem{{1, 1, {8, 8, 8}}, {stage}}); };
+  EXPECT_NE(refusal({StackOperation::pool, PoolKind::average_inside, {2, 2, 2}}), "");
+  EXPECT_NE(refusal({StackOperation::pool, PoolKind::max, {2, 2, 2}, {0, 0, 2}}), "");
+  EXPECT_NE(refusal({StackOperation::pool, PoolKind::max, {2, 2, 2}, {}, {0, -1, 0}}), "");
+  EXPECT_NE(refusal({StackOperation::scale_shift, PoolKind::max, {2, 2, 2}}), "");
+  EXPECT_NE(refusal({StackOperation::activation}), "");
+  EXPECT_NE(refusal_of(StackProblem{{1, 1, {8, 8, 8}}}), "");
+}
+
 TEST(UpsampleProblem, HasMoreVoxels) {
   const UpsampleProblem nearest{{1, 32, {8, 8, 8}}, {2, 2, 2}, UpsampleKind::nearest};
   EXPECT_EQ(refusal_of(nearest), "");

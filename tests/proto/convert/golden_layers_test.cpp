@@ -197,6 +197,11 @@ std::vector<LayerProblem> sound_problems() {
       AddVolumeProblem{shape, shape.n},
       DivideProblem{shape, 1},
       DivideProblem{shape, 4},
+      StackProblem{shape,
+                   {{StackOperation::pool, PoolKind::max, {3, 1, 2}, {1, 0, 1}, {2, 0, 0}},
+                    {StackOperation::scale_shift},
+                    {StackOperation::activation, PoolKind::max, ones, {}, {}, elu}},
+                   {1, 0, 0}},
       PoolProblem{shape, {1, 2, 3}, {1, 2, 2}, PoolKind::average_inside},
       PoolProblem{shape, {1, 2, 3}, {1, 2, 2}, PoolKind::max, PoolMode::plain, ones, ones, {1, 3, 2}},
       ConvProblem{shape, 6, {2, 3, 4}, ones, ones, elu, true, {}, 2, true}};
@@ -235,6 +240,10 @@ std::vector<LayerProblem> unsound_problems() {
           AttentionProblem{shape, 6, 2, no_number},
           AddVolumeProblem{shape, {8, 9, 9}},
           DivideProblem{shape, 3},
+          StackProblem{shape},
+          StackProblem{shape, {{StackOperation::pool, PoolKind::max, ones, ones}}},
+          StackProblem{shape, {{StackOperation::pool, PoolKind::max, {9, 1, 1}, {1, 0, 0}}}},
+          StackProblem{shape, {{StackOperation::activation}}},
           PoolProblem{shape, {1, 1, 4}, ones, PoolKind::max, PoolMode::plain, ones, ones, {1, 1, 4}},
           PoolProblem{shape, ones, ones, PoolKind::max, PoolMode::plain, ones, ones, {1, 0, 1}}};
 }
