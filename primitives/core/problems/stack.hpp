@@ -37,7 +37,7 @@ struct StackStage {
 // LayerWeights::scale and shift hold f numbers for each stage that scales and shifts, one stage after the other.
 struct StackProblem {
   Shape5 in;
-  std::vector<StackStage> stages;
+  std::vector<StackStage> stages = {};
   Vec3 closed = {};  // 1 along axes that are closed, else 0
 
   auto operator<=>(const StackProblem&) const = default;

@@ -129,7 +129,7 @@ TEST(StackProblem, RefusesStagesThatItDoesNotHave) {
   EXPECT_NE(refusal({StackOperation::pool, PoolKind::max, {2, 2, 2}, {}, {0, -1, 0}}), "");
   EXPECT_NE(refusal({StackOperation::scale_shift, PoolKind::max, {2, 2, 2}}), "");
   EXPECT_NE(refusal({StackOperation::activation}), "");
-  EXPECT_NE(refusal_of(StackProblem{{1, 1, {8, 8, 8}}}), "");
+  EXPECT_EQ(refusal_of(StackProblem{{1, 1, {8, 8, 8}}}), "a stack needs a stage");
 }
 
 TEST(UpsampleProblem, HasMoreVoxels) {
