@@ -35,6 +35,9 @@ class Harness {
   // Runs the layer; inputs are dense planar. May be called repeatedly.
   [[nodiscard]] Result<Outcome> run(std::span<const std::vector<float>> inputs);
 
+  // Says where inputs lie, as PreparedLayer::place() does.
+  void place(std::span<const Vec3> starts, Vec3 whole) { layer_->place(starts, whole); }
+
  private:
   struct Memory;
   Harness();

@@ -1,0 +1,105 @@
+#include "primitives/cpu/pool/stack_model.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace znni::cpu {
+namespace {
+
+// Share of a core's second level cache that rows of a block take.
+constexpr double cache_share = 0.6;
+// Voxels of a row that are taken at once at most.
+constexpr std::int64_t max_row = 256;
+// Cycles of a vector through a level, and what comes to those for each row.
+constexpr double cycles_per_vector = 8.0;
+constexpr double cycles_per_row = 120.0;
+
+StackRange piece(std::int64_t n, std::int64_t count, std::int64_t index) {
+  return {index * n / count, (index + 1) * n / count};
+}
+
+// Returns the rows of a block for which what a part keeps of them fits the cache.
+std::int64_t block_of(std::span<const StackLevel> levels, const StackPart& part, std::int64_t width,
+                      const DeviceSpec& spec) {
+  const std::int64_t rows = rows_of(levels);
+  const auto kept = [&](std::int64_t block) {
+    const PartFlow flow = flow_of(levels, part, width, block);
+    std::int64_t floats = 0;
+    for (const LevelFlow& level : flow.levels) {
+      const Vec3 window = level.level.pool.window;
+      floats = add(floats, add(level.row_floats, mul((window.z - 1) * block + window.y - 1, level.pitch)));
+    }
+    return static_cast<double>(floats) * sizeof(float);
+  };
+  const double most = cache_share * static_cast<double>(spec.l2_bytes);
+  std::int64_t low = 1;
+  std::int64_t high = rows;
+  while (low < high) {
+    const std::int64_t middle = (low + high + 1) / 2;
+    if (kept(middle) <= most) low = middle;
+    else high = middle - 1;
+  }
+  return div_up(rows, div_up(rows, low));
+}
+
+// Returns the cycles of one task.
+double cycles_of(const PartFlow& part, const DeviceSpec& spec) {
+  double cycles = 0;
+  for (const LevelFlow& flow : part.levels) {
+    const double vectors =
+        static_cast<double>(div_up(flow.x_out.length() * part.width, std::max(8, spec.simd_floats)));
+    const auto rows = static_cast<double>(flow.z_in.length() * flow.level.in.y);
+    cycles += rows * (vectors * cycles_per_vector + cycles_per_row);
+  }
+  return cycles;
+}
+
+// Returns into how many parts the planes are divided so that all workers have work.
+std::int64_t parts_along_z(std::span<const StackLevel> levels, std::int64_t tasks, const DeviceSpec& spec) {
+  std::int64_t halo = 0;
+  for (const StackLevel& level : levels) halo += level.pool.window.z - 1;
+  const std::int64_t n = levels.back().out.z;
+  std::int64_t best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(n, 4 * spec.threads); ++parts) {
+    const std::int64_t computed = div_up(n, parts) + (parts > 1 ? div_up(halo, 2) : 0);
+    const double rounds = static_cast<double>(div_up(mul(tasks, parts), spec.threads));
+    const double time = rounds * static_cast<double>(computed);
+    if (time < least * 0.99) {
+      least = time;
+      best = parts;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+StackChunk divided(std::span<const StackLevel> levels, const Shape5& in, Format format, const DeviceSpec& spec) {
+  const std::int64_t width = block_width(format.layout);
+  const Vec3 out = levels.back().out;
+  StackChunk chunk;
+  chunk.images = mul(in.S, div_up(in.f, width));
+  const std::int64_t along_x = div_up(out.x * width, max_row * 16);
+  const std::int64_t along_z = parts_along_z(levels, mul(chunk.images, along_x), spec);
+  for (std::int64_t i = 0; i < along_z * along_x; ++i) {
+    const StackPart part{piece(out.z, along_z, i / along_x), piece(out.x, along_x, i % along_x)};
+    chunk.parts.push_back(flow_of(levels, part, width, block_of(levels, part, width, spec)));
+  }
+  return chunk;
+}
+
+std::int64_t floats_of(const StackChunk& chunk) {
+  std::int64_t floats = 0;
+  for (const PartFlow& part : chunk.parts) floats = std::max(floats, part.floats);
+  return floats;
+}
+
+double cycles_of(const StackChunk& chunk, const DeviceSpec& spec) {
+  double slowest = 0;
+  for (const PartFlow& part : chunk.parts) slowest = std::max(slowest, cycles_of(part, spec));
+  const std::int64_t tasks = mul(chunk.images, static_cast<std::int64_t>(chunk.parts.size()));
+  return slowest * static_cast<double>(div_up(tasks, spec.threads));
+}
+
+}  // namespace znni::cpu
