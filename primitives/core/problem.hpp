@@ -33,11 +33,10 @@
 
 namespace znni {
 
-using LayerProblem =
-    std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem, AddProblem,
-                 ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem, NormProblem,
-                 MultiplyProblem, GlobalPoolProblem, PReluProblem, AttentionProblem, AddVolumeProblem, DivideProblem,
-                 StackProblem>;
+using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, AcrossChannelsProblem, ScaleShiftProblem,
+                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem,
+                                  UpsampleProblem, NormProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
+                                  AttentionProblem, AddVolumeProblem, DivideProblem, StackProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {

@@ -149,6 +149,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ConcatProblem{{shape, shape}}},
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},
+      {StackProblem{shape, {{StackOperation::pool, PoolKind::max, {2, 2, 2}}}}},
       {UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest},
        UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::shuffle},
        UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::linear},

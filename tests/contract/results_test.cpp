@@ -53,6 +53,7 @@ TEST(ContractResults, RandomProblems) {
     if (i % 5 == 2) check_all(random_across(random), *devices[seed % devices.size()], seed, takers);
     if (i % 5 == 3) check_all(random_attention(random), *devices[seed % devices.size()], seed, takers);
     if (i % 5 == 3) check_all(random_add_volume(random), *devices[seed % devices.size()], seed, takers);
+    if (i % 5 == 4) check_all(random_stack(random), *devices[seed % devices.size()], seed, takers);
     if (i % 5 == 2) check_all(random_global_pool(random), *devices[seed % devices.size()], seed, takers);
     if (HasFatalFailure()) return;
   }

@@ -237,7 +237,9 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
                                  return largest_of(weights.shift) + largest_of(weights.scale) * sum_of(inputs);
                                },
                                [&](const PReluProblem& own) { return steepest_of(own, weights) * inputs[0]; },
-                               [&](const StackProblem& own) { return behind(own, {0.0, inputs[0]}, weights).most; },
+                               [&](const StackProblem& own) {
+                                 return behind(own, {0.0, inputs[0]}, weights).most;
+                               },
                                [&](const OneOf<PoolProblem, ActivationProblem, AcrossChannelsProblem, AddProblem,
                                                ConcatProblem, ReorderProblem, CropProblem, UpsampleProblem, NormProblem,
                                                GlobalPoolProblem, AttentionProblem, AddVolumeProblem> auto&) {
@@ -248,13 +250,14 @@ double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& 
 
 double slope_of(const LayerProblem& problem) {
   return std::visit(
-      Overloaded{[](const OneOf<ConvProblem, ActivationProblem, AddProblem, NormProblem> auto& own) {
-                   return slope_of(own.activation);
-                 },
-                 [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
-                 [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
-                                CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
-                                AttentionProblem, AddVolumeProblem, DivideProblem, StackProblem> auto&) { return 1.0; }},
+      Overloaded{
+          [](const OneOf<ConvProblem, ActivationProblem, AddProblem, NormProblem> auto& own) {
+            return slope_of(own.activation);
+          },
+          [](const ConvPoolProblem& both) { return slope_of(both.conv.activation); },
+          [](const OneOf<PoolProblem, AcrossChannelsProblem, ScaleShiftProblem, ConcatProblem, ReorderProblem,
+                         CropProblem, UpsampleProblem, MultiplyProblem, GlobalPoolProblem, PReluProblem,
+                         AttentionProblem, AddVolumeProblem, DivideProblem, StackProblem> auto&) { return 1.0; }},
       problem);
 }
 
@@ -324,7 +327,9 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
                  [&](const AddProblem& sum) { return slope_of(sum.activation) * sum_of(errors); },
                  [&](const ScaleShiftProblem&) { return largest_of(weights.scale) * largest_error(errors); },
                  [&](const PReluProblem& own) { return steepest_of(own, weights) * largest_error(errors); },
-                 [&](const StackProblem& own) { return behind(own, {largest_error(errors), 0.0}, weights).error; },
+                 [&](const StackProblem& own) {
+                   return behind(own, {largest_error(errors), 0.0}, weights).error;
+                 },
                  [&](const ActivationProblem& own) { return slope_of(own.activation) * largest_error(errors); },
                  [](const OneOf<MultiplyProblem, DivideProblem> auto&) {
                    ensure(false, "what a product or a quotient carries depends on its inputs");

@@ -29,6 +29,10 @@ COVERED_ELSEWHERE = {
         f"primitives/cpu/grad/weights_{isa}.cpp": "tests/primitives/cpu/grad/grad_fft_tiled_test.cpp"
         for isa in ("aarch64", "avx2", "avx512", "portable", "x86")
     },
+    **{
+        f"primitives/cpu/pool/stack_rows_{isa}.cpp": "tests/primitives/cpu/pool/stack_rows_test.cpp"
+        for isa in ("aarch64", "avx512", "simd8", "x86")
+    },
     "primitives/cpu/device/start_check_x86.cpp": "tests/deploy",
     "client/python/setup.py": "tests/client/python/install.py",
     "client/python/znni/__init__.py": "tests/client/python",

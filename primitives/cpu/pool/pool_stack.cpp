@@ -16,9 +16,7 @@ constexpr std::string_view rows_name = "rows";
 std::string between_name(std::size_t chunk) { return "between " + std::to_string(chunk % 2); }
 
 // Returns the shape of what a chunk writes.
-Shape5 written_by(std::span<const StackLevel> chunk, const Shape5& in) {
-  return {in.S, in.f, chunk.back().out};
-}
+Shape5 written_by(std::span<const StackLevel> chunk, const Shape5& in) { return {in.S, in.f, chunk.back().out}; }
 
 std::vector<std::int64_t> depths_of(std::int64_t poolings) {
   std::vector<std::int64_t> depths;
@@ -45,7 +43,8 @@ Estimate estimate_of(const StackProblem& stack, Format format, std::int64_t dept
     const Shape5 in{stack.in.S, stack.in.f, chunks[i].front().in};
     const Shape5 out = written_by(chunks[i], stack.in);
     // A line that is written is read before.
-    const double bytes = static_cast<double>(tensor_bytes(in, format)) + 2.0 * static_cast<double>(tensor_bytes(out, format));
+    const double bytes =
+        static_cast<double>(tensor_bytes(in, format)) + 2.0 * static_cast<double>(tensor_bytes(out, format));
     estimate.time += modelled_time(spec, scalar_flops(cycles_of(chunk, spec) * spec.threads, spec), 1.0, bytes);
     if (i + 1 < chunks.size()) between[i % 2] = std::max(between[i % 2], tensor_bytes(out, format));
   }

@@ -15,9 +15,7 @@ StackRange read_for(const StackLevel& level, int axis, StackRange out) {
 }
 
 // Returns the planes or rows that have to come in behind one before that of the output can be made.
-std::int64_t lag_of(const StackLevel& level, int axis) {
-  return level.pool.window[axis] - 1 - level.before()[axis];
-}
+std::int64_t lag_of(const StackLevel& level, int axis) { return level.pool.window[axis] - 1 - level.before()[axis]; }
 
 // Returns the floats of a row in memory: whole cache lines, an odd number, so that neighbours differ in their sets.
 std::int64_t pitch_of(std::int64_t floats) {

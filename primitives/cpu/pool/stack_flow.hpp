@@ -35,14 +35,14 @@ struct LevelFlow {
   StackRange z_out;
   StackRange x_in;
   StackRange x_out;
-  std::int64_t lag_z = 0;    // planes that have come in before this level's first
-  std::int64_t lag_y = 0;    // rows, likewise
-  std::int64_t row = 0;      // where the row that comes in lies, with its padding
+  std::int64_t lag_z = 0;  // planes that have come in before this level's first
+  std::int64_t lag_y = 0;  // rows, likewise
+  std::int64_t row = 0;    // where the row that comes in lies, with its padding
   std::int64_t row_floats = 0;
-  std::int64_t pad = 0;      // floats of padding before it
-  std::int64_t planes = 0;   // where rows of earlier planes lie, [plane][row of the block]
-  std::int64_t rows = 0;     // where earlier rows lie, [plane][row]; of one plane if there is one block
-  std::int64_t pitch = 0;    // floats from one of these rows to the next
+  std::int64_t pad = 0;     // floats of padding before it
+  std::int64_t planes = 0;  // where rows of earlier planes lie, [plane][row of the block]
+  std::int64_t rows = 0;    // where earlier rows lie, [plane][row]; of one plane if there is one block
+  std::int64_t pitch = 0;   // floats from one of these rows to the next
 };
 
 struct PartFlow {

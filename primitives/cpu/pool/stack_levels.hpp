@@ -8,15 +8,15 @@
 
 namespace znni::cpu {
 
-// A pooling, then a scale and a shift, then an activation. Without a pooling the window is a voxel; what else is lacking
-// changes nothing.
+// A pooling, then a scale and a shift, then an activation. Without a pooling the window is a voxel; what else is
+// lacking changes nothing.
 struct StackLevel {
   StackStage pool;
   bool is_pooling = false;
   std::int64_t scale = -1;  // which of the stack's scales and shifts; -1: none
   Activation activation;
   Vec3 closed;
-  Vec3 in;   // extents of what is read and written
+  Vec3 in;  // extents of what is read and written
   Vec3 out;
 
   // Returns the voxels of padding before and behind what is read, of which the tensor has none.
@@ -39,8 +39,8 @@ struct StackBox {
   Vec3 end;
 };
 
-// Returns the own voxels of what the first level reads and of what each writes, in tensors of which the first begins
-// at voxel `start` of a value of extent `whole`, where that is open (PreparedLayer::place()).
+// Returns the own voxels of what the first level reads and of what each writes. Along open axes the first tensor begins
+// at voxel `start` of a value of extent `whole` (PreparedLayer::place()).
 [[nodiscard]] std::vector<StackBox> own_boxes(std::span<const StackLevel> levels, Vec3 start, Vec3 whole);
 // Returns the same where every voxel is one.
 [[nodiscard]] std::vector<StackBox> whole_boxes(std::span<const StackLevel> levels);

@@ -36,8 +36,10 @@ std::int64_t block_of(std::span<const StackLevel> levels, const StackPart& part,
   std::int64_t high = rows;
   while (low < high) {
     const std::int64_t middle = (low + high + 1) / 2;
-    if (kept(middle) <= most) low = middle;
-    else high = middle - 1;
+    if (kept(middle) <= most)
+      low = middle;
+    else
+      high = middle - 1;
   }
   return div_up(rows, div_up(rows, low));
 }
@@ -46,8 +48,7 @@ std::int64_t block_of(std::span<const StackLevel> levels, const StackPart& part,
 double cycles_of(const PartFlow& part, const DeviceSpec& spec) {
   double cycles = 0;
   for (const LevelFlow& flow : part.levels) {
-    const double vectors =
-        static_cast<double>(div_up(flow.x_out.length() * part.width, std::max(8, spec.simd_floats)));
+    const double vectors = static_cast<double>(div_up(flow.x_out.length() * part.width, std::max(8, spec.simd_floats)));
     const auto rows = static_cast<double>(flow.z_in.length() * flow.level.in.y);
     cycles += rows * (vectors * cycles_per_vector + cycles_per_row);
   }

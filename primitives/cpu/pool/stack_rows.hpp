@@ -17,12 +17,12 @@ struct StackRow {
   std::int64_t window = 1;               // along x
   const float* const* planes = nullptr;  // rows of earlier planes, pooled along x
   std::int64_t plane_count = 0;
-  const float* const* rows = nullptr;    // earlier rows, pooled along x and z
+  const float* const* rows = nullptr;  // earlier rows, pooled along x and z
   std::int64_t row_count = 0;
-  float* plane_to = nullptr;             // the row, pooled along x; may be one of `planes`
-  float* row_to = nullptr;               // the row, pooled along x and z; may be one of `rows`
-  float* out = nullptr;                  // the larger of `floor` and scale * pooled + shift
-  const float* scale = nullptr;          // stack_lanes numbers, for which averages are sums
+  float* plane_to = nullptr;     // the row, pooled along x; may be one of `planes`
+  float* row_to = nullptr;       // the row, pooled along x and z; may be one of `rows`
+  float* out = nullptr;          // the larger of `floor` and scale * pooled + shift
+  const float* scale = nullptr;  // stack_lanes numbers, for which averages are sums
   const float* shift = nullptr;
   float floor = 0;
   std::int64_t floats = 0;  // of the output; whole vectors are written

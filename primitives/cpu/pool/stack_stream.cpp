@@ -23,17 +23,17 @@ struct Level {
   alignas(64) float scale[stack_lanes];
   alignas(64) float shift[stack_lanes];
   float floor = lowest;
-  float padding = lowest;     // what padding of its input is
+  float padding = lowest;  // what padding of its input is
   float* padding_row = nullptr;
-  Activation activation;      // what is left of it
-  bool is_whole = true;       // every voxel of its output is an own one
-  std::vector<Rows> planes;   // of the present plane: the rows of earlier ones
+  Activation activation;     // what is left of it
+  bool is_whole = true;      // every voxel of its output is an own one
+  std::vector<Rows> planes;  // of the present plane: the rows of earlier ones
   std::vector<const float*> plane_rows;
   std::vector<const float*> rows;
   Rows plane_to;
-  Rows row_ring;              // the earlier rows of the present plane of the output
-  bool has_plane = false;     // there is a plane of the input
-  bool makes_plane = false;   // there is one of the output
+  Rows row_ring;             // the earlier rows of the present plane of the output
+  bool has_plane = false;    // there is a plane of the input
+  bool makes_plane = false;  // there is one of the output
   std::int64_t z_out = 0;
 };
 

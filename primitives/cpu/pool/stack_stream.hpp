@@ -14,9 +14,9 @@ struct StackImage {
   const TensorView& in;
   const TensorView& out;
   std::int64_t s = 0;
-  std::int64_t first = 0;           // channel
-  std::span<const StackBox> own;    // of what is read and of what each level writes
-  std::span<const float> scale;     // LayerWeights
+  std::int64_t first = 0;         // channel
+  std::span<const StackBox> own;  // of what is read and of what each level writes
+  std::span<const float> scale;   // LayerWeights
   std::span<const float> shift;
 };
 

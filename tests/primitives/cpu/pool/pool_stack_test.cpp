@@ -49,14 +49,12 @@ void check_placed(const StackProblem& stack, const Places& places, Device& devic
   const test::Weights weights = test::random_weights(stack, random);
   const std::vector<std::vector<float>> inputs = test::random_inputs(stack, random);
   const std::vector<oracle::Values> exact = {oracle::widened(inputs[0])};
-  const oracle::Values expected =
-      oracle::stacked(stack, exact[0], weights.view(), places.starts, places.whole);
+  const oracle::Values expected = oracle::stacked(stack, exact[0], weights.view(), places.starts, places.whole);
   const double tolerance = oracle::tolerance(stack, exact, weights.view());
   const std::vector<Estimate> estimates = pool_stack.describe(stack, device.spec()).value();
   for (const Estimate& estimate : estimates) {
     for (const test::Placing placing : {test::Placing::packed, test::Placing::separate}) {
-      const auto harness =
-          test::Harness::make(pool_stack, stack, estimate, weights.view(), device, placing, seed);
+      const auto harness = test::Harness::make(pool_stack, stack, estimate, weights.view(), device, placing, seed);
       ASSERT_TRUE(harness) << harness.error().message;
       (*harness)->place(places.starts, places.whole);
       const Result<test::Outcome> outcome = (*harness)->run(inputs);
@@ -126,14 +124,12 @@ TEST(PoolStack, DepthsAgree) {
 }
 
 TEST(PoolStack, APlaceHoldsUntilTheNext) {
-  const StackProblem stack{
-      {1, 1, {1, 1, 5}},
-      {{StackOperation::pool, PoolKind::average, {1, 1, 3}, {0, 0, 1}, {0, 0, 1}}}};
+  const StackProblem stack{{1, 1, {1, 1, 5}},
+                           {{StackOperation::pool, PoolKind::average, {1, 1, 3}, {0, 0, 1}, {0, 0, 1}}}};
   const std::unique_ptr<Device> device = test::open_cpu(1);
   const std::vector<std::vector<float>> inputs = {{3, 6, 9, 12, 15}};
   const Estimate estimate = pool_stack.describe(stack, device->spec()).value().front();
-  const auto harness =
-      test::Harness::make(pool_stack, stack, estimate, {}, *device, test::Placing::packed).value();
+  const auto harness = test::Harness::make(pool_stack, stack, estimate, {}, *device, test::Placing::packed).value();
   const Vec3 start{0, 0, -1};
   for (int i = 0; i < 2; ++i) EXPECT_EQ(harness->run(inputs)->values, (std::vector<float>{6, 9, 12}));
   harness->place(std::span(&start, 1), {1, 1, 3});
