@@ -82,9 +82,13 @@ void expect_float(const Case& given, const Written& written, std::int64_t i, std
   for (std::int64_t d = 1; d < given.window; ++d) {
     value = joined(given.kind, value, given.from[static_cast<std::size_t>(i + d * given.step)]);
   }
-  if (!given.planes.empty()) EXPECT_NEAR(written.plane[at], value, 1e-5);
+  if (!given.planes.empty()) {
+    EXPECT_NEAR(written.plane[at], value, 1e-5);
+  }
   for (const Row& plane : given.planes) value = joined(given.kind, value, plane[at]);
-  if (!given.rows.empty()) EXPECT_NEAR(written.row[at], value, 1e-5);
+  if (!given.rows.empty()) {
+    EXPECT_NEAR(written.row[at], value, 1e-5);
+  }
   for (const Row& row : given.rows) value = joined(given.kind, value, row[at]);
   const auto lane = static_cast<std::size_t>(i % lanes);
   const double scaled = static_cast<double>(given.scale[lane]) * value + static_cast<double>(given.shift[lane]);
