@@ -190,6 +190,7 @@ NETS = {
     "MeshNet": Peer(meshnet, (64, 64, 64), (2.0, 1.3), (3.2, 2.1)),
     "MONAI-UNet": Peer(monai_unet, (64, 128, 128), (1.5, 0.9), (2.5, 1.2)),
     "stack-10": Peer(stack, (64, 64, 64), (6.0, 4.0), (15.0, 10.0)),
+    **{f"stack-{depth}": Peer(lambda depth=depth: stack(depth), (64, 64, 64)) for depth in (1, 40)},
     "nnU-Net-batch": Peer(lambda: nnunet(norm="batch"), (64, 64, 64)),
     **{f"FFN-{modules}": Peer(lambda modules=modules: ffn(modules), (64, 64, 64)) for modules in (6, 8, 10, 12)},
 }

@@ -27,6 +27,26 @@ std::vector<std::int64_t> depths_of(std::int64_t poolings) {
   return depths;
 }
 
+// What a chunk reads and writes.
+struct Tensors {
+  Shape5 in;
+  Shape5 out;
+};
+
+// Returns the time of a chunk. Its rows wait for memory, of which a line that is written is read before.
+Seconds time_of(std::span<const StackLevel> levels, const StackChunk& chunk, const Tensors& tensors, Format format,
+                const DeviceSpec& spec) {
+  const double bytes =
+      static_cast<double>(tensor_bytes(tensors.in, format)) + 2.0 * static_cast<double>(tensor_bytes(tensors.out, format));
+  double flops = scalar_flops(cycles_of(chunk, spec) * spec.threads, spec);
+  for (const StackLevel& level : levels) {
+    if (level.activation.kind == ActivationKind::relu) continue;
+    const Shape5 shape{tensors.in.S, tensors.in.f, level.out};
+    flops += activation_flops(level.activation, spec) * static_cast<double>(elements(shape));
+  }
+  return modelled_time(spec, flops, 1.0, 0.0) + bytes / spec.bytes_per_second;
+}
+
 Estimate estimate_of(const StackProblem& stack, Format format, std::int64_t depth, const DeviceSpec& spec) {
   const std::vector<StackLevel> levels = levels_of(stack);
   const std::vector<std::span<const StackLevel>> chunks = chunks_of(levels, depth);
@@ -42,10 +62,7 @@ Estimate estimate_of(const StackProblem& stack, Format format, std::int64_t dept
     rows = std::max(rows, floats_of(chunk));
     const Shape5 in{stack.in.S, stack.in.f, chunks[i].front().in};
     const Shape5 out = written_by(chunks[i], stack.in);
-    // A line that is written is read before.
-    const double bytes =
-        static_cast<double>(tensor_bytes(in, format)) + 2.0 * static_cast<double>(tensor_bytes(out, format));
-    estimate.time += modelled_time(spec, scalar_flops(cycles_of(chunk, spec) * spec.threads, spec), 1.0, bytes);
+    estimate.time += time_of(chunks[i], chunk, {in, out}, format, spec);
     if (i + 1 < chunks.size()) between[i % 2] = std::max(between[i % 2], tensor_bytes(out, format));
   }
   estimate.memory.push_back(

@@ -10,9 +10,18 @@ namespace {
 constexpr double cache_share = 0.6;
 // Voxels of a row that are taken at once at most.
 constexpr std::int64_t max_row = 256;
-// Cycles of a vector through a level, and what comes to those for each row.
-constexpr double cycles_per_vector = 8.0;
-constexpr double cycles_per_row = 120.0;
+// Measured cycles of a row through a level: of each vector a load and a store, and each further voxel of a window along
+// each axis. If the rows that a row meets in all levels do not fit the first cache, vectors take longer.
+constexpr double cycles_per_row = 60.0;
+constexpr double cycles_per_vector = 4.0;
+constexpr double cycles_per_voxel = 0.8;
+constexpr double cycles_per_far_vector = 5.0;
+constexpr double cycles_per_far_voxel = 1.4;
+constexpr std::int64_t near_bytes = 40 << 10;
+// Cycles of a vector that is kept from one block to the next.
+constexpr double cycles_per_kept_vector = 10.0;
+// Of a vector of 8 floats, beside one of 16.
+constexpr double share_of_half = 0.6;
 
 StackRange piece(std::int64_t n, std::int64_t count, std::int64_t index) {
   return {index * n / count, (index + 1) * n / count};
@@ -44,13 +53,37 @@ std::int64_t block_of(std::span<const StackLevel> levels, const StackPart& part,
   return div_up(rows, div_up(rows, low));
 }
 
+// Returns whether the rows that a row meets on its way fit the first cache.
+bool is_near(const PartFlow& part) {
+  std::int64_t floats = 0;
+  for (const LevelFlow& flow : part.levels) {
+    const Vec3 window = flow.level.pool.window;
+    floats = add(floats, mul(window.z + window.y, flow.pitch));
+  }
+  return mul(floats, sizeof(float)) <= near_bytes;
+}
+
+// Returns the cycles of a vector through a level.
+double cycles_of_vector(const LevelFlow& flow, const PartFlow& part, bool near) {
+  const Vec3 window = flow.level.pool.window;
+  const auto voxels_more = static_cast<double>(window.z + window.y + window.x - 3);
+  if (voxels_more == 0) return cycles_per_vector;
+  const double kept = part.in_blocks ? static_cast<double>(window.y - 1) / static_cast<double>(part.block) : 0.0;
+  const double far = near ? 0.0 : cycles_per_far_vector;
+  return cycles_per_vector + far + voxels_more * (near ? cycles_per_voxel : cycles_per_far_voxel) +
+         kept * cycles_per_kept_vector;
+}
+
 // Returns the cycles of one task.
 double cycles_of(const PartFlow& part, const DeviceSpec& spec) {
+  const bool near = is_near(part);
+  const std::int64_t lanes = std::max(8, spec.simd_floats);
   double cycles = 0;
   for (const LevelFlow& flow : part.levels) {
-    const double vectors = static_cast<double>(div_up(flow.x_out.length() * part.width, std::max(8, spec.simd_floats)));
-    const auto rows = static_cast<double>(flow.z_in.length() * flow.level.in.y);
-    cycles += rows * (vectors * cycles_per_vector + cycles_per_row);
+    const auto vectors = static_cast<double>(div_up(flow.x_out.length() * part.width, lanes));
+    const double rows = static_cast<double>(flow.z_in.length()) * static_cast<double>(flow.level.in.y);
+    const double share = lanes == 8 ? share_of_half : 1.0;
+    cycles += rows * (vectors * share * cycles_of_vector(flow, part, near) + cycles_per_row);
   }
   return cycles;
 }
