@@ -36,8 +36,8 @@ struct Tensors {
 // Returns the time of a chunk. Its rows wait for memory, of which a line that is written is read before.
 Seconds time_of(std::span<const StackLevel> levels, const StackChunk& chunk, const Tensors& tensors, Format format,
                 const DeviceSpec& spec) {
-  const double bytes =
-      static_cast<double>(tensor_bytes(tensors.in, format)) + 2.0 * static_cast<double>(tensor_bytes(tensors.out, format));
+  const double bytes = static_cast<double>(tensor_bytes(tensors.in, format)) +
+                       2.0 * static_cast<double>(tensor_bytes(tensors.out, format));
   double flops = scalar_flops(cycles_of(chunk, spec) * spec.threads, spec);
   for (const StackLevel& level : levels) {
     if (level.activation.kind == ActivationKind::relu) continue;

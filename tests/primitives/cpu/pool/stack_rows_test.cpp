@@ -35,8 +35,10 @@ Case random_case(test::Random& random) {
   made.floats = random.integer(1, 70);
   made.floor = random.chance(0.5) ? 0 : -std::numeric_limits<float>::infinity();
   made.from = random.normals(made.floats + made.window * made.step + stack_lanes);
-  for (std::int64_t i = random.integer(0, 3); i > 0; --i) made.planes.push_back(random.normals(made.floats + stack_lanes));
-  for (std::int64_t i = random.integer(0, 3); i > 0; --i) made.rows.push_back(random.normals(made.floats + stack_lanes));
+  for (std::int64_t i = random.integer(0, 3); i > 0; --i)
+    made.planes.push_back(random.normals(made.floats + stack_lanes));
+  for (std::int64_t i = random.integer(0, 3); i > 0; --i)
+    made.rows.push_back(random.normals(made.floats + stack_lanes));
   if (random.chance(0.4)) {
     made.window = 3;
     made.rows.assign(2, made.from);
@@ -65,9 +67,8 @@ Written pooled(const Case& given, const StackKernels& kernels) {
   float* const plane_to = own.planes.empty() ? to.plane.data() : own.planes.front().data();
   float* const row_to = own.rows.empty() ? to.row.data() : own.rows.front().data();
   kernels.pool(own.kind, {own.from.data(), own.step, own.window, planes.data(),
-                          static_cast<std::int64_t>(planes.size()), rows.data(),
-                          static_cast<std::int64_t>(rows.size()), plane_to, row_to, to.out.data(), own.scale.data(),
-                          own.shift.data(), own.floor, own.floats});
+                          static_cast<std::int64_t>(planes.size()), rows.data(), static_cast<std::int64_t>(rows.size()),
+                          plane_to, row_to, to.out.data(), own.scale.data(), own.shift.data(), own.floor, own.floats});
   if (!own.planes.empty()) to.plane = own.planes.front();
   if (!own.rows.empty()) to.row = own.rows.front();
   return to;

@@ -23,8 +23,8 @@ std::vector<float> streamed(const StackProblem& stack, std::vector<float> values
   const TensorView from = dense_view(values.data(), stack.in);
   const TensorView to = dense_view(out.data(), shape);
   const std::vector<StackBox> own = whole_boxes(levels);
-  stream_stack(flow, {from, to, 0, 0, own, weights.scale, weights.shift},
-               stack_kernels(describe_cpu(1).simd_floats), memory.data());
+  stream_stack(flow, {from, to, 0, 0, own, weights.scale, weights.shift}, stack_kernels(describe_cpu(1).simd_floats),
+               memory.data());
   return out;
 }
 
