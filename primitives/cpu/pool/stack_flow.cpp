@@ -65,9 +65,10 @@ PartFlow flow_of(std::span<const StackLevel> levels, const StackPart& part, std:
   StackPart out = part;
   for (std::size_t i = levels.size(); i-- > 0;) {
     const StackPart in{read_for(levels[i], 0, out.z), read_for(levels[i], 2, out.x)};
-    flow.levels.insert(flow.levels.begin(), {levels[i], in.z, out.z, in.x, out.x});
+    flow.levels.push_back({levels[i], in.z, out.z, in.x, out.x});
     out = in;
   }
+  std::reverse(flow.levels.begin(), flow.levels.end());
   Places places;
   std::int64_t longest = 0;
   std::int64_t lag_z = 0;

@@ -31,26 +31,16 @@ StackRange piece(std::int64_t n, std::int64_t count, std::int64_t index) {
 std::int64_t block_of(std::span<const StackLevel> levels, const StackPart& part, std::int64_t width,
                       const DeviceSpec& spec) {
   const std::int64_t rows = rows_of(levels);
-  const auto kept = [&](std::int64_t block) {
-    const PartFlow flow = flow_of(levels, part, width, block);
-    std::int64_t floats = 0;
-    for (const LevelFlow& level : flow.levels) {
-      const Vec3 window = level.level.pool.window;
-      floats = add(floats, add(level.row_floats, mul((window.z - 1) * block + window.y - 1, level.pitch)));
-    }
-    return static_cast<double>(floats) * sizeof(float);
-  };
-  const double most = cache_share * static_cast<double>(spec.l2_bytes);
-  std::int64_t low = 1;
-  std::int64_t high = rows;
-  while (low < high) {
-    const std::int64_t middle = (low + high + 1) / 2;
-    if (kept(middle) <= most)
-      low = middle;
-    else
-      high = middle - 1;
+  std::int64_t fixed = 0;  // floats
+  std::int64_t of_row = 1;
+  for (const LevelFlow& flow : flow_of(levels, part, width, 1).levels) {
+    const Vec3 window = flow.level.pool.window;
+    fixed = add(fixed, add(flow.row_floats, mul(window.y - 1, flow.pitch)));
+    of_row = add(of_row, mul(window.z - 1, flow.pitch));
   }
-  return div_up(rows, div_up(rows, low));
+  const double most = cache_share * static_cast<double>(spec.l2_bytes) / sizeof(float) - static_cast<double>(fixed);
+  const auto fitting = static_cast<std::int64_t>(std::max(1.0, most / static_cast<double>(of_row)));
+  return div_up(rows, div_up(rows, fitting));
 }
 
 // Returns whether the rows that a row meets on its way fit the first cache.
@@ -116,9 +106,11 @@ StackChunk divided(std::span<const StackLevel> levels, const Shape5& in, Format 
   chunk.images = mul(in.S, div_up(in.f, width));
   const std::int64_t along_x = div_up(out.x * width, max_row * 16);
   const std::int64_t along_z = parts_along_z(levels, mul(chunk.images, along_x), spec);
+  const StackPart largest{piece(out.z, along_z, along_z - 1), piece(out.x, along_x, along_x - 1)};
+  const std::int64_t block = block_of(levels, largest, width, spec);
   for (std::int64_t i = 0; i < along_z * along_x; ++i) {
     const StackPart part{piece(out.z, along_z, i / along_x), piece(out.x, along_x, i % along_x)};
-    chunk.parts.push_back(flow_of(levels, part, width, block_of(levels, part, width, spec)));
+    chunk.parts.push_back(flow_of(levels, part, width, block));
   }
   return chunk;
 }

@@ -20,7 +20,9 @@ KFLOP = {
     "SegResNet": 139,
     "MeshNet": 192,
     "MONAI-UNet": 12,
+    "stack-1": 0,
     "stack-10": 0,
+    "stack-40": 0,
 }
 
 

@@ -1,14 +1,17 @@
 """Code compiled for one instruction set must not stand in for that of another: the objects that hold it have no
 function that the linker may take for all of them.
 
-    shared_code_test.py OBJECT...        objects of the library; those of kernels_* and weights_* are looked at
+    shared_code_test.py OBJECT...        objects of the library; those of kernels_*, weights_* and stack_rows_* are looked at
 """
 
 import pathlib
 import subprocess
 import sys
 
-TABLES = tuple(f"{table}_{isa}" for table in ("kernels", "weights") for isa in ("avx2", "avx512", "portable"))
+TABLES = (
+    *(f"{table}_{isa}" for table in ("kernels", "weights") for isa in ("avx2", "avx512", "portable")),
+    *(f"stack_rows_{isa}" for isa in ("avx512", "simd8")),
+)
 SHARED = ("W", "V", "u")  # weak and unique symbols: one body is kept of many
 
 
