@@ -79,11 +79,14 @@ Values image_of(const StackProblem& stack, Image image, const LayerWeights& weig
   return image.values;
 }
 
-// Returns where input s lies. Along axes without starts that are open, everything is inside.
+// Returns where input s lies. Without starts everything is inside; a closed axis is then the whole value.
 Placed placed_at(const StackProblem& stack, std::span<const Vec3> starts, Vec3 whole, std::int64_t s) {
   Placed placed{{}, stack.in.n};
   for (int axis = 0; axis < 3; ++axis) {
-    if (stack.closed[axis] == 1) continue;
+    if (stack.closed[axis] == 1) {
+      if (!starts.empty()) placed.whole[axis] = whole[axis];
+      continue;
+    }
     placed.start[axis] = starts.empty() ? far : starts[static_cast<std::size_t>(s)][axis];
     placed.whole[axis] = starts.empty() ? 3 * far : whole[axis];
   }

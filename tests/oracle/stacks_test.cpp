@@ -37,6 +37,14 @@ TEST(OracleStacks, PiecesAreMaskedByWhereTheyLie) {
   EXPECT_EQ(stacked(stack, {9, 9, 1, 5, 3, 9}, {}), (Values{23.0 / 3, 23.0 / 3}));
 }
 
+// A patch that is closed for 5 voxels, of a volume that has 3.
+TEST(OracleStacks, ClosedAxesMayHoldMoreThanTheVolume) {
+  const StackProblem stack{{1, 1, {1, 1, 5}}, {pool(PoolKind::max, 1, 1), pool(PoolKind::average, 1, 1)}, {0, 0, 1}};
+  const Vec3 start;
+  EXPECT_EQ(stacked(stack, {1, 5, 3, 9, 9}, {}, std::span(&start, 1), {1, 1, 3}),
+            (Values{10.0 / 3, 5, 10.0 / 3, 0, 0}));
+}
+
 TEST(OracleStacks, WhatLiesOutsideIsZero) {
   const StackProblem stack{{1, 1, {1, 1, 4}}, {pool(PoolKind::max, 1, 1)}};
   const Vec3 start{0, 0, 7};

@@ -30,9 +30,10 @@ struct StackStage {
 // from j - before on. Those that are not own ones of the value before are padding: a max passes over them, an average
 // counts them as zeros.
 //
-// Along axes that are closed the input is the whole value, [0, E), and so is the output. Along the others the input is
-// a piece, and the output has window - 1 voxels less for each pooling. PreparedLayer::place() says where the piece
-// lies. Before that is called all its voxels are own ones. Voxels of the output that are not own ones are zeros.
+// Along axes that are closed the input has the whole value, from voxel 0 on, and so has the output. Along the others
+// the input is a piece, and the output has window - 1 voxels less for each pooling. PreparedLayer::place() says where
+// the piece lies, and how large the value is: along closed axes no larger than the tensor. Before that is called all
+// voxels are own ones. Voxels of the output that are not own ones are zeros.
 //
 // LayerWeights::scale and shift hold f numbers for each stage that scales and shifts, one stage after the other.
 struct StackProblem {
