@@ -12,12 +12,14 @@ Border operator-(const Border& a, const Border& b) { return {a.begin - b.begin, 
 
 Border along(const Border& border, Vec3 axes) { return {border.begin * axes, border.end * axes}; }
 
-// Returns what a node leaves out of its first input where it does not compute `cut` of its own value.
+// Returns what a node leaves out of its first input where it does not compute `cut` of its own value. It leaves out
+// padding that it makes itself, too.
 Border cut_of_input(const Operation& operation, const Border& cut, Vec3 axes) {
   const Reading reading = reading_of(operation);
   const Vec3 step = step_of(reading);
-  return {cut.begin * step / reading.factor + reading.idle.begin * axes,
-          cut.end * step / reading.factor + reading.idle.end * axes};
+  const Border passed = {reading.idle.begin + reading.padding.begin, reading.idle.end + reading.padding.end};
+  return {cut.begin * step / reading.factor + passed.begin * axes,
+          cut.end * step / reading.factor + passed.end * axes};
 }
 
 Border read_first(const Network& network, const ClosedAxes& closed, std::size_t node, Vec3 axes) {

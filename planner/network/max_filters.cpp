@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 
 namespace znni {
@@ -22,6 +23,7 @@ Vec3 gcd(Vec3 a, Vec3 b) { return {std::gcd(a.z, b.z), std::gcd(a.y, b.y), std::
 Vec3 distances(const Operation& operation) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) return distances(conv->k, conv->dilation);
   if (const auto* pool = std::get_if<Pooling>(&operation)) return distances(pool->window, pool->dilation);
+  if (std::holds_alternative<Stack>(operation)) return distances(reading_of(operation).window, Vec3::cube(1));
   if (const auto* crop = std::get_if<Crop>(&operation)) return gcd(crop->begin, crop->end);
   return {};
 }

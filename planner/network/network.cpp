@@ -11,6 +11,7 @@
 #include "planner/network/operations/all.hpp"
 #include "planner/network/output_stride.hpp"
 #include "planner/network/reflections.hpp"
+#include "planner/network/stacks.hpp"
 #include "planner/network/tile_bound.hpp"
 #include "primitives/core/index.hpp"
 
@@ -174,6 +175,7 @@ Result<void> check(const Network& network) {
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
   if (Result<void> sound = check_reflections(network); !sound) return sound;
+  if (Result<void> sound = check_stacks(network); !sound) return sound;
   if (Result<void> sound = check_output_stride(network); !sound) return sound;
   if (Result<void> sound = check_window(network); !sound) return sound;
   return check_all_used(network);

@@ -113,8 +113,15 @@ struct Crop {
   bool reflects = false;  // what it pads; none of a valid network does (planner/network/padding.hpp)
   bool operator==(const Crop&) const = default;
 };
+// Poolings of stride 1, scales and shifts and activations, one after the other (StackProblem); made by a graph pass. Its
+// poolings make their padding themselves: what its input has beyond the volume is not read. Scales of its stages, of
+// each channel, are one after the other.
+struct Stack {
+  std::vector<StackStage> stages;
+  bool operator==(const Stack&) const = default;
+};
 using Operation = std::variant<Convolution, Pooling, Activate, AcrossChannels, ScaleShift, Add, Concat, Crop, Upsample,
-                               Norm, Multiply, GlobalPool, PRelu, Attention, AddVolume, Divide>;
+                               Norm, Multiply, GlobalPool, PRelu, Attention, AddVolume, Divide, Stack>;
 
 // Voxels at both ends of each axis.
 struct Border {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
@@ -42,6 +43,35 @@ std::string epsilon_text(float epsilon) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), ", epsilon %.9g", static_cast<double>(epsilon));
   return text.data();
+}
+
+namespace {
+
+// Returns the length of the shortest list of stages that, repeated, is all of them.
+std::size_t repeated_stages(const std::vector<StackStage>& stages) {
+  for (std::size_t length = 1; length < stages.size(); ++length) {
+    const auto behind = stages.begin() + static_cast<std::ptrdiff_t>(length);
+    if (stages.size() % length == 0 && std::equal(behind, stages.end(), stages.begin())) return length;
+  }
+  return stages.size();
+}
+
+std::string text_of(const StackStage& stage) {
+  if (stage.operation == StackOperation::scale_shift) return "scale and shift";
+  if (stage.operation == StackOperation::activation) return activation_text(stage.activation).substr(2);
+  std::string text = std::string(pooling_words(stage.kind)) + " " + to_string(stage.window);
+  if (stage.before == Vec3{} && stage.behind == Vec3{}) return text;
+  return text + " padded " + to_string(stage.before) + " " + to_string(stage.behind);
+}
+
+}  // namespace
+
+std::string stages_text(const std::vector<StackStage>& stages) {
+  const std::size_t length = repeated_stages(stages);
+  std::string text;
+  for (std::size_t i = 0; i < length; ++i) text += (i == 0 ? "" : ", ") + text_of(stages[i]);
+  if (length == stages.size()) return text;
+  return std::to_string(stages.size() / length) + " x (" + text + ")";
 }
 
 std::vector<std::string> describe(const Network& network) {

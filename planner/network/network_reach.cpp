@@ -71,7 +71,10 @@ bool is_strided(const Network& network) {
 
 Vec3 padded_axes(const Network& network) {
   Vec3 most = max(network.frame.begin, network.frame.end);
-  for (const Node& node : network.nodes) most = max(most, max(node.outside.begin, node.outside.end));
+  for (const Node& node : network.nodes) {
+    const Border padding = reading_of(node.operation).padding;
+    most = max(most, max(max(node.outside.begin, node.outside.end), max(padding.begin, padding.end)));
+  }
   return min(most, Vec3::cube(1));
 }
 

@@ -22,6 +22,7 @@ struct Reading {
   Vec3 factor = Vec3::cube(1);
   Border idle = {};  // voxels at the ends of the window that it passes over; of a Crop all but one
   Resizing resizing = Resizing::as_given;
+  Border padding = {};  // voxels beyond the ends of the volume that it makes itself, and need not read
 
   friend bool operator==(const Reading&, const Reading&) = default;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/network/operation_traits.hpp"
+#include "planner/network/stacks.hpp"
 
 namespace znni {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 // Builds the network node by node.
 class Unfusing {
  public:
-  explicit Unfusing(LoadedNetwork fused) : fused_(std::move(fused)) {
+  explicit Unfusing(LoadedNetwork fused) : fused_(unstacked(std::move(fused))) {
     names_.insert(fused_.network.input_name);
     for (const Node& node : fused_.network.nodes) names_.insert(node.name);
   }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "planner/network/stacks.hpp"
 #include "primitives/core/overloaded.hpp"
 
 namespace znni::test {
@@ -182,6 +183,7 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const Norm&) -> Grid { throw std::logic_error("dense networks alone"); },
                                [&](const Attention&) -> Grid { throw std::logic_error("dense networks alone"); },
                                [&](const AddVolume&) -> Grid { throw std::logic_error("dense networks alone"); },
+                               [&](const Stack&) -> Grid { throw std::logic_error("stacks are taken apart"); },
                                [&](const GlobalPool&) -> Grid { throw std::logic_error("dense networks alone"); }},
                     node.operation);
 }
@@ -253,7 +255,8 @@ void place_pass(const Geometry& geometry, std::size_t pass, const Values& values
 
 }  // namespace
 
-Values dense_output(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& input) {
+Values dense_output(const Network& stacked, const NetworkWeights& of_stacked, Vec3 n, const Values& input) {
+  const auto& [network, weights] = unstacked({stacked, of_stacked});
   const std::vector<Reach> reach = reaches(network);
   std::vector<Grid> grids = {Grid(network.f_in, n)};
   grids[0].values = input;

@@ -16,6 +16,7 @@
 #include "planner/network/operations/pooling.hpp"
 #include "planner/network/operations/prelu.hpp"
 #include "planner/network/operations/scale_shift.hpp"
+#include "planner/network/operations/stack.hpp"
 #include "planner/network/operations/upsample.hpp"
 
 namespace znni {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/text/node_fields.hpp"
+#include "proto/convert/text/stack_stages.hpp"
 
 namespace znni {
 namespace {
@@ -93,6 +95,26 @@ struct NodeRules<Pooling> {
 
   static const text::Pooling& message(const text::Node& node) {
     return node.has_max_pool() ? node.max_pool() : node.average_pool();
+  }
+};
+
+template <>
+struct NodeRules<Stack> : RulesWithoutPads {
+  static constexpr std::array fields = {text::Node::kStack};
+
+  static Result<Operation> read(const text::Node& node, int rank) {
+    Stack stack;
+    for (const text::StackStage& stage : node.stack().stage()) {
+      Result<StackStage> own = stage_of(stage, rank);
+      if (!own) return own.error();
+      stack.stages.push_back(*own);
+    }
+    return Operation(std::move(stack));
+  }
+
+  static void write(text::Node& node, const Stack& stack, int rank) {
+    text::Stack& written = *node.mutable_stack();
+    for (const StackStage& stage : stack.stages) set_stage(*written.add_stage(), stage, rank);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "planner/network/reading.hpp"
 #include "primitives/core/index.hpp"
 #include "server/pipeline/schedule/outside_fills.hpp"
 
@@ -233,18 +234,16 @@ void fill_reflected(const TensorView& view, std::span<const Vec3> starts, const 
   });
 }
 
-// Finds the outside of a node's value. The newest planes of a step end where the input's do, less what the node's
-// windows reach ahead.
-ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int node)
-    : border_(network.nodes[index(node)].outside), kind_(network.nodes[index(node)].outside_kind) {
-  if (is_empty()) return;
-  reach_ = reaches(network)[index(node) + 1];
+// Finds the place of a value. The newest planes of a step end where the input's do, less what the node's windows reach
+// ahead.
+ValuePlace::ValuePlace(const Network& network, const Geometry& geometry, int value)
+    : reach_(reaches(network)[index(value)]) {
   const std::int64_t lag = geometry.choice.streamed ? reach_.fov.z - reach_.stride.z : 0;
   origin_ = Vec3{lag, 0, 0} + start_of_closed(geometry.closed, 0);
-  closed_start_ = start_of_closed(geometry.closed, node + 1);
+  closed_start_ = start_of_closed(geometry.closed, value);
 }
 
-std::vector<Vec3> ValueOutside::starts_in(const PatchPositions& at, std::int64_t earlier) const {
+std::vector<Vec3> ValuePlace::starts_in(const PatchPositions& at, std::int64_t earlier) const {
   std::vector<Vec3> starts;
   for (const Vec3& start : at.starts) {
     const Vec3 first = start - origin_;
@@ -254,13 +253,37 @@ std::vector<Vec3> ValueOutside::starts_in(const PatchPositions& at, std::int64_t
   return starts;
 }
 
-Vec3 ValueOutside::extent_in(Vec3 volume) const { return (volume - reach_.fov) / reach_.stride + Vec3::cube(1); }
+Vec3 ValuePlace::extent_in(Vec3 volume) const { return (volume - reach_.fov) / reach_.stride + Vec3::cube(1); }
+
+// What lies where only matters to padding. A network whose nodes pad computes no fragments.
+StackPlace::StackPlace(const Network& network, const Geometry& geometry, int node) {
+  const Node& own = network.nodes[index(node)];
+  if (!std::holds_alternative<Stack>(own.operation) || reading_of(own.operation).padding == Border{}) return;
+  const int value = own.inputs.front();
+  is_told_ = true;
+  value_ = ValuePlace(network, geometry, value);
+  earlier_ = geometry.histories.kept[index(value)];
+  begin_ = around_read(geometry, node, 0, value).begin;
+  beyond_ = value == 0 ? network.frame : network.nodes[index(value - 1)].beyond;
+}
+
+void StackPlace::tell(const PatchPositions& at, PreparedLayer& layer) const {
+  if (!is_told_) return;
+  std::vector<Vec3> starts = value_.starts_in(at, earlier_);
+  for (Vec3& start : starts) start = start + begin_ - beyond_.begin;
+  layer.place(starts, at.starts.empty() ? Vec3{} : value_.extent_in(at.volume) - beyond_.begin - beyond_.end);
+}
+
+ValueOutside::ValueOutside(const Network& network, const Geometry& geometry, int node)
+    : border_(network.nodes[index(node)].outside), kind_(network.nodes[index(node)].outside_kind) {
+  if (!is_empty()) place_ = ValuePlace(network, geometry, node + 1);
+}
 
 void ValueOutside::fill(const TensorView& view, std::int64_t earlier, const PatchPositions& at,
                         Executor& executor) const {
   if (is_empty() || at.starts.empty()) return;
-  const std::vector<Vec3> starts = starts_in(at, earlier);
-  const Vec3 whole = extent_in(at.volume);
+  const std::vector<Vec3> starts = place_.starts_in(at, earlier);
+  const Vec3 whole = place_.extent_in(at.volume);
   if (kind_ == OutsideKind::edge) return fill_edges(view, starts, border_, whole, earlier, executor);
   if (kind_ == OutsideKind::reflect) return fill_reflected(view, starts, border_, whole, earlier, executor);
   const bool lowest = kind_ == OutsideKind::lowest;
@@ -271,7 +294,7 @@ Result<void> ValueOutside::fill(const TensorView& view, std::int64_t earlier, co
                                 Accelerator& accelerator) const {
   if (is_empty() || at.starts.empty()) return {};
   const std::vector<OutsideFill> fills =
-      outside_fills(view, starts_in(at, earlier), border_, extent_in(at.volume), kind_, earlier);
+      outside_fills(view, place_.starts_in(at, earlier), border_, place_.extent_in(at.volume), kind_, earlier);
   for (const OutsideFill& each : fills) {
     if (Result<void> given = accelerator.fill_outside(Stream::compute, each); !given) return given;
   }

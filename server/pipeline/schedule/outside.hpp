@@ -8,6 +8,7 @@
 #include "planner/network/network.hpp"
 #include "primitives/core/accelerator.hpp"
 #include "primitives/core/executor.hpp"
+#include "primitives/core/primitive.hpp"
 #include "primitives/core/tensor.hpp"
 
 namespace znni {
@@ -37,6 +38,40 @@ struct PatchPositions {
   Vec3 volume;               // its extent
 };
 
+// The place of the tensors of one value in that value of the whole framed volume, wherever patches lie.
+class ValuePlace {
+ public:
+  ValuePlace() = default;
+  ValuePlace(const Network& network, const Geometry& geometry, int value);
+
+  // Returns where the inputs of a tensor begin, margins and `earlier` planes of earlier steps included, in the value,
+  // which has extent extent_in(at.volume).
+  [[nodiscard]] std::vector<Vec3> starts_in(const PatchPositions& at, std::int64_t earlier) const;
+  [[nodiscard]] Vec3 extent_in(Vec3 volume) const;
+
+ private:
+  Reach reach_;
+  Vec3 origin_;        // of the positions: what the value lags behind, and what is not read
+  Vec3 closed_start_;  // where the tensor begins along closed axes
+};
+
+// The place in the volume of what a stack of poolings reads.
+class StackPlace {
+ public:
+  StackPlace() = default;                                                  // of a node that is none, or does not pad
+  StackPlace(const Network& network, const Geometry& geometry, int node);  // of what `node` reads
+
+  // Tells the layer where its inputs begin; nothing if the patches lie nowhere.
+  void tell(const PatchPositions& at, PreparedLayer& layer) const;
+
+ private:
+  bool is_told_ = false;
+  ValuePlace value_;
+  std::int64_t earlier_ = 0;  // planes of earlier steps in the tensor
+  Vec3 begin_;                // of what the node reads in the tensor
+  Border beyond_;             // what the value has beyond the volume
+};
+
 // The outside of one value of a network, wherever its patches lie.
 class ValueOutside {
  public:
@@ -56,15 +91,9 @@ class ValueOutside {
                                   Accelerator& accelerator) const;
 
  private:
-  // Returns where the inputs of a view begin in the value, which has extent extent_in(at.volume).
-  [[nodiscard]] std::vector<Vec3> starts_in(const PatchPositions& at, std::int64_t earlier) const;
-  [[nodiscard]] Vec3 extent_in(Vec3 volume) const;
-
   Border border_;
   OutsideKind kind_ = OutsideKind::zero;
-  Reach reach_;
-  Vec3 origin_;        // of the positions: what the value lags behind, and what is not read
-  Vec3 closed_start_;  // where the tensor begins along closed axes
+  ValuePlace place_;
 };
 
 }  // namespace znni

@@ -82,6 +82,7 @@ Result<PreparedSchedule::Task> PreparedSchedule::prepare(const Call& call, const
   if (parts.poison) task.arena->poison_with(parts.poison);
   task.inputs.resize(call.inputs.size());
   task.outside = outside_of(call, design_);
+  if (!call.is_reorder) task.place = StackPlace(design_.network, design_.geometry, step.node);
   const LayerWeights own = weights_of(call, step.node, parts.weights, parts.kernels);
   const bool divided = !step.division.empty() && !call.is_reorder;
   Result<std::unique_ptr<PreparedLayer>> layer =
@@ -224,6 +225,7 @@ Result<void> PreparedSchedule::run_nodes(int first, int last, const std::stop_to
 
 Result<void> PreparedSchedule::run_task(const Call& call, Task& task) {
   task.arena->begin();
+  task.place.tell(positions_, *task.layer);
   const Result<void> done = task.layer->run(task.inputs, task.output, *task.arena);
   return done ? finish(call, task) : done.error().within(task.name);
 }

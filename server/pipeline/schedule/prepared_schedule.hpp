@@ -75,6 +75,7 @@ class PreparedSchedule {
     TensorView output;
     int history = -1;  // of its output, complete after this call
     ValueOutside outside;
+    StackPlace place;
   };
   // The parts with which calls are prepared.
   struct Parts {

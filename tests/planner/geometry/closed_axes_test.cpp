@@ -5,6 +5,7 @@
 
 #include "planner/geometry/geometry.hpp"
 #include "planner/network/padding.hpp"
+#include "planner/network/stacks.hpp"
 #include "planner/network/value_windows.hpp"
 
 namespace znni {
@@ -70,6 +71,48 @@ TEST(PlannerClosedAxes, NoValueIsLargerThanOfTheVolumeAlone) {
   EXPECT_EQ(closed.patch_input, open.patch_input);
   EXPECT_EQ(closed.patch_output, volume);
   EXPECT_EQ(closed.values.back(), open.values.back());
+}
+
+// What a stack pads it neither reads beyond the border nor needs a margin for.
+TEST(PlannerClosedAxes, StacksReadTheVolumeAlone) {
+  LoadedNetwork loaded;
+  const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
+  const Activate relu{{ActivationKind::relu, 0}};
+  loaded.network.nodes = {
+      {"p", pool, {0}}, {"a", relu, {1}}, {"c", conv_operation(3), {2}}, {"q", pool, {3}}, {"b", relu, {4}}};
+  loaded = without_padding(loaded, {same(1), {}, same(1), same(1), {}}).value();
+  stack_poolings(loaded);
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  const Vec3 volume = {20, 30, 40};
+  GeometryChoice choice = patch_of(framed(loaded.network, volume));
+  choice.closed = {0, 1, 1};
+  const Geometry geometry = make_geometry(loaded.network, choice).value();
+  EXPECT_EQ(geometry.values[0].n, (Vec3{26, 30, 40}));
+  EXPECT_EQ(geometry.read_begin, (Vec3{0, 3, 3}));
+  EXPECT_EQ(geometry.values[1].n, (Vec3{24, 30, 40}));
+  EXPECT_EQ(tensor_shape(geometry, 1).n, (Vec3{24, 32, 42}));  // the convolution pads
+  EXPECT_EQ(tensor_shape(geometry, 2).n, (Vec3{22, 30, 40}));
+  EXPECT_EQ(geometry.values[3].n, volume);
+  const auto& stack = std::get<StackProblem>(geometry.problems[0]);
+  EXPECT_EQ(stack.closed, (Vec3{0, 1, 1}));
+  EXPECT_EQ(stack.in.n, (Vec3{26, 30, 40}));
+}
+
+// The input has zeros around it for another reader, and the stack passes over them.
+TEST(PlannerClosedAxes, StacksPassOverZerosThatOthersRead) {
+  LoadedNetwork loaded;
+  const Pooling mean{PoolKind::average, Vec3::cube(3), Vec3::cube(1)};
+  loaded.network.nodes = {
+      {"p", mean, {0}}, {"a", Activate{{ActivationKind::relu, 0}}, {1}}, {"c", conv_operation(3), {0}}, {"sum", Add{}, {2, 3}}};
+  loaded = without_padding(loaded, {same(1), {}, same(1), {}}).value();
+  stack_poolings(loaded);
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  GeometryChoice choice = patch_of(framed(loaded.network, Vec3::cube(9)));
+  choice.closed = along_x;
+  const Geometry geometry = make_geometry(loaded.network, choice).value();
+  EXPECT_EQ(geometry.values[0].n, Vec3::cube(11));
+  EXPECT_EQ(input_shape(geometry.problems[0], 0).n, (Vec3{11, 11, 9}));
+  EXPECT_EQ(around_read(geometry, 0, 0, 0), (Border{along_x, along_x}));
 }
 
 TEST(PlannerClosedAxes, StridesAndUpsamplingKeepTheirVoxels) {

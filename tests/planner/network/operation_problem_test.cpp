@@ -39,6 +39,8 @@ TEST(PlannerOperationProblem, GeometriesChooseModesOfPoolingsAndAxesOfCrops) {
   inputs.begin_axes = {0, 1, 1};
   inputs.end_axes = {1, 1, 0};
   EXPECT_EQ(text_of(Crop{{1, 2, 3}, {4, 5, 6}}, inputs), "crop 2x4x8x9x10, begin 0x2x3, end 4x5x0");
+  const Stack stack{{{StackOperation::pool, PoolKind::max, {2, 1, 1}, {1, 0, 0}, {}, {}}}};
+  EXPECT_EQ(text_of(stack, inputs), "stack 2x4x8x9x10, closed 0x0x1, max pool 2x1x1 padded 1x0x0 0x0x0");
 }
 
 }  // namespace

@@ -47,6 +47,16 @@ TEST(PlannerReading, StridesAreTheNetworksOwnUnlessAPoolingIsDense) {
   EXPECT_FALSE(is_resized(Reading{{3, 3, 3}}));
 }
 
+TEST(PlannerReading, StacksReadTheWindowsOfAllPoolingsAndPadThemselves) {
+  const StackStage pool{StackOperation::pool, PoolKind::max, {1, 3, 4}, {0, 1, 0}, {0, 0, 2}, {}};
+  const Reading stack = reading_of(Stack{{pool, {StackOperation::scale_shift}, pool}});
+  EXPECT_EQ(stack.window, (Vec3{1, 5, 7}));
+  EXPECT_EQ(stack.padding, (Border{{0, 2, 0}, {0, 0, 4}}));
+  EXPECT_EQ(stack.idle, Border{});
+  EXPECT_FALSE(is_resized(stack));
+  EXPECT_EQ(reading_of(Pooling{}).padding, Border{});
+}
+
 TEST(PlannerReading, CropsPassOverAllVoxelsOfTheirWindowButOne) {
   const Reading crop = reading_of(Crop{{1, 0, 2}, {0, 3, 1}});
   EXPECT_EQ(crop.window, (Vec3{2, 4, 4}));

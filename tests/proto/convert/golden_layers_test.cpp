@@ -61,6 +61,8 @@ std::vector<Operation> sound_operations() {
           Attention{2, 0.5F},
           AddVolume{{2, 3, 4}},
           Divide{},
+          Stack{{pool_stage({1, 2, 3}, {}), scale_stage, relu_stage}},
+          Stack{{pool_stage({1, 2, 3}, {0, 1, 1})}},
           Pooling{PoolKind::average_inside, {1, 2, 3}, {1, 2, 2}},
           Pooling{PoolKind::max, {1, 2, 3}, {1, 2, 2}, false, {1, 3, 2}}};
 }
@@ -92,7 +94,10 @@ std::vector<Operation> unsound_operations() {
           Attention{0},
           Attention{3},
           Attention{1, no_number},
-          AddVolume{{0, 1, 1}}};
+          AddVolume{{0, 1, 1}},
+          Stack{},
+          Stack{{pool_stage({0, 1, 1}, {})}},
+          Stack{{pool_stage({1, 2, 3}, {0, 2, 0})}}};
 }
 
 bool joins(const Operation& operation) {

@@ -63,7 +63,7 @@ class ClosedNetworks : public testing::Test {
   // Opens an engine for volumes of up to `volume_`; returns whether an axis is closed.
   bool open(std::uint64_t seed) {
     random_ = std::make_unique<Random>(seed);
-    net_ = random_net(*random_);
+    net_ = random_->chance(0.3) ? test::random_stacked_network(*random_) : random_net(*random_);
     valid_ = test::valid_form(net_, random_->chance(0.5));
     volume_ = test::random_extent(valid_.network, *random_);
     const GeometryChoice choice = closed_choice(valid_.network, volume_, *random_);

@@ -1,5 +1,6 @@
 #include "tests/server/pipeline/dense_oracle.hpp"
 
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -55,6 +56,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                                [&](const Crop& c) -> LayerProblem {
                                  return CropProblem{in[0], stride * c.begin, stride * c.end};
                                },
+                               [&](const Stack& s) -> LayerProblem {
+                                 return StackProblem{in[0], s.stages, {}};
+                               },
                                [&](const Pooling& p) -> LayerProblem {
                                  return PoolProblem{.in = in[0],
                                                     .window = p.window,
@@ -64,6 +68,34 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                                }},
                     operation);
 }
+
+namespace {
+
+Operation operation_of(const StackStage& stage) {
+  if (stage.operation == StackOperation::scale_shift) return ScaleShift{};
+  if (stage.operation == StackOperation::activation) return Activate{stage.activation};
+  return Pooling{stage.kind, stage.window, Vec3::cube(1)};
+}
+
+// Returns what a stack makes of a value behind poolings of that stride, stage by stage.
+Values stacked(const Stack& stack, Vec3 stride, Shape5 shape, Values values, const NodeWeights& weights) {
+  const auto f = static_cast<std::size_t>(shape.f);
+  std::size_t scales = 0;
+  for (const StackStage& stage : stack.stages) {
+    LayerWeights own;
+    if (stage.operation == StackOperation::scale_shift) {
+      own.scale = std::span(weights.scale).subspan(scales, f);
+      own.shift = std::span(weights.shift).subspan(scales, f);
+      scales += f;
+    }
+    const LayerProblem problem = dense_problem(operation_of(stage), stride, {shape});
+    values = oracle::oracle_run(problem, std::span(&values, 1), own);
+    shape = output_shape(problem);
+  }
+  return values;
+}
+
+}  // namespace
 
 DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
   const std::vector<Reach> reach = reaches(network);
@@ -78,7 +110,10 @@ DenseValues dense_values(const Network& network, const NetworkWeights& weights, 
       inputs.push_back(values[static_cast<std::size_t>(input)]);
     }
     const Vec3 stride = reach[static_cast<std::size_t>(node.inputs.front())].stride;
-    values.push_back(oracle::oracle_run(dense_problem(node.operation, stride, in), inputs, weights[i].view()));
+    const auto* const stack = std::get_if<Stack>(&node.operation);
+    values.push_back(stack != nullptr ? stacked(*stack, stride, in[0], inputs[0], weights[i])
+                                      : oracle::oracle_run(dense_problem(node.operation, stride, in), inputs,
+                                                           weights[i].view()));
     const Vec3 n_out = n - reach[i + 1].fov + Vec3::cube(1);
     shapes.push_back({1, static_cast<std::int64_t>(values.back().size()) / voxels(n_out), n_out});
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/oracle/oracle.hpp"
+#include "tests/oracle/stacks.hpp"
 #include "tests/support/layout.hpp"
 
 namespace znni::test {
@@ -40,14 +41,24 @@ class OracleLayer final : public PreparedLayer {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       values.push_back(load_exactly(inputs[i], input_shape(problem_, static_cast<int>(i))));
     }
-    store_rounded(oracle::oracle_run(problem_, values, weights_), out);
+    const auto* const stack = std::get_if<StackProblem>(&problem_);
+    store_rounded(stack == nullptr ? oracle::oracle_run(problem_, values, weights_)
+                                   : oracle::stacked(*stack, values.front(), weights_, starts_, whole_),
+                  out);
     return {};
+  }
+
+  void place(std::span<const Vec3> starts, Vec3 whole) override {
+    starts_.assign(starts.begin(), starts.end());
+    whole_ = whole;
   }
 
  private:
   LayerProblem problem_;
   LayerWeights weights_;
   bool fails_;
+  std::vector<Vec3> starts_;
+  Vec3 whole_;
 };
 
 template <bool fails>

@@ -92,13 +92,53 @@ class PaddedGrower {
     }
   }
 
+  // Adds poolings of stride 1 that pad as they like, and what may stand between them.
+  void stack() {
+    for (std::int64_t stages = random_.integer(2, 6); stages > 0; --stages) {
+      if (random_.chance(0.4)) {
+        add("stage", random_.chance(0.5) ? Operation(ScaleShift{}) : Operation(Activate{stage_activation()}), {last_});
+        continue;
+      }
+      const Pooling pool{random_.chance(0.7) ? PoolKind::max : PoolKind::average, random_.vec3(1, 3), Vec3::cube(1)};
+      Border pads;
+      for (int axis = 0; axis < 3 && random_.chance(0.9); ++axis) {
+        pads.begin[axis] = random_.integer(0, pool.window[axis] - 1);
+        pads.end[axis] = pool.window[axis] - 1 - pads.begin[axis];
+      }
+      add("stage", pool, {last_}, pads);
+    }
+  }
+  // Adds a stack of what a pooling with a stride makes, and gives its voxels back.
+  void coarse_stack() {
+    const Vec3 factor = random_.vec3(1, 2);
+    add("down", Pooling{PoolKind::max, factor, factor}, {last_});
+    stack();
+    add("up", Upsample{factor}, {last_});
+  }
+  void stack_with_skip() {
+    const int from = last_;
+    const int skip = conv(2, from, true);
+    last_ = from;
+    add("pool", Pooling{PoolKind::max, Vec3::cube(3), Vec3::cube(1)}, {from}, {Vec3::cube(1), Vec3::cube(1)});
+    add("scale", ScaleShift{}, {last_});
+    add("skip", Concat{}, {skip, last_});
+  }
+
   PaddedNetwork finish() {
     conv(random_.integer(1, 3), last_, true);
+    return finish_as_it_is();
+  }
+  PaddedNetwork finish_as_it_is() {
     padded_.weights = random_weights(padded_.network, static_cast<std::uint64_t>(random_.integer(1, 1000)));
     return std::move(padded_);
   }
 
  private:
+  Activation stage_activation() {
+    const Activation drawn = random_activation(random_);
+    return drawn.kind == ActivationKind::none ? Activation{ActivationKind::relu} : drawn;
+  }
+
   Random& random_;
   PaddedNetwork padded_;
   int last_ = 0;
@@ -206,6 +246,22 @@ PaddedNetwork random_padded_network(Random& random) {
   return grower.finish();
 }
 
+PaddedNetwork random_stacked_network(Random& random) {
+  PaddedGrower grower(random);
+  if (random.chance(0.6)) grower.chain();
+  for (std::int64_t count = random.integer(1, 2); count > 0; --count) {
+    if (random.chance(0.3)) {
+      grower.stack_with_skip();
+    } else if (random.chance(0.3)) {
+      grower.coarse_stack();
+    } else {
+      grower.stack();
+    }
+    if (random.chance(0.5)) grower.chain();
+  }
+  return random.chance(0.5) ? grower.finish() : grower.finish_as_it_is();
+}
+
 Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) {
   std::vector<Shape5> shapes = {{1, padded.network.f_in, n}};
   std::vector<Values> values = {volume};
@@ -245,6 +301,11 @@ LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused) {
   Result<LoadedNetwork> valid = without_padding({padded.network, padded.weights}, padded.pads, padded.declared);
   if (!valid) throw std::runtime_error(valid.error().message);
   return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
+}
+
+bool has_stack(const Network& network) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(),
+                     [](const Node& node) { return std::holds_alternative<Stack>(node.operation); });
 }
 
 std::string in_words(const Network& network) {

@@ -24,6 +24,10 @@ struct PaddedNetwork {
 // additions, concatenations, crops, element-wise nodes and poolings of stride 1, padded or not, between.
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
+// Draws a network in which poolings of stride 1, most of them padded, stand one behind the other, at its input, amid it
+// or at its end, and behind a stride, with scales, shifts and activations between.
+[[nodiscard]] PaddedNetwork random_stacked_network(Random& random);
+
 // Returns the network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around
 // it, or, a max pooling or a mean of what is inside, with -infinity, or, an upsampling or a crop, with the voxels at
 // the border again, or reflected. If an output has a stride, each voxel stands for all of the volume that it belongs
@@ -32,6 +36,9 @@ struct PaddedNetwork {
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.
 [[nodiscard]] LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused);
+
+// Returns whether nodes became a stack.
+[[nodiscard]] bool has_stack(const Network& network);
 
 // Returns a line for each node.
 [[nodiscard]] std::string in_words(const Network& network);

@@ -152,6 +152,8 @@ class OperationWriter {
   Result<void> operator()(const Attention&) { return unsupported("is attention, which is not written"); }
   Result<void> operator()(const AddVolume&) { return unsupported("adds a constant volume, which is not written"); }
 
+  Result<void> operator()(const Stack&) { return unsupported("is a stack, which is taken apart before it is written"); }
+
   Result<void> operator()(const GlobalPool& pool) {
     return plain(pool.kind == PoolKind::max ? "GlobalMaxPool" : "GlobalAveragePool");
   }

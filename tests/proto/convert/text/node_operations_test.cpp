@@ -14,6 +14,10 @@ using testing::HasSubstr;
 // Returns a node that has the field, with values in the fields that it must have.
 text::Node node_with(const google::protobuf::FieldDescriptor* field) {
   text::Node node;
+  if (field->number() == text::Node::kStack) {
+    node.mutable_stack()->add_stage()->mutable_scale_shift();
+    return node;
+  }
   google::protobuf::Message* message = node.GetReflection()->MutableMessage(&node, field);
   for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
     const google::protobuf::FieldDescriptor* inner = message->GetDescriptor()->field(i);

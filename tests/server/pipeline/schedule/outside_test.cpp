@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "planner/network/padding.hpp"
+#include "planner/network/stacks.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/cpu_device.hpp"
 #include "tests/support/random.hpp"
@@ -216,6 +218,80 @@ TEST(ValueOutside, ReflectsTheVoxelsInsideWhereItsKindSaysSo) {
   const TensorView view = dense_view(memory.data(), {1, 1, {1, 1, 4}});
   outside.fill(view, 0, {{{2, 2, 0}}, {9, 9, 9}}, executor);
   EXPECT_EQ(memory, (std::vector<float>{6, 5, 6, 5}));
+}
+
+// Keeps what it is told.
+class ToldLayer final : public PreparedLayer {
+ public:
+  Result<void> run(std::span<const TensorView>, const TensorView&, Arena&) override { return {}; }
+  void place(std::span<const Vec3> in, Vec3 extent) override {
+    starts.assign(in.begin(), in.end());
+    whole = extent;
+    ++times;
+  }
+
+  std::vector<Vec3> starts;
+  Vec3 whole;
+  int times = 0;
+};
+
+// Returns a valid network: a convolution that pads by 1, then a stack that pads by 2 and by 1.
+Network stacked_behind_convolution() {
+  const Pooling pool{PoolKind::max, {4, 4, 4}, Vec3::cube(1)};
+  LoadedNetwork loaded;
+  loaded.network.nodes = {{"conv", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {0}},
+                          {"pool", pool, {1}},
+                          {"relu", Activate{{ActivationKind::relu, 0}}, {2}}};
+  const std::vector<Border> pads = {{Vec3::cube(1), Vec3::cube(1)}, {Vec3::cube(2), Vec3::cube(1)}, {}};
+  loaded = without_padding(loaded, pads).value();
+  stack_poolings(loaded);
+  return loaded.network;
+}
+
+TEST(StackPlace, TellsWhereAStackReadsTheVolume) {
+  const Network network = stacked_behind_convolution();
+  ASSERT_EQ(network.nodes.size(), 2U);
+  ASSERT_EQ(network.frame, (Border{Vec3::cube(3), Vec3::cube(2)}));
+  GeometryChoice choice;
+  choice.pass_input = {9, 25, 10};
+  choice.S = 2;
+  choice.closed = {0, 1, 0};
+  const Geometry geometry = make_geometry(network, choice).value();
+  // The volume has 20 voxels per axis. Along y both patches begin with its first voxel, after zeros for the convolution.
+  const PatchPositions at{{{0, 2, 6}, {8, 2, 0}}, Vec3::cube(25)};
+  ToldLayer layer;
+  StackPlace(network, geometry, 1).tell(at, layer);
+  EXPECT_EQ(layer.starts, (std::vector<Vec3>{{-2, 0, 4}, {6, 0, -2}}));
+  EXPECT_EQ(layer.whole, Vec3::cube(20));
+}
+
+TEST(StackPlace, CountsPlanesOfEarlierSteps) {
+  const Network network = stacked_behind_convolution();
+  GeometryChoice choice;
+  choice.pass_input = {2, 10, 10};
+  choice.streamed = true;
+  const Geometry geometry = make_geometry(network, choice).value();
+  ASSERT_EQ(geometry.histories.kept[1], 3);
+  // New planes 7 and 8 of the framed volume give planes 5 and 6 of what the convolution writes, 2 of which are beyond.
+  const PatchPositions at{{{7, 1, 0}}, {40, 25, 25}};
+  ToldLayer layer;
+  StackPlace(network, geometry, 1).tell(at, layer);
+  EXPECT_EQ(layer.starts, (std::vector<Vec3>{{0, -1, -2}}));
+  EXPECT_EQ(layer.whole, (Vec3{35, 20, 20}));
+}
+
+TEST(StackPlace, OthersAreToldNothing) {
+  const Network network = stacked_behind_convolution();
+  GeometryChoice choice;
+  choice.pass_input = Vec3::cube(9);
+  const Geometry geometry = make_geometry(network, choice).value();
+  ToldLayer layer;
+  StackPlace().tell({{{0, 0, 0}}, Vec3::cube(25)}, layer);
+  StackPlace(network, geometry, 0).tell({{{0, 0, 0}}, Vec3::cube(25)}, layer);
+  EXPECT_EQ(layer.times, 0);
+  StackPlace(network, geometry, 1).tell({}, layer);  // patches that lie nowhere
+  EXPECT_EQ(layer.times, 1);
+  EXPECT_TRUE(layer.starts.empty());
 }
 
 }  // namespace
