@@ -10,6 +10,7 @@
 #include "planner/network/max_filters.hpp"
 #include "planner/network/operation_traits.hpp"
 #include "planner/network/quotients.hpp"
+#include "planner/network/stacks.hpp"
 
 namespace znni {
 namespace {
@@ -317,6 +318,7 @@ LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
   }
   pool_for_dilations(loaded.network);
   mark_behind_quotients(loaded.network);
+  stack_poolings(loaded);
   return loaded;
 }
 

@@ -64,11 +64,14 @@ TEST_F(PaddedPlan, SearchedPlansEqualTheDefinition) {
 
 // Patches and streams along any axis on primitives that are the oracle itself.
 TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
-  for (int i = 0; i < test::case_count(30); ++i) {
+  int stacks = 0;
+  for (int i = 0; i < test::case_count(60); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
-    const PaddedNetwork padded = test::random_padded_network(random);
-    const LoadedNetwork valid = valid_form(padded, random.chance(0.5));
+    const bool stacked = random.chance(0.5);
+    const PaddedNetwork padded = stacked ? test::random_stacked_network(random) : test::random_padded_network(random);
+    const LoadedNetwork valid = valid_form(padded, random.chance(stacked ? 0.8 : 0.5));
+    stacks += test::has_stack(valid.network) ? 1 : 0;
     std::vector<GeometryChoice> ladder = {test::random_choice(valid.network, random, random.integer(1, 2))};
     if (random.chance(0.6)) {
       if (const auto stream = test::random_stream(valid.network, random)) ladder = {*stream};
@@ -82,6 +85,7 @@ TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
     EXPECT_LE(error_of(**engine, padded, n, random), 1e-5) << to_string(n);
     if (HasFailure()) return;
   }
+  EXPECT_GE(stacks, test::case_count(60) / 6);
 }
 
 // Returns a network whose padding stands where the volume has voxels that the crop took away, so that there is no
