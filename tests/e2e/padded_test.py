@@ -12,7 +12,7 @@ from harness import ZNNID, ServedCase
 from onnx import TensorProto, helper, numpy_helper
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied", "reflected")
+PERIODIC = ("unet", "strided", "nearest", "linear", "shaped", "grouped", "gated", "copied", "reflected", "stacked")
 
 
 class Graph:
@@ -302,6 +302,27 @@ def reflected():
     return graph.model(graph.conv(pad(both, 1, 0, 2, 0, 1, 1), 2, (2, 2, 4), pads=[0] * 6))
 
 
+def stacked():
+    """Returns poolings of stride 1 in a row, with normalisations and activations between, at the input and behind a
+    stride, with a skipped branch around some; period 2."""
+    graph = Graph(16, 1)
+
+    def pool(op, source, window, pads):
+        counts = {"count_include_pad": 1} if op == "AveragePool" else {}
+        return graph.add(op, [source], graph.images[source], kernel_shape=window, pads=pads, **counts)
+
+    last = graph.normalised(pool("MaxPool", "input", [3, 5, 3], [1, 2, 1] * 2))
+    last = graph.normalised(pool("AveragePool", last, [3, 2, 3], [1, 0, 1, 1, 1, 1]))
+    skip = graph.conv(last, 9)
+    low = graph.add("MaxPool", [skip], 9, kernel_shape=[2] * 3, strides=[2] * 3)
+    for _ in range(3):
+        low = graph.add("Elu", [pool("MaxPool", low, [3] * 3, [1] * 6)], 9, alpha=0.5)
+        low = graph.normalised(pool("AveragePool", low, [1, 3, 2], [0, 2, 1, 0, 0, 0]))
+    up = graph.transposed(low, 9, (2, 2, 2), 2)
+    last = pool("MaxPool", pool("MaxPool", graph.add("Add", [up, skip], 9), [3] * 3, [1] * 6), [3] * 3, [2] * 3 + [0] * 3)
+    return graph.model(graph.add("Sigmoid", [last], 9))
+
+
 def integers(*values):
     """Returns a list of int64."""
     return np.array(values, np.int64)
@@ -374,7 +395,7 @@ def infer(client, name, volume):
 
 
 class PaddedTest(ServedCase):
-    """A daemon with thirteen nets, in memory for patches much smaller than the volumes."""
+    """A daemon with fourteen nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
@@ -391,6 +412,7 @@ class PaddedTest(ServedCase):
             "gated": gated(),
             "copied": copied(),
             "reflected": reflected(),
+            "stacked": stacked(),
             "activated": activated(),
         }
         super().setUpClass()
@@ -434,7 +456,7 @@ class PaddedTest(ServedCase):
         volume = rng.standard_normal((92, 72, 80), np.float32)
         folder = pathlib.Path(self.folder.name)
         np.save(folder / "in.npy", volume)
-        for name in ("meshnet", "uneven", "unet", "nearest", "linear", "grouped", "gated"):
+        for name in ("meshnet", "uneven", "unet", "nearest", "linear", "grouped", "gated", "stacked"):
             out = folder / f"{name}.npy"
             subprocess.run(
                 [ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server", self.daemon.url],

@@ -9,6 +9,7 @@
 #include "primitives/core/fragments.hpp"
 #include "primitives/core/refusals.hpp"
 #include "tests/oracle/oracle.hpp"
+#include "tests/oracle/stacks.hpp"
 #include "tests/support/host_sim.hpp"
 #include "tests/support/layout.hpp"
 #include "tests/support/rounding.hpp"
@@ -149,6 +150,8 @@ struct OracleRun {
   LayerWeights weights;
   std::vector<TensorView> inputs;
   TensorView out;
+  std::vector<Vec3> starts = {};  // as PreparedLayer::place() says
+  Vec3 whole = {};
 
   void operator()() const { run(Precision::fp32); }
 
@@ -159,7 +162,10 @@ struct OracleRun {
       values.push_back(load_exactly(inputs[i], input_shape(problem, static_cast<int>(i))));
     }
     for (double& value : values.front()) value = rounded(static_cast<float>(value), factors);
-    store_rounded(oracle::oracle_run(problem, values, weights), out);
+    const auto* const stack = std::get_if<StackProblem>(&problem);
+    store_rounded(stack == nullptr ? oracle::oracle_run(problem, values, weights)
+                                   : oracle::stacked(*stack, values.front(), weights, starts, whole),
+                  out);
   }
 };
 
@@ -169,7 +175,13 @@ class OracleOnSim final : public PreparedLayer {
       : problem_(std::move(problem)), weights_(weights), sim_(sim), seconds_(seconds) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
-    return sim_.launch(Stream::compute, seconds_, OracleRun{problem_, weights_, {inputs.begin(), inputs.end()}, out});
+    return sim_.launch(Stream::compute, seconds_,
+                       OracleRun{problem_, weights_, {inputs.begin(), inputs.end()}, out, starts_, whole_});
+  }
+
+  void place(std::span<const Vec3> starts, Vec3 whole) override {
+    starts_.assign(starts.begin(), starts.end());
+    whole_ = whole;
   }
 
  private:
@@ -177,6 +189,8 @@ class OracleOnSim final : public PreparedLayer {
   LayerWeights weights_;
   HostSim& sim_;
   Seconds seconds_;
+  std::vector<Vec3> starts_;
+  Vec3 whole_;
 };
 
 template <bool takes(const LayerProblem&)>

@@ -29,6 +29,11 @@ Convolution conv(std::int64_t f_out, Vec3 k, Vec3 dilation = ones, Activation ac
   return {f_out, k, dilation, activation, stride, groups};
 }
 
+const StackStage scale_stage{StackOperation::scale_shift};
+const StackStage relu_stage{StackOperation::activation, PoolKind::max, ones, {}, {}, {ActivationKind::relu}};
+
+StackStage pool_stage(Vec3 window, Vec3 before) { return {StackOperation::pool, PoolKind::max, window, before, {}}; }
+
 std::vector<Operation> sound_operations() {
   return {conv(6, {2, 3, 4}, {1, 2, 1}, elu),
           conv(6, {1, 3, 3}, ones, none, {1, 2, 2}, 2),

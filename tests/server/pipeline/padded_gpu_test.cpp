@@ -33,6 +33,7 @@ using MakeNetwork = std::function<PaddedNetwork(Random&)>;
 const std::vector<MakeNetwork>& all_kinds() {
   static const std::vector<MakeNetwork> kinds = {
       [](Random& random) { return test::random_padded_network(random); },
+      [](Random& random) { return test::random_stacked_network(random); },
       [](Random& random) { return test::random_strided_network(random, false); },
       [](Random& random) { return test::random_strided_network(random, false, true); },
       [](Random& random) { return test::random_edged_network(random); },

@@ -149,6 +149,26 @@ TEST(ConvertOnnxWriter, ResidualsBecomeSumsBehindTheirConvolution) {
   expect_equal_weights(fused.weights, loaded.weights);
 }
 
+TEST(ConvertOnnxWriter, StacksAreWrittenAsTheirNodes) {
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  const Pooling max{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
+  const Network network = network_of({{"p", max, {0}},
+                                      {"s", ScaleShift{}, {1}},
+                                      {"a", Activate{{ActivationKind::relu, 0}}, {2}},
+                                      {"q", Pooling{PoolKind::average, Vec3::cube(3), Vec3::cube(1)}, {3}},
+                                      {"t", ScaleShift{}, {4}},
+                                      {"c", conv(2, Vec3::cube(3)), {5}},
+                                      {"r", max, {6}},
+                                      {"b", Activate{{ActivationKind::relu, 0}}, {7}}});
+  for (const std::vector<Border>& pads :
+       {std::vector<Border>(8), std::vector<Border>{one, {}, {}, one, {}, one, one, {}}}) {
+    const LoadedNetwork loaded = with_weights(network);
+    const LoadedNetwork stacked = fold_and_fuse(without_padding(loaded, pads).value());
+    EXPECT_EQ(stacked.network.nodes.size(), 3U);
+    expect_kept(stacked);
+  }
+}
+
 TEST(ConvertOnnxWriter, NetsOfFewerAxesAreKept) {
   for (const int rank : {1, 2}) {
     Network network = network_of(
