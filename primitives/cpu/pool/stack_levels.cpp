@@ -21,14 +21,8 @@ StackLevel begun_by(const StackStage& stage, Vec3 closed, Vec3 in) {
   return level;
 }
 
-StackBox box_of(const StackLevel& level, Vec3 n, Vec3 start, Vec3 whole) {
-  StackBox box{max(Vec3{}, Vec3{} - start), min(n, whole - start)};
-  for (int axis = 0; axis < 3; ++axis) {
-    if (level.closed[axis] == 0) continue;
-    box.begin[axis] = 0;
-    box.end[axis] = n[axis];
-  }
-  return box;
+StackBox box_of(Vec3 n, Vec3 start, Vec3 whole) {
+  return {max(Vec3{}, Vec3{} - start), min(n, whole - start)};
 }
 
 }  // namespace
@@ -67,11 +61,11 @@ std::int64_t poolings_of(std::span<const StackLevel> levels) {
 }
 
 std::vector<StackBox> own_boxes(std::span<const StackLevel> levels, Vec3 start, Vec3 whole) {
-  std::vector<StackBox> boxes = {box_of(levels.front(), levels.front().in, start, whole)};
+  std::vector<StackBox> boxes = {box_of(levels.front().in, start, whole)};
   for (const StackLevel& level : levels) {
-    start = start + level.pool.before;
+    start = start + (Vec3::cube(1) - level.closed) * level.pool.before;
     whole = whole_behind(level.pool, whole);
-    boxes.push_back(box_of(level, level.out, start, whole));
+    boxes.push_back(box_of(level.out, start, whole));
   }
   return boxes;
 }

@@ -31,7 +31,7 @@ Places random_places(const StackProblem& stack, Random& random) {
   Places places{{}, random.vec3(1, 14)};
   for (int axis = 0; axis < 3; ++axis) {
     if (random.chance(0.2)) places.whole[axis] += 40;
-    if (stack.closed[axis] == 1) places.whole[axis] = n[axis];
+    if (stack.closed[axis] == 1) places.whole[axis] = random.chance(0.5) ? n[axis] : random.integer(1, n[axis]);
   }
   for (std::int64_t s = 0; s < stack.in.S; ++s) {
     Vec3 start;
