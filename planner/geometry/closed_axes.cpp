@@ -18,8 +18,7 @@ Border cut_of_input(const Operation& operation, const Border& cut, Vec3 axes) {
   const Reading reading = reading_of(operation);
   const Vec3 step = step_of(reading);
   const Border passed = {reading.idle.begin + reading.padding.begin, reading.idle.end + reading.padding.end};
-  return {cut.begin * step / reading.factor + passed.begin * axes,
-          cut.end * step / reading.factor + passed.end * axes};
+  return {cut.begin * step / reading.factor + passed.begin * axes, cut.end * step / reading.factor + passed.end * axes};
 }
 
 Border read_first(const Network& network, const ClosedAxes& closed, std::size_t node, Vec3 axes) {

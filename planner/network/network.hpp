@@ -113,9 +113,9 @@ struct Crop {
   bool reflects = false;  // what it pads; none of a valid network does (planner/network/padding.hpp)
   bool operator==(const Crop&) const = default;
 };
-// Poolings of stride 1, scales and shifts and activations, one after the other (StackProblem); made by a graph pass. Its
-// poolings make their padding themselves: what its input has beyond the volume is not read. Scales of its stages, of
-// each channel, are one after the other.
+// Poolings of stride 1, scales and shifts and activations, one after the other (StackProblem); made by a graph pass.
+// Its poolings make their padding themselves: what its input has beyond the volume is not read. Scales of its stages,
+// of each channel, are one after the other.
 struct Stack {
   std::vector<StackStage> stages;
   bool operator==(const Stack&) const = default;

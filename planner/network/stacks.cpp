@@ -101,9 +101,7 @@ class Stacking {
 
  private:
   [[nodiscard]] std::vector<Node>& nodes() { return loaded_.network.nodes; }
-  [[nodiscard]] std::vector<StackStage> stages_at(int node) {
-    return stages_of(loaded_.network, nodes()[index(node)]);
-  }
+  [[nodiscard]] std::vector<StackStage> stages_at(int node) { return stages_of(loaded_.network, nodes()[index(node)]); }
 
   // Returns the nodes from `first` on that one stack may have.
   std::vector<int> run_from(int first) {

@@ -7,13 +7,13 @@
 namespace znni {
 
 // Joins nodes to stacks, each of which has a pooling and takes the name of its last node. All but the first are the
-// only readers of the one before. A pooling joins if it has neither stride nor dilation, is one of the largest or of
-// the mean, and what it reads beyond the volume is the padding that a stack makes. What held that padding for a stack
+// only readers of the one before. A pooling joins if it has neither stride nor dilation, and takes the largest or the
+// mean. What it reads beyond the volume has to be the padding that a stack makes. What held that padding for a stack
 // alone, copies and Node::outside, is taken away. Requires check(network).
 void stack_poolings(LoadedNetwork& loaded);
 
-// Fails unless every stack pads by as much as what it reads lies further beyond the volume than what it writes, which
-// is nowhere amid the volume. The error names the node.
+// Fails unless every stack pads by as much as what it reads reaches further beyond the volume than what it writes. Nor
+// may that leave out voxels of the volume. The error names the node.
 [[nodiscard]] Result<void> check_stacks(const Network& network);
 
 // Returns the network with a node for each stage of every stack, the last one of its name; padding is held where

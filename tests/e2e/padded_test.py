@@ -319,7 +319,9 @@ def stacked():
         low = graph.add("Elu", [pool("MaxPool", low, [3] * 3, [1] * 6)], 9, alpha=0.5)
         low = graph.normalised(pool("AveragePool", low, [1, 3, 2], [0, 2, 1, 0, 0, 0]))
     up = graph.transposed(low, 9, (2, 2, 2), 2)
-    last = pool("MaxPool", pool("MaxPool", graph.add("Add", [up, skip], 9), [3] * 3, [1] * 6), [3] * 3, [2] * 3 + [0] * 3)
+    last = pool(
+        "MaxPool", pool("MaxPool", graph.add("Add", [up, skip], 9), [3] * 3, [1] * 6), [3] * 3, [2] * 3 + [0] * 3
+    )
     return graph.model(graph.add("Sigmoid", [last], 9))
 
 

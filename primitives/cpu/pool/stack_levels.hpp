@@ -39,8 +39,8 @@ struct StackBox {
   Vec3 end;
 };
 
-// Returns the own voxels of what the first level reads and of what each writes, in tensors of which the first begins
-// at voxel `start` of a value of extent `whole` (PreparedLayer::place()), 0 along closed axes.
+// Returns the own voxels of what the first level reads and of what each writes. The first tensor begins at voxel
+// `start` of a value of extent `whole` (PreparedLayer::place()), which is 0 along closed axes.
 [[nodiscard]] std::vector<StackBox> own_boxes(std::span<const StackLevel> levels, Vec3 start, Vec3 whole);
 // Returns the same where every voxel is one.
 [[nodiscard]] std::vector<StackBox> whole_boxes(std::span<const StackLevel> levels);

@@ -102,8 +102,10 @@ TEST(PlannerClosedAxes, StacksReadTheVolumeAlone) {
 TEST(PlannerClosedAxes, StacksPassOverZerosThatOthersRead) {
   LoadedNetwork loaded;
   const Pooling mean{PoolKind::average, Vec3::cube(3), Vec3::cube(1)};
-  loaded.network.nodes = {
-      {"p", mean, {0}}, {"a", Activate{{ActivationKind::relu, 0}}, {1}}, {"c", conv_operation(3), {0}}, {"sum", Add{}, {2, 3}}};
+  loaded.network.nodes = {{"p", mean, {0}},
+                          {"a", Activate{{ActivationKind::relu, 0}}, {1}},
+                          {"c", conv_operation(3), {0}},
+                          {"sum", Add{}, {2, 3}}};
   loaded = without_padding(loaded, {same(1), {}, same(1), {}}).value();
   stack_poolings(loaded);
   ASSERT_EQ(loaded.network.nodes.size(), 3U);

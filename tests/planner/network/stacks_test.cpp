@@ -83,8 +83,8 @@ TEST(PlannerStacks, BranchesAreStackedByThemselves) {
                                                   {"a", Activate{relu}, {1}},
                                                   {"b", Activate{relu}, {2}},
                                                   {"both", Add{}, {3, 4}}});
-  EXPECT_THAT(lines, ElementsAre("a: stack 1: max pool 2x2x2, relu <- input", "b: stack 1: max pool 2x2x2, relu <- input",
-                                 "both: add 1 <- a, b"));
+  EXPECT_THAT(lines, ElementsAre("a: stack 1: max pool 2x2x2, relu <- input",
+                                 "b: stack 1: max pool 2x2x2, relu <- input", "both: add 1 <- a, b"));
 }
 
 TEST(PlannerStacks, AStackTakesInWhatIsAppended) {
@@ -96,8 +96,8 @@ TEST(PlannerStacks, AStackTakesInWhatIsAppended) {
 
 // Behind the first pooling lies what it pads with, and so it is before it, in a copy of the input.
 TEST(PlannerStacks, PaddingIsTheStacksOwn) {
-  const LoadedNetwork valid = framed({{"p", pool(3), {0}}, {"act", Activate{relu}, {1}}, {"q", pool(2), {2}}},
-                                     {same(1), {}, {{0, 0, 1}, {}}});
+  const LoadedNetwork valid =
+      framed({{"p", pool(3), {0}}, {"act", Activate{relu}, {1}}, {"q", pool(2), {2}}}, {same(1), {}, {{0, 0, 1}, {}}});
   ASSERT_EQ(valid.network.nodes.size(), 4U);
   const Network network = stacked(valid).network;
   EXPECT_THAT(describe(network), ElementsAre("q: stack 1: max pool 3x3x3 padded 1x1x1 1x1x1, relu, max pool 2x2x2 "
@@ -194,9 +194,7 @@ Drawn random_chain(Random& random, bool padded) {
   return drawn;
 }
 
-LoadedNetwork loaded_of(const Drawn& drawn) {
-  return {drawn.network, random_weights(drawn.network, 3)};
-}
+LoadedNetwork loaded_of(const Drawn& drawn) { return {drawn.network, random_weights(drawn.network, 3)}; }
 
 // Compares all but names.
 void expect_equal(const LoadedNetwork& found, const LoadedNetwork& wanted) {

@@ -287,7 +287,8 @@ Reading swapped_reading(const Reading& in, int axis) {
           swap_axes(in.stride, axis),
           swap_axes(in.factor, axis),
           {swap_axes(in.idle.begin, axis), swap_axes(in.idle.end, axis)},
-          in.resizing};
+          in.resizing,
+          {swap_axes(in.padding.begin, axis), swap_axes(in.padding.end, axis)}};
 }
 
 TEST(GoldenLayers, SwappedOperationsReadAlongSwappedAxes) {

@@ -111,9 +111,9 @@ DenseValues dense_values(const Network& network, const NetworkWeights& weights, 
     }
     const Vec3 stride = reach[static_cast<std::size_t>(node.inputs.front())].stride;
     const auto* const stack = std::get_if<Stack>(&node.operation);
-    values.push_back(stack != nullptr ? stacked(*stack, stride, in[0], inputs[0], weights[i])
-                                      : oracle::oracle_run(dense_problem(node.operation, stride, in), inputs,
-                                                           weights[i].view()));
+    values.push_back(stack != nullptr
+                         ? stacked(*stack, stride, in[0], inputs[0], weights[i])
+                         : oracle::oracle_run(dense_problem(node.operation, stride, in), inputs, weights[i].view()));
     const Vec3 n_out = n - reach[i + 1].fov + Vec3::cube(1);
     shapes.push_back({1, static_cast<std::int64_t>(values.back().size()) / voxels(n_out), n_out});
   }

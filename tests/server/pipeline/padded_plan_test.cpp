@@ -38,10 +38,11 @@ class PaddedPlan : public testing::Test {
 };
 
 TEST_F(PaddedPlan, SearchedPlansEqualTheDefinition) {
-  for (int i = 0; i < test::case_count(12); ++i) {
+  for (int i = 0; i < test::case_count(16); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
-    const PaddedNetwork padded = test::random_padded_network(random);
+    const bool stacked = random.chance(0.4);
+    const PaddedNetwork padded = stacked ? test::random_stacked_network(random) : test::random_padded_network(random);
     const LoadedNetwork valid = valid_form(padded, random.chance(0.7));
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
     SearchOptions options;

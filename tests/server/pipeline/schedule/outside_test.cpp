@@ -257,7 +257,8 @@ TEST(StackPlace, TellsWhereAStackReadsTheVolume) {
   choice.S = 2;
   choice.closed = {0, 1, 0};
   const Geometry geometry = make_geometry(network, choice).value();
-  // The volume has 20 voxels per axis. Along y both patches begin with its first voxel, after zeros for the convolution.
+  // The volume has 20 voxels per axis. Along y both patches begin with its first voxel, after zeros for the
+  // convolution.
   const PatchPositions at{{{0, 2, 6}, {8, 2, 0}}, Vec3::cube(25)};
   ToldLayer layer;
   StackPlace(network, geometry, 1).tell(at, layer);
