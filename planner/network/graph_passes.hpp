@@ -30,8 +30,8 @@ namespace znni {
 //     that small convolutions of one voxel read (the same).
 // At the end max filters become poolings with strides (planner/network/max_filters.hpp), and convolutions behind
 // quotients are marked (planner/network/quotients.hpp). Poolings of stride 1 become stacks with what is computed voxel
-// by voxel around them (planner/network/stacks.hpp). The remaining nodes keep their names and, but for such crops, their
-// order; the output stays last; check() still holds.
+// by voxel around them (planner/network/stacks.hpp). The remaining nodes keep their names and, but for such crops,
+// their order; the output stays last; check() still holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 
 // Does only what takes scales and shifts into convolutions and normalisations, and removes what does nothing:

@@ -21,9 +21,7 @@ StackLevel begun_by(const StackStage& stage, Vec3 closed, Vec3 in) {
   return level;
 }
 
-StackBox box_of(Vec3 n, Vec3 start, Vec3 whole) {
-  return {max(Vec3{}, Vec3{} - start), min(n, whole - start)};
-}
+StackBox box_of(Vec3 n, Vec3 start, Vec3 whole) { return {max(Vec3{}, Vec3{} - start), min(n, whole - start)}; }
 
 }  // namespace
 
