@@ -1,7 +1,8 @@
 """Code compiled for one instruction set must not stand in for that of another: the objects that hold it have no
 function that the linker may take for all of them.
 
-    shared_code_test.py OBJECT...        objects of the library; those of kernels_*, weights_* and stack_rows_* are looked at
+    shared_code_test.py OBJECT...        objects of the library, of which those of kernels_*, weights_* and
+                                         stack_rows_* are looked at
 """
 
 import pathlib
