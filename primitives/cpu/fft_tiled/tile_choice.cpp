@@ -189,7 +189,7 @@ void add_own_batches(TilePlan& plan, const TileKernels& kernels, const DeviceSpe
 
 std::int64_t max_tiles_per_batch(std::int64_t tiles_z) { return round_up(*std::rbegin(wanted_tiles), tiles_z); }
 
-std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
+std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis, bool has_border) {
   if (axis == 0 && problem.k.z == 1) return {1};
   std::vector<std::int64_t> extents;
   extents.reserve(tile_extents().size());
@@ -197,7 +197,8 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   std::int64_t tiles = saturated;
   for (const std::int64_t extent : tile_extents()) {
     if (extent < problem.k[axis]) continue;
-    const std::int64_t here = div_up(out, extent - problem.k[axis] + 1);
+    const bool is_whole = has_border && extent >= out;
+    const std::int64_t here = is_whole ? 1 : div_up(out, extent - problem.k[axis] + 1);
     if (here < tiles) extents.push_back(extent);
     tiles = std::min(tiles, here);
   }

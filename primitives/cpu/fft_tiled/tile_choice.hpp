@@ -10,8 +10,8 @@
 namespace znni::cpu::fft_tiled {
 
 // Returns extents of tiles along one axis, falling, a few. It returns only the shortest of those that cut the output
-// into equally many tiles. Requires a problem without dilation.
-[[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis);
+// into equally many tiles. Requires a problem without dilation. `has_border`: as of the tiling.
+[[nodiscard]] std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis, bool has_border = false);
 
 // Returns the most tiles that share a pass over the kernel spectra, where a stack has `tiles_z`.
 [[nodiscard]] std::int64_t max_tiles_per_batch(std::int64_t tiles_z);

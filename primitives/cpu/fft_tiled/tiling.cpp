@@ -11,6 +11,14 @@ const std::vector<std::int64_t>& tile_extents() {
   return extents;
 }
 
+Vec3 Tiling::m() const {
+  Vec3 covered = T - problem.k + Vec3::cube(1);
+  for (int axis = 0; has_border && axis < 3; ++axis) {
+    if (T[axis] >= n_out()[axis]) covered[axis] = n_out()[axis];
+  }
+  return covered;
+}
+
 Vec3 Tiling::tiles() const {
   const Vec3 out = n_out();
   const Vec3 valid = m();

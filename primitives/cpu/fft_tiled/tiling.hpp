@@ -1,6 +1,7 @@
 // Tiles of a convolution for the tiled FFT: overlap-save tiles, stacks, batches, columns. Values only.
 //
 // Tiles of m = T - k + 1 voxels per axis cover the output; each is the valid part of a cyclic convolution of extent T.
+// If k - 1 zeros are around the input, a tile as long as the output has m = T.
 // All tiles of one (s, y, x) are a stack. Every plane of a stack is transformed once along y and x. It gives `columns`
 // complex values per channel (ZNNi III, pruned to the half that a real input needs). A column is all planes of one (ky,
 // kx) frequency. Along z the tiles overlap, so a column is transformed tile by tile when it is multiplied. A batch is
@@ -46,10 +47,14 @@ struct Tiling {
   std::int64_t stacks_per_batch = 1;
   Phases phases = {};
   bool packs = false;  // units are packed
+  // Whether k - 1 zeros are around the input. Then a tile as long as the output needs no more: in its cyclic
+  // convolution only zeros wrap around.
+  bool has_border = false;
 
   // Returns the output of the largest phase.
   [[nodiscard]] Vec3 n_out() const { return problem.in.n - problem.k + Vec3::cube(1); }
-  [[nodiscard]] Vec3 m() const { return T - problem.k + Vec3::cube(1); }
+  // Returns the voxels of the output that a tile covers.
+  [[nodiscard]] Vec3 m() const;
   [[nodiscard]] Vec3 tiles() const;
   [[nodiscard]] __attribute__((always_inline)) std::int64_t in_blocks() const {
     return split_channels(problem.in.f, lanes, packs).blocks;

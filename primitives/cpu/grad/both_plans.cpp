@@ -15,11 +15,14 @@ double real(std::int64_t value) { return static_cast<double>(value); }
 }  // namespace
 
 std::vector<Tiling> both_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
-  return fastest_tilings(turned_problem(conv), kernels, [&](const Tiling& t) { return both_seconds(t, spec); });
+  const Tiling any{turned_problem(conv), kernels.lanes, {}, 1, {}, false, true};
+  return fastest_tilings(any, [&](const Tiling& t) { return both_seconds(t, spec); });
 }
 
 Tiling both_tiling(const ConvProblem& conv, const TileKernels& kernels, const Variant& variant) {
-  return weights_tiling(turned_problem(conv), kernels, variant);
+  Tiling tiling = weights_tiling(turned_problem(conv), kernels, variant);
+  tiling.has_border = true;
+  return tiling;
 }
 
 Products both_products(const Tiling& tiling) { return cheaper_products(tiling.tiles_per_batch()); }

@@ -1,6 +1,6 @@
 // Ways to compute the gradients of a convolution's input and kernels together, by spectra of tiles: tiles, memory,
 // modelled time. The tilings are those of the turned convolution (turned.hpp): windows of the output's gradient, with
-// its zeros, and m voxels of the input, which are those of its gradient.
+// its zeros, and m voxels of the input, which are those of its gradient. A tile as long as the input covers it whole.
 #pragma once
 
 #include <string_view>

@@ -180,6 +180,6 @@ Result<std::unique_ptr<PreparedGradient>> prepare(const GradientProblem& problem
 }  // namespace
 
 extern const GradientPrimitive grad_fft_tiled_both;
-constinit const GradientPrimitive grad_fft_tiled_both{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const GradientPrimitive grad_fft_tiled_both{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -27,14 +27,15 @@ double transform_flops(std::int64_t extent) { return extent <= 1 ? 0.0 : 4.0 * r
 
 }  // namespace
 
-std::vector<Tiling> fastest_tilings(const ConvProblem& conv, const TileKernels& kernels,
-                                    const std::function<Seconds(const Tiling&)>& seconds) {
+std::vector<Tiling> fastest_tilings(Tiling tiling, const std::function<Seconds(const Tiling&)>& seconds) {
+  const auto extents = [&](int axis) { return extents_along(tiling.problem, axis, tiling.has_border); };
+  const std::vector<std::int64_t> along[] = {extents(0), extents(1), extents(2)};
   FastestFew<Tiling> whole(offers_of_each);
   FastestFew<Tiling> batches(offers_of_each);
-  for (const std::int64_t z : extents_along(conv, 0)) {
-    for (const std::int64_t y : extents_along(conv, 1)) {
-      for (const std::int64_t x : extents_along(conv, 2)) {
-        Tiling tiling{conv, kernels.lanes, {z, y, x}, 1};
+  for (const std::int64_t z : along[0]) {
+    for (const std::int64_t y : along[1]) {
+      for (const std::int64_t x : along[2]) {
+        tiling.T = {z, y, x};
         const std::int64_t few = div_up(few_tiles, tiling.tiles().z);
         const bool all = mul(tiling.stacks(), tiling.tiles().z) <= max_tiles;
         tiling.stacks_per_batch = tiling.stacks();
@@ -46,12 +47,12 @@ std::vector<Tiling> fastest_tilings(const ConvProblem& conv, const TileKernels& 
     }
   }
   std::vector<Tiling> found = whole.choices();
-  for (const Tiling& tiling : batches.choices()) found.push_back(tiling);
+  for (const Tiling& batch : batches.choices()) found.push_back(batch);
   return found;
 }
 
 std::vector<Tiling> weights_tilings(const ConvProblem& conv, const TileKernels& kernels, const DeviceSpec& spec) {
-  return fastest_tilings(conv, kernels, [&](const Tiling& tiling) { return weights_seconds(tiling, spec); });
+  return fastest_tilings({conv, kernels.lanes, {}}, [&](const Tiling& t) { return weights_seconds(t, spec); });
 }
 
 Variant variant_of(const Tiling& tiling) {

@@ -45,8 +45,7 @@ struct GradientWork {
 // Return the operations to transform a plane of one channel along y and x, and its columns of one tile along z.
 [[nodiscard]] double plane_operations(const Tiling& tiling);
 [[nodiscard]] double line_operations(const Tiling& tiling);
-// Returns tilings as weights_tilings() does, by rising `seconds`.
-[[nodiscard]] std::vector<Tiling> fastest_tilings(const ConvProblem& conv, const TileKernels& kernels,
-                                                  const std::function<Seconds(const Tiling&)>& seconds);
+// Returns tilings as weights_tilings() does, by rising `seconds`: `tiling` with other extents and batches.
+[[nodiscard]] std::vector<Tiling> fastest_tilings(Tiling tiling, const std::function<Seconds(const Tiling&)>& seconds);
 
 }  // namespace znni::cpu::fft_tiled
