@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
 #include "primitives/cpu/grad/turned.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -25,6 +26,16 @@ TEST(BothPlans, OfferWholeAndSmallBatchesOfTheTurnedConvolution) {
   EXPECT_LE(both_seconds(found[0], spec), both_seconds(found[1], spec));
   const auto bytes = [&](const Tiling& t) { return peak(both_memory(conv, t, kernels, 2, {}, {})); };
   EXPECT_LT(bytes(found[2]), bytes(found[0]));
+}
+
+TEST(BothPlans, OneTileAsLongAsTheInputIsEnough) {
+  const ConvProblem conv = conv_of(16, 3);
+  const Tiling tiling = both_tiling(conv, *tile_kernels(4), {{"tile_z", 16}, {"tile_y", 14}, {"tile_x", 18}});
+  EXPECT_EQ(tiling.m(), (Vec3{16, 12, 16}));
+  EXPECT_EQ(tiling.tiles(), (Vec3{1, 2, 1}));
+  EXPECT_EQ(tiling.planes(), 16);
+  EXPECT_EQ(extents_along(tiling.problem, 0, true).front(), 16);
+  EXPECT_EQ(extents_along(tiling.problem, 0).front(), 18);
 }
 
 TEST(BothPlans, VariantsGiveTheTilingBack) {

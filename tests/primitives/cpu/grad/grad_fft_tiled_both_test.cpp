@@ -50,6 +50,37 @@ TEST(GradFftTiledBoth, BatchesOfTilesAddUp) {
   test::expect_close(outcome.bias, data.bias, data.bias_tolerance, "bias");
 }
 
+// Random shapes of one tile as long as the input, along some axes or all: zeros wrap around in it, and nothing else.
+TEST(GradFftTiledBoth, TilesAsLongAsTheInputMatchTheOracle) {
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  const fft_tiled::TileKernels& kernels = *fft_tiled::tile_kernels(device->spec().simd_floats);
+  int whole = 0;
+  for (int index = 0; index < test::case_count(6); ++index) {
+    test::Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(index));
+    const Vec3 n = {2 * random.integer(2, 6), random.integer(5, 12), 2 * random.integer(2, 8)};
+    const ConvProblem conv{{random.integer(1, 3), random.integer(1, 5), n},
+                           random.integer(1, 5),
+                           random.vec3(2, 4),
+                           Vec3::cube(1),
+                           Vec3::cube(1),
+                           {}};
+    const GradientProblem problem{conv, GradientOf::both};
+    const test::GradientData data = test::gradient_data(problem, random.integer(1, 1000));
+    const Result<std::vector<Estimate>> estimates = grad_fft_tiled_both.describe(problem, device->spec());
+    ASSERT_TRUE(estimates);
+    for (const Estimate& estimate : *estimates) {
+      const fft_tiled::Tiling tiling = fft_tiled::both_tiling(conv, kernels, estimate.variant);
+      whole += covers(tiling.T, n) && !covers(tiling.T, n + conv.k - Vec3::cube(1)) ? 1 : 0;
+      const test::GradientOutcome outcome =
+          test::run_gradient(grad_fft_tiled_both, problem, estimate, data, *device, test::Placing::separate);
+      test::expect_close(outcome.gradient, data.gradient, data.tolerance, "input");
+      test::expect_close(outcome.kernels, data.kernels, data.kernels_tolerance, "kernels");
+      test::expect_close(outcome.bias, data.bias, data.bias_tolerance, "bias");
+    }
+  }
+  EXPECT_GT(whole, 0);
+}
+
 TEST(GradFftTiledBoth, RefusesWhatItDoesNotCompute) {
   ConvProblem conv{{1, 4, {9, 9, 60}}, 4, {1, 2, 3}, {1, 1, 2}, {1, 1, 1}, {}};
   const auto refused = [&](std::string_view why, GradientOf of = GradientOf::both) {
