@@ -11,10 +11,13 @@
 #include "primitives/cuda/kernels/moments_kernel.hpp"
 #include "primitives/cuda/kernels/products_kernel.hpp"
 #include "primitives/cuda/kernels/reorder_kernel.hpp"
+#include "primitives/cuda/kernels/stack_kernel.hpp"
 #include "primitives/gpu/elementwise/moments_view.hpp"
 #include "primitives/gpu/fft32.hpp"
 #include "primitives/gpu/first_pool_view.hpp"
 #include "primitives/gpu/first_view.hpp"
+#include "primitives/gpu/stack_view.hpp"
+#include "primitives/gpu/views.hpp"
 #include "tests/cuda_emulation/device_array.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/tolerance.hpp"
@@ -210,6 +213,28 @@ TEST(EmulatedKernels, NormalisationsEqualTheOracle) {
     test::expect_close(planar(out.values(), norm.in, format), oracle::oracle_run(norm, exact, weights.view()),
                        oracle::tolerance(norm, exact, weights.view()), "normalisation");
   }
+}
+
+// Several tiles per image, windows along all axes, three poolings in a launch.
+TEST(EmulatedKernels, StacksEqualTheOracle) {
+  StackStage pool{StackOperation::pool, PoolKind::max, {2, 3, 2}, {1, 1, 0}, {0, 1, 1}};
+  const StackProblem stack{{2, 3, {19, 18, 70}}, {pool, {StackOperation::scale_shift}, pool, pool}, {1, 0, 1}};
+  test::Random random(6);
+  const test::Weights weights = test::random_weights(stack, random);
+  const std::vector<float> values = random.normals(elements(stack.in));
+  const std::vector<oracle::Values> exact = {oracle::widened(values)};
+  const DeviceArray<float> in(values);
+  const DeviceArray<float> scale(weights.scale);
+  const DeviceArray<float> shift(weights.shift);
+  const DeviceArray<float> out(count_of(elements(output_shape(stack))));
+  const std::vector<StackChunk> chunks = stack_chunks(stack, 3, Layout::planar);
+  ASSERT_EQ(chunks.size(), 1U);
+  StackArg arg = stack_arg(stack, chunks[0], {}, {scale.data(), shift.data()}, 0);
+  arg.in_steps = steps_of(dense_view(in.data(), stack.in).strides);
+  arg.out_steps = steps_of(dense_view(out.data(), output_shape(stack)).strides);
+  ASSERT_EQ(launch_stack(arg, Storage::f32, in.data(), out.data(), nullptr), cudaSuccess);
+  test::expect_close(out.values(), oracle::oracle_run(stack, exact, weights.view()),
+                     oracle::tolerance(stack, exact, weights.view()), "stack");
 }
 
 }  // namespace

@@ -102,6 +102,16 @@ TEST_F(CudaResultsOnGpu, RandomNormalisationsAndPoolingsOfAllVoxels) {
   EXPECT_EQ(takers_["cuda.global_pool"], 2 * test::case_count(20));
 }
 
+TEST_F(CudaResultsOnGpu, RandomStacks) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    check_all(test::random_stack(random), seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(takers_["cuda.pool.stack"], test::case_count(20));
+}
+
 TEST_F(CudaResultsOnGpu, RandomConvolutionsWithStridesAndGroups) {
   for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);

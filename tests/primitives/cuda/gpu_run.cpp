@@ -7,8 +7,10 @@
 #include <cstring>
 #include <tuple>
 
+#include "tests/oracle/stacks.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/gpu/host_tensors.hpp"
+#include "tests/primitives/gpu/stack_places.hpp"
 #include "tests/support/harness.hpp"
 
 namespace znni::cuda {
@@ -62,12 +64,14 @@ class GpuRun {
   GpuRun(const LayerProblem& problem, const Estimate& estimate, CudaDevice& device)
       : problem_(problem), before_(planes_before(problem)), estimate_(estimate), device_(device) {}
 
-  Result<void> prepare(const Primitive& primitive, const LayerWeights& weights) {
+  Result<void> prepare(const Primitive& primitive, const GpuCase& of) {
     if (Result<void> reserved = reserve(); !reserved) return reserved;
     Arena persistent(placements_);
-    Result<std::unique_ptr<PreparedLayer>> layer = primitive.prepare(problem_, estimate_, weights, persistent, device_);
+    Result<std::unique_ptr<PreparedLayer>> layer =
+        primitive.prepare(problem_, estimate_, of.weights.view(), persistent, device_);
     if (!layer) return layer.error();
     layer_ = std::move(*layer);
+    if (!of.starts.empty()) layer_->place(of.starts, of.whole);
     return {};
   }
 
@@ -171,14 +175,13 @@ bool rounds_to_half(const Estimate& estimate) {
 
 }  // namespace
 
-Result<std::vector<float>> run_twice(const Primitive& primitive, const LayerProblem& problem, const Estimate& estimate,
-                                     const LayerWeights& weights, std::span<const std::vector<float>> inputs,
+Result<std::vector<float>> run_twice(const Primitive& primitive, const GpuCase& of, const Estimate& estimate,
                                      CudaDevice& device) {
-  GpuRun run(problem, estimate, device);
-  if (Result<void> prepared = run.prepare(primitive, weights); !prepared) return prepared.error();
-  Result<std::vector<float>> first = run.run(inputs);
+  GpuRun run(of.problem, estimate, device);
+  if (Result<void> prepared = run.prepare(primitive, of); !prepared) return prepared.error();
+  Result<std::vector<float>> first = run.run(of.inputs);
   if (!first) return first;
-  const Result<std::vector<float>> second = run.run(inputs);
+  const Result<std::vector<float>> second = run.run(of.inputs);
   if (!second) return second.error();
   EXPECT_EQ(std::memcmp(first->data(), second->data(), first->size() * sizeof(float)), 0) << "a run changes the next";
   return first;
@@ -186,10 +189,18 @@ Result<std::vector<float>> run_twice(const Primitive& primitive, const LayerProb
 
 GpuCase make_case(const LayerProblem& problem, std::uint64_t seed) {
   test::Random random(seed);
-  GpuCase made{problem, seed, test::random_weights(problem, random), test::random_inputs(problem, random), {}, 0};
+  GpuCase made{problem, seed, test::random_weights(problem, random), test::random_inputs(problem, random), {}, 0,
+               {},      {}};
   std::vector<oracle::Values> exact;
   for (const std::vector<float>& input : made.inputs) exact.push_back(oracle::widened(input));
-  made.expected = oracle::oracle_run(problem, exact, made.weights.view());
+  if (const auto* stack = std::get_if<StackProblem>(&problem); stack != nullptr && seed % 2 == 0) {
+    const StackStarts placed = random_places(*stack, random);
+    made.starts = placed.starts;
+    made.whole = placed.whole;
+    made.expected = oracle::stacked(*stack, exact[0], made.weights.view(), made.starts, made.whole);
+  } else {
+    made.expected = oracle::oracle_run(problem, exact, made.weights.view());
+  }
   made.tolerance = oracle::tolerance(problem, exact, made.weights.view());
   return made;
 }
@@ -200,8 +211,7 @@ void check_on_gpu(const Primitive& primitive, const GpuCase& of, CudaDevice& dev
   for (const Estimate& estimate : *estimates) {
     const std::string name = test::name_of(primitive, of.problem, estimate, of.seed);
     SCOPED_TRACE(name);
-    const Result<std::vector<float>> found =
-        run_twice(primitive, of.problem, estimate, of.weights.view(), of.inputs, device);
+    const Result<std::vector<float>> found = run_twice(primitive, of, estimate, device);
     if (!found) {
       ADD_FAILURE() << found.error().message;
       continue;
