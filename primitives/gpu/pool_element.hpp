@@ -13,11 +13,13 @@ struct PoolArg {
   bool planar = true;
   Extent window;
   Extent stride;
+  Extent dilation;
   Extent offsets;  // fragments made per axis; 1 where the pooling is plain
   Extent before;   // fragments made by earlier poolings
   Steps in;        // in vectors
   Steps out;
   bool average = false;
+  bool inside = false;  // the average is that of voxels that are not -infinity, 0 if there are none
   float factor = 1.0F;
 };
 
@@ -56,20 +58,33 @@ constexpr PoolRow pool_row(const PoolArg& pool, Index index) {
 template <class T, int width>
 constexpr Lanes<T, width> pool_window(const PoolArg& pool, const Lanes<T, width>* in) {
   float best[width] = {};
+  int outside[width] = {};
   for (int w = 0; w < width; ++w) best[w] = pool.average ? 0.0F : float_of(0xff800000U);
   for (Index z = 0; z < pool.window.z; ++z) {
     for (Index y = 0; y < pool.window.y; ++y) {
       for (Index x = 0; x < pool.window.x; ++x) {
-        const Lanes<T, width> value = in[z * pool.in.z + y * pool.in.y + x * pool.in.x];
+        const Lanes<T, width> value = in[pool.dilation.z * z * pool.in.z + pool.dilation.y * y * pool.in.y +
+                                         pool.dilation.x * x * pool.in.x];
         for (int w = 0; w < width; ++w) {
-          const float v = widen(value.lane[w]);
+          float v = widen(value.lane[w]);
+          if (pool.inside && v == float_of(0xff800000U)) {
+            v = 0.0F;
+            ++outside[w];
+          }
           best[w] = pool.average ? best[w] + v : larger(best[w], v);
         }
       }
     }
   }
   Lanes<T, width> result = {};
-  for (int w = 0; w < width; ++w) result.lane[w] = narrow(best[w] * pool.factor, T());
+  for (int w = 0; w < width; ++w) {
+    float factor = pool.factor;
+    if (pool.inside) {
+      const auto voxels = static_cast<int>(voxels_of(pool.window)) - outside[w];
+      factor = voxels == 0 ? 0.0F : 1.0F / static_cast<float>(voxels);
+    }
+    result.lane[w] = narrow(best[w] * factor, T());
+  }
   return result;
 }
 

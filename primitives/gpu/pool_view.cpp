@@ -20,11 +20,13 @@ PoolArg pool_arg(const PoolProblem& pool, const TensorView& in, const TensorView
   arg.rows.fast = static_cast<int>(planar ? positions.x : in.shape.f / width);
   arg.window = extent_of(pool.window);
   arg.stride = extent_of(pool.stride);
+  arg.dilation = extent_of(pool.dilation);
   arg.offsets = extent_of(offsets);
   arg.before = extent_of(pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.fragments);
   arg.in = steps_of(in, width);
   arg.out = steps_of(out, width);
-  arg.average = pool.kind == PoolKind::average;
+  arg.average = pool.kind != PoolKind::max;
+  arg.inside = pool.kind == PoolKind::average_inside;
   arg.factor = arg.average ? 1.0F / static_cast<float>(voxels(pool.window)) : 1.0F;
   return arg;
 }

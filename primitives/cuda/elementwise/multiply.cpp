@@ -1,11 +1,7 @@
 // cuda.multiply: the product of two tensors, for gates. The second may have one channel, which multiplies every
 // channel.
-#include "primitives/cuda/device/cuda_device.hpp"
-#include "primitives/cuda/device/status.hpp"
-#include "primitives/cuda/kernels/elementwise_kernel.hpp"
-#include "primitives/gpu/elementwise/multiply_view.hpp"
+#include "primitives/cuda/elementwise/pairs_layer.hpp"
 #include "primitives/gpu/estimates.hpp"
-#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -18,24 +14,13 @@ Result<std::vector<Estimate>> describe_multiply(const LayerProblem& problem, con
   return streaming_estimates(multiply_name, problem, spec);
 }
 
-class MultiplyLayer final : public PreparedLayer {
- public:
-  explicit MultiplyLayer(CudaDevice& device) : device_(device) {}
-
-  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
-    if (Result<void> current = device_.activate(); !current) return current;
-    const MultiplyArg arg = multiply_arg(inputs[0], inputs[1], out);
-    return check(launch_multiply(arg, storage_of(out.format.type), device_.stream(Stream::compute)),
-                 "multiplying kernel");
-  }
-
- private:
-  CudaDevice& device_;
-};
+Result<std::unique_ptr<PreparedLayer>> prepare_multiply(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
+                                               Device& device) {
+  return make_pairs_layer(device, false);
+}
 
 }  // namespace
 
-extern constinit const Primitive multiply{multiply_name, 1, DeviceKind::gpu, &describe_multiply,
-                                          &prepare_bare<MultiplyLayer>};
+extern constinit const Primitive multiply{multiply_name, 1, DeviceKind::gpu, &describe_multiply, &prepare_multiply};
 
 }  // namespace znni::cuda

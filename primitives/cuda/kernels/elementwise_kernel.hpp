@@ -13,7 +13,7 @@ namespace znni::cuda {
 // launch's status.
 cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream);
 
-// Launches a product, with the same meaning of arg.width.
+// Launches a product or a quotient, with the same meaning of arg.width.
 cudaError_t launch_multiply(const MultiplyArg& arg, Storage storage, cudaStream_t stream);
 
 }  // namespace znni::cuda

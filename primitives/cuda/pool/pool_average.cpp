@@ -1,4 +1,4 @@
-// cuda.pool.average: strided average pooling.
+// cuda.pool.average: strided average pooling, also of what lies inside alone.
 #include "primitives/cuda/pool/pool_layer.hpp"
 #include "primitives/gpu/estimates.hpp"
 
@@ -9,7 +9,7 @@ constexpr std::string_view average_name = "cuda.pool.average";
 
 Result<std::vector<Estimate>> describe_average(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr || pool->mode != PoolMode::plain || pool->kind != PoolKind::average)
+  if (pool == nullptr || pool->mode != PoolMode::plain || pool->kind == PoolKind::max)
     return refusal(average_name, "plain average poolings", problem);
   return describe_pool(average_name, *pool, spec);
 }

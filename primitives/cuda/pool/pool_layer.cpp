@@ -31,7 +31,6 @@ class PoolLayer final : public PreparedLayer {
 
 Result<std::vector<Estimate>> describe_pool(std::string_view primitive, const PoolProblem& pool,
                                             const DeviceSpec& spec) {
-  if (pool.dilation != Vec3::cube(1)) return refusal(primitive, "poolings without dilation", pool);
   return streaming_estimates(primitive, pool, spec);
 }
 

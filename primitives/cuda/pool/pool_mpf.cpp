@@ -9,7 +9,7 @@ constexpr std::string_view mpf_name = "cuda.pool.mpf";
 
 Result<std::vector<Estimate>> describe_mpf(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr || pool->mode != PoolMode::fragments || pool->kind == PoolKind::average_inside)
+  if (pool == nullptr || pool->mode != PoolMode::fragments)
     return refusal(mpf_name, "poolings into fragments", problem);
   return describe_pool(mpf_name, *pool, spec);
 }

@@ -1,4 +1,5 @@
-// Products of two tensors, element by element: out = in * other. An `other` of one channel multiplies every channel.
+// Products and quotients of two tensors, element by element: out = in * other or in / other. An `other` of one channel
+// is that of every channel.
 #pragma once
 
 #include "primitives/gpu/element.hpp"
@@ -10,6 +11,7 @@ struct MultiplyArg {
   RowShape rows;
   bool planar = true;
   int width = 1;           // elements per vector
+  bool divides = false;
   bool one_image = false;  // channels last: all elements of a voxel share one of `other`, whose steps count elements
   RowSteps in_steps;
   RowSteps other_steps;
@@ -34,10 +36,14 @@ constexpr void multiply_element(const MultiplyArg& arg, const Row& row, int elem
   const int slow = element / arg.rows.fast;
   const int fast = element % arg.rows.fast;
   const auto at = [&](const RowSteps& steps) { return offset_of(steps, row) + element_offset(steps, slow, fast); };
-  Lanes<T, width> product = static_cast<const Lanes<T, width>*>(arg.in)[at(arg.in_steps)];
+  Lanes<T, width> made = static_cast<const Lanes<T, width>*>(arg.in)[at(arg.in_steps)];
   const Lanes<T, width> factor = factor_at<T, width>(arg, at(arg.other_steps));
-  for (int w = 0; w < width; ++w) product.lane[w] = narrow(widen(product.lane[w]) * widen(factor.lane[w]), T());
-  static_cast<Lanes<T, width>*>(arg.out)[at(arg.out_steps)] = product;
+  for (int w = 0; w < width; ++w) {
+    const float value = widen(made.lane[w]);
+    const float other = widen(factor.lane[w]);
+    made.lane[w] = narrow(arg.divides ? value / other : value * other, T());
+  }
+  static_cast<Lanes<T, width>*>(arg.out)[at(arg.out_steps)] = made;
 }
 
 }  // namespace znni::cuda

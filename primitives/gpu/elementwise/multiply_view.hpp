@@ -1,4 +1,4 @@
-// Products of two tensors as arguments of the kernel.
+// Products and quotients of two tensors as arguments of the kernel.
 #pragma once
 
 #include "primitives/core/tensor.hpp"
@@ -6,7 +6,7 @@
 
 namespace znni::cuda {
 
-// Returns rows, steps, pointers and width for in * other. All views have one layout and type, and one shape, but for
+// Returns rows, steps, pointers and width for in * other; of a quotient `divides` is to be set. All views have one layout and type, and one shape, but for
 // the channels of `other`: as many or 1.
 [[nodiscard]] MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out);
 

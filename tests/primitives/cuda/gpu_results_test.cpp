@@ -44,7 +44,7 @@ TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
   EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
 }
 
-// Products, and what is made across channels.
+// Products, quotients, and what is made across channels.
 TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
   for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
@@ -52,6 +52,7 @@ TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
     AcrossChannelsProblem across = test::random_across(random);
     for (const std::int64_t f_other : {std::int64_t{1}, across.in.f}) {
       check_all(MultiplyProblem{across.in, f_other}, seed);
+      check_all(DivideProblem{across.in, f_other}, seed);
     }
     for (int kind = 0; kind < 5; ++kind) {
       across.kind = static_cast<AcrossKind>(kind);
@@ -59,9 +60,25 @@ TEST_F(CudaResultsOnGpu, RandomProductsAndVoxels) {
     }
     if (HasFatalFailure()) return;
   }
-  for (const char* name : {"cuda.multiply", "cuda.softmax", "cuda.arg_max", "cuda.channel_norm"}) {
+  for (const char* name : {"cuda.multiply", "cuda.divide", "cuda.softmax", "cuda.arg_max", "cuda.channel_norm"}) {
     EXPECT_GT(takers_[name], 0) << name;
   }
+}
+
+TEST_F(CudaResultsOnGpu, RandomDilatedPoolings) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    for (const PoolMode mode : {PoolMode::plain, PoolMode::fragments}) {
+      PoolProblem pool = test::random_dilated_pool(random, mode);
+      for (const PoolKind kind : {PoolKind::max, PoolKind::average, PoolKind::average_inside}) {
+        pool.kind = kind;
+        check_all(pool, seed);
+      }
+    }
+    if (HasFatalFailure()) return;
+  }
+  for (const char* name : {"cuda.pool.max", "cuda.pool.average", "cuda.pool.mpf"}) EXPECT_GT(takers_[name], 0) << name;
 }
 
 TEST_F(CudaResultsOnGpu, RandomUpsamplings) {

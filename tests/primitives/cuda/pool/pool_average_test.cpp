@@ -6,9 +6,11 @@ extern const Primitive pool_average;
 namespace {
 
 TEST(CudaPoolAverage, DescribesItsProblemInEveryFormat) {
-  const std::vector<Estimate> estimates =
-      sound_estimates(pool_average, PoolProblem{.in = {1, 80, {8, 8, 8}}, .kind = PoolKind::average});
-  EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
+  for (const PoolKind kind : {PoolKind::average, PoolKind::average_inside}) {
+    const std::vector<Estimate> estimates =
+        sound_estimates(pool_average, PoolProblem{.in = {1, 80, {8, 8, 8}}, .kind = kind});
+    EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
+  }
 }
 
 TEST(CudaPoolAverage, RefusesOtherProblemsAndDevices) {

@@ -11,13 +11,14 @@ TEST(CudaPoolMpf, DescribesItsProblemInEveryFormat) {
   EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
 }
 
-TEST(CudaPoolMpf, RefusesDilationsAndMeansOfTheInside) {
-  PoolProblem pool{.in = {1, 80, {10, 10, 10}}, .mode = PoolMode::fragments};
-  pool.dilation = {1, 1, 2};
-  pool.in.n.x = 12;
-  expect_refusal(pool_mpf, pool, "computes poolings without dilation");
-  pool = {.in = {1, 80, {9, 9, 9}}, .kind = PoolKind::average_inside, .mode = PoolMode::fragments};
-  expect_refusal(pool_mpf, pool, "computes poolings into fragments");
+TEST(CudaPoolMpf, TakesDilationsAndMeansOfTheInside) {
+  PoolProblem pool{.in = {1, 80, {10, 10, 12}}, .window = {3, 3, 2}, .mode = PoolMode::fragments};
+  pool.dilation = {1, 1, 3};
+  ASSERT_TRUE(check(pool)) << check(pool).error().message;
+  for (const PoolKind kind : {PoolKind::max, PoolKind::average, PoolKind::average_inside}) {
+    pool.kind = kind;
+    EXPECT_EQ(sound_estimates(pool_mpf, pool).size(), 3U);
+  }
 }
 
 TEST(CudaPoolMpf, RefusesOtherProblemsAndDevices) {

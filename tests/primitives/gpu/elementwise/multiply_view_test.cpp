@@ -1,4 +1,4 @@
-// Products of two tensors on the host, element by element as the kernel computes them.
+// Products and quotients of two tensors on the host, element by element as the kernel computes them.
 #include "primitives/gpu/elementwise/multiply_view.hpp"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,9 @@ void run_multiply(const MultiplyArg& arg, ElementType type) {
   run_rows<Bfloat, 1>(arg);
 }
 
-void check_product(const Shape5& shape, std::int64_t f_other, Format format, bool window, std::uint64_t seed) {
-  SCOPED_TRACE(to_string(shape) + " by " + std::to_string(f_other) + " " + to_string(format) +
+void check_product(const Shape5& shape, std::int64_t f_other, Format format, bool divides, std::uint64_t seed) {
+  const bool window = seed % 2 == 0;
+  SCOPED_TRACE(std::string(divides ? "quotient " : "product ") + to_string(shape) + " by " + std::to_string(f_other) + " " + to_string(format) +
                (window ? ", windows" : ", dense"));
   test::Random random(seed);
   HostTensor in(shape, format, window, seed);
@@ -34,7 +35,9 @@ void check_product(const Shape5& shape, std::int64_t f_other, Format format, boo
   HostTensor out(shape, format, window, seed + 2);
   in.store(random.normals(elements(shape)));
   other.store(random.normals(elements(other.view().shape)));
-  run_multiply(multiply_arg(in.view(), other.view(), out.view()), format.type);
+  MultiplyArg arg = multiply_arg(in.view(), other.view(), out.view());
+  arg.divides = divides;
+  run_multiply(arg, format.type);
   const std::vector<float> a = in.load();
   const std::vector<float> b = other.load();
   const std::vector<float> found = out.load();
@@ -43,19 +46,21 @@ void check_product(const Shape5& shape, std::int64_t f_other, Format format, boo
   const double step = format.type == ElementType::bf16 ? 0x1p-8 : 0x1p-23;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::size_t j = f_other == 1 ? i / of_input * of_image + i % of_image : i;
-    const double expected = static_cast<double>(a[i]) * static_cast<double>(b[j]);
+    const auto of = static_cast<double>(a[i]);
+    const auto by = static_cast<double>(b[j]);
+    const double expected = divides ? of / by : of * by;
     ASSERT_NEAR(found[i], expected, step * std::abs(expected)) << i;
   }
 }
 
-TEST(MultiplyView, ProductsInAnyFormatWithAsManyImagesOrOne) {
+TEST(MultiplyView, ProductsAndQuotientsInAnyFormatWithAsManyImagesOrOne) {
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     test::Random random(seed);
     const Shape5 shape{random.integer(1, 3), random.chance(0.5) ? 16 : random.integer(1, 19), random.vec3(1, 8)};
     for (const Format format : {planar_f32, last_f32, last_bf16}) {
       const std::int64_t f_other = random.chance(0.5) ? shape.f : 1;
-      check_product(shape, f_other, format, random.chance(0.5), seed);
+      for (const bool divides : {false, true}) check_product(shape, f_other, format, divides, seed);
     }
   }
 }
