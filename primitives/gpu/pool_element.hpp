@@ -63,8 +63,8 @@ constexpr Lanes<T, width> pool_window(const PoolArg& pool, const Lanes<T, width>
   for (Index z = 0; z < pool.window.z; ++z) {
     for (Index y = 0; y < pool.window.y; ++y) {
       for (Index x = 0; x < pool.window.x; ++x) {
-        const Lanes<T, width> value = in[pool.dilation.z * z * pool.in.z + pool.dilation.y * y * pool.in.y +
-                                         pool.dilation.x * x * pool.in.x];
+        const Lanes<T, width> value =
+            in[pool.dilation.z * z * pool.in.z + pool.dilation.y * y * pool.in.y + pool.dilation.x * x * pool.in.x];
         for (int w = 0; w < width; ++w) {
           float v = widen(value.lane[w]);
           if (pool.inside && v == float_of(0xff800000U)) {

@@ -14,8 +14,8 @@ Result<std::vector<Estimate>> describe_multiply(const LayerProblem& problem, con
   return streaming_estimates(multiply_name, problem, spec);
 }
 
-Result<std::unique_ptr<PreparedLayer>> prepare_multiply(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                               Device& device) {
+Result<std::unique_ptr<PreparedLayer>> prepare_multiply(const LayerProblem&, const Estimate&, const LayerWeights&,
+                                                        Arena&, Device& device) {
   return make_pairs_layer(device, false);
 }
 

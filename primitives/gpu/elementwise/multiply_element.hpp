@@ -10,7 +10,7 @@ namespace znni::cuda {
 struct MultiplyArg {
   RowShape rows;
   bool planar = true;
-  int width = 1;           // elements per vector
+  int width = 1;  // elements per vector
   bool divides = false;
   bool one_image = false;  // channels last: all elements of a voxel share one of `other`, whose steps count elements
   RowSteps in_steps;

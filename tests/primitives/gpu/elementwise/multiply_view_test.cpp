@@ -27,8 +27,8 @@ void run_multiply(const MultiplyArg& arg, ElementType type) {
 
 void check_product(const Shape5& shape, std::int64_t f_other, Format format, bool divides, std::uint64_t seed) {
   const bool window = seed % 2 == 0;
-  SCOPED_TRACE(std::string(divides ? "quotient " : "product ") + to_string(shape) + " by " + std::to_string(f_other) + " " + to_string(format) +
-               (window ? ", windows" : ", dense"));
+  SCOPED_TRACE(std::string(divides ? "quotient " : "product ") + to_string(shape) + " by " + std::to_string(f_other) +
+               " " + to_string(format) + (window ? ", windows" : ", dense"));
   test::Random random(seed);
   HostTensor in(shape, format, window, seed);
   HostTensor other({shape.S, f_other, shape.n}, format, window, seed + 1);
