@@ -12,7 +12,7 @@ TEST(CudaPoolMpf, DescribesItsProblemInEveryFormat) {
 }
 
 TEST(CudaPoolMpf, TakesDilationsAndMeansOfTheInside) {
-  PoolProblem pool{.in = {1, 80, {10, 10, 12}}, .window = {3, 3, 2}, .mode = PoolMode::fragments};
+  PoolProblem pool{.in = {1, 80, {10, 10, 13}}, .window = {3, 3, 2}, .mode = PoolMode::fragments};
   pool.dilation = {1, 1, 3};
   ASSERT_TRUE(check(pool)) << check(pool).error().message;
   for (const PoolKind kind : {PoolKind::max, PoolKind::average, PoolKind::average_inside}) {
