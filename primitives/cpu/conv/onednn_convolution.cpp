@@ -20,12 +20,8 @@ memory::format_tag tag_of(Layout layout) {
   return memory::format_tag::undef;
 }
 
-memory::data_type type_of(Format format) {
-  return format.type == ElementType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
-
-memory::desc describe_tensor(const Shape5& shape, Format format) {
-  return {{shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}, type_of(format), tag_of(format.layout)};
+memory::desc describe_tensor(const Shape5& shape, Layout layout) {
+  return {{shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}, memory::data_type::f32, tag_of(layout)};
 }
 
 // The library plans its loops in 32-bit arithmetic. Above these numbers of elements it wraps and may then divide by
@@ -91,23 +87,19 @@ void append(dnnl::post_ops& fused, Activation activation) {
 }
 
 // Returns the fused operations: first the residual is added, then comes the activation.
-dnnl::primitive_attr attributes(const ConvProblem& problem, Format in, const memory::desc& out) {
+dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& out) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops fused;
-  if (problem.residual && in.type == ElementType::bf16) fused.append_sum(1.0F);  // the output holds it
-  if (problem.residual && in.type != ElementType::bf16) fused.append_binary(dnnl::algorithm::binary_add, out);
+  if (problem.residual) fused.append_binary(dnnl::algorithm::binary_add, out);
   append(fused, problem.activation);
   attr.set_post_ops(fused);
   return attr;
 }
 
-// Returns the problem as the library sees it: the input has whole blocks of channels; in bf16 both tensors have.
-ConvProblem physical(ConvProblem problem, Format in) {
-  const bool rounds = in.type == ElementType::bf16;
-  problem.in.f = round_up(problem.in.f, rounds ? bf16_channels : block_width(in.layout));
-  if (rounds) problem.f_out = round_up(problem.f_out, bf16_channels);
-  return problem;
+// Returns the input's shape as the library sees it: whole blocks.
+Shape5 physical_input(const ConvProblem& problem, Format in) {
+  return {problem.in.S, round_up(problem.in.f, block_width(in.layout)), problem.in.n};
 }
 
 // Calls the library and turns its exceptions into errors.
@@ -139,26 +131,21 @@ Result<void> OnednnConvolution::create(const dnnl_memory_desc_t* weights) {
   const OpenMpThreads counted(threads_);  // the workspace depends on the number of threads
   return guarded("describes no convolution", [&] {
     if (!engine_) engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
-    const ConvProblem seen = physical(problem_, in_);
-    const memory::desc any({seen.f_out, seen.in.f, seen.k.z, seen.k.y, seen.k.x}, type_of(in_),
+    const Shape5 in = physical_input(problem_, in_);
+    const memory::desc any({problem_.f_out, in.f, problem_.k.z, problem_.k.y, problem_.k.x}, memory::data_type::f32,
                            memory::format_tag::any);
-    const memory::desc bias({seen.f_out}, memory::data_type::f32, memory::format_tag::a);
-    const memory::desc out = describe_tensor(output_shape(seen), out_);
+    const memory::desc bias({problem_.f_out}, memory::data_type::f32, memory::format_tag::a);
+    const memory::desc out = describe_tensor(output_shape(problem_), out_.layout);
     const dnnl::convolution_forward::desc convolution(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, describe_tensor(seen.in, in_),
-        weights == nullptr ? any : memory::desc(*weights), bias, out, strides_of(seen), gaps(seen), {0, 0, 0},
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, describe_tensor(in, in_.layout),
+        weights == nullptr ? any : memory::desc(*weights), bias, out, strides_of(problem_), gaps(problem_), {0, 0, 0},
         {0, 0, 0});
-    description_ = {convolution, attributes(seen, in_, out), engine_};
+    description_ = {convolution, attributes(problem_, out), engine_};
   });
 }
 
 Result<void> OnednnConvolution::refuse_reference_code() const {
   const std::string found = implementation();
-  if (in_.type == ElementType::bf16) {
-    if (found.ends_with("amx_bf16")) return {};
-    return Error{ErrorCode::unsupported, "oneDNN has only '" + found + "' for " + to_string(LayerProblem(problem_)) +
-                                             " in bf16; code for matrix units is called '...amx_bf16'"};
-  }
   if (found.starts_with("jit") || found.starts_with("brg")) return {};
   return Error{ErrorCode::unsupported, "oneDNN has only '" + found + "' for " + to_string(LayerProblem(problem_)) +
                                            " from " + to_string(in_) + " to " + to_string(out_) +
@@ -203,9 +190,8 @@ Result<void> OnednnConvolution::reorder_weights(const float* kernels, std::byte*
     const Vec3 k = problem_.k;
     const memory::desc plain({problem_.f_out, problem_.in.f, k.z, k.y, k.x}, memory::data_type::f32,
                              memory::format_tag::oidhw);
-    // The same blocks, of which only these channels carry weights: the library fills the rest with zeros.
+    // The same blocks, of which only f channels carry weights: the library fills the rest with zeros.
     memory::desc blocked = description_.weights_desc();
-    blocked.data.dims[0] = problem_.f_out;
     blocked.data.dims[1] = problem_.in.f;
     memory from(plain, engine_, untyped(kernels));
     memory into(blocked, engine_, to);
@@ -226,7 +212,7 @@ Result<void> OnednnConvolution::run(const Operands& operands) const {
         {DNNL_ARG_BIAS, {description_.bias_desc(), engine_, untyped(operands.bias)}},
         {DNNL_ARG_DST, {description_.dst_desc(), engine_, operands.out}},
         {DNNL_ARG_SCRATCHPAD, {description_.scratchpad_desc(), engine_, operands.workspace}}};
-    if (problem_.residual && in_.type != ElementType::bf16) {
+    if (problem_.residual) {
       const memory residual(description_.dst_desc(), engine_, untyped(operands.residual));
       arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual);
     }

@@ -1,6 +1,6 @@
-// One convolution computed by oneDNN (2.6): direct, in channel-blocked layout or with bf16 channels last, with bias,
-// residual and activation fused. This thin layer turns the library's exceptions into errors and limits its threads.
-// oneDNN is built on OpenMP, so it uses its own threads and not those of the executor.
+// One convolution computed by oneDNN (2.6): direct, in channel-blocked layout, with bias, residual and activation
+// fused. This thin layer turns the library's exceptions into errors and limits its threads. oneDNN is built on OpenMP,
+// so it uses its own threads and not those of the executor.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,6 @@ class OpenMpThreads {
   int before_;
 };
 
-// Channels of tensors in bf16 are padded to whole numbers of these.
-inline constexpr std::int64_t bf16_channels = 16;
-
 class OnednnConvolution {
  public:
   // Returns whether the library's code computes activations of this kind. It has products of x and a factor, too, but
@@ -36,9 +33,7 @@ class OnednnConvolution {
   [[nodiscard]] static bool fuses(ActivationKind kind);
 
   // Describes a convolution; generates no code and allocates only a few objects. Tensors are dense; `out` is blocked. A
-  // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. An input in
-  // bf16 has its channels last, as has then the output, in float32. Both hold the padding channels of bf16_channels,
-  // those of the output undefined. Matrix units must compute it, with weights rounded to bf16. Fails with
+  // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. Fails with
   // unsupported if the library has only reference code for it. Fails with the library's message if it rejects the
   // problem.
   [[nodiscard]] static Result<OnednnConvolution> describe(const ConvProblem& problem, Format in, Format out,
@@ -57,11 +52,10 @@ class OnednnConvolution {
   // Converts kernels [f_out][f][k.z][k.y][k.x] to the library's layout: weights_bytes() bytes at `to`.
   Result<void> reorder_weights(const float* kernels, std::byte* to) const;
 
-  // Tensors of one run: dense, in the described formats; bias has an element for each channel of the output, padding
-  // channels of bf16 included. `residual` has the output's format and is used only if the problem has one. In bf16
-  // `out` holds the residual instead.
+  // Tensors of one run: dense, in the described formats; bias has f_out elements. `residual` has the output's format
+  // and is used only if the problem has one.
   struct Operands {
-    const void* in = nullptr;
+    const float* in = nullptr;
     const float* residual = nullptr;
     const std::byte* weights = nullptr;
     const float* bias = nullptr;

@@ -31,20 +31,12 @@ int read_simd_floats() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 ? 8 : 4;
 }
 
-// Returns the operations per cycle of AMX: two 16 x 16 x 16 products of pairs, which take 16 cycles. The instructions
-// of AVX-512 for bf16 do not count: oneDNN took 1.4 times as long with them as in float32 where they were measured.
-double read_bf16_flops_per_cycle() {
-  const bool has_amx =
-      has_avx512() && __builtin_cpu_supports("amx-tile") != 0 && __builtin_cpu_supports("amx-bf16") != 0;
-  return has_amx ? 1024.0 : 0.0;
-}
-
 }  // namespace
 
 VectorUnits read_vector_units(const fs::path& root) {
   const int floats = read_simd_floats();
   const bool halved = floats == 16 && halves_wide_vectors(root);
-  return {floats, (halved ? 2.0 : 4.0) * floats, read_bf16_flops_per_cycle()};
+  return {floats, (halved ? 2.0 : 4.0) * floats};
 }
 
 }  // namespace znni::cpu
