@@ -16,10 +16,12 @@ const Border& beyond_of(const Network& network, int value) {
   return value == 0 ? network.frame : network.nodes[index(value - 1)].beyond;
 }
 
-// Returns whether the node copies its input for the sake of the -infinity around it.
-bool is_lowest_copy(const Node& node) {
+// Returns whether the node copies its input for the sake of the -infinity around it. A crop whose voxels padding takes
+// back lies elsewhere in the volume than what it reads.
+bool is_lowest_copy(const Network& network, const Node& node) {
   const auto* const crop = std::get_if<Crop>(&node.operation);
-  return crop != nullptr && *crop == Crop{} && node.outside_kind == OutsideKind::lowest;
+  return crop != nullptr && *crop == Crop{} && node.outside_kind == OutsideKind::lowest &&
+         node.beyond == beyond_of(network, node.inputs.front());
 }
 
 // Returns what a value has beyond the volume that is set to `kind`.
@@ -81,8 +83,6 @@ std::vector<StackStage> stages_of(const Network& network, const Node& node) {
 
 void append(const std::vector<float>& from, std::vector<float>& to) { to.insert(to.end(), from.begin(), from.end()); }
 
-constexpr std::size_t max_nodes = 1024;  // of a stack
-
 // Joins runs, one after the other.
 class Stacking {
  public:
@@ -106,7 +106,10 @@ class Stacking {
   // Returns the nodes from `first` on that one stack may have.
   std::vector<int> run_from(int first) {
     std::vector<int> run;
-    for (int node = first; run.size() < max_nodes && !stages_at(node).empty();) {
+    std::size_t stages = 0;
+    for (int node = first; !stages_at(node).empty();) {
+      stages += stages_at(node).size();
+      if (stages > max_stages) break;
       run.push_back(node);
       const std::vector<int> readers = readers_of(loaded_.network, node + 1);
       if (readers.size() != 1) break;
@@ -145,7 +148,9 @@ class Stacking {
     for (Node& node : nodes()) {
       if (!std::holds_alternative<Stack>(node.operation)) continue;
       int& value = node.inputs.front();
-      if (value > 0 && is_lowest_copy(nodes()[index(value - 1)])) value = nodes()[index(value - 1)].inputs.front();
+      if (value == 0) continue;
+      const Node& read = nodes()[index(value - 1)];
+      if (is_lowest_copy(loaded_.network, read)) value = read.inputs.front();
     }
     remove_unread(loaded_);
     for (const Node& node : nodes()) {
@@ -249,7 +254,7 @@ class Unstacking {
   int lowest_copy(int value, const Border& set, const std::string& reader) {
     const std::vector<Node>& nodes = made_.network.nodes;
     const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) {
-      return is_lowest_copy(node) && node.inputs.front() == value;
+      return is_lowest_copy(made_.network, node) && node.inputs.front() == value;
     });
     if (found != nodes.end()) return static_cast<int>(found - nodes.begin()) + 1;
     append({free_name(reader + " crop"), Crop{}, {value}, set, OutsideKind::lowest, beyond_of(made_.network, value)},

@@ -18,7 +18,7 @@ Result<LoadedNetwork> read_unfolded(const std::string& path, const NetworkReadin
     return Error{ErrorCode::invalid_argument, path + ": .onnx, .prototxt or .pbtxt is right for a network"};
   }
   if (!reading.outputs.empty()) {
-    return Error{ErrorCode::invalid_argument, path + ": outputs are chosen from an .onnx file; name none"};
+    return Error{ErrorCode::invalid_argument, path + ": outputs are chosen from an .onnx or .prototxt file; name none"};
   }
   const Result<std::string> bytes = read_file(path, max_text_bytes);
   if (!bytes) return bytes.error();
@@ -32,7 +32,9 @@ Result<LoadedNetwork> read_unfolded(const std::string& path, const NetworkReadin
 Result<LoadedNetwork> read_network_file(const std::string& path, const NetworkReading& reading, Blockers* blockers) {
   Result<LoadedNetwork> loaded = read_unfolded(path, reading, blockers);
   if (!loaded) return loaded;
-  return fold_and_fuse(*std::move(loaded));
+  LoadedNetwork fused = fold_and_fuse(*std::move(loaded));
+  if (const Result<void> sound = check(fused.network); !sound) return sound.error().within(path);
+  return fused;
 }
 
 Result<LoadedNetwork> read_network_to_train(const std::string& path, const NetworkReading& reading) {

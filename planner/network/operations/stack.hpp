@@ -27,7 +27,9 @@ struct OperationRules<Stack> : RulesOfOneVoxel<Stack> {
   }
 
   static Result<void> check(const Stack& stack, int spatial_rank) {
-    if (stack.stages.size() > max_stages) return invalid_operation("has more than 2^12 stages");
+    if (stack.stages.size() > max_stages) {
+      return invalid_operation("has more than " + std::to_string(max_stages) + " stages");
+    }
     for (const StackStage& stage : stack.stages) {
       if (Result<void> sound = check_positive("window", stage.window, spatial_rank); !sound) return sound;
       if (Result<void> sound = check_activation(stage.activation); !sound) return sound;
@@ -55,9 +57,6 @@ struct OperationRules<Stack> : RulesOfOneVoxel<Stack> {
   static std::string text(const Stack& stack, std::int64_t f, bool) {
     return "stack " + std::to_string(f) + ": " + stages_text(stack.stages);
   }
-
- private:
-  static constexpr std::size_t max_stages = std::size_t{1} << 12;
 };
 
 }  // namespace znni

@@ -255,7 +255,7 @@ std::vector<Vec3> ValuePlace::starts_in(const PatchPositions& at, std::int64_t e
 
 Vec3 ValuePlace::extent_in(Vec3 volume) const { return (volume - reach_.fov) / reach_.stride + Vec3::cube(1); }
 
-// What lies where only matters to padding. A network whose nodes pad computes no fragments.
+// A place matters to padding alone. A network whose nodes pad computes no fragments.
 StackPlace::StackPlace(const Network& network, const Geometry& geometry, int node) {
   const Node& own = network.nodes[index(node)];
   if (!std::holds_alternative<Stack>(own.operation) || reading_of(own.operation).padding == Border{}) return;

@@ -43,6 +43,19 @@ LoadedNetwork framed(std::vector<Node> nodes, const std::vector<Border>& pads) {
   return without_padding({network_of(std::move(nodes)), {}}, pads).value();
 }
 
+// Compares all but names.
+void expect_equal(const LoadedNetwork& found, const LoadedNetwork& wanted) {
+  ASSERT_EQ(found.network.nodes.size(), wanted.network.nodes.size());
+  for (std::size_t i = 0; i < found.network.nodes.size(); ++i) {
+    Node node = found.network.nodes[i];
+    node.name = wanted.network.nodes[i].name;
+    EXPECT_EQ(node, wanted.network.nodes[i]) << describe(found.network)[i] << "\n" << describe(wanted.network)[i];
+    if (wanted.weights.empty()) continue;
+    EXPECT_EQ(found.weights[i].scale, wanted.weights[i].scale);
+    EXPECT_EQ(found.weights[i].shift, wanted.weights[i].shift);
+  }
+}
+
 TEST(PlannerStacks, PoolingsAndWhatIsBetweenBecomeOneNode) {
   EXPECT_THAT(stacked({{"a", conv(1), {0}},
                        {"scale", ScaleShift{}, {1}},
@@ -131,6 +144,26 @@ TEST(PlannerStacks, PaddingBehindACropIsPadding) {
   EXPECT_FALSE(is_dense(network));
 }
 
+// Padding that takes back voxels of a crop reads zeros there, as it does behind the volume's own end.
+TEST(PlannerStacks, PaddingThatTakesBackACropIsPadding) {
+  const LoadedNetwork valid = framed({{"a", conv(3), {0}},
+                                      {"crop", Crop{Vec3::cube(1), Vec3::cube(1)}, {1}},
+                                      {"p", pool(3), {2}},
+                                      {"act", Activate{relu}, {3}}},
+                                     {{}, {}, same(1), {}});
+  const LoadedNetwork joined = stacked(valid);
+  EXPECT_TRUE(check_stacks(joined.network));
+  expect_equal(unstacked(joined), valid);
+}
+
+TEST(PlannerStacks, LongRunsBecomeSeveralStacks) {
+  std::vector<Node> nodes;
+  for (int i = 0; i < 200; ++i) nodes.push_back({"n" + std::to_string(i), pool(2), {i}});
+  const Network network = stacked({network_of(nodes), {}}).network;
+  ASSERT_EQ(network.nodes.size(), 2U);
+  EXPECT_EQ(std::get<Stack>(network.nodes[0].operation).stages.size(), max_stages);
+}
+
 // A max filter whose padding is zeros, or the voxels at the border, keeps it.
 TEST(PlannerStacks, OtherPaddingIsLeft) {
   for (const OutsideKind kind : {OutsideKind::zero, OutsideKind::edge, OutsideKind::lowest}) {
@@ -158,6 +191,7 @@ struct Drawn {
 };
 
 Operation random_operation(Random& random) {
+  if (random.chance(0.1)) return Crop{random.vec3(0, 1), random.vec3(0, 1)};
   const std::int64_t kind = random.integer(0, 5);
   if (kind == 0) return ScaleShift{};
   if (kind == 1) return Activate{relu};
@@ -195,18 +229,6 @@ Drawn random_chain(Random& random, bool padded) {
 }
 
 LoadedNetwork loaded_of(const Drawn& drawn) { return {drawn.network, random_weights(drawn.network, 3)}; }
-
-// Compares all but names.
-void expect_equal(const LoadedNetwork& found, const LoadedNetwork& wanted) {
-  ASSERT_EQ(found.network.nodes.size(), wanted.network.nodes.size());
-  for (std::size_t i = 0; i < found.network.nodes.size(); ++i) {
-    Node node = found.network.nodes[i];
-    node.name = wanted.network.nodes[i].name;
-    EXPECT_EQ(node, wanted.network.nodes[i]) << describe(found.network)[i] << "\n" << describe(wanted.network)[i];
-    EXPECT_EQ(found.weights[i].scale, wanted.weights[i].scale);
-    EXPECT_EQ(found.weights[i].shift, wanted.weights[i].shift);
-  }
-}
 
 TEST(PlannerStacks, TakenApartTheyAreTheNodesThatTheyWere) {
   int stacks = 0;

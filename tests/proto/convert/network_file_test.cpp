@@ -141,7 +141,7 @@ TEST(NetworkFile, OutputsAreChosenFromAnOnnxFile) {
   const test::TemporaryDirectory folder;
   const std::string path = folder.write("net.pbtxt", "node { conv { f_out: 1 k: 2 } }");
   EXPECT_EQ(read_network_file(path, {saturated, {"a"}}).error().message,
-            path + ": outputs are chosen from an .onnx file; name none");
+            path + ": outputs are chosen from an .onnx or .prototxt file; name none");
   const std::string onnx = folder.write("model.onnx", test::rich_model().bytes());
   EXPECT_TRUE(read_network_file(onnx, {saturated, {"out"}}));
   const Error missing = read_network_file(onnx, {saturated, {"prob"}}).error();
