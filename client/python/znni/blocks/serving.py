@@ -13,7 +13,7 @@ from znni.box import Triple
 from znni.client import Client
 from znni.errors import LASTING, AccessError, Error, InvalidError, NotFoundError
 from znni.local.private_daemon import PrivateDaemon
-from znni.local.repository import own_config
+from znni.local.repository import files_of, own_config
 from znni.model import Model
 
 _PART = 1 << 20
@@ -23,11 +23,19 @@ _AWAY_SECONDS = 60.0  # until one that was left is asked again; twice as long ea
 _MAX_AWAY_SECONDS = 3600.0
 
 
+_WHICH = {"numbers": ": its numbers", "config": ": its configuration"}  # file of a network's
+
+
 def digests_of(network: str, config: str | None) -> dict[str, str]:
-    """Returns the SHA-256 of the files of a network: its own, and its configuration. Raises NotFoundError if one is
-    missing."""
-    files = {"network": network, "config": config or own_config(pathlib.Path(network))}
-    return {name: _digest_of(path) for name, path in files.items() if path}
+    """Returns the SHA-256 of the files of a network: its own, its numbers if it is of Caffe, and its configuration.
+    Raises NotFoundError if one is missing."""
+    return {name: _digest_of(path) for name, path in _named_files(network, config).items()}
+
+
+def _named_files(network: str, config: str | None) -> dict[str, str | os.PathLike]:
+    own = dict(zip(("network", "numbers"), files_of(pathlib.Path(network)), strict=False))
+    beside = config or own_config(pathlib.Path(network))
+    return {**own, "config": beside} if beside else {**own}
 
 
 def _digest_of(path: str | os.PathLike) -> str:
@@ -45,7 +53,7 @@ def check_files(spec: JobSpec, network: str) -> None:
     """Raises InvalidError if the network or its configuration was changed."""
     for name, digest in (digests_of(network, spec.config) if network else {}).items():
         if spec.digests.get(name) != digest:
-            path = network if name == "network" else f"{network}: its configuration"
+            path = f"{network}{_WHICH.get(name, '')}"
             raise InvalidError(f"{path}: was changed after the job was made: make the job again with 'znni-job plan'")
 
 

@@ -27,9 +27,9 @@ def own_config(network: pathlib.Path) -> pathlib.Path | None:
     return beside if is_model and beside.is_file() else None
 
 
-def _files_of(network: pathlib.Path) -> list[pathlib.Path]:
+def files_of(network: pathlib.Path) -> list[pathlib.Path]:
     """Returns the files of a network: that of Caffe has its numbers in a file beside it."""
-    return [network] if network.suffix == ".onnx" else [network, network.with_suffix(".caffemodel")]
+    return [network, network.with_suffix(".caffemodel")] if network.suffix == ".prototxt" else [network]
 
 
 def _name_of(network: pathlib.Path) -> str:
@@ -47,7 +47,7 @@ def make_repository(folder: str | os.PathLike, network: str | os.PathLike, confi
     if path.suffix not in (".onnx", ".prototxt"):
         raise InvalidError(f"{network}: this kind of network is not read: expected FILE.onnx or FILE.prototxt")
     config = own_config(path) if config is None else config
-    own = _files_of(path)
+    own = files_of(path)
     files = own if config is None or isinstance(config, Mapping) else [*own, pathlib.Path(config)]
     for file in files:
         if not file.is_file():

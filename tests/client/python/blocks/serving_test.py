@@ -211,7 +211,14 @@ class ServingTest(JobCase):
         both = {"network": of_network, "config": hashlib.sha256(b"scale").hexdigest()}
         self.assertEqual(digests_of(str(network), None), both)
         self.assertEqual(digests_of(str(network), str(config)), both)
-        for files in ((str(self.folder / "none.onnx"), None), (str(network), "none.pbtxt")):
+        caffe = network.rename(network.with_name("model.prototxt"))
+        numbers = caffe.with_name("model.caffemodel")
+        numbers.write_bytes(b"numbers")
+        of_numbers = hashlib.sha256(b"numbers").hexdigest()
+        self.assertEqual(digests_of(str(caffe), None), {**both, "numbers": of_numbers})
+        numbers.unlink()
+        network.write_bytes(b"")
+        for files in ((str(self.folder / "none.onnx"), None), (str(caffe), None), (str(network), "none.pbtxt")):
             with self.assertRaises(NotFoundError):
                 digests_of(*files)
 
