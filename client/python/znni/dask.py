@@ -57,8 +57,8 @@ def predict(
     """Computes the dense output of a network for ``volume``, a path as Client.predict() takes it, into ``output``,
     FOLDER.zarr, FOLDER.n5/dataset or precomputed://FOLDER, on the workers of a Dask cluster.
 
-    ``network`` is a file of ONNX, which each process of Dask serves by a znnid of its own within ``mem`` and with
-    ``threads``, one block at a time: let Dask have one process on a machine. Or else it is the name of a model of
+    ``network`` is a file of ONNX or Caffe, which each process of Dask serves by a znnid of its own within ``mem`` and
+    with ``threads``, one block at a time: let Dask have one process on a machine. Or else it is the name of a model of
     ``servers``, daemons that run already (["host:8001"]).
 
     Plans the job first as ``znni-job plan`` does, by a znnid on this machine within the same ``mem``; ``config``,

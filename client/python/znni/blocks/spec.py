@@ -25,12 +25,12 @@ COPY = "job.json"
 class JobSpec:
     """Describes a job. Extents are in voxels, along z, y and x; paths are absolute.
 
-    ``network`` is a file of ONNX that each machine serves itself within ``mem``, with ``config``; or else it is "", and
-    ``servers`` are daemons that serve ``model``. ``digests`` are those of the files, ``form`` is that of the model.
-    ``output_extent`` is that of the output, ``origin`` the position in the volume of its first voxel, ``block`` a
-    multiple of its chunks. ``identity`` stands in the output, too, so that neither is used with another. ``predicted``
-    is for people. ``planned`` is the extent of volumes that the machines' own daemons plan for, so that all have the
-    same plan; None is no extent, as in jobs of older versions.
+    ``network`` is a file of ONNX or Caffe that each machine serves itself within ``mem``, with ``config``; or else it
+    is "", and ``servers`` are daemons that serve ``model``. ``digests`` are those of the files, ``form`` is that of the
+    model. ``output_extent`` is that of the output, ``origin`` the position in the volume of its first voxel, ``block``
+    a multiple of its chunks. ``identity`` stands in the output, too, so that neither is used with another.
+    ``predicted`` is for people. ``planned`` is the extent of volumes that the machines' own daemons plan for, so that
+    all have the same plan; None is no extent, as in jobs of older versions.
     """
 
     identity: str

@@ -42,7 +42,8 @@ def predict(
     overwrite: bool = False,
     progress: Wanted = True,
 ) -> Any:
-    """Computes the dense output of ``network``, a file of ONNX, for ``volume`` and returns it, or ``output`` if given.
+    """Computes the dense output of ``network``, a file of ONNX or Caffe, for ``volume`` and returns it, or
+    ``output`` if given.
 
     Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, that in this
     package, or that on the PATH. It keeps the plan, so that the next call with the same network and memory begins at
@@ -55,7 +56,7 @@ def predict(
         That compute; None is all processors.
     ``config``
         A config.pbtxt, or parameters of one: {"input_scale": 1 / 255}. None is the network's own, if it lies in a
-        model repository as MODEL/VERSION/model.onnx.
+        model repository as MODEL/VERSION/model.onnx or model.prototxt.
 
     All others are those of ``Client.predict``.
     """

@@ -108,8 +108,8 @@ def _row(node: Mapping[str, Any], whole: float) -> str:
 
 
 def check(network: str | os.PathLike) -> Check:
-    """Returns whether ``network``, a file of ONNX, runs here. What keeps it from running is in the answer: operators,
-    how many nodes have each, and what helps. Raises NotFoundError or InvalidError if the file is none of ONNX."""
+    """Returns whether ``network``, a file of ONNX or Caffe, runs here. What keeps it from running is in the answer:
+    operators, how many nodes have each, and what helps. Raises NotFoundError or InvalidError if the file is neither."""
     answers = [_ask("check", network, *form, refused=True) for form in ((), ("--json",))]
     return Check(answers[0].rstrip(), json.loads(answers[1]))
 
@@ -134,7 +134,7 @@ def plan(
     threads: int | None = None,
     volume: Triple | None = None,
 ) -> Plan:
-    """Returns the fastest way to run ``network``, a file of ONNX, on this machine.
+    """Returns the fastest way to run ``network``, a file of ONNX or Caffe, on this machine.
 
     ``mem``
         The host RAM that it may take, "16G" or bytes; None is 0.8 of what is available.

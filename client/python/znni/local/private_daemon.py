@@ -26,7 +26,7 @@ _OUR_WINDOW = "with the parameter 'window' of its config, in znni run --paramete
 
 
 class PrivateDaemon:
-    """Is a context in which ``network``, a file of ONNX, is served at ``address`` as ``model``.
+    """Is a context in which ``network``, a file of ONNX or Caffe, is served at ``address`` as ``model``.
 
     ``mem`` bounds the daemon's memory ("8G"), ``threads`` those that compute; None is the daemon's default. ``volume``
     is the extent that it plans for, ``is_padded`` says that volumes are padded to have outputs of it. While it plans it

@@ -97,7 +97,7 @@ def make_parser() -> OneLineParser:
 
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-m", "--network", default="", help="file of ONNX that each machine serves itself")
+    add("-m", "--network", default="", help="file of ONNX or Caffe that each machine serves itself")
     add(
         "--server", action="append", default=[], metavar="HOST:PORT", help="daemon that serves --model; may be repeated"
     )
