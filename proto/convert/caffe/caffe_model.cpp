@@ -11,11 +11,14 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t opset = 17;
+constexpr std::size_t max_name = 255;  // of a layer, which each of its nodes has
 
 std::int64_t numbers_in(const caffe::BlobProto& blob) { return std::max(blob.data_size(), blob.double_data_size()); }
 
+// Returns no extents of a blob that says none, as Caffe writes one of a single number.
 OnnxNumbers extents_of(const caffe::BlobProto& blob) {
-  if (blob.has_shape()) return {blob.shape().dim().begin(), blob.shape().dim().end()};
+  const bool has_four = blob.has_num() || blob.has_channels() || blob.has_height() || blob.has_width();
+  if (blob.has_shape() || !has_four) return {blob.shape().dim().begin(), blob.shape().dim().end()};
   return {blob.num(), blob.channels(), blob.height(), blob.width()};
 }
 
@@ -23,12 +26,6 @@ std::int64_t product(const OnnxNumbers& extents) {
   std::int64_t count = 1;
   for (const std::int64_t extent : extents) count = mul(count, std::max<std::int64_t>(0, extent));
   return count;
-}
-
-std::string text_of(const OnnxNumbers& extents) {
-  std::string text;
-  for (const std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  return text;
 }
 
 // Moves the numbers, which are then in memory once, if they are float32.
@@ -68,6 +65,9 @@ Result<void> CaffeModel::add_input(const std::string& blob, const caffe::BlobSha
     return unsupported("input " + in_quotes(blob) + " has " + std::to_string(shape.dim_size()) + " axes, and another " +
                        std::to_string(axes));
   }
+  if (Result<void> sound = check_extents({shape.dim().begin(), shape.dim().end()}); !sound) {
+    return sound.error().within("input " + in_quotes(blob));
+  }
   CaffeExtents extents(shape.dim().begin() + 2, shape.dim().end());
   Vec3 along;
   for (int i = 0; i < rank(); ++i) along[3 - rank() + i] = extents[static_cast<std::size_t>(i)];
@@ -91,6 +91,10 @@ std::string CaffeModel::tensor_to_write(const std::string& blob, const std::stri
 
 Result<CaffeLayer> CaffeModel::enter(const caffe::LayerParameter& layer) {
   CaffeLayer entered{layer, {}, {}};
+  if (const std::size_t length = layer.name().size(); length > max_name) {
+    return wrong(entered, "its name has " + std::to_string(length) + " characters; up to " + std::to_string(max_name) +
+                              " are right");
+  }
   for (const std::string& blob : layer.bottom()) {
     const auto found = tensors_.find(blob);
     if (found == tensors_.end() && !shape(blob)) {
@@ -135,18 +139,31 @@ caffe::LayerParameter* CaffeModel::numbers_of(const CaffeLayer& layer) {
 }
 
 Result<std::int64_t> CaffeModel::count(const CaffeLayer& layer, int blob, int blobs) {
-  const caffe::LayerParameter* own = numbers_of(layer);
+  caffe::LayerParameter* own = numbers_of(layer);
   const int found = own == nullptr ? 0 : own->blobs_size();
   if (found != blobs) {
     return wrong(layer, "has " + std::to_string(found) + " blobs of numbers in " + in_file() + "; " +
                             std::to_string(blobs) + (blobs == 1 ? " is right" : " are right"));
   }
-  const std::int64_t numbers = numbers_in(own->blobs(blob));
-  const OnnxNumbers extents = extents_of(own->blobs(blob));
+  const auto [taker, is_first] = takers_.try_emplace(own, &layer.layer);
+  if (!is_first && taker->second != &layer.layer) {
+    return wrong(layer, "another layer of its name has its numbers in " + in_file() +
+                            "; give each layer that has numbers a name of its own");
+  }
+  return count_in(layer, blob);
+}
+
+Result<std::int64_t> CaffeModel::count_in(const CaffeLayer& layer, int blob) {
+  const caffe::BlobProto& own = numbers_of(layer)->blobs(blob);
+  const std::string name = "blob " + std::to_string(blob) + " in " + in_file() + " has ";
+  if (own.data_size() > 0 && own.double_data_size() > 0) {
+    return wrong(layer, name + "numbers of both fields, data and double_data; those of one are right");
+  }
+  const std::int64_t numbers = numbers_in(own);
+  const OnnxNumbers extents = extents_of(own);
   if (numbers == product(extents)) return numbers;
-  return wrong(layer, "blob " + std::to_string(blob) + " in " + in_file() + " has " + std::to_string(numbers) +
-                          " numbers; its extents, " + text_of(extents) + ", ask for " +
-                          std::to_string(product(extents)));
+  return wrong(layer, name + std::to_string(numbers) + " numbers; its extents, " + extents_text(extents) +
+                          ", ask for " + std::to_string(product(extents)));
 }
 
 OnnxNumbers CaffeModel::extents_of_blob(const CaffeLayer& layer, int blob) {

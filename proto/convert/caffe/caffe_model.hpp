@@ -36,7 +36,8 @@ class CaffeModel {
 
   // Adds an input blob of these extents, batch and channels counted.
   [[nodiscard]] Result<void> add_input(const std::string& blob, const caffe::BlobShape& shape);
-  // Returns the layer with its tensors. Fails if it reads a blob that no layer before wrote.
+  // Returns the layer with its tensors. Fails if it reads a blob that no layer before wrote, or
+  // has too long a name.
   [[nodiscard]] Result<CaffeLayer> enter(const caffe::LayerParameter& layer);
   // Adds a node that the reader refuses, in place of the layer: `what` are a few words.
   void refuse(const CaffeLayer& layer, const std::string& what);
@@ -45,7 +46,8 @@ class CaffeModel {
   // Adds a node before it, and returns the tensor that it writes.
   std::string add_part(std::string_view operation, const CaffeLayer& layer, const std::vector<std::string>& inputs);
 
-  // Returns how many numbers a blob of the layer's has. Fails unless the layer has `blobs` of them.
+  // Returns how many numbers a blob of the layer's has. Fails unless the layer has `blobs` of them, and another layer
+  // of its name none.
   [[nodiscard]] Result<std::int64_t> count(const CaffeLayer& layer, int blob, int blobs);
   // Returns the extents that the file says for the blob, which must be there.
   [[nodiscard]] OnnxNumbers extents_of_blob(const CaffeLayer& layer, int blob);
@@ -74,15 +76,17 @@ class CaffeModel {
 
  private:
   caffe::LayerParameter* numbers_of(const CaffeLayer& layer);
+  [[nodiscard]] Result<std::int64_t> count_in(const CaffeLayer& layer, int blob);
   [[nodiscard]] std::string in_file() const;
   std::string tensor_to_write(const std::string& blob, const std::string& layer);
 
   OnnxMessage message_;
   std::string file_;
   caffe::NetParameter numbers_;
-  std::map<std::string, caffe::LayerParameter*> layers_;  // with numbers, by name
-  std::map<std::string, int> writers_left_;               // blob -> layers that will still write it
-  std::map<std::string, std::string> tensors_;            // blob -> what was written last
+  std::map<std::string, caffe::LayerParameter*> layers_;                         // with numbers, by name
+  std::map<const caffe::LayerParameter*, const caffe::LayerParameter*> takers_;  // numbers -> their layer
+  std::map<std::string, int> writers_left_;     // blob -> layers that will still write it
+  std::map<std::string, std::string> tensors_;  // blob -> what was written last
   std::map<std::string, CaffeExtents> extents_;
   std::map<std::string, CaffeExtents> shapes_;
   std::set<std::string> rows_;

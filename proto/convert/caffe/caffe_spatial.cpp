@@ -33,12 +33,9 @@ Result<void> check_kernels(const CaffeLayer& layer, const OnnxNumbers& found, co
       std::equal(windows.kernel.begin(), windows.kernel.end(), found.begin() + 2)) {
     return {};
   }
-  std::string text;
-  for (const std::int64_t extent : found) text += (text.empty() ? "" : "x") + std::to_string(extent);
-  std::string kernel;
-  for (const std::int64_t extent : windows.kernel) kernel += (kernel.empty() ? "" : "x") + std::to_string(extent);
-  return CaffeModel::wrong(layer, "its kernels are of extents " + text + "; num_output is " +
-                                      std::to_string(of.num_output()) + " and kernel_size " + kernel);
+  return CaffeModel::wrong(layer, "its kernels are of extents " + extents_text(found) + "; num_output is " +
+                                      std::to_string(of.num_output()) + " and kernel_size " +
+                                      extents_text(windows.kernel));
 }
 
 Result<void> convolve(const CaffeLayer& layer, CaffeModel& model, bool is_transposed) {
@@ -128,7 +125,9 @@ Result<void> convert_dummy(const CaffeLayer& layer, CaffeModel& model) {
   if (shapes != 1 && shapes != tops) return not_read(layer, model, "without shapes");
   for (int i = 0; i < tops; ++i) {
     const auto& dims = of.shape(shapes == 1 ? 0 : i).dim();
-    model.note_shape(layer.outputs[static_cast<std::size_t>(i)], CaffeExtents(dims.begin(), dims.end()));
+    const CaffeExtents extents(dims.begin(), dims.end());
+    if (const auto sound = check_extents(extents); !sound) return CaffeModel::wrong(layer, sound.error().message);
+    model.note_shape(layer.outputs[static_cast<std::size_t>(i)], extents);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "proto/convert/caffe/caffe_windows.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -94,6 +95,21 @@ CaffeExtents known(CaffeExtents extents) {
 
 }  // namespace
 
+std::string extents_text(const CaffeExtents& extents) {
+  std::string text;
+  for (const std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text.empty() ? "none" : text;
+}
+
+Result<void> check_extents(const CaffeExtents& extents) {
+  constexpr std::int64_t max_extent = std::numeric_limits<std::int32_t>::max();
+  const bool all = std::all_of(extents.begin(), extents.end(),
+                               [](std::int64_t extent) { return extent >= 1 && extent <= max_extent; });
+  if (all) return {};
+  return corrupt("its extents are " + extents_text(extents) + "; each from 1 to " + std::to_string(max_extent) +
+                 " is right");
+}
+
 Result<CaffeWindows> windows_of(const caffe::ConvolutionParameter& parameters, int rank) {
   return any_windows_of(parameters, rank);
 }
@@ -107,7 +123,7 @@ CaffeExtents extents_after(const CaffeWindows& windows, const CaffeExtents& in, 
   for (std::size_t axis = 0; axis < in.size(); ++axis) {
     const std::int64_t behind = behind_first(windows, in, axis);
     const std::int64_t stride = windows.stride[axis];
-    out.push_back(behind < 0 ? 0 : (behind + (ceil ? stride - 1 : 0)) / stride + 1);
+    out.push_back(behind < 0 ? 0 : add(behind, ceil ? stride - 1 : 0) / stride + 1);
   }
   return known(std::move(out));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "primitives/core/result.hpp"
@@ -20,6 +21,11 @@ struct CaffeWindows {
   CaffeExtents pad;
   CaffeExtents dilation;
 };
+
+// Returns the extents as text, 3x8x8, or "none".
+[[nodiscard]] std::string extents_text(const CaffeExtents& extents);
+// Fails unless each is one that a blob of Caffe may have.
+[[nodiscard]] Result<void> check_extents(const CaffeExtents& extents);
 
 // Return the windows for `rank` spatial axes. The error names the field.
 [[nodiscard]] Result<CaffeWindows> windows_of(const caffe::ConvolutionParameter& parameters, int rank);

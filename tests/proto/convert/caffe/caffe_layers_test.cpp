@@ -70,6 +70,17 @@ TEST(CaffeLayers, BatchNormOfNothingSeen) {
   EXPECT_NEAR(value_of(net.read(), 0, 1.25), 1.25 / std::sqrt(1e-5), 1e-2);
 }
 
+// Numbers are of one layer: copies for many would take more memory than the file says.
+TEST(CaffeLayers, LayersOfOneName) {
+  CaffeNet net(input);
+  net.layer("BatchNorm", "bn", {"in"}, {"a"}).layer("ReLU", "bn", {"a"}, {"b"});
+  net.blob("bn", {2}, {8, -4}).blob("bn", {2}, {14, 3}).blob("bn", {1}, {4});
+  EXPECT_EQ(net.refusal(), "");
+  EXPECT_EQ(net.layer("BatchNorm", "bn", {"b"}, {"c"}).refusal(),
+            "corrupt_file: layer 'bn' (BatchNorm): another layer of its name has its numbers in 'net.caffemodel'; give "
+            "each layer that has numbers a name of its own");
+}
+
 TEST(CaffeLayers, BatchNormIsRefused) {
   const auto refusal = [](const std::string& parameters, const std::vector<std::vector<float>>& blobs) {
     CaffeNet net(input);
@@ -90,7 +101,7 @@ TEST(CaffeLayers, ScaleBiasAndPReLU) {
   net.layer("Scale", "s", {"in"}, {"a"}, "scale_param { num_axes: 0 }").blob("s", {}, {2});
   net.layer("Bias", "b", {"a"}, {"b"}).blob("b", {2}, {3, 4});
   net.layer("PReLU", "p", {"b"}, {"c"}).blob("p", {2}, {0.5, 0.25});
-  net.layer("PReLU", "q", {"c"}, {"d"}, "prelu_param { channel_shared: true }").blob("q", {1}, {0.125});
+  net.layer("PReLU", "q", {"c"}, {"d"}, "prelu_param { channel_shared: true }").blob("q", {}, {0.125});
   const Network network = net.read().network;
   EXPECT_THAT(describe(network), testing::Contains(HasSubstr("q: ")));
   const std::string of_others = CaffeNet(input)
@@ -99,6 +110,18 @@ TEST(CaffeLayers, ScaleBiasAndPReLU) {
                                     .refusal();
   EXPECT_THAT(of_others, HasSubstr("layer 's' (Scale by another blob): is not supported"));
   EXPECT_THAT(of_others, testing::Not(HasSubstr("; and")));
+}
+
+// Their one number is a blob without a shape.
+TEST(CaffeLayers, NumbersForAllChannels) {
+  CaffeNet net(input);
+  net.layer("Scale", "s", {"in"}, {"a"}, "scale_param { num_axes: 0 bias_term: true }");
+  net.blob("s", {}, {2}).blob("s", {}, {-3});
+  net.layer("Bias", "b", {"a"}, {"b"}, "bias_param { num_axes: 0 }").blob("b", {}, {0.5});
+  for (const std::size_t channel : {0U, 1U}) EXPECT_EQ(value_of(net.read(), channel, 1.25), 1.25 * 2 - 3 + 0.5);
+  CaffeNet none(input);
+  none.layer("Bias", "b", {"in"}, {"b"}, "bias_param { num_axes: 0 }").blob("b", {}, {});
+  EXPECT_THAT(none.refusal(), HasSubstr("blob 0 in 'net.caffemodel' has 0 numbers; its extents, none, ask for 1"));
 }
 
 TEST(CaffeLayers, SumsAndProducts) {

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 caffe::BlobShape shape_of(const std::vector<std::int64_t>& extents) {
   caffe::BlobShape shape;
@@ -76,6 +77,15 @@ TEST(CaffeModel, BlobsThatNobodyWrote) {
               HasSubstr("layer 'a' (ReLU): no layer before writes 'in', which it reads"));
 }
 
+// A layer of many outputs becomes as many nodes of its name.
+TEST(CaffeModel, NamesThatAreTooLong) {
+  const caffe::NetParameter net = net_of("layer { top: 'x' name: '" + std::string(255, 'a') + "' }" +
+                                         "layer { top: 'y' name: '" + std::string(256, 'a') + "' }");
+  CaffeModel model(net, {}, "", 3);
+  EXPECT_TRUE(model.enter(net.layer(0)));
+  EXPECT_THAT(model.enter(net.layer(1)).error().message, HasSubstr("its name has 256 characters; up to 255 are right"));
+}
+
 TEST(CaffeModel, InputsHaveTheSameAxes) {
   CaffeModel model({}, {}, "", 3);
   EXPECT_TRUE(model.add_input("in", shape_of({1, 1, 4, 5, 6})));
@@ -83,6 +93,31 @@ TEST(CaffeModel, InputsHaveTheSameAxes) {
   EXPECT_THAT(model.add_input("b", shape_of({1, 1, 4, 5})).error().message,
               HasSubstr("input 'b' has 4 axes, and another 5"));
   EXPECT_FALSE(model.add_input("", shape_of({1, 1, 4, 5, 6})));
+}
+
+TEST(CaffeModel, InputsHaveVoxels) {
+  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31}) {
+    for (int axis = 0; axis < 4; ++axis) {
+      caffe::BlobShape shape = shape_of({1, 2, 8, 9});
+      shape.set_dim(axis, wrong);
+      CaffeModel model({}, {}, "", 2);
+      const Result<void> added = model.add_input("in", shape);
+      ASSERT_FALSE(added) << wrong << " along axis " << axis;
+      EXPECT_THAT(added.error().message, StartsWith("input 'in': its extents are "));
+      EXPECT_THAT(added.error().message, HasSubstr("; each from 1 to 2147483647 is right"));
+    }
+  }
+}
+
+TEST(CaffeModel, NumbersOfTwoPrecisions) {
+  const caffe::NetParameter net = net_of("layer { name: 'a' type: 'Bias' bottom: 'in' top: 'x' }");
+  const caffe::NetParameter numbers =
+      net_of("layer { name: 'a' blobs { shape { dim: 1 } data: [1] double_data: [1] } }");
+  CaffeModel model(net, numbers, "folder/n.caffemodel", 3);
+  ASSERT_TRUE(model.add_input("in", shape_of({1, 1, 4, 4, 4})));
+  EXPECT_EQ(model.count(*model.enter(net.layer(0)), 0, 1).error().message,
+            "layer 'a' (Bias): blob 0 in 'n.caffemodel' has numbers of both fields, data and double_data; those of one "
+            "are right");
 }
 
 TEST(CaffeModel, Numbers) {

@@ -29,7 +29,6 @@ CaffeNet& CaffeNet::blob(std::string_view layer, const std::vector<std::int64_t>
   caffe::LayerParameter& own = found == layers.end() ? *numbers.add_layer() : *found;
   own.set_name(std::string(layer));
   caffe::BlobProto& blob = *own.add_blobs();
-  blob.mutable_shape();
   for (const std::int64_t extent : extents) blob.mutable_shape()->add_dim(extent);
   for (const float value : values) blob.add_data(value);
   return *this;

@@ -18,7 +18,7 @@ class CaffeNet {
   // Adds a layer; `parameters` is the text behind its bottoms and tops.
   CaffeNet& layer(std::string_view type, std::string_view name, const std::vector<std::string>& bottoms,
                   const std::vector<std::string>& tops, std::string_view parameters = "");
-  // Adds a blob to the numbers of a layer.
+  // Adds a blob to the numbers of a layer. One without extents has no shape, as Caffe writes it.
   CaffeNet& blob(std::string_view layer, const std::vector<std::int64_t>& extents, const std::vector<float>& numbers);
 
   // Returns the network. The test fails if it is refused.

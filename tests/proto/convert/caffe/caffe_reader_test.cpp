@@ -84,6 +84,9 @@ TEST(CaffeReader, InputsThatAreRefused) {
   CaffeNet net({1});
   net.text = "layer { name: 'x' type: 'Input' top: 'x' }";
   EXPECT_THAT(net.refusal(), HasSubstr("layer 'x' (Input): does not say its extents"));
+  net.text =
+      "input: 'x' input_dim: 1 input_dim: 2 input_dim: 0 input_dim: 40 layer { type: 'ReLU' bottom: 'x' top: 'y' }";
+  EXPECT_THAT(net.refusal(), HasSubstr("corrupt_file: input 'x': its extents are 1x2x0x40; each from 1 to "));
   net.text = "layer { name: 'x' type: 'Data' top: 'x' }";
   EXPECT_THAT(net.refusal(), HasSubstr("unsupported: has no Input layer: that for deployment is right"));
 }

@@ -254,6 +254,10 @@ TEST(CaffeSpatial, CropsThatAreRefused) {
   };
   EXPECT_EQ(refusal("offset: 1"), "");
   EXPECT_THAT(refusal("axis: 1"), HasSubstr("layer 'c' (Crop of axis 1): is not supported"));
+  CaffeNet empty({1, 1, 8, 8});
+  empty.layer("DummyData", "d", {}, {"d"}, "dummy_data_param { shape { dim: [1, 1, -4, 4] } }");
+  EXPECT_THAT(empty.layer("Crop", "c", {"in", "d"}, {"c"}).refusal(),
+              HasSubstr("layer 'd' (DummyData): its extents are 1x1x-4x4; each from 1 to 2147483647 is right"));
   EXPECT_THAT(refusal("axis: 2 offset: 1 offset: 1 offset: 1"), HasSubstr("has 3 offsets; 1 or 2 are right"));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "proto/convert/base/text_format.hpp"
 
 namespace znni {
@@ -55,6 +57,14 @@ TEST(CaffeWindows, Wrong) {
   EXPECT_EQ(refusal_of("kernel_h: 1", 2), "kernel_size is 0");
 }
 
+TEST(CaffeWindows, ExtentsOfBlobs) {
+  EXPECT_EQ(extents_text({3, 8, 1}), "3x8x1");
+  EXPECT_EQ(extents_text({}), "none");
+  EXPECT_TRUE(check_extents({1, 2147483647}));
+  EXPECT_EQ(check_extents({1, 0}).error().message, "its extents are 1x0; each from 1 to 2147483647 is right");
+  EXPECT_FALSE(check_extents({2147483648}));
+}
+
 // Counts windows as Caffe's definition does: all that begin at a multiple of the stride, and end within the pads; with
 // `ceil` one more, if voxels are left.
 TEST(CaffeWindows, Extents) {
@@ -77,6 +87,8 @@ TEST(CaffeWindows, Extents) {
       }
     }
   }
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(extents_after({{1}, {3}, {0}, {1}}, {most}, true), CaffeExtents{most / 3 + 1});
   const CaffeWindows windows = {{3}, {2}, {1}, {1}};
   EXPECT_EQ(extents_before(windows, {5}), CaffeExtents{9});
   EXPECT_EQ(extents_before({{1}, {1}, {1}, {1}}, {2}), CaffeExtents()) << "nothing is left";
