@@ -53,9 +53,12 @@ OnnxMessage::OnnxMessage(const std::string& name, int rank, std::int64_t opset) 
 }
 
 std::string OnnxMessage::free_name(const std::string& wanted) {
-  std::string found = wanted;
-  for (int number = 2; !names_.insert(found).second; ++number) found = wanted + " " + std::to_string(number);
-  return found;
+  const auto [own, is_free] = names_.try_emplace(wanted, 1);
+  if (is_free) return wanted;
+  for (;;) {
+    std::string found = wanted + " " + std::to_string(++own->second);
+    if (names_.try_emplace(found, 1).second) return found;
+  }
 }
 
 onnx::NodeProto& OnnxMessage::node(std::string_view operation, const std::string& name,

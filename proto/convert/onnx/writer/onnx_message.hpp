@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,7 +49,7 @@ class OnnxMessage {
  private:
   onnx::ModelProto model_;
   int rank_;
-  std::set<std::string> names_;
+  std::map<std::string, std::int64_t> names_;  // name -> the last number behind it that is taken
 };
 
 void set_integer(onnx::NodeProto& node, std::string_view name, std::int64_t value);

@@ -18,6 +18,16 @@ TEST(ConvertOnnxMessage, NamesThatAreTakenGetANumber) {
   EXPECT_EQ(message.integers("a 2", {1}), "a 2 2");
 }
 
+// To look from the first number on each time would take hours.
+TEST(ConvertOnnxMessage, ManyEqualNames) {
+  constexpr int names = 300'000;
+  OnnxMessage message("net", 3, 17);
+  EXPECT_EQ(message.free_name("a 7"), "a 7");
+  std::string last;
+  for (int i = 0; i < names; ++i) last = message.free_name("a");
+  EXPECT_EQ(last, "a 300001");
+}
+
 TEST(ConvertOnnxMessage, NumbersAreKept) {
   OnnxMessage message("net", 2, 17);
   const std::vector<float> values = {1.5F, -2, 0x1p-149F, 3e38F};
