@@ -48,6 +48,13 @@ Result<void> check_measure(const PlannerOptions& options) {
 
 }  // namespace
 
+Result<void> check_weights_used(const PlannerOptions& options) {
+  const std::string& network = options.command == Command::check ? options.files.front() : options.model;
+  if (options.weights.empty() || network.ends_with(".prototxt")) return {};
+  return wrong("--weights " + options.weights + ": the numbers of a .prototxt; name that, too" +
+               (options.command == Command::check ? "" : ": --model FILE.prototxt"));
+}
+
 Result<void> check_options_of_command(const PlannerOptions& options) {
   switch (options.command) {
     case Command::check: return check_check(options);

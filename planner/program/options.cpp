@@ -310,6 +310,7 @@ Result<void> check_together(const PlannerOptions& options) {
   if (Result<void> split = check_split(options); !split) return split;
   if (Result<void> used = check_pins_used(options); !used) return used;
   if (Result<void> used = check_bounds_used(options); !used) return used;
+  if (Result<void> used = check_weights_used(options); !used) return used;
   if (options.command != Command::plan) return check_options_of_command(options);
   if (options.model.empty() && options.model_repository.empty()) {
     return wrong("nothing to plan: give --model FILE or --model-repository DIR");

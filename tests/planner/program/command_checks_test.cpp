@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/planner/parsed_options.hpp"
+
 namespace znni {
 namespace {
+
+using test::good;
+using test::refused;
 
 // Returns the refusal of options that `change` sets; "" if they go with the command.
 template <class Change>
@@ -36,6 +41,16 @@ TEST(PlannerCommandChecks, EachCommandHasItsOwn) {
             "show predicts a plan again with both --model FILE and --timings FILE");
   EXPECT_EQ(refusal(Command::diff, with_output), "");
   EXPECT_EQ(refusal(Command::primitives, with_output), "");
+}
+
+TEST(PlannerCommandChecks, WeightsAreThoseOfANamedNetwork) {
+  EXPECT_EQ(good({"--model", "n.prototxt", "--weights", "w"}).weights, "w");
+  EXPECT_EQ(good({"check", "n.prototxt", "--weights", "w"}).weights, "w");
+  const std::string wrong = "--weights w: the numbers of a .prototxt; name that, too";
+  EXPECT_EQ(refused({"check", "n.onnx", "--make-valid", "--weights", "w"}), wrong);
+  EXPECT_EQ(refused({"measure", "--weights", "w"}), wrong + ": --model FILE.prototxt");
+  EXPECT_EQ(refused({"--model", "n.onnx", "--weights", "w"}), wrong + ": --model FILE.prototxt");
+  EXPECT_EQ(refused({"--model-repository", "r", "--weights", "w"}), wrong + ": --model FILE.prototxt");
 }
 
 TEST(PlannerCommandChecks, ShowPrintsText) {
