@@ -6,6 +6,7 @@
 #include <limits>
 #include <system_error>
 
+#include "planner/base/repository.hpp"
 #include "primitives/core/write_atomically.hpp"
 #include "proto/convert/onnx/writer/onnx_writer.hpp"
 #include "proto/convert/text/model_config.hpp"
@@ -88,10 +89,10 @@ Result<void> check_model_config(const fs::path& model, const InputScale& input) 
 
 Result<std::int64_t> next_version(const fs::path& model) {
   std::error_code ignored;
-  if (fs::exists(model / "model.onnx", ignored)) {
-    return Error{ErrorCode::invalid_argument, (model / "model.onnx").string() +
+  if (const fs::path alone = model_file_in(model); fs::exists(alone, ignored)) {
+    return Error{ErrorCode::invalid_argument, alone.string() +
                                                   ": would not be served beside another version; move it to " +
-                                                  (model / "1" / "model.onnx").string()};
+                                                  (model / "1" / alone.filename()).string()};
   }
   std::int64_t newest = 0;
   for (fs::directory_iterator it(model, ignored); it != fs::directory_iterator(); it.increment(ignored)) {

@@ -21,7 +21,7 @@ struct InputScale {
 [[nodiscard]] Result<void> check_model_config(const std::filesystem::path& model, const InputScale& input);
 
 // Returns the number behind the newest version in the model's folder; 1 if there is none. Fails if no number is left,
-// or if the folder has model.onnx itself. That is version 1 only as long as there are no other versions.
+// or if the folder has a model's file itself. That is version 1 only as long as there are no other versions.
 [[nodiscard]] Result<std::int64_t> next_version(const std::filesystem::path& model);
 
 // Fails if the next version could not be served, or would change how versions before it are served: as

@@ -85,6 +85,14 @@ TEST_F(ModelVersionTest, AFileWithoutVersionIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(file(".new-version")));
 }
 
+TEST_F(ModelVersionTest, AFileOfCaffeWithoutVersionIsRefused) {
+  folder_.write("model.prototxt", "");
+  EXPECT_EQ(folder_refusal({}), file("model.prototxt").string() +
+                                    ": would not be served beside another version; move it to " +
+                                    file("1/model.prototxt").string());
+  EXPECT_FALSE(write_model_version(small_network(), folder_.path(), {}));
+}
+
 TEST_F(ModelVersionTest, TheLastNumberIsRefused) {
   std::filesystem::create_directories(file("9223372036854775807"));
   EXPECT_EQ(folder_refusal({}),
