@@ -8,6 +8,7 @@
 #include <cctype>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/base/text_scan.hpp"
@@ -31,7 +32,7 @@ std::optional<UnknownField> as_unknown_field(int line, const std::string& messag
     from = message.find('"', to + 1);
   }
   if (quoted.size() != 2 || message.find("has no field named") == std::string::npos) return std::nullopt;
-  return UnknownField{line, quoted[0], quoted[1]};
+  return UnknownField{line, quoted[0], quoted[1], -1};
 }
 
 // Replaces "list [" by "list: [". Both are protobuf's text form, but the parser cannot skip an unknown field in the
@@ -51,19 +52,38 @@ std::string with_colons_before_lists(std::string_view text) {
   return result;
 }
 
+// Returns which element of the message's own fields is read: the last one so far.
+int element_of(const Message& message, const std::string& type) {
+  const Descriptor& descriptor = *message.GetDescriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = descriptor.field(i);
+    const bool holds = field->is_repeated() && field->message_type() != nullptr;
+    if (!holds || field->message_type()->full_name() != type) continue;
+    return message.GetReflection()->FieldSize(message, field) - 1;
+  }
+  return -1;
+}
+
+// Collects what is wrong with a text while `message` is filled.
 class Collector final : public google::protobuf::io::ErrorCollector {
  public:
+  explicit Collector(const Message& message) : message_(message) {}
+
   void AddError(int line, google::protobuf::io::ColumnNumber, const std::string& message) override {
     if (!error_) error_ = at_line(line + 1, message);
   }
   void AddWarning(int line, google::protobuf::io::ColumnNumber, const std::string& message) override {
-    if (std::optional<UnknownField> field = as_unknown_field(line + 1, message)) unknown_.push_back(*field);
+    std::optional<UnknownField> field = as_unknown_field(line + 1, message);
+    if (!field) return;
+    field->element = element_of(message_, field->message);
+    unknown_.push_back(*std::move(field));
   }
 
   [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
   [[nodiscard]] const std::vector<UnknownField>& unknown() const { return unknown_; }
 
  private:
+  const Message& message_;
   std::optional<std::string> error_;
   std::vector<UnknownField> unknown_;
 };
@@ -84,7 +104,7 @@ Result<std::vector<UnknownField>> parse_text_skipping(std::string_view text, Mes
                                                       const std::function<bool(const UnknownField&)>& may_skip) {
   constexpr int max_nested = 32;
   if (text.size() > static_cast<std::size_t>(std::numeric_limits<int>::max() / 2)) return corrupt("over 1 GiB of text");
-  Collector collector;
+  Collector collector(message);
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(true);

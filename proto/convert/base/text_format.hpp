@@ -17,6 +17,7 @@ struct UnknownField {
   int line = 0;         // from 1
   std::string message;  // type that lacks the field, "inference.ModelConfig"
   std::string field;
+  int element = -1;  // of the repeated field that has messages of that type; -1 if no field of the whole has
 };
 
 // Fills `message`. A field that the message does not have is an error, which lists the fields that it has.

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "primitives/core/shape.hpp"
 #include "proto/convert/base/errors.hpp"
 #include "proto/convert/base/read_file.hpp"
 #include "proto/convert/base/text_format.hpp"
+#include "proto/convert/caffe/caffe_layers.hpp"
 
 namespace znni {
 namespace {
@@ -26,9 +28,42 @@ constexpr std::array<std::string_view, 11> skipped = {"bias_filler",      "data_
                                                       "force_nd_im2col",  "in_place",     "moving_average_fraction",
                                                       "stable_prod_grad", "weight_filler"};
 
-bool may_skip(const UnknownField& field) {
-  if (field.message == "znni.caffe.LayerParameter" || field.message == "znni.caffe.V1LayerParameter") return true;
-  return std::find(skipped.begin(), skipped.end(), field.field) != skipped.end();
+// Fields of a layer that only training reads, or layers of other types than those that are read.
+constexpr std::array<std::string_view, 32> skipped_of_layers = {"accuracy_param",
+                                                                "argmax_param",
+                                                                "clip_param",
+                                                                "contrastive_loss_param",
+                                                                "data_param",
+                                                                "embed_param",
+                                                                "exp_param",
+                                                                "hdf5_data_param",
+                                                                "hdf5_output_param",
+                                                                "hinge_loss_param",
+                                                                "image_data_param",
+                                                                "infogain_loss_param",
+                                                                "log_param",
+                                                                "loss_param",
+                                                                "loss_weight",
+                                                                "lrn_param",
+                                                                "memory_data_param",
+                                                                "mvn_param",
+                                                                "param",
+                                                                "parameter_param",
+                                                                "phase",
+                                                                "propagate_down",
+                                                                "python_param",
+                                                                "recurrent_param",
+                                                                "reduction_param",
+                                                                "reshape_param",
+                                                                "spp_param",
+                                                                "swish_param",
+                                                                "threshold_param",
+                                                                "tile_param",
+                                                                "transform_param",
+                                                                "window_data_param"};
+
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 Error old_format(const char* program) {
@@ -53,6 +88,16 @@ bool is_tested(const caffe::LayerParameter& layer, const caffe::NetState& state)
   return std::none_of(layer.exclude().begin(), layer.exclude().end(), is_met);
 }
 
+// Returns whether the net computes the same without the field. One of a layer that is not read is of its type.
+bool may_skip(const UnknownField& field, const caffe::NetParameter& net) {
+  if (field.message == "znni.caffe.V1LayerParameter") return true;
+  if (field.message != "znni.caffe.LayerParameter") return is_among(skipped, field.field);
+  if (is_among(skipped_of_layers, field.field)) return true;
+  if (field.element < 0 || field.element >= net.layer_size()) return false;
+  const caffe::LayerParameter& layer = net.layer(field.element);
+  return !is_caffe_layer(layer.type()) || !is_tested(layer, net.state());
+}
+
 // Parses the file as it is read.
 bool parse_file(const std::string& path, caffe::NetParameter& net) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -66,7 +111,7 @@ bool parse_file(const std::string& path, caffe::NetParameter& net) {
 
 Result<caffe::NetParameter> parse_caffe_net(std::string_view text) {
   caffe::NetParameter net;
-  const auto parsed = parse_text_skipping(text, net, may_skip);
+  const auto parsed = parse_text_skipping(text, net, [&](const UnknownField& field) { return may_skip(field, net); });
   if (!parsed) return parsed.error();
   if (net.layers_size() > 0) return old_format("upgrade_net_proto_text");
   const auto first_left_out =

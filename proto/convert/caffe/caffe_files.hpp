@@ -1,5 +1,6 @@
 // Reads the two files of a Caffe network: layers as text, NET.prototxt, and their numbers, NET.caffemodel. Unknown
-// fields that only training reads are skipped. Files of the format before 2015 are refused.
+// fields that only training reads, and those of layers that are not read, are skipped. Files of the format before 2015
+// are refused.
 #pragma once
 
 #include <cstdint>

@@ -188,6 +188,11 @@ Result<void> convert_copies(const CaffeLayer& layer, CaffeModel& model) {
   return {};
 }
 
+Result<void> convert_dropout(const CaffeLayer& layer, CaffeModel& model) {
+  if (!layer.layer.dropout_param().scale_train()) return not_read(layer, model, "that scales when it is tested");
+  return convert_copies(layer, model);
+}
+
 // Converts a layer that reads and writes nothing.
 Result<void> convert_nothing(const CaffeLayer&, CaffeModel&) { return {}; }
 
@@ -276,7 +281,7 @@ constexpr std::array<CaffeRow, 22> rows = {{
     {"Convolution", convert_convolution},
     {"Crop", convert_crop, 2},
     {"Deconvolution", convert_deconvolution},
-    {"Dropout", convert_copies},
+    {"Dropout", convert_dropout},
     {"DummyData", convert_dummy, 0},
     {"ELU", convert_elu},
     {"Eltwise", convert_eltwise},
@@ -325,6 +330,8 @@ Result<void> convert_caffe_layer(const CaffeLayer& layer, CaffeModel& model) {
   if (reads_shape && row->type != "Crop" && row->writes) return not_read(layer, model, "of DummyData");
   return row->convert(layer, model);
 }
+
+bool is_caffe_layer(std::string_view type) { return type == "Input" || find_row(type) != nullptr; }
 
 std::string caffe_layers() {
   std::string names;

@@ -61,6 +61,18 @@ TEST(TextFormat, SkipsWhatItMay) {
   EXPECT_FALSE(parse_text_skipping("name: \"m\" instance_groups {}", message, skip));
 }
 
+// An unknown field tells which element of the message's own fields lacks it.
+TEST(TextFormat, UnknownFieldsOfElements) {
+  inference::ModelConfig message;
+  const Result<std::vector<UnknownField>> skipped =
+      parse_text_skipping("input { a: 1 } input { name: 'i' } input [ { b: 1 }, { c: 1 } ] d: 1", message,
+                          [](const UnknownField&) { return true; });
+  ASSERT_TRUE(skipped) << skipped.error().message;
+  std::vector<int> elements;
+  for (const UnknownField& field : *skipped) elements.push_back(field.element);
+  EXPECT_EQ(elements, (std::vector<int>{0, 2, 3, -1}));
+}
+
 TEST(TextFormat, ListsNeedNoColon) {
   inference::ModelConfig message;
   const auto skip = [](const UnknownField&) { return true; };

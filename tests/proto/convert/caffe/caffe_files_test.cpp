@@ -58,6 +58,25 @@ TEST(CaffeFiles, WhatOnlyTrainingReadsIsSkipped) {
               StartsWith("line 2: znni.caffe.ConvolutionParameter has no field 'fused'; it has: num_output"));
 }
 
+// A field of a layer that is read may change what it computes; one of another layer is of its type.
+TEST(CaffeFiles, UnknownFieldsOfLayers) {
+  const auto refusal = [](const std::string& type, const std::string& field, const std::string& rule = "") {
+    return refusal_of("layer { type: 'Python' own_param {} }\nlayer { " + field + " {} type: '" + type + "' " + rule +
+                      " }\nlayer { type: 'Python' }");
+  };
+  EXPECT_THAT(refusal("ReLU", "clipped_param"),
+              StartsWith("line 2: znni.caffe.LayerParameter has no field 'clipped_param'; it has: name, type"));
+  EXPECT_THAT(refusal("Input", "mean_param"), StartsWith("line 2: "));
+  EXPECT_EQ(refusal("ReLU", "clipped_param", "include { phase: TRAIN }"), "");
+  EXPECT_EQ(refusal("Clipped", "clipped_param"), "");
+  EXPECT_EQ(refusal("ReLU", "param"), "");
+  EXPECT_EQ(refusal("Dropout", "dropout_param { dropout_ratio: 0.5 } param"), "");
+  EXPECT_EQ(refusal("TanH", "tanh_param { engine: CAFFE } param"), "");
+  EXPECT_THAT(refusal("Dropout", "dropout_param { sample_weights_test: true } param"), StartsWith("line 2: "));
+  EXPECT_EQ(refusal_of("layer: [{ type: 'Own' own {} }, { type: 'ReLU' param {} }]"), "");
+  EXPECT_THAT(refusal_of("layer: [{ type: 'Own' own {} }, { type: 'ReLU' own {} }]"), StartsWith("line 1: "));
+}
+
 TEST(CaffeFiles, TextThatIsWrong) {
   EXPECT_THAT(refusal_of("layer { name: 'a' "), StartsWith("line 1: "));
   EXPECT_THAT(refusal_of("layer { convolution_param { pad: -1 } }"), StartsWith("line 1: "));

@@ -136,6 +136,9 @@ TEST(CaffeLayers, SumsAndProducts) {
   dropped.layer("Dropout", "d", {"in"}, {"d"}).layer("Split", "s", {"d"}, {"a", "b"});
   dropped.layer("Eltwise", "e", {"a", "b"}, {"e"});
   EXPECT_THAT(describe(dropped.read().network), ElementsAre("e: add 2 <- in, in"));
+  CaffeNet scaled(input);
+  scaled.layer("Dropout", "d", {"in"}, {"d"}, "dropout_param { dropout_ratio: 0.5 scale_train: false }");
+  EXPECT_THAT(scaled.refusal(), HasSubstr("layer 'd' (Dropout that scales when it is tested): is not supported"));
   CaffeNet other(input);
   other.layer("ReLU", "r", {"in"}, {"r"});
   EXPECT_THAT(other.layer("Eltwise", "e", {"in", "r"}, {"e"}, "eltwise_param { operation: MAX }").refusal(),
