@@ -32,6 +32,23 @@ layer { name: "sum" type: "Eltwise" bottom: "up" bottom: "a" top: "sum" }
 layer { name: "out" type: "Sigmoid" bottom: "sum" top: "out" }
 """
 
+# Groups, averages with pads, and windows that reach behind an odd extent: the last of them are shorter.
+ODD = """
+name: "odd"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 9 dim: 13 } } }
+layer { name: "a" type: "Convolution" bottom: "data" top: "a" convolution_param {
+  num_output: 4 group: 2 pad: 0 pad: 1 pad: 1 kernel_size: 1 kernel_size: 3 kernel_size: 3 } }
+layer { name: "prelu" type: "PReLU" bottom: "a" top: "a" prelu_param { channel_shared: true } }
+layer { name: "pool" type: "Pooling" bottom: "a" top: "pool" pooling_param { pool: AVE
+  kernel_size: 1 kernel_size: 4 kernel_size: 4 stride: 1 stride: 2 stride: 2 pad: 0 pad: 1 pad: 1 } }
+layer { name: "mean" type: "Pooling" bottom: "pool" top: "mean" pooling_param { pool: AVE
+  kernel_size: 3 stride: 1 pad: 1 } }
+layer { name: "up" type: "Deconvolution" bottom: "mean" top: "up" convolution_param { num_output: 4 group: 2
+  bias_term: false kernel_size: 1 kernel_size: 2 kernel_size: 2 stride: 1 stride: 2 stride: 2 } }
+layer { name: "crop" type: "Crop" bottom: "up" bottom: "a" top: "crop" crop_param { axis: 2 } }
+layer { name: "sum" type: "Eltwise" bottom: "crop" bottom: "a" top: "sum" eltwise_param { coeff: 0.5 coeff: -2 } }
+"""
+
 
 def field(number, kind, payload):
     """Returns a field of a message of protobuf: kind 0 a whole number, 2 bytes."""
@@ -48,10 +65,10 @@ def varint(value):
 
 
 def blob(numbers):
-    """Returns a BlobProto: data 5, shape 7, which has dim 1."""
+    """Returns a BlobProto: data 5, shape 7, which has dim 1. A scalar has no shape."""
     shape = field(1, 2, b"".join(varint(extent) for extent in numbers.shape))
     data = struct.pack(f"<{numbers.size}f", *numbers.ravel())
-    return field(5, 2, data) + field(7, 2, shape)
+    return field(5, 2, data) + (field(7, 2, shape) if numbers.shape else b"")
 
 
 def caffemodel(layers):
@@ -85,6 +102,37 @@ def computed(layers, volume):
     return 1 / (1 + np.exp(-(up + a)))
 
 
+def averaged(volume, axis, k, stride, pad):
+    """Returns means along an axis as Caffe has them: of windows with the pads, up to the end of those."""
+    n = volume.shape[axis]
+    means = []
+    for begin in range(-pad, -pad + stride * -(-(n + 2 * pad - k) // stride) + 1, stride):
+        end = min(begin + k, n + pad)
+        inside = np.take(volume, range(max(begin, 0), min(end, n)), axis)
+        means.append(inside.sum(axis) / (end - begin))
+    return np.stack(means, axis)
+
+
+def computed_odd(layers, volume):
+    """Returns the output of ODD in float64, each layer by its definition."""
+    _, z, y, x = volume.shape
+    padded = np.pad(volume.astype(float), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    kernels, bias = layers["a"]
+    a = np.zeros((4, z, y, x)) + bias[:, None, None, None]
+    for to in range(4):
+        for dy, dx in np.ndindex(3, 3):
+            a[to] += kernels[to, 0, 0, dy, dx] * padded[to // 2, :, dy : dy + y, dx : dx + x]
+    a = np.where(a > 0, a, layers["prelu"][0] * a)
+    mean = averaged(averaged(a, 2, 4, 2, 1), 3, 4, 2, 1)
+    for axis in (1, 2, 3):
+        mean = averaged(mean, axis, 3, 1, 1)
+    up = np.zeros((4, z, 2 * mean.shape[2], 2 * mean.shape[3]))
+    for of, to in ((of, of // 2 * 2 + to) for of in range(4) for to in range(2)):
+        for dy, dx in np.ndindex(2, 2):
+            up[to, :, dy::2, dx::2] += layers["up"][0][of, to % 2, 0, dy, dx] * mean[of]
+    return 0.5 * up[:, :, :y, :x] - 2 * a
+
+
 class CaffeTest(unittest.TestCase):
     def setUp(self):
         self.work = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -112,6 +160,21 @@ class CaffeTest(unittest.TestCase):
         volume = np.random.default_rng(4).normal(size=(5, 20, 26)).astype(np.float32)
         found = znni.predict(self.net, volume, mem="256M", progress=False)
         np.testing.assert_allclose(found, computed(self.layers, volume), atol=1e-5)
+
+    def test_odd_extents(self):
+        random = np.random.default_rng(5)
+        normal = lambda *extent: random.normal(size=extent).astype(np.float32)  # noqa: E731
+        layers = {
+            "a": [normal(4, 1, 1, 3, 3), normal(4)],
+            "prelu": [np.float32(0.25)],
+            "up": [normal(4, 2, 1, 2, 2)],
+        }
+        self.net.write_text(ODD)
+        (self.work / "net.caffemodel").write_bytes(caffemodel(layers))
+        for extent in ((5, 19, 27), (4, 18, 21)):
+            volume = normal(2, *extent)
+            found = znni.predict(self.net, volume, mem="256M", progress=False)
+            np.testing.assert_allclose(found, computed_odd(layers, volume), atol=1e-5)
 
     def test_the_planner(self):
         code, text = self.planner("check", self.net)
