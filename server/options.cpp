@@ -57,7 +57,7 @@ void add_volume(CLI::App& app, Options& options) {
 
 void add_places(CLI::App& app, Options& options) {
   app.add_option("--model-repository", options.model_repository,
-                 "Folder with <model>/model.onnx or <model>/<version>/model.onnx")
+                 "Folder with <model>/model.onnx or <model>/<version>/model.onnx, or model.prototxt there")
       ->required()
       ->group("Models");
   app.add_option("--plan-dir", options.plan_directory,

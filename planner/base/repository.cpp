@@ -63,7 +63,8 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
   if (models.empty()) {
     return Error{
         ErrorCode::not_found,
-        repository.string() + ": no model; there should be <model>/<version>/model.onnx or <model>/model.onnx"};
+        repository.string() +
+            ": no model; there should be <model>/<version>/model.onnx or <model>/model.onnx, or model.prototxt there"};
   }
   std::sort(models.begin(), models.end(), [](const ModelVersion& a, const ModelVersion& b) {
     return a.model != b.model ? a.model < b.model : version_number(a.version) < version_number(b.version);

@@ -1,5 +1,5 @@
 // Paths of models: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx if there are no versions, which is
-// version 1; and where what is kept lies.
+// version 1; model.prototxt in its place. And where what is kept lies.
 #pragma once
 
 #include <filesystem>

@@ -50,7 +50,7 @@ Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::mov
 void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model", options.model, "network to plan: FILE.onnx, FILE.prototxt or FILE.pbtxt");
   app.add_option("--weights", options.weights, "numbers of FILE.prototxt (default: FILE.caffemodel)");
-  app.add_option("--outputs", options.outputs, "outputs of FILE.onnx to compute, NAME,... (default: all)")
+  app.add_option("--outputs", options.outputs, "outputs of the network's file to compute, NAME,... (default: all)")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--mem", raw.memory,

@@ -16,7 +16,7 @@ Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::mov
 
 Result<void> check_files(const std::string& file, const std::string& output) {
   if (!file.ends_with(".onnx")) {
-    return wrong(file + ": --make-valid is of an .onnx file; one of text has no weights to write");
+    return wrong(file + ": --make-valid takes an .onnx file");
   }
   if (output.empty()) return {};
   if (!output.ends_with(".onnx")) return wrong("--make-valid " + output + ": a name that ends with .onnx is right");

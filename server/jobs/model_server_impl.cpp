@@ -331,8 +331,8 @@ Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options) {
   if (entries->empty()) {
     log_to(options.log, "warning",
            options.repository.string() +
-               ": no model there, expected <model>/model.onnx or <model>/<version>/model.onnx: ready, with nothing to "
-               "serve");
+               ": no model there, expected <model>/model.onnx or <model>/<version>/model.onnx, or model.prototxt "
+               "there: ready, with nothing to serve");
   }
   Result<std::unique_ptr<Device>> device = options.open_device(shares->models);
   if (!device) return device.error();

@@ -94,7 +94,8 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name, const
                     " is; remove it, or give it a version's folder";
   }
   if (newest == 0 && !is_alone) {
-    entry.problem = (directory / name).string() + ": no version found, expected model.onnx or a folder '1' with it";
+    entry.problem = (directory / name).string() +
+                    ": no version found, expected model.onnx or model.prototxt, or a folder '1' with it";
     return entry;
   }
   entry.version = std::to_string(std::max<std::int64_t>(newest, 1));

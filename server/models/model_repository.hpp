@@ -1,6 +1,7 @@
 // The model repository on disk: DIR/<model>/<version>/model.onnx, beside it optionally plan.pbtxt, and
 // optionally DIR/<model>/config.pbtxt. Versions are positive numbers; the newest of each model is served. A model
 // without versions is DIR/<model>/model.onnx, its plan beside it: version 1; beside versions that file is not served.
+// model.prototxt, with model.caffemodel, may stand for model.onnx.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace znni {
 struct ModelEntry {
   std::string name;
   std::string version;                   // "" when there is none: then `problem` says so
-  std::filesystem::path network_file;    // model.onnx
+  std::filesystem::path network_file;    // model.onnx or model.prototxt
   std::filesystem::path plan_file;       // plan.pbtxt beside it
   std::filesystem::path config_file;     // config.pbtxt of the model
   std::vector<std::string> passed_over;  // older versions, not served
@@ -27,8 +28,8 @@ struct ModelEntry {
 
 // Returns the models, sorted by name; none for an empty folder. Fails with not_found if `directory` is not a folder.
 // Hidden folders, a volume's lost+found and plain files are not models. Neither are folders that hold anything but a
-// version's folder or a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read
-// has a problem.
+// version's folder or a model's file (*.onnx, *.prototxt, *.caffemodel, *.pbtxt): one warning names all of them. What
+// is empty or cannot be read has a problem.
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 

@@ -35,7 +35,8 @@ void add_shared(CLI::App& app, Options& options, RawOptions& raw, const char* me
 CLI::App* add_net(CLI::App& app, NetOptions& options, RawOptions& raw) {
   CLI::App* net = app.add_subcommand("net", "run a plan on one patch, and compare with what it predicts");
   net->add_option("--plan", options.plan, "plan, as planner --output writes it")->required();
-  net->add_option("--model", options.model, "its network: FILE.onnx, or FILE.pbtxt with seeded random weights")
+  net->add_option("--model", options.model,
+                  "its network: FILE.onnx, FILE.prototxt, or FILE.pbtxt with seeded random weights")
       ->required();
   net->add_option("--limit", options.limit, "SECONDS: the largest patch of the plan predicted to take no longer")
       ->check(CLI::Validator(refuse_endless, "NUMBER"))

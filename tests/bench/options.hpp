@@ -14,7 +14,7 @@ namespace znni::bench {
 // Options of znni-bench net, which checks a plan's prediction.
 struct NetOptions {
   std::string plan;                    // file
-  std::string model;                   // FILE.onnx or FILE.pbtxt
+  std::string model;                   // FILE.onnx, FILE.prototxt or FILE.pbtxt
   std::optional<std::int64_t> memory;  // bytes; nullopt: the machine's default
   std::optional<int> threads;          // nullopt: those of the plan
   std::optional<double> limit;         // most predicted seconds per patch; nullopt: the planned patch
