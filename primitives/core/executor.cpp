@@ -16,9 +16,16 @@ struct Executor::Job {
   // Returns true if no worker that starts now has anything to do.
   [[nodiscard]] bool is_given_out() const { return (one_each ? workers_started : next.load()) >= count; }
 
-  void work(int worker) {
-    if (one_each) return task(worker, worker);
-    for (std::int64_t index = next.fetch_add(1); index < count; index = next.fetch_add(1)) task(index, worker);
+  // Takes the first index of a worker that starts; `count` or more if none is left.
+  std::int64_t first_index(int worker) {
+    if (!one_each) return next.fetch_add(1);
+    ++workers_started;
+    return worker;
+  }
+
+  // Computes that index and, unless each worker has one, all that it can take after it.
+  void work(std::int64_t first, int worker) {
+    for (std::int64_t index = first; index < count; index = one_each ? count : next.fetch_add(1)) task(index, worker);
   }
 };
 
@@ -82,10 +89,12 @@ void Executor::work(int worker, const std::function<void(int)>& on_start) {
     if (stopping_) return;
     seen = generation_;
     Job* job = job_;
-    ++job->workers_started;
+    // Only a worker that has an index is waited for: one that loses its processor here would hold the call up.
+    const std::int64_t first = job->first_index(worker);
+    if (first >= job->count) continue;
     ++busy_;
     lock.unlock();
-    job->work(worker);
+    job->work(first, worker);
     lock.lock();
     if (--busy_ == 0) done_.notify_one();
   }
