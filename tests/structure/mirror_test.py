@@ -57,8 +57,9 @@ WORD = re.compile(r"(?:[\w./*-]|\$\{\w+\})+")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 # What finds the tests of each folder in its list.
 DISCOVERY = "-m unittest discover"
-# Back ends, whose lists name tests by their primitives.
-BACKEND = re.compile(r"^znni_(?:backend|gradients)\(", re.MULTILINE)
+# Lists of back ends that name tests by their primitives. Their other lists name sources.
+PRIMITIVES = re.compile(r"^znni_(?:backend|gradients)\([^)]*\b(?:PRIMITIVES|GRADIENTS)\b([^)]*)", re.MULTILINE)
+OTHER_LIST = re.compile(r"\b(?:SOURCES|PUBLIC|PRIVATE)\b")
 
 
 def test_of(path):
@@ -82,14 +83,19 @@ def pattern_of(word, folder, words):
     return re.compile("".join(pieces))
 
 
+def primitives_in(text):
+    """Returns the words of a text's lists of primitives."""
+    return {word for found in PRIMITIVES.findall(text) for word in WORD.findall(OTHER_LIST.split(found)[0])}
+
+
 def listed(root):
     """Yields expressions for the paths of the tests that are built or run."""
     for path in tree.files(root, ("tests", "primitives"), (LISTS,)):
         text = COMMENT.sub("", (root / path).read_text())
         words = set(WORD.findall(text))
         yield from (pattern_of(word, path.parent, words) for word in words if word.endswith(("_test.cpp", "_test.py")))
-        if BACKEND.search(text):
-            yield from (re.compile(re.escape(f"tests/{path.parent}/{word}_test.cpp")) for word in words)
+        for word in primitives_in(text):
+            yield re.compile(re.escape(f"tests/{path.parent}/{word}_test.cpp"))
         if DISCOVERY in text:
             yield from (re.compile(re.escape(f"{path.parent}/{word}/") + r"\w+_test\.py") for word in words)
 
