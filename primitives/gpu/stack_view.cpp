@@ -111,8 +111,8 @@ void set_points(StackLink& to, const StackProblem& stack, const Link& link, cons
       point.alpha = stack.stages[i].activation.alpha;
       continue;
     }
-    point.scale = weights.scale + scaled * stack.in.f;
-    point.shift = weights.shift + scaled * stack.in.f;
+    point.scale = weights.scale == nullptr ? nullptr : weights.scale + scaled * stack.in.f;
+    point.shift = weights.shift == nullptr ? nullptr : weights.shift + scaled * stack.in.f;
     ++scaled;
   }
 }
