@@ -15,8 +15,7 @@ class PairsLayer final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
     if (Result<void> current = device_.activate(); !current) return current;
-    MultiplyArg arg = multiply_arg(inputs[0], inputs[1], out);
-    arg.divides = divides_;
+    const MultiplyArg arg = multiply_arg(inputs[0], inputs[1], out, divides_);
     return check(launch_multiply(arg, storage_of(out.format.type), device_.stream(Stream::compute)),
                  "kernel of two tensors");
   }

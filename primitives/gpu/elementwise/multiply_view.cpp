@@ -7,8 +7,9 @@
 
 namespace znni::cuda {
 
-MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out) {
+MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out, bool divides) {
   MultiplyArg arg;
+  arg.divides = divides;
   arg.planar = out.format.layout == Layout::planar;
   arg.one_image = !arg.planar && other.shape.f == 1;
   const std::array<TensorView, 2> ends = {in, out};

@@ -6,8 +6,9 @@
 
 namespace znni::cuda {
 
-// Returns rows, steps, pointers and width for in * other; of a quotient `divides` is to be set. All views have one
-// layout and type, and one shape, but for the channels of `other`: as many or 1.
-[[nodiscard]] MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out);
+// Returns rows, steps, pointers and width for in * other, or for in / other if `divides`. All views have one layout and
+// type, and one shape, but for the channels of `other`: as many or 1.
+[[nodiscard]] MultiplyArg multiply_arg(const TensorView& in, const TensorView& other, const TensorView& out,
+                                       bool divides);
 
 }  // namespace znni::cuda

@@ -35,9 +35,7 @@ void check_product(const Shape5& shape, std::int64_t f_other, Format format, boo
   HostTensor out(shape, format, window, seed + 2);
   in.store(random.normals(elements(shape)));
   other.store(random.normals(elements(other.view().shape)));
-  MultiplyArg arg = multiply_arg(in.view(), other.view(), out.view());
-  arg.divides = divides;
-  run_multiply(arg, format.type);
+  run_multiply(multiply_arg(in.view(), other.view(), out.view(), divides), format.type);
   const std::vector<float> a = in.load();
   const std::vector<float> b = other.load();
   const std::vector<float> found = out.load();
@@ -72,7 +70,7 @@ TEST(MultiplyView, OneImageLeavesVectors) {
   for (const Format format : {planar_f32, last_f32}) {
     HostTensor in(shape, format);
     HostTensor other(one, format);
-    EXPECT_EQ(multiply_arg(in.view(), other.view(), in.view()).width, 4) << to_string(format);
+    EXPECT_EQ(multiply_arg(in.view(), other.view(), in.view(), false).width, 4) << to_string(format);
   }
 }
 
