@@ -79,18 +79,20 @@ class Choices {
     all_[count_] = choice;
     worth_[count_] = {seconds, bytes, znni::add(bytes.persistent, bytes.scratch)};
     left_[count_] = static_cast<std::uint16_t>(count_);
+    packs_ = packs_ || choice.packs;
     ++count_;
   }
 
   // Returns the choices that are fastest for their memory, by rising time; of equally fast ones the first. Removes the
-  // others.
+  // others. Where channels come packed and in blocks, there are too many of them: the last is the one that needs least.
   std::vector<Choice> worth_offering() {
     std::vector<Choice> kept;
     kept.reserve(max_offers);
     while (count_ > 0 && kept.size() < max_offers) {
-      const std::size_t fastest = fastest_left();
-      kept.push_back(all_[fastest]);
-      drop_those_behind(fastest);
+      const bool is_last = kept.size() + 1 == max_offers;
+      const std::size_t next = packs_ && is_last ? leanest_left() : fastest_left();
+      kept.push_back(all_[next]);
+      drop_those_behind(next);
     }
     return kept;
   }
@@ -107,6 +109,12 @@ class Choices {
       least = is_faster ? worth_[each].seconds : least;
     }
     return fastest;
+  }
+
+  // Returns the number of the first that is left and needs the least memory. Requires one.
+  [[nodiscard]] std::size_t leanest_left() const {
+    return *std::min_element(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(count_),
+                             [&](std::size_t a, std::size_t b) { return worth_[a].sum < worth_[b].sum; });
   }
 
   // Leaves, in their order, the choices that need less memory than `first`, which is the fastest, and by so much that a
@@ -136,11 +144,12 @@ class Choices {
   std::array<Worth, most> worth_;
   std::array<std::uint16_t, most> left_;  // numbers of those that are left
   std::size_t count_ = 0;                 // of those
+  bool packs_ = false;                    // there are packed ones
 };
 
 // Adds all numbers of stacks for one extent of tiles, in one form of the channels. `plan` is that of the layer; its
-// stacks are set here. Where units may be packed, they are for three products, which alone have a form for it.
-void add_stacks(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, bool may_pack, Choices& choices) {
+// stacks are set here. Units are packed for three products, which alone have a form for it.
+void add_stacks(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Choices& choices) {
   const Tiling& t = plan.tiling;
   const TileModel model(t, spec);
   const TileByteModel bytes(t, kernels, spec.threads);
@@ -150,7 +159,7 @@ void add_stacks(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& sp
     set_stacks(plan, fewest, model.stacks(), model.tiles_z());
     if (t.stacks_per_batch == before) break;
     before = t.stacks_per_batch;
-    if (may_pack && t.packs != (plan.products == Products::three)) continue;
+    if (t.packs && plan.products != Products::three) continue;
     for (const bool keep : {true, false}) {
       const Seconds seconds = model.seconds(before, keep, plan.products);
       choices.add({t.T, before, keep, false, t.packs}, seconds, bytes.bytes(before, plan.slots, plan.products, keep));
@@ -158,14 +167,16 @@ void add_stacks(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& sp
   }
 }
 
-// Adds all choices for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here.
+// Adds all choices for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here. Channels
+// that may be packed are also added in blocks: groups of stacks save lanes, but need more memory where stacks are
+// large.
 void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
   plan.tiling.T = T;
   const bool may_pack = kernels.packs && saves_lanes(plan.tiling.problem, kernels.lanes, plan.tiling.stacks());
   for (const bool packs : {true, false}) {
     if (packs && !may_pack) continue;
     plan.tiling.packs = packs;
-    add_stacks(plan, kernels, spec, may_pack, choices);
+    add_stacks(plan, kernels, spec, choices);
   }
 }
 

@@ -60,7 +60,7 @@ Seconds TileWork::seconds(double flops_per_second, double bytes_per_second) cons
 }
 
 TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
-    : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second) {
+    : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second), group_(t.group()) {
   const Vec3 grid = t.tiles();
   const double columns = real(t.columns());
   const double in = real(t.in_lanes());
@@ -77,12 +77,20 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
   const double planes = real((grid.z - 1) * t.m().z + t.T.z);
   const Vec3 n_out = t.n_out();
   transforms_ = stacks * plane * (in * planes + out * real(n_out.z)) + tiles * lines * (in + out);
+  // Vectors of packed units are transformed whole, also where the last group lacks stacks.
+  const double lacking = real(round_up(stacks_, group_) - stacks_);
+  const double in_units = real(t.in_units() * unit_lanes);
+  const double out_units = real(t.out_units() * unit_lanes);
+  transforms_ += lacking * (plane * (in_units * planes + out_units * real(n_out.z)) +
+                            real(grid.z) * lines * (in_units + out_units));
   // In a blocked output, padding channels pass through the activation, too.
   finishing_ = real(t.problem.in.S) * written * real(voxels(n_out)) * late_activation_flops(t.problem.activation, spec);
-  pairs_ = real(t.problem.in.f) * out;
-  kernel_transforms_ = pairs_ * (real(t.problem.k.z) * plane + lines);
+  const double kernels = real(t.problem.in.f) * out;
+  // Slabs of packed products hold whole blocks and units of the input.
+  pairs_ = t.packs ? in * out : kernels;
+  kernel_transforms_ = kernels * (real(t.problem.k.z) * plane + lines);
   frequencies_ = columns * real(t.T.z);
-  kernel_bytes_ = 8.0 * frequencies_ * pairs_;
+  kernel_bytes_ = 8.0 * frequencies_ * kernels;
   spectra_bytes_ = 8.0 * columns * stacks * (2.0 * in * planes + 2.0 * out * real(n_out.z));
   tensor_bytes_ = 4.0 * real(t.problem.in.S) * (read * real(voxels(t.problem.in.n)) + written * real(voxels(n_out)));
   residual_bytes_ = t.problem.residual ? 4.0 * real(t.problem.in.S) * written * real(voxels(n_out)) : 0;
@@ -90,7 +98,7 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
 
 Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const {
   const double batches = real(div_up(stacks_, stacks_per_batch));
-  const double each = product_operations(stacks_per_batch * tiles_z_, products);
+  const double each = product_operations(round_up(stacks_per_batch, group_) * tiles_z_, products);
   const double multiplied = batches * each * frequencies_ * pairs_;
   double transforms = transforms_;
   double bytes = batches * kernel_bytes_ + spectra_bytes_ + tensor_bytes_ + residual_bytes_;

@@ -43,8 +43,9 @@ class TileModel {
   double bytes_per_second_;
   std::int64_t stacks_;
   std::int64_t tiles_z_;
+  std::int64_t group_;  // stacks that share vectors; products have those that the last group lacks, too
   double frequencies_;  // of a tile
-  double pairs_;        // pairs of a channel read and a lane written
+  double pairs_;        // pairs of a channel read and a lane written, with channels that pad packed products
   double transforms_;   // operations of the channels' transforms
   double kernel_transforms_;
   double finishing_;      // operations of activations with an exponential

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "primitives/cpu/device/estimates.hpp"
@@ -150,6 +151,32 @@ TEST(TilePlans, PackUnitsWhereThatSavesLanes) {
   EXPECT_EQ(packed(30, 46, 98), 0) << "fewer than four lanes are empty";
   EXPECT_EQ(packed(36, 36, 98, 8), 0);
   EXPECT_EQ(packed(36, 36, 6), 0) << "one stack";
+}
+
+// Returns the bytes of the plan that needs the least.
+std::int64_t least_bytes(const std::vector<TilePlan>& plans, const TileKernels& kernels) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const TilePlan& plan : plans) {
+    const TileByteModel model(plan.tiling, kernels, machine().threads);
+    const std::int64_t held = plan.held(machine().threads);
+    const TileBytes bytes = model.bytes(plan.tiling.stacks_per_batch, held, plan.products, plan.keep_spectra);
+    least = std::min(least, bytes.persistent + bytes.scratch);
+  }
+  return least;
+}
+
+// Groups of stacks may hold more than single stacks: channels that may be packed are offered in blocks, too.
+TEST(TilePlans, OfferToHoldAsLittleAsWithoutPacking) {
+  const TileKernels packing = kernel_shapes(16);
+  TileKernels plain = packing;
+  plain.packs = false;
+  for (const auto& [f, n] : {std::pair{28, 400}, std::pair{36, 98}, std::pair{20, 200}, std::pair{4, 60}}) {
+    const ConvProblem problem = layer(f, f, Vec3::cube(n), Vec3::cube(3));
+    const std::vector<TilePlan> plans = tile_plans(problem, packing, machine());
+    const std::vector<TilePlan> unpacked = tile_plans(problem, plain, machine());
+    EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const TilePlan& plan) { return plan.tiling.packs; })) << f;
+    EXPECT_LE(least_bytes(plans, packing), least_bytes(unpacked, plain)) << f << " channels of " << n;
+  }
 }
 
 TEST_F(RandomOffers, PackOnlyForThreeProductsAndWholeGroups) {

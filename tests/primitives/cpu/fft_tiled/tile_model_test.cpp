@@ -82,6 +82,21 @@ TEST(TileModel, ComputingKernelSpectraInEveryRunCosts) {
   EXPECT_GT(seconds(plan), kept);
 }
 
+// Packed products have whole units of channels and whole groups of stacks.
+TEST(TileModel, CountsWhatPadsPackedProducts) {
+  const auto packed = [](std::int64_t f, std::int64_t stacks) {
+    TilePlan plan = plan_of(stacks, f, 4, 16);  // one tile of each input
+    plan.tiling.packs = true;
+    plan.tiling.stacks_per_batch = stacks;
+    DeviceSpec spec = machine(2);
+    spec.bytes_per_second = 1e18;  // arithmetic alone
+    return tile_seconds(plan, spec);
+  };
+  EXPECT_NEAR(packed(1, 32) / packed(4, 32), 1, 1e-6) << "one unit";
+  EXPECT_GT(packed(5, 32) / packed(4, 32), 1.2) << "two units";
+  EXPECT_NEAR(packed(4, 29) / packed(4, 32), 1, 1e-6) << "eight groups";
+}
+
 // A tile with almost no valid voxels wastes its arithmetic; one longer than the input computes zeros.
 TEST(TileModel, PrefersTilesThatFit) {
   const auto with_tile = [](std::int64_t edge) {
