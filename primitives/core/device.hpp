@@ -29,7 +29,7 @@ struct DeviceSpec {
   double hertz = 3.6e9;         // of one core
   int sockets = 1;              // sockets with equal numbers of threads and memory of their own: Device::socket()
   bool is_socket = false;       // a single socket of several
-  AcceleratorSpec accelerator;  // of a GPU; of a CPU the rate of its matrix units alone
+  AcceleratorSpec accelerator;  // of a GPU; zeros otherwise
 
   bool operator==(const DeviceSpec&) const = default;
 };

@@ -9,8 +9,7 @@
 
 namespace znni {
 
-// Tensors between CPU primitives are in float32. The others are for the wire; bf16 is for GPU plans and for what a CPU
-// primitive rounds in its scratch.
+// All CPU primitives compute in float32. The others are for the wire; bf16 is only for GPU plans.
 enum class ElementType { f32, f16, u16, u8, bf16 };
 [[nodiscard]] std::int64_t element_bytes(ElementType type);
 
