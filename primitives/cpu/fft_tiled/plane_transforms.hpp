@@ -24,8 +24,8 @@ struct PlaneSink {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
   const TensorView* residual = nullptr;  // in the format of `out`; null if nothing is added
-  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes; null: whole raw lines go to rows of `out`
-                                // with enough room
+  const float* bias = nullptr;  // bias_floats(), zero in padding lanes; null: whole raw lines go to rows of `out` with
+                                // enough room
   Stack stack;
   std::int64_t z = 0;
 };

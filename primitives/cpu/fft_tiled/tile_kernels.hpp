@@ -41,7 +41,7 @@ struct InverseTask {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
   const TensorView* residual = nullptr;  // in the format of `out`; null if nothing is added
-  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
+  const float* bias = nullptr;           // bias_floats(), zero in padding lanes
   std::int64_t first_stack = 0;          // of the layer
   std::int64_t stacks = 1;
   std::int64_t z = 0;
