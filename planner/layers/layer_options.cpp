@@ -109,11 +109,8 @@ std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& us
   return *std::max_element(alive.begin(), alive.end());
 }
 
-OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs, Precision coarsest)
-    : primitives_(catalogue.primitives().begin(), catalogue.primitives().end()),
-      spec_(spec),
-      costs_(costs),
-      coarsest_(coarsest) {
+OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs)
+    : primitives_(catalogue.primitives().begin(), catalogue.primitives().end()), spec_(spec), costs_(costs) {
   std::sort(primitives_.begin(), primitives_.end(),
             [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
 }
@@ -178,7 +175,6 @@ void OptionTable::collect_quick(const Key& key, Entry& entry) const {
       continue;
     }
     for (const Estimate& estimate : primitive->outline(key.problem, spec_)) {
-      if (precision_of(estimate) > coarsest_) continue;
       entry.least = std::min(entry.least, costs_.cost(key.problem, *primitive, estimate).seconds);
       entry.waits = true;
     }
@@ -210,7 +206,6 @@ void OptionTable::describe(const Key& key, const Primitive& primitive, LayerOpti
   for (std::size_t i = 0; i < estimates->size(); ++i) {
     const Estimate& estimate = (*estimates)[i];
     if (plain_only && !estimate.variant.empty()) continue;
-    if (precision_of(estimate) > coarsest_) continue;
     const std::int64_t reordered = peak_with(problem, estimate, key.uses, {});
     const std::int64_t peak = key.around == Vec3{} ? reordered : peak_with(problem, estimate, key.uses, key.around);
     options.push_back({&primitive, static_cast<int>(i), estimate.in, estimate.out,
@@ -222,7 +217,7 @@ std::string OptionTable::refusals(const LayerProblem& problem, const Primitive* 
   std::string text;
   for (const Primitive* primitive : primitives_) {
     if (primitive->device != spec_.kind || (only != nullptr && primitive != only)) continue;
-    const Result<std::vector<Estimate>> estimates = within(primitive->describe(problem, spec_), coarsest_);
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
     if (estimates) continue;
     if (!text.empty()) text += "; ";
     const std::string& reason = estimates.error().message;

@@ -11,7 +11,6 @@
 
 #include "planner/costs/catalogue.hpp"
 #include "planner/costs/costs.hpp"
-#include "primitives/core/precision.hpp"
 
 namespace znni {
 
@@ -53,9 +52,7 @@ using LayerOptions = std::vector<LayerOption>;
 // may ask at once, and then so do primitives and costs.
 class OptionTable {
  public:
-  // No option is coarser than `coarsest`.
-  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs,
-              Precision coarsest = Precision::fp32);
+  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
 
   // Returns the options in order of primitive names and estimates; of those with equal formats only the ones that no
   // other beats in time, persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for
@@ -107,7 +104,6 @@ class OptionTable {
   std::vector<const Primitive*> primitives_;  // by name
   const DeviceSpec& spec_;
   CostSource& costs_;
-  Precision coarsest_;
   std::array<Shard, 64> shards_;
 };
 

@@ -107,7 +107,7 @@ std::vector<Way> ways(const LayerProblem& problem, const Catalogue& catalogue, c
   std::vector<Way> all;
   for (const Primitive* primitive : catalogue.primitives()) {
     if (primitive->device != spec.kind) continue;
-    Result<std::vector<Estimate>> estimates = within(primitive->describe(problem, spec), Precision::fp32);
+    Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
     if (!estimates) continue;
     for (Estimate& estimate : *estimates) {
       const Seconds expected = costs.cost(problem, *primitive, estimate).seconds;

@@ -82,9 +82,7 @@ class Drawer {
       Forced able;
       for (const Primitive* primitive : catalogue_.primitives()) {
         const bool here = primitive->device == spec_.kind;
-        if (here && within(primitive->describe(geometry->problems[node], spec_), options_.precision)) {
-          able.push_back(primitive);
-        }
+        if (here && primitive->describe(geometry->problems[node], spec_)) able.push_back(primitive);
       }
       if (!able.empty()) forced[node] = able[below(able.size())];
     }

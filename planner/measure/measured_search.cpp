@@ -15,13 +15,8 @@ using Work = std::map<LayerProblem, std::vector<Way>>;
 class Turns {
  public:
   Turns(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, Measurer& measurer,
-        const OnProgress& on_progress, Precision coarsest)
-      : network_(network),
-        spec_(spec),
-        catalogue_(catalogue),
-        measurer_(measurer),
-        on_progress_(on_progress),
-        coarsest_(coarsest) {}
+        const OnProgress& on_progress)
+      : network_(network), spec_(spec), catalogue_(catalogue), measurer_(measurer), on_progress_(on_progress) {}
 
   // Measures what the plan lacks. False when nothing came of it: it lacked nothing that can be measured.
   Result<bool> measure(const Plan& plan, const std::function<bool()>& stop) {
@@ -82,7 +77,7 @@ class Turns {
     bool missing = false;
     for (const Primitive* primitive : catalogue_.primitives()) {
       if (primitive->device != spec_.kind) continue;
-      Result<std::vector<Estimate>> estimates = within(primitive->describe(problem, spec_), coarsest_);
+      Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
       if (!estimates) continue;
       for (Estimate& estimate : *estimates) {
         const Seconds expected = costs.cost(problem, *primitive, estimate).seconds;
@@ -108,7 +103,6 @@ class Turns {
   const Catalogue& catalogue_;
   Measurer& measurer_;
   const OnProgress& on_progress_;
-  Precision coarsest_;
   std::string best_;  // of the plan whose layers are measured
 };
 
@@ -117,7 +111,7 @@ class Turns {
 Result<Plan> measured_search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                              Measurer& measurer, const SearchOptions& options, const OnProgress& on_progress,
                              SearchLog* log) {
-  Turns turns(network, spec, catalogue, measurer, on_progress, options.precision);
+  Turns turns(network, spec, catalogue, measurer, on_progress);
   SearchOptions turn = options;
   turn.ladder = false;  // until the end: smaller rungs are not measured
   const auto stopped = [&] { return measurer.time_is_up() || (options.stop && options.stop()); };

@@ -83,7 +83,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       fov_(reaches(network).back().fov),
       kernel_bytes_(kernel_bytes(network)),
       seconds_per_operation_(network.nodes.size(), 1e-12),
-      table_(catalogue, spec, costs, options.precision) {}
+      table_(catalogue, spec, costs) {}
 
 GeometrySearch::~GeometrySearch() = default;
 

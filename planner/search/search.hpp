@@ -41,7 +41,7 @@ struct SearchOptions {
   std::int64_t max_through_host_ram = 256;  // patches that are all looked at with layers through host RAM; of more some
   bool lifts_extent = false;                // max_extent is doubled as long as the best patch ends there (search())
   bool every_extent = false;                // all combinations of legal extents, not some of them where they are many
-  Precision precision = Precision::fp32;    // no layer is computed coarser
+  Precision precision = Precision::fp32;    // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()
   std::int64_t stem_slab = 8;                // planes of a stem's slab; thin enough for its tensors to be small, thick
@@ -83,7 +83,6 @@ struct SearchLog {
     bool chosen = false;
   };
   std::vector<Choice> choices;
-  Precision precision = Precision::fp32;  // which the search allowed
   // Voxels per second of the best plans of a machine with several sockets; 0 if nothing fits.
   struct Sockets {
     double together = 0;  // all on the same patch

@@ -27,7 +27,7 @@ void log_choices(const Network& network, const FoundRung& found, const DeviceSpe
     const auto begin = static_cast<std::ptrdiff_t>(log.choices.size());
     for (const Primitive* primitive : catalogue.primitives()) {
       if (primitive->device != spec.kind) continue;
-      const Result<std::vector<Estimate>> estimates = within(primitive->describe(problem, spec), log.precision);
+      const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
       if (!estimates && is_pair) continue;  // most compute one of the two alone
       if (!estimates) {
         log.refusals.push_back({node, std::string(primitive->name), estimates.error().message});

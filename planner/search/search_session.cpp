@@ -63,7 +63,6 @@ Result<Plan> SearchSession::first_within(std::int64_t memory_limit, SearchLog* l
   if (!first) return refuse();
   Plan plan = rung_plan(network_, spec_, catalogue_, options_, *first);
   if (log != nullptr) log->cut = geometries_->cut() - cut_before;
-  if (log != nullptr) log->precision = options_.precision;
   if (log != nullptr) log_choices(network_, *first, spec_, catalogue_, costs_, *log);
   return plan;
 }

@@ -27,8 +27,6 @@ bool keeps_spectra(const Estimate& estimate) { return setting(estimate.variant, 
 
 bool is_of_host(Format format) { return format.type == ElementType::f32; }
 
-bool is_strict(const Estimate& estimate) { return precision_of(estimate) == Precision::fp32; }
-
 void describe_layer(const LayerProblem& problem, const Primitive& primitive, const StepParts& parts,
                     std::vector<StepWay>& ways, std::string& why) {
   Result<std::vector<Estimate>> estimates = primitive.describe(problem, parts.device);
@@ -37,8 +35,7 @@ void describe_layer(const LayerProblem& problem, const Primitive& primitive, con
     return;
   }
   for (Estimate& estimate : *estimates) {
-    if (!is_of_host(estimate.in) || !is_of_host(estimate.out)) continue;
-    if (!is_strict(estimate) || keeps_spectra(estimate)) continue;
+    if (!is_of_host(estimate.in) || !is_of_host(estimate.out) || keeps_spectra(estimate)) continue;
     const Seconds run =
         parts.costs == nullptr ? cold_share * estimate.time : parts.costs->cost(problem, primitive, estimate).seconds;
     const Seconds seconds = run + preparing_seconds(estimate, parts.device);

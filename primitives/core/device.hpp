@@ -41,7 +41,6 @@ struct DeviceSpec {
   spec.threads /= spec.sockets;
   spec.flops_per_second /= spec.sockets;
   spec.bytes_per_second /= spec.sockets;
-  spec.accelerator.bf16_flops_per_second /= spec.sockets;
   spec.sockets = 1;
   spec.is_socket = true;
   return spec;

@@ -18,16 +18,7 @@ std::optional<Precision> parse_precision(std::string_view text) {
 
 Precision precision_of(const Variant& variant, Format in, Format out) {
   if (in.type != ElementType::f32 || out.type != ElementType::f32) return Precision::bf16;
-  if (setting(variant, "bf16", 0) != 0) return Precision::bf16;
   return setting(variant, "tf32", 0) == 0 ? Precision::fp32 : Precision::tf32;
-}
-
-Result<std::vector<Estimate>> within(Result<std::vector<Estimate>> estimates, Precision coarsest) {
-  if (!estimates) return estimates;
-  std::erase_if(*estimates, [&](const Estimate& estimate) { return precision_of(estimate) > coarsest; });
-  if (!estimates->empty()) return estimates;
-  return Error{ErrorCode::unsupported, "computes coarser than in " + std::string(to_string(coarsest)) +
-                                           ", which is all that --precision allows"};
 }
 
 std::span<const Format> edge_formats(Precision precision) {

@@ -18,30 +18,6 @@ TEST(CorePrecision, OfALayerIsThatOfItsTensorsAndItsProducts) {
   EXPECT_EQ(precision_of({{"form", 1}, {"tf32", 1}}, last_f32, last_f32), Precision::tf32);
   EXPECT_EQ(precision_of({}, last_f32, last_bf16), Precision::bf16);
   EXPECT_EQ(precision_of({{"tf32", 1}}, last_bf16, {}), Precision::bf16);
-  EXPECT_EQ(precision_of({{"bf16", 1}}, {}, {}), Precision::bf16);
-  EXPECT_EQ(precision_of({{"bf16", 0}}, {}, {}), Precision::fp32);
-}
-
-TEST(CorePrecision, LeavesCoarserEstimatesOut) {
-  Estimate strict;
-  strict.time = 2;
-  Estimate coarse;
-  coarse.variant = {{"bf16", 1}};
-  coarse.time = 1;
-  const auto times = [&](const std::vector<Estimate>& all, Precision coarsest) {
-    std::vector<Seconds> found;
-    const Result<std::vector<Estimate>> left = within(all, coarsest);
-    if (!left) return found;
-    for (const Estimate& estimate : *left) found.push_back(estimate.time);
-    return found;
-  };
-  EXPECT_EQ(times({coarse, strict}, Precision::tf32), std::vector<Seconds>{2});
-  EXPECT_EQ(times({coarse, strict}, Precision::bf16), (std::vector<Seconds>{1, 2}));
-  const Result<std::vector<Estimate>> none = within(std::vector<Estimate>{coarse}, Precision::fp32);
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, ErrorCode::unsupported);
-  EXPECT_NE(none.error().message.find("--precision"), std::string::npos) << none.error().message;
-  EXPECT_EQ(within(Error{ErrorCode::over_budget, "why"}, Precision::bf16).error().message, "why");
 }
 
 TEST(CorePrecision, AllowsOneFormatMoreWithEachStep) {
