@@ -15,6 +15,10 @@ from typing import Any
 from znni.box import Triple, text_of
 from znni.errors import Error, InvalidError, NotFoundError
 from znni.local.installed import find_program
+from znni.pytorch.export import Example
+from znni.pytorch.network_file import NetworkFile, network_file
+
+Network = str | os.PathLike | Any  # a file of ONNX, or a torch.nn.Module
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -107,34 +111,39 @@ def _row(node: Mapping[str, Any], whole: float) -> str:
     return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
-def check(network: str | os.PathLike) -> Check:
-    """Returns whether ``network``, a file of ONNX or Caffe, runs here. What keeps it from running is in the answer:
-    operators, how many nodes have each, and what helps. Raises NotFoundError or InvalidError if the file is neither."""
-    answers = [_ask("check", network, *form, refused=True) for form in ((), ("--json",))]
+def check(network: Network, *, example: Example = None) -> Check:
+    """Returns whether ``network``, a file of ONNX or Caffe or a torch.nn.Module, runs here. What keeps it from running is in the
+    answer: operators, how many nodes have each, and what helps. A module is exported to a temporary file, as
+    ``compile`` does it, with the same ``example``; an answer names it by its class. Raises NotFoundError or
+    InvalidError if the file is neither, or the module cannot be exported."""
+    with network_file(network, example) as file:
+        answers = [_ask(file, "check", file.path, *form, refused=True) for form in ((), ("--json",))]
     return Check(answers[0].rstrip(), json.loads(answers[1]))
 
 
-def make_valid(network: str | os.PathLike, output: str | os.PathLike | None = None) -> ValidForm:
-    """Returns what becomes of ``network``, a file of ONNX, without its padding, and writes that to ``output``, unless
-    it is None. Raises InvalidError if the network does not run, or has no valid form, or cannot be written, and if
-    ``output`` is the network itself."""
-    told = ("check", network, "--make-valid")
-    facts = json.loads(_ask(*told, "--json", refused=True))
-    if facts.get("runs") is False:
-        raise InvalidError(f"{os.fspath(network)} does not run here: znni.check lists why")
-    written = None if output is None else os.fspath(output)
-    text = _ask(*told) if written is None else _ask(*told, written)
+def make_valid(network: Network, output: str | os.PathLike | None = None, *, example: Example = None) -> ValidForm:
+    """Returns what becomes of ``network``, which is that of ``check``, without its padding, and writes that to
+    ``output``, a file of ONNX, unless it is None. Raises InvalidError if the network does not run, or has no valid
+    form, or cannot be written, and if ``output`` is the network itself."""
+    with network_file(network, example) as file:
+        told = ("check", file.path, "--make-valid")
+        facts = json.loads(_ask(file, *told, "--json", refused=True))
+        if facts.get("runs") is False:
+            raise InvalidError(f"{file.name} does not run here: znni.check lists why")
+        written = None if output is None else os.fspath(output)
+        text = _ask(file, *told) if written is None else _ask(file, *told, written)
     return ValidForm(text.rstrip(), {**facts, "written": written})
 
 
 def plan(
-    network: str | os.PathLike,
+    network: Network,
     *,
     mem: str | int | None = None,
     threads: int | None = None,
     volume: Triple | None = None,
+    example: Example = None,
 ) -> Plan:
-    """Returns the fastest way to run ``network``, a file of ONNX or Caffe, on this machine.
+    """Returns the fastest way to run ``network``, which is that of ``check``, on this machine.
 
     ``mem``
         The host RAM that it may take, "16G" or bytes; None is 0.8 of what is available.
@@ -147,22 +156,28 @@ def plan(
     """
     options = {"--mem": mem, "--threads": threads, "--volume": volume and ",".join(map(str, volume))}
     given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    with tempfile.TemporaryDirectory(prefix="znni-") as folder:
+    with network_file(network, example) as file, tempfile.TemporaryDirectory(prefix="znni-") as folder:
         kept = pathlib.Path(folder) / "plan"
-        facts = _ask("--model", network, "--json", "--output", kept, *given)
-        return Plan(_ask("show", kept).rstrip(), json.loads(facts))
+        facts = _ask(file, "--model", file.path, "--json", "--output", kept, *given)
+        return Plan(_ask(file, "show", kept).rstrip(), json.loads(facts))
 
 
-def _ask(*arguments: Any, refused: bool = False) -> str:
-    """Returns what planner prints. Raises NotFoundError or InvalidError with its last line if it fails; with
-    ``refused`` what it prints counts even then."""
+def _ask(file: NetworkFile, *arguments: Any, refused: bool = False) -> str:
+    """Returns what planner prints, as users of Python may say it. Raises NotFoundError or InvalidError with its last
+    line if it fails; with ``refused`` what it prints counts even then."""
     command = [find_program("planner", "ZNNI_PLANNER"), *map(os.fspath, arguments)]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode == 0 or (refused and done.stdout):
-        return done.stdout
+        return file.named(_in_python(file, done.stdout))
     lines = done.stderr.strip().splitlines() or [f"planner ended with exit code {done.returncode}"]
-    line = lines[-1].removeprefix("planner: ")
+    line = file.named(lines[-1].removeprefix("planner: "))
     kind = Error if done.returncode < 0 else NotFoundError if "no such file" in line else InvalidError
     raise kind(line)
+
+
+def _in_python(file: NetworkFile, text: str) -> str:
+    """Returns what planner says with calls in place of its own command lines."""
+    call = f"znni.make_valid({file.argument}, 'valid.onnx')"
+    return text.replace(f"planner check {file.path} --make-valid", call).replace("--make-valid OUT.onnx", call)

@@ -115,7 +115,7 @@ def _check_onnx() -> None:
     try:
         importlib.import_module("onnx")
     except ImportError:
-        raise InvalidError("znni.compile needs onnx: pip install 'znni[torch]'") from None
+        raise InvalidError("modules of PyTorch need onnx: pip install 'znni[torch]'") from None
 
 
 def _one_line(error: Exception) -> str:

@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 import znni
+from fake_torch import Module, Tensor, use_fake_torch
 from script import use_script
 from znni.errors import Error, InvalidError, NotFoundError
 
@@ -96,6 +97,49 @@ class PlannerTest(unittest.TestCase):
         self.program(f"echo '{json.dumps(REFUSED)}'", "exit 2")
         with self.assertRaisesRegex(InvalidError, "^net.onnx does not run here: znni.check lists why$"):
             znni.make_valid("net.onnx", "valid.onnx")
+
+    def test_python_is_told_to_users_of_python(self):
+        """A file has its name there, quoted as Python does it."""
+        self.program(
+            'case "$*" in *--json) echo "{}" ;; *--make-valid) echo "name a file, --make-valid OUT.onnx" ;; ',
+            '*) echo "padding without it: planner check $2 --make-valid" ;; esac',
+        )
+        for name, quoted in (("net.onnx", "'net.onnx'"), ("it's.onnx", '"it\'s.onnx"')):
+            call = f"znni.make_valid({quoted}, 'valid.onnx')"
+            self.assertEqual(str(znni.check(name)), f"padding without it: {call}")
+            self.assertEqual(str(znni.make_valid(name)), f"name a file, {call}")
+
+    def test_a_module_is_exported(self):
+        """It has its class's name in place of that of the file, which is removed."""
+        torch = use_fake_torch(self)
+        self.enterContext(mock.patch("tempfile.tempdir", str(self.folder)))
+        self.program(
+            'for word; do case "$word" in *.onnx) network=$word ;; esac; done',
+            'test $1 = show || grep -q onnx "$network" || exit 1',
+            'test $1 = show && echo "all of it" && exit',
+            f"test $1 = --model && echo '{json.dumps(FACTS)}' && exit",
+            'case "$*" in *--json) echo "{\\"file\\": \\"$network\\", \\"runs\\": true}" ;; ',
+            '*) echo "$network: planner check $network --make-valid" ;; esac',
+        )
+        module = Module(lambda given: Tensor(given.array[:, :, 2:, 2:, 2:]))
+        found = znni.check(module, example=(1, 2, 8, 9, 10))
+        self.assertEqual(torch.onnx.options["opset_version"], 17)
+        self.assertEqual(str(found), "Module: znni.make_valid(module, 'valid.onnx')")
+        self.assertEqual(found.facts, {"file": "Module", "runs": True})
+        self.assertEqual(str(znni.make_valid(module)), str(found))
+        self.assertEqual(str(znni.plan(module, mem="1G")), "all of it")
+        self.assertEqual(list(self.folder.glob("znni-*")), [])
+        self.assertTrue(all(part.training for part in module.modules()))
+
+    def test_errors_about_a_module_have_its_name(self):
+        use_fake_torch(self)
+        module = Module(lambda given: given)
+        self.program('echo "planner: $2: no such memory" >&2', "exit 2")
+        with self.assertRaisesRegex(InvalidError, "^Module: no such memory$"):
+            znni.check(module)
+        self.program(f"echo '{json.dumps(REFUSED)}'", "exit 2")
+        with self.assertRaisesRegex(InvalidError, "^Module does not run here: znni.check lists why$"):
+            znni.make_valid(module)
 
     def test_errors_are_the_last_line(self):
         for words, kind in (("net.onnx: no such file", NotFoundError), ("net.onnx: cut short", InvalidError)):

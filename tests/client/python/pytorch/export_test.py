@@ -112,7 +112,7 @@ class ExportTest(unittest.TestCase):
 
     def test_needs_onnx(self):
         with mock.patch.dict(sys.modules, {"onnx": None}):
-            self.refused(r"^znni.compile needs onnx: pip install 'znni\[torch\]'$", valid(4))
+            self.refused(r"^modules of PyTorch need onnx: pip install 'znni\[torch\]'$", valid(4))
 
     def test_cubes_are_tried(self):
         self.assertEqual(export(valid(4), None, self.folder).extent, (16, 16, 16))
