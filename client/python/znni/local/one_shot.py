@@ -40,6 +40,7 @@ def predict(
     channels: Channels = None,
     tta: str | None = None,
     overwrite: bool = False,
+    resume: bool = True,
     progress: Wanted = True,
 ) -> Any:
     """Computes the dense output of ``network``, a file of ONNX or Caffe, for ``volume`` and returns it, or
@@ -58,7 +59,8 @@ def predict(
         A config.pbtxt, or parameters of one: {"input_scale": 1 / 255}. None is the network's own, if it lies in a
         model repository as MODEL/VERSION/model.onnx or model.prototxt.
 
-    All others are those of ``Client.predict``.
+    All others are those of ``Client.predict``; ``resume`` matters little, as a daemon of one's own that breaks off has
+    ended.
     """
     check_pad(pad)
     output_type(dtype)
@@ -94,6 +96,7 @@ def predict(
                     channels=channels,
                     tta=tta,
                     overwrite=overwrite,
+                    resume=resume,
                     progress=progress,
                 )
             except Error as error:

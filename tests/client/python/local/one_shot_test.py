@@ -1,5 +1,6 @@
 """Errors that are told before a daemon is started. tests/e2e/python_client_test.py has the rest."""
 
+import inspect
 import os
 import pathlib
 import tempfile
@@ -35,6 +36,32 @@ class OneShotTest(unittest.TestCase):
         np.testing.assert_array_equal(found, VOLUME)
         found = znni.predict(self.network, VOLUME, scale=(0.5, -1), progress=False)
         np.testing.assert_array_equal(found, VOLUME / np.float32(2) - 1)
+
+    def test_takes_all_that_a_client_does(self):
+        """With the same defaults; it hands them on. There is one version of its network."""
+        address = self.enterContext(FakeDaemon().served())
+        self.play(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        theirs = inspect.signature(znni.Client.predict).parameters
+        own = inspect.signature(znni.predict).parameters
+        shared = {name: each for name, each in theirs.items() if name not in ("self", "model", "version")}
+        for name, each in shared.items():
+            self.assertEqual((own[name].kind, own[name].default), (each.kind, each.default), name)
+        given = {
+            "roi": "0:2,0:3,0:4",
+            "pad": "edge",
+            "dtype": "uint8",
+            "scale": (2, 1),
+            "mask": np.ones((3, 4, 5)),
+            "channels": [0],
+            "tta": "yx",
+            "overwrite": True,
+            "resume": False,
+            "progress": False,
+        }
+        self.assertEqual({"volume", "output", *given}, shared.keys())
+        with mock.patch.object(znni.Client, "predict", return_value="all") as called:
+            self.assertEqual(znni.predict(self.network, VOLUME, **given), "all")
+        self.assertEqual(called.call_args, mock.call("same", VOLUME, None, **given))
 
     def test_plans_for_a_volume_that_is_large(self):
         address = self.enterContext(FakeDaemon().served())
