@@ -4,7 +4,12 @@
 ``compile`` one for a module of PyTorch, which is then called as before. ``check`` says whether a network runs,
 ``make_valid`` what becomes of it without its padding, ``plan`` how it would be computed. Axes are z, y, x everywhere,
 extents are in voxels.
+
+``dask``, ``monai`` and ``torch`` are modules for these packages, which are imported when one of them is first named.
 """
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.2.0"
 
@@ -25,6 +30,19 @@ from znni.local.planner import Check, Plan, ValidForm, check, make_valid, plan
 from znni.model import Model
 from znni.pytorch.compiled import Compiled, compile  # noqa: F401
 from znni.stores.formats.sharded import Sharded
+
+if TYPE_CHECKING:
+    from znni import dask as dask
+    from znni import monai as monai
+    from znni import torch as torch
+else:  # type checkers would take any name for one that is there
+
+    def __getattr__(name):
+        """Returns a module that needs a package which is not installed with this one."""
+        if name in ("dask", "monai", "torch"):
+            return importlib.import_module(f"znni.{name}")
+        raise AttributeError(f"module 'znni' has no attribute '{name}'")
+
 
 __all__ = [
     "AccessError",
