@@ -9,19 +9,25 @@ from znni.scaling import Scaling
 from znni.stores.seam import Source
 
 _LEAST_DEVIATION = 1e-8  # as nnU-Net has it: a slice of one value becomes 0
-_VOXELS_AT_ONCE = 1 << 22
+_VOXELS_AT_ONCE = 1 << 24  # of a slab that is read for its statistics
+_BLOCK = 1 << 16  # voxels that are added to statistics at once
 
 
 class _Moments:
-    """Mean and squared deviations of each channel, of blocks of voxels that are added one after the other."""
+    """Mean and squared deviations of each channel, of rows that are added one after the other."""
 
     def __init__(self, channels: int) -> None:
         self._count = 0
         self._mean = np.zeros(channels)
         self._squares = np.zeros(channels)
 
-    def add(self, block: np.ndarray) -> None:
-        """Adds voxels [C, Y, X]."""
+    def add(self, rows: np.ndarray) -> None:
+        """Adds voxels [C, Y, X], as many rows at once as rows_of_block() says, from the first row on."""
+        step = rows_of_block(rows.shape)
+        for y in range(0, rows.shape[1], step):
+            self._add_block(rows[:, y : y + step])
+
+    def _add_block(self, block: np.ndarray) -> None:
         flat = block.reshape(block.shape[0], -1).astype(np.float64)
         mean = flat.mean(axis=1)
         squares = ((flat - mean[:, None]) ** 2).sum(axis=1)
@@ -34,6 +40,12 @@ class _Moments:
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns mean and deviation of each channel."""
         return self._mean, np.maximum(np.sqrt(self._squares / self._count), _LEAST_DEVIATION)
+
+
+def rows_of_block(shape: tuple) -> int:
+    """Returns the rows of a volume [C, ..., X] that are added to statistics at once. Those of a slice are rounded alike
+    wherever it is cut, if it is cut at multiples of these."""
+    return max(1, _BLOCK // (shape[0] * shape[-1]))
 
 
 class SliceZscoreSource(Source):
@@ -55,25 +67,42 @@ class SliceZscoreSource(Source):
 
     def read(self, box: Box) -> np.ndarray:
         block = self._source.read(box)
-        is_whole = box.start[1:] == (0, 0) and box.stop[1:] == tuple(self.shape[2:])
+        if box.start[1:] == (0, 0) and box.stop[1:] == tuple(self.shape[2:]):
+            self._learn(box.start[0], block)
         found = np.empty(block.shape, np.float32)
         for i, z in enumerate(range(box.start[0], box.stop[0])):
-            mean, deviation = self._moments(z, block[:, i] if is_whole else None)
+            mean, deviation = self._moments(z)
             centred = block[:, i] - mean[:, None, None]
             found[:, i] = centred / deviation[:, None, None]
         return found
 
-    def _moments(self, z: int, whole: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Returns mean and deviation of the slice, which is ``whole`` if that was read anyway."""
+    def _learn(self, first: int, slices: np.ndarray) -> None:
+        """Takes mean and deviation of whole slices, [C, Z, Y, X], of which ``first`` is the first."""
+        for i in range(slices.shape[1]):
+            if first + i not in self._known:
+                moments = _Moments(self.shape[0])
+                moments.add(slices[:, i])
+                self._known[first + i] = moments.result()
+
+    def _moments(self, z: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns mean and deviation of a slice. Reads all slices that are stored together with it, if need be."""
         if z not in self._known:
-            moments = _Moments(self.shape[0])
-            rows = max(1, _VOXELS_AT_ONCE // (self.shape[0] * self.shape[3]))
-            for y in range(0, self.shape[2], rows):
-                stop = min(y + rows, self.shape[2])
-                box = Box((z, y, 0), (z + 1, stop, self.shape[3]))
-                moments.add(self._source.read(box)[:, 0] if whole is None else whole[:, y:stop])
-            self._known[z] = moments.result()
+            rows = self.shape[0] * self.shape[3] * rows_of_block(self.shape)
+            together = max(1, min(self.depth, _VOXELS_AT_ONCE // rows))
+            first = z - z % together
+            self._read_slices(first, min(first + together, self.shape[1]))
         return self._known[z]
+
+    def _read_slices(self, first: int, stop: int) -> None:
+        """Reads slices, some rows of all of them at once, and takes the mean and deviation of each."""
+        moments = [_Moments(self.shape[0]) for _ in range(first, stop)]
+        step = rows_of_block(self.shape)
+        rows = step * max(1, _VOXELS_AT_ONCE // (self.shape[0] * (stop - first) * self.shape[3] * step))
+        for y in range(0, self.shape[2], rows):
+            box = Box((first, y, 0), (stop, min(y + rows, self.shape[2]), self.shape[3]))
+            for each, found in zip(moments, self._source.read(box).swapaxes(0, 1)):
+                each.add(found)
+        self._known.update(zip(range(first, stop), (each.result() for each in moments)))
 
     def close(self) -> None:
         self._source.close()

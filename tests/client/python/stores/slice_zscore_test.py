@@ -44,9 +44,13 @@ class SliceZscoreTest(unittest.TestCase):
         """In any order, with statistics that are taken some rows at a time."""
         volume = np.random.default_rng(2).integers(0, 1000, (2, 5, 7, 6)).astype(np.uint16)
         expected = expected_of(volume)
-        for voxels in (1, 30, 1 << 22):
-            with mock.patch.object(slice_zscore, "_VOXELS_AT_ONCE", voxels):
+        for voxels, block, depth in ((1, 1, 1), (30, 12, 2), (60, 24, 3), (1 << 24, 1 << 16, 9)):
+            with (
+                mock.patch.object(slice_zscore, "_VOXELS_AT_ONCE", voxels),
+                mock.patch.object(slice_zscore, "_BLOCK", block),
+            ):
                 source = source_of(volume)
+                source.depth = depth
                 for box in (Box((3, 1, 2), (5, 4, 6)), Box((0, 0, 0), (5, 7, 6)), Box((0, 0, 0), (1, 7, 5))):
                     cut = tuple(slice(a, b) for a, b in zip(box.start, box.stop))
                     np.testing.assert_allclose(source.read(box), expected[(slice(None), *cut)], atol=1e-6)
@@ -60,10 +64,40 @@ class SliceZscoreTest(unittest.TestCase):
             source.read(Box((0, 0, 0), (2, 1, 1)))
             self.assertEqual(read.call_count, 2)
 
+    def test_slices_that_are_stored_together_are_read_together(self):
+        """For a part of one, all of them; rows beside each other are in one read as far as memory allows."""
+        volume = np.random.default_rng(4).integers(0, 99, (1, 10, 6, 8)).astype(np.float32)
+        base = ArraySource(volume, "volume")
+        base.depth = 4
+        part = Box((5, 2, 2), (6, 3, 3))
+        for voxels, block, expected in (
+            (1 << 24, 1 << 16, [part, Box((4, 0, 0), (8, 6, 8))]),
+            (64, 16, [part, Box((4, 0, 0), (8, 2, 8)), Box((4, 2, 0), (8, 4, 8)), Box((4, 4, 0), (8, 6, 8))]),
+            (100, 48, [part, Box((4, 0, 0), (6, 6, 8))]),
+        ):
+            with (
+                mock.patch.object(base, "read", wraps=base.read) as read,
+                mock.patch.object(slice_zscore, "_VOXELS_AT_ONCE", voxels),
+                mock.patch.object(slice_zscore, "_BLOCK", block),
+            ):
+                source = SliceZscoreSource(base)
+                np.testing.assert_allclose(source.read(part)[0, 0], expected_of(volume)[0, 5, 2:3, 2:3], atol=1e-6)
+                self.assertEqual([call.args[0] for call in read.call_args_list], expected)
+                source.read(Box((4, 1, 1), (6, 2, 2)))
+                self.assertEqual(read.call_count, len(expected) + 1)
+
+    def test_a_part_is_rounded_as_the_whole(self):
+        volume = np.random.default_rng(5).normal(100, 9, (2, 7, 40, 30)).astype(np.float32)
+        with mock.patch.object(slice_zscore, "_BLOCK", 300), mock.patch.object(slice_zscore, "_VOXELS_AT_ONCE", 9000):
+            all_of_it = source_of(volume).read(whole(volume.shape))
+            cut = source_of(volume)
+            cut.depth = 3
+            np.testing.assert_array_equal(cut.read(Box((1, 3, 4), (6, 20, 9))), all_of_it[:, 1:6, 3:20, 4:9])
+
     def test_far_from_zero(self):
         """Means that are large beside deviations do not spoil them."""
         volume = 1e6 + np.random.default_rng(3).integers(0, 4, (1, 3, 50, 50)).astype(np.float32)
-        with mock.patch.object(slice_zscore, "_VOXELS_AT_ONCE", 500):
+        with mock.patch.object(slice_zscore, "_BLOCK", 500):
             found = source_of(volume.astype(np.float32)).read(whole(volume.shape))
         np.testing.assert_allclose(found, expected_of(volume.astype(np.float32)), atol=1e-6)
 
