@@ -116,8 +116,8 @@ class Client:
             ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of any type of whole or real numbers: a NumPy array
             or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
             path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FILE.tif``, ``FILE.nii.gz``, ``FILE.nrrd``,
-            ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or ``precomputed://FOLDER``, the last three also at
-            ``https://`` and ``s3://``. Slabs of planes are read as the daemon takes them. Types other than uint8,
+            ``FOLDER.zarr[/array]``, ``FOLDER.n5/dataset`` or ``precomputed://FOLDER``, also at ``https://`` and
+            ``s3://``. Slabs of planes are read as the daemon takes them. Types other than uint8,
             uint16, float16 and float32 are sent as float32: float64 is rounded, a whole number beyond 2^24 is refused.
             For a model with several inputs a dictionary has a volume for each, {"raw": raw, "mask": mask}, all of one
             extent; or one volume has the channels of all, in the model's order.

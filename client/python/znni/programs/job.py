@@ -107,8 +107,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         "--input",
         required=True,
         help="volume: FOLDER.zarr[/array], FOLDER.n5/dataset, "
-        "precomputed://FOLDER, also at https:// and s3://, FILE.h5:/dataset, FILE.npy, FILE.tif, FILE.nii.gz or "
-        "FILE.nrrd",
+        "precomputed://FOLDER, FILE.h5:/dataset, FILE.npy, FILE.tif, FILE.nii.gz or FILE.nrrd, also at https:// and "
+        "s3://",
     )
     add(
         "-o",

@@ -64,7 +64,11 @@ def make_parser() -> OneLineParser:
     parser.add_argument("--version", action="version", version=f"znni-run {__version__}")
     add = parser.add_argument
     add("network", help="file of ONNX, or prototxt of Caffe with its caffemodel beside it")
-    add("volume", nargs="+", help=f"{_FORMS}; NAME=VOLUME for each input of a network with several")
+    add(
+        "volume",
+        nargs="+",
+        help=f"{_FORMS}, all also at https:// and s3://; NAME=VOLUME for each input of a network with several",
+    )
     add("output", help=f"{_FORMS}, which is made now")
     add("--mem", help="memory that the daemon may take, for example 16G (default: 0.8 of what is available)")
     add("--threads", type=_threads, help="threads that compute, for example 8 (default: all processors)")

@@ -21,7 +21,7 @@ _ENDINGS = (".html", ".htm")
 _EXITS = "exit codes: 0 done; 2 wrong input; 130 interrupted; 1 any other failure"
 _VOLUMES = (
     "FILE.npy, FILE.h5:/dataset, FILE.tif, FILE.nii.gz, FILE.nrrd, FOLDER.zarr[/array], FOLDER.n5/dataset or "
-    "precomputed://FOLDER, the last three also at https:// and s3://"
+    "precomputed://FOLDER, also at https:// and s3://"
 )
 
 

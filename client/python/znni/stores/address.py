@@ -22,7 +22,7 @@ _EXPECTED = (
     "expected FILE.npy, FILE.h5:/dataset, FILE.tif, FILE.nii.gz, FILE.nrrd, FOLDER.zarr, FOLDER.n5/dataset or "
     "precomputed://FOLDER"
 )
-_FILES = ("npy", "hdf5", "tiff", "nifti", "nrrd")  # of this machine
+_FILES = ("npy", "hdf5", "tiff", "nifti", "nrrd")
 
 
 class Address(NamedTuple):
@@ -43,7 +43,7 @@ def _by_name(path: str) -> Address | None:
         return Address(front[:-3], rest)
     if path.endswith(".npy"):
         return Address("npy", path)
-    hdf5 = _HDF5.fullmatch(path)
+    hdf5 = _hdf5(path)
     if hdf5:
         return Address("hdf5", hdf5[1], hdf5[2] or "")
     if is_zarr_path(path):
@@ -52,6 +52,14 @@ def _by_name(path: str) -> Address | None:
         return Address("n5", path)
     kind = kind_of_file(path)
     return Address(kind, path) if kind else None
+
+
+def _hdf5(path: str) -> re.Match | None:
+    """Returns a file of HDF5 and the dataset behind it; None for other paths. A server may be called as such a file
+    is."""
+    found = _HDF5.fullmatch(path)
+    is_server = found is not None and remote_scheme(path) and found[1].count("/") < 3
+    return None if is_server else found
 
 
 def _by_content(path: str) -> Address | None:
@@ -73,9 +81,9 @@ def input_address(path: str | os.PathLike) -> Address:
     path = os.fspath(path).removeprefix(_LOCAL)
     check_public(path)
     known = _by_name(path) or (_by_content(path) if remote_scheme(path) or os.path.isdir(path) else None)
+    _check_scheme(known.path if known else path)
     if known:
-        return _checked(known)
-    _check_scheme(path)
+        return known
     if os.path.isdir(path):
         raise InvalidError(f"{path}: {place_of(path).found()}, which is no volume: {_EXPECTED}")
     if remote_scheme(path):
@@ -92,18 +100,13 @@ def output_address(path: str | os.PathLike) -> Address:
     inner = known is not None and known.kind == "zarr" and not path.startswith("zarr://")
     if known is None or (inner and not path.rstrip("/").endswith(".zarr")) or path.lower().endswith(".nhdr"):
         raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
-    return known if known.kind == "hdf5" else _checked(Address(known.kind, known.path.rstrip("/")))
-
-
-def _checked(address: Address) -> Address:
-    """Returns the address. Raises InvalidError for what lies where it cannot be read."""
-    _check_scheme(address.path)
-    if address.kind in _FILES and remote_scheme(address.path):
+    _check_scheme(known.path)
+    if known.kind in _FILES and remote_scheme(known.path):
         raise InvalidError(
-            f"{address.path}: found, but files of NumPy, HDF5, TIFF, NIfTI and NRRD must lie on this machine; at an "
-            "address lie FOLDER.zarr, FOLDER.n5/dataset or precomputed://..."
+            f"{known.path}: found, but files of NumPy, HDF5, TIFF, NIfTI and NRRD are written on this machine alone; "
+            "at an address are FOLDER.zarr, FOLDER.n5/dataset or precomputed://..."
         )
-    return address
+    return known if known.kind == "hdf5" else Address(known.kind, known.path.rstrip("/"))
 
 
 def _check_scheme(path: str) -> None:
@@ -139,5 +142,5 @@ def file_of(path: str | os.PathLike) -> str:
 def _file_in(front: str, path: str) -> str:
     """Returns a path, behind ``front``, without the dataset of HDF5 that is named behind it. Other names may have a
     colon."""
-    hdf5 = None if front or remote_scheme(path) else _HDF5.fullmatch(path)
+    hdf5 = None if front else _hdf5(path)
     return hdf5[1] if hdf5 else path

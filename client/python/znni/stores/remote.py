@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from znni.errors import AccessError, InvalidError
+from znni.errors import AccessError, InvalidError, NotFoundError
 from znni.stores.place import Place
 from znni.stores.tensors import error_of, tensorstore_module
 
 _RETRIES = {"max_retries": 6, "initial_delay": "500ms", "max_delay": "8s"}
 _TRUE = ("yes", "true", "on", "1")
 _AT_ONCE = 500  # files that are read together
+_RANGES_AT_ONCE = 64  # parts of a file, likewise
 _NONE_SUCH = ".znni-none-such/"  # what no folder has
 
 
@@ -59,9 +60,13 @@ def check_public(path: str) -> None:
         )
 
 
+def check_address(path: str) -> None:
+    """Raises InvalidError for an address that names nothing, or may name something by two names."""
+    _split(path)
+
+
 def _split(path: str) -> urllib.parse.SplitResult:
-    """Returns the parts of an address. Raises InvalidError for one that names no folder, or may name one by two
-    names."""
+    """Returns the parts of an address. Raises as check_address() does."""
     check_public(path)
     try:
         parts = urllib.parse.urlsplit(path)
@@ -83,6 +88,7 @@ def _kvstore(path: str) -> dict[str, Any]:
     inside = parts.path.strip("/")
     if parts.scheme == "s3":
         return _bucket(parts.netloc, inside + "/" if inside else "")
+    inside = urllib.parse.unquote(inside)  # TensorStore encodes it
     return {
         "driver": "http",
         "base_url": f"{parts.scheme}://{parts.netloc}",
@@ -134,6 +140,27 @@ class Remote(Place):
                 result = self._done(lambda under_way=read: under_way, name=name)
                 found.append(result.value if result.state == "value" else None)
         return found
+
+    def read_ranges(self, name: str, ranges: Sequence[tuple[int, int]]) -> list[bytes | None]:
+        """Returns the bytes of a file from each begin to before each end; None where the file ends before. Raises
+        NotFoundError if there is no such file."""
+        found: list[bytes | None] = []
+        for at in range(0, len(ranges), _RANGES_AT_ONCE):
+            part = ranges[at : at + _RANGES_AT_ONCE]
+            reads = [self.objects.read(name, byte_range=slice(begin, end)) for begin, end in part]
+            found.extend(self._range(name, read) for read in reads)
+        return found
+
+    def _range(self, name: str, read: Any) -> bytes | None:
+        try:
+            result = read.result()
+        except Exception as error:  # of many classes
+            if str(error).startswith("OUT_OF_RANGE"):
+                return None
+            raise error_of(error, f"{self.path}/{name}") from None
+        if result.state != "value":
+            raise NotFoundError(f"{self.path}/{name}: there is no such file")
+        return result.value
 
     def write(self, name: str, data: bytes) -> None:
         self._done(self.objects.write, name, data, name=name)

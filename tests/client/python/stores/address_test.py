@@ -56,10 +56,14 @@ class AddressTest(unittest.TestCase):
         with self.assertRaisesRegex(InvalidError, "this kind of file is not written"):
             output_address(self.folder)
 
-    def test_files_lie_on_this_machine(self):
-        for name in ("v.npy", "v.h5", "v.tif", "v.nii.gz", "v.nrrd"):
-            with self.assertRaisesRegex(InvalidError, "NumPy, HDF5, TIFF, NIfTI and NRRD must lie on this machine"):
-                input_address(f"s3://b/{name}")
+    def test_files_are_read_anywhere_and_written_on_this_machine(self):
+        for name, kind in (("v.npy", "npy"), ("v.tif", "tiff"), ("v.nii.gz", "nifti"), ("v.nrrd", "nrrd")):
+            self.assertEqual(input_address(f"s3://b/{name}"), Address(kind, f"s3://b/{name}"))
+        self.assertEqual(input_address("https://h/a/v.h5:/raw"), Address("hdf5", "https://h/a/v.h5", "/raw"))
+        self.assertEqual(input_address("http://v.h5:80/v.zarr").kind, "zarr")
+        for name in ("v.npy", "v.h5:/raw", "v.tif", "v.nii.gz", "v.nrrd"):
+            with self.assertRaisesRegex(InvalidError, "NumPy, HDF5, TIFF, NIfTI and NRRD are written on this machine"):
+                output_address(f"s3://b/{name}")
 
     def test_says_what_was_found(self):
         with self.assertRaisesRegex(InvalidError, "nothing found, which is no volume: expected FILE.npy"):
@@ -137,6 +141,8 @@ class AddressTest(unittest.TestCase):
             ("run-12:30.zarr", "run-12:30.zarr"),
             ("a:b/v.hdf5:/x", "a:b/v.hdf5"),
             ("n5://v.h5:7", "v.h5:7"),
+            ("http://h/v.h5:/x", "http://h/v.h5"),
+            ("http://v.h5:80/a", "http://v.h5:80/a"),
         ):
             self.assertEqual(file_of(path), expected)
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.server
 import pathlib
+import re
 import tempfile
 import threading
 import unittest
@@ -22,7 +23,12 @@ OUTPUTS = ("{}/v.zarr", "{}/c.n5/raw", "precomputed://{}/p")  # of a folder or a
 
 
 class Files(http.server.SimpleHTTPRequestHandler):
-    """Serves files as the server of Python's library does; /forbidden is refused."""
+    """Serves files as the server of Python's library does, and ranges of them; /forbidden is refused. `state` says
+    whether ranges are known, and how many requests are answered by 503 before one that is not."""
+
+    def __init__(self, *arguments, state, **options):
+        self.state = state
+        super().__init__(*arguments, **options)
 
     def log_message(self, *_):
         pass
@@ -30,7 +36,24 @@ class Files(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith("/forbidden"):
             return self.send_error(403)
-        return super().do_GET()
+        if self.state["broken"]:
+            self.state["broken"] -= 1
+            return self.send_error(503)
+        path = pathlib.Path(self.translate_path(self.path))
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if not self.state["ranges"] or not wanted or not path.is_file():
+            return super().do_GET()
+        return self._send_range(path.read_bytes(), int(wanted[1]), wanted[2])
+
+    def _send_range(self, data, first, last):
+        if first >= len(data):
+            return self.send_error(416)
+        part = data[first : int(last) + 1] if last else data[first:]
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {first}-{first + len(part) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        self.wfile.write(part)
 
 
 class StoreCase(unittest.TestCase):
@@ -45,9 +68,11 @@ class StoreCase(unittest.TestCase):
         self.enterContext(mock.patch.object(remote, "_RETRIES", quick))
 
     @contextlib.contextmanager
-    def served(self):
+    def served(self, ranges=True, broken=0):
         """Yields the address of the folder's files."""
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Files, directory=str(self.folder)))
+        state = {"ranges": ranges, "broken": broken}
+        files = functools.partial(Files, directory=str(self.folder), state=state)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), files)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

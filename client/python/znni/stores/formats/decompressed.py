@@ -16,6 +16,7 @@ import numpy as np
 
 from znni.errors import InvalidError
 from znni.spool import make_spool
+from znni.stores.file_at import open_file
 from znni.stores.memmap import give_back
 
 OPENERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bzip2": bz2.open}
@@ -86,7 +87,7 @@ class Decompressed:
                 "it is read",
                 stacklevel=2,
             )
-        raw = self.file.enter_context(open(self._path, "rb"))
+        raw = self.file.enter_context(open_file(self._path))
         raw.seek(self._start)
         self._stream = self.file.enter_context(self._opener(raw, "rb"))
         self._stream.read(self._skipped)

@@ -8,7 +8,8 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from znni.errors import AccessError, InvalidError, NotFoundError
+from znni.errors import InvalidError
+from znni.stores.file_at import head_of
 
 
 class Format(NamedTuple):
@@ -74,16 +75,11 @@ def format_found(head: bytes) -> str:
 
 
 def check_format(path: str, expected: str) -> None:
-    """Raises NotFoundError if there is no file at a path, InvalidError if it is not of the format ``expected``."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(_HEAD)
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InvalidError(f"{path}: a folder found, expected a file of {expected}") from None
-    except PermissionError as error:
-        raise AccessError(f"{path}: {error.strerror}") from None
+    """Raises NotFoundError if there is no file at a path or an address, InvalidError if it is not of the format
+    ``expected``."""
+    if os.path.isdir(path):
+        raise InvalidError(f"{path}: a folder found, expected a file of {expected}")
+    head = head_of(path, _HEAD)
     found = format_found(head)
     if found == expected:
         return
@@ -93,13 +89,6 @@ def check_format(path: str, expected: str) -> None:
         )
     mend = f": name it FILE{_MENDS[found]}" if found in _MENDS else ""
     raise InvalidError(f"{path}: a file of {found} found, expected one of {expected}{mend}")
-
-
-def check_length(path: str, end: int, what: str) -> None:
-    """Raises InvalidError for a file that ends before byte ``end``, where ``what`` in it does."""
-    found = os.path.getsize(path)
-    if found < end:
-        raise InvalidError(f"{path}: {found} bytes found, expected {end} for {what}: it is cut short, copy it again")
 
 
 def unreadable(path: str, format_name: str, error: Exception) -> InvalidError:

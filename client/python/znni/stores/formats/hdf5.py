@@ -12,8 +12,10 @@ import numpy as np
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
 from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.file_at import open_file
 from znni.stores.formats.hdf5_geometry import NAMES, read_geometry, write_geometry
 from znni.stores.partial import Partial
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts, Target
 
 _CHUNK = 64  # voxels along each axis
@@ -49,10 +51,11 @@ def _chosen(file: Any, path: str, dataset: str) -> str:
 def open_dataset(path: str, dataset: str) -> Any:
     """Returns a dataset of any type; the only volume of the file if ``dataset`` is "". Close its ``file``. Raises
     NotFoundError if there is none."""
-    if not os.path.exists(path):
+    is_here = not remote_scheme(path)
+    if is_here and not os.path.exists(path):
         raise NotFoundError(f"{path}: there is no such file")
     try:
-        file = h5py_module().File(path, "r")
+        file = h5py_module().File(path if is_here else open_file(path), "r")
     except OSError as error:
         raise InvalidError(f"{path}: not a file of HDF5, or cut short: {error}") from None
     try:

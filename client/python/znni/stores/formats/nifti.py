@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -12,17 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from znni.errors import InvalidError
+from znni.errors import Error, InvalidError
 from znni.geometry import Geometry
 from znni.spool import make_spool
+from znni.stores.file_at import array_in, check_length, open_file
 from znni.stores.file_source import FileSource
 from znni.stores.formats.affine import affine_of, geometry_of_affine
 from znni.stores.formats.decompressed import Decompressed
 from znni.stores.formats.fields import notes_of
-from znni.stores.formats.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.files import check_format, module_of, unreadable
 from znni.stores.formats.units import common_unit
 from znni.stores.mapped_target import MappedTarget, map_behind
 from znni.stores.memmap import give_back
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts
 
 _UNITS = {"unknown": "", "meter": "meter", "mm": "millimeter", "micron": "micrometer"}
@@ -32,6 +35,8 @@ _TYPES = ("float32", "uint8")
 _COMMENT = 6  # code of an extension that is a text
 _BODY, _OTHER = 1, 2  # codes of spaces: that of a scanner, another one
 _AT_ONCE = 8 << 20  # bytes
+_MAGIC = 8  # bytes in front that tell version 2, whose last four are among _SECOND
+_SECOND = (b"n+2\0", b"ni2\0")
 
 
 def is_compressed(path: str) -> bool:
@@ -75,16 +80,29 @@ def open_nifti(path: str) -> FileSource:
     nibabel = module_of("nifti")
     check_format(path, "gzip" if is_compressed(path) else "NIfTI")
     try:
-        image = nibabel.load(path)
+        image = _image(nibabel, path)
         voxels = image.dataobj
         shape, offset, slope, inter = _shape(image, path), int(voxels.offset), float(voxels.slope), float(voxels.inter)
-    except InvalidError:
+    except Error:
         raise
     except Exception as error:  # of many classes
         raise unreadable(path, "NIfTI", error) from None
     found = FileSource(_array(path, shape, voxels.dtype, offset), path, _geometry(image, path), slope, inter)
     found.notes = _notes(image)
     return found
+
+
+def _image(nibabel: Any, path: str) -> Any:
+    """Returns what a file says of its voxels, which are not read."""
+    if not remote_scheme(path):
+        return nibabel.load(path)
+    with contextlib.ExitStack() as opened:
+        file: Any = opened.enter_context(open_file(path))
+        if is_compressed(path):
+            file = opened.enter_context(gzip.open(file))
+        kind = nibabel.Nifti2Image if file.read(_MAGIC)[4:] in _SECOND else nibabel.Nifti1Image
+        file.seek(0)
+        return kind.from_stream(file)
 
 
 def _notes(image: Any) -> dict[str, Any] | None:
@@ -99,7 +117,7 @@ def _array(path: str, shape: tuple, dtype: np.dtype, offset: int) -> Any:
         return Decompressed(path, "gzip", shape, dtype, skipped=offset)
     what = f"{'x'.join(map(str, shape))} voxels of {dtype.name}"
     check_length(path, offset + math.prod(shape) * dtype.itemsize, what)
-    return np.memmap(path, dtype, "r", offset, shape)
+    return array_in(path, shape, dtype, offset)
 
 
 class NiftiTarget(MappedTarget):

@@ -10,37 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from znni.errors import InvalidError, NotFoundError
+from znni.errors import Error, InvalidError, NotFoundError
 from znni.geometry import Geometry
+from znni.stores.file_at import array_in, check_length, length_of, open_file
 from znni.stores.file_source import FileSource
 from znni.stores.formats.affine import affine_of
 from znni.stores.formats.decompressed import Decompressed
 from znni.stores.formats.fields import notes_of
-from znni.stores.formats.files import check_format, check_length, module_of, unreadable
+from znni.stores.formats.files import check_format, module_of, unreadable
 from znni.stores.formats.nrrd_header import geometry_of_header, layout_of
 from znni.stores.formats.units import common_unit
 from znni.stores.mapped_target import MappedTarget, map_behind
+from znni.stores.range_array import in_order
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts
 
 _ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 _TYPES = {"uint8": "uint8", "float32": "float"}
 _CODES = {"millimeter": "mm", "micrometer": "um"}
-
-
-class _Moved:
-    """Is an array whose axes are in another order."""
-
-    def __init__(self, array: Any, order: tuple) -> None:
-        self._array, self._order = array, order
-        self.shape = tuple(array.shape[axis] for axis in order)
-        self.dtype = array.dtype
-        self.file = array.file
-
-    def __getitem__(self, index: Any) -> np.ndarray:
-        kept = [index[self._order.index(axis)] for axis in range(len(self._order))]
-        ranges = [slice(i, i + 1) if isinstance(i, int) else i for i in kept]
-        found = self._array[tuple(ranges)].transpose(self._order)
-        return found[tuple(0 if isinstance(i, int) else slice(None) for i in index)]
 
 
 def open_nrrd(path: str) -> FileSource:
@@ -49,12 +36,12 @@ def open_nrrd(path: str) -> FileSource:
     nrrd = module_of("nrrd")
     check_format(path, "NRRD")
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             header = nrrd.read_header(file)
             start = file.tell()
         layout = layout_of(header, path)
         geometry = geometry_of_header(header, path)
-    except InvalidError:
+    except Error:
         raise
     except Exception as error:  # of many classes
         raise unreadable(path, "NRRD", error) from None
@@ -70,16 +57,23 @@ def _data_file(header: dict[str, Any], path: str, start: int) -> tuple[str, int]
     if named is None:
         data = path
     elif isinstance(named, str) and "%" not in named and named.split()[:1] not in ([], ["LIST"]):
-        data, start = os.path.join(os.path.dirname(path), named), 0
+        data, start = _beside(path, named), 0
     else:
         raise InvalidError(f"{path}: field 'data file': {named} found, expected one file: join the files into one")
-    if not os.path.isfile(data):
+    if not remote_scheme(data) and not os.path.isfile(data):
         raise NotFoundError(f"{path}: field 'data file': {named} found, but there is no such file beside it")
-    with open(data, "rb") as file:
+    with open_file(data) as file:
         file.seek(start)
         for _ in range(int(header.get("line skip", header.get("lineskip", 0)))):
             file.readline()
         return data, file.tell()
+
+
+def _beside(path: str, named: str) -> str:
+    """Returns the file that a header names. One at an address names none elsewhere, such as files of this machine."""
+    if remote_scheme(path) and (named.startswith("/") or "://" in named):
+        raise InvalidError(f"{path}: field 'data file': {named} found, expected the name of a file beside it")
+    return os.path.join(os.path.dirname(path), named)
 
 
 def _array(header: dict[str, Any], data: str, start: int, layout: Any, path: str) -> Any:
@@ -93,12 +87,11 @@ def _array(header: dict[str, Any], data: str, start: int, layout: Any, path: str
     if encoding != "raw":
         if skipped < 0:
             raise InvalidError(f"{path}: field 'byte skip': {skipped} found, expected 0 or more in a compressed file")
-        voxels = Decompressed(data, encoding, layout.stored, layout.dtype, start, skipped)
-        is_in_order = layout.order == tuple(range(len(layout.stored)))
-        return voxels if is_in_order else _Moved(voxels, layout.order)
-    start = os.path.getsize(data) - size if skipped == -1 else start + skipped
+        return in_order(Decompressed(data, encoding, layout.stored, layout.dtype, start, skipped), layout.order)
+    start = length_of(data) - size if skipped == -1 else start + skipped
     check_length(data, max(start, 0) + size, f"{'x'.join(map(str, layout.stored))} voxels of {layout.dtype.name}")
-    return np.memmap(data, layout.dtype, "r", start, layout.stored).transpose(layout.order)
+    voxels = array_in(data, layout.stored, layout.dtype, start)
+    return voxels.transpose(layout.order) if isinstance(voxels, np.ndarray) else in_order(voxels, layout.order)
 
 
 class NrrdTarget(MappedTarget):

@@ -14,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from znni.errors import InvalidError
+from znni.errors import Error, InvalidError
 from znni.geometry import Geometry
+from znni.stores.file_at import array_in, check_length, open_file
 from znni.stores.file_source import FileSource
 from znni.stores.formats.fields import notes_of
-from znni.stores.formats.files import check_format, check_length, kind_of_file, module_of, unreadable
+from znni.stores.formats.files import check_format, kind_of_file, module_of, unreadable
 from znni.stores.formats.tiff_geometry import description_of, geometry_of_tiff
 from znni.stores.formats.tiff_pages import PageArray, PageFolder, read_page
 from znni.stores.formats.units import common_unit, factor
 from znni.stores.mapped_target import MappedTarget
+from znni.stores.range_array import in_order
+from znni.stores.remote import remote_scheme
 from znni.stores.seam import OutputFacts
 
 _MAX_CLASSIC = 4_000_000_000  # bytes of voxels in a file whose offsets have 32 bits
@@ -50,7 +53,7 @@ def _strictly(path: str) -> Iterator[None]:
     logger.addHandler(complaints)
     try:
         yield
-    except InvalidError:
+    except Error:
         raise
     except Exception as error:  # of many classes
         raise unreadable(path, "TIFF", error) from None
@@ -77,7 +80,7 @@ def open_tiff(path: str) -> FileSource:
                 folder = opened.enter_context(closing(PageFolder(path, pages_in(path))))
                 found = FileSource(folder.array, path, None)
             else:
-                file = opened.enter_context(tifffile.TiffFile(path))
+                file = opened.enter_context(tifffile.TiffFile(open_file(path) if remote_scheme(path) else path))
                 found = FileSource(_array(file, path), path, geometry_of_tiff(file))
                 found.notes = notes_of((file.imagej_metadata or {}).get("znni"))
         if isinstance(found.raw, PageArray):
@@ -125,10 +128,23 @@ def _array(file: Any, path: str) -> Any:
         dtype = np.dtype(series.dtype).newbyteorder(file.byteorder)
         what = f"{'x'.join(map(str, series.shape))} voxels of {dtype.name}"
         check_length(path, series.dataoffset + math.prod(series.shape) * dtype.itemsize, what)
+        if remote_scheme(path):
+            return _in_ranges(path, series, places, dtype)
         mapped = np.memmap(path, dtype, "r", series.dataoffset, tuple(series.shape))
         moved = _arranged(mapped, places)
         return moved if shape[0] > 1 else moved[0]
     return _paged(file, series, places, shape, path)
+
+
+def _in_ranges(path: str, series: Any, places: list[int], dtype: np.dtype) -> Any:
+    """Returns the array of a file at an address whose voxels lie in one piece. Axes that it lacks have one voxel and
+    come first."""
+    wanted = places if places[0] >= 0 else places[1:]
+    lacking = wanted.count(-1)
+    kept = sorted(i for i in wanted if i >= 0)
+    stored = (*[1] * lacking, *(int(series.shape[i]) for i in kept))
+    order = [kept.index(i) + lacking if i >= 0 else wanted[:at].count(-1) for at, i in enumerate(wanted)]
+    return in_order(array_in(path, stored, dtype, series.dataoffset), order)
 
 
 def _arranged(array: np.ndarray, places: list[int]) -> np.ndarray:

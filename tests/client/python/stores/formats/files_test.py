@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from znni.errors import AccessError, InvalidError, NotFoundError
-from znni.stores.formats.files import check_format, check_length, format_found, kind_of_file, module_of, unreadable
+from znni.stores.formats.files import check_format, format_found, kind_of_file, module_of, unreadable
 
 
 class FilesTest(unittest.TestCase):
@@ -44,9 +44,6 @@ class FilesTest(unittest.TestCase):
         check_format(str(self.path), "NRRD")
         with self.assertRaisesRegex(InvalidError, "v: a file of NRRD found, expected one of TIFF: name it FILE.nrrd$"):
             check_format(str(self.path), "TIFF")
-        check_length(str(self.path), 8, "voxels")
-        with self.assertRaisesRegex(InvalidError, "v: 8 bytes found, expected 9 for voxels: it is cut short"):
-            check_length(str(self.path), 9, "voxels")
 
     @unittest.skipIf(os.geteuid() == 0, "root reads all files")
     def test_a_file_that_must_not_be_read(self):
