@@ -49,7 +49,7 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--model-version", options.version, "version of the model (default: newest)");
   infer.add_option("-i,--input", options.input, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
   infer.add_option("-o,--output", options.output, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
-  infer.add_option("--padding,--pad", raw.padding, "none: smaller output; zero, reflect: as large as the input")
+  infer.add_option("--padding,--pad", raw.padding, "none: smaller output; zero, reflect, edge: as large as the input")
       ->capture_default_str();
   infer.add_option("--bbox,--roi", options.bbox, "z0:z1,y0:y1,x0:x1 of the input; stop exclusive");
   infer.add_option("--dtype", raw.dtype, "type of the output: float32, float16 or uint8")->capture_default_str();

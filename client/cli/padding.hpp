@@ -10,7 +10,7 @@
 
 namespace znni::client {
 
-enum class Padding { none, zero, reflect };
+enum class Padding { none, zero, reflect, edge };
 
 [[nodiscard]] Result<Padding> parse_padding(const std::string& name);
 [[nodiscard]] std::string to_string(Padding padding);
@@ -26,7 +26,8 @@ struct PaddedExtent {
 [[nodiscard]] PaddedExtent pad(Padding padding, Vec3 inner, const Box& box, Vec3 fov);
 
 // Returns the voxel of the volume that `position` of `outer` reads along `axis`; nullopt stands for zero. Reflection
-// repeats as often as needed about the first and last voxel of the volume, which are not doubled.
+// repeats as often as needed about the first and last voxel of the volume, which are not doubled. With `edge` these
+// stand for all beyond them.
 [[nodiscard]] std::optional<std::int64_t> source_position(const PaddedExtent& extent, int axis, std::int64_t position);
 // Returns the box of the volume that is read.
 [[nodiscard]] Box read_box(const PaddedExtent& extent);

@@ -57,6 +57,7 @@ class PythonClientTest(PythonCase):
         volume = self.volume((24, 30, 40))
         wide = np.pad(volume, [(4, 5)] * 3, mode="edge")
         self.assert_same(self.predict(volume, pad="edge"), self.predict(wide))
+        self.assert_same(self.infer(volume, "--padding", "edge")[1], self.predict(wide))
 
     def test_wide_volumes_go_in_parts(self):
         volume = self.volume((40, 600, 600), np.uint8)

@@ -21,7 +21,7 @@ TEST(Infer, ValidOutputIsSmallerThanTheInput) {
 TEST(Infer, PaddedOutputCoversTheInput) {
   const FakeDaemon daemon;
   const Scratch scratch;
-  for (const Padding padding : {Padding::zero, Padding::reflect}) {
+  for (const Padding padding : {Padding::zero, Padding::reflect, Padding::edge}) {
     Options options = options_for(daemon, scratch, "out_" + to_string(padding) + ".h5:/prob");
     options.padding = padding;
     const auto outcome = run_infer(options, {});

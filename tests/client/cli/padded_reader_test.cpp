@@ -71,7 +71,7 @@ TEST(PaddedReader, AnyWindowOfAnyPadding) {
     return std::uniform_int_distribution<std::int64_t>(first, last)(random);
   };
   for (int i = 0; i < 200; ++i) {
-    const Padding padding = static_cast<Padding>(integer(0, 2));
+    const Padding padding = static_cast<Padding>(integer(0, 3));
     const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
     const Box box{{integer(0, 3), integer(0, 5), integer(0, 6)}, own_facts.n};
     const PaddedExtent extent = pad(padding, own_facts.n, box, fov);
@@ -122,7 +122,7 @@ TEST(PaddedReader, AnyTilingByBoxesSendsWhatTheWholeDoes) {
   const auto is_cut = [&integer](std::int64_t) { return integer(0, 2) == 0; };
   Box ignored;
   for (int i = 0; i < 90; ++i) {
-    const Padding padding = static_cast<Padding>(i % 3);
+    const Padding padding = static_cast<Padding>(i % 4);
     const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
     const Vec3 border = padding == Padding::none ? Vec3::cube(0) : fov - Vec3::cube(1);
     const Box all{{0, 0, 0}, own_facts.n};

@@ -39,6 +39,15 @@ TEST(Padding, ReflectionOfASingleVoxelRepeatsIt) {
   for (std::int64_t i = 0; i < 5; ++i) EXPECT_EQ(source_position(extent, 0, i), 0);
 }
 
+TEST(Padding, TheEdgeStandsForAllBeyondIt) {
+  const PaddedExtent extent = whole(Padding::edge, {3, 3, 3}, 6);  // 2 before, 3 after
+  const std::vector<std::int64_t> expected = {0, 0, 0, 1, 2, 2, 2, 2};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(source_position(extent, 2, static_cast<std::int64_t>(i)), expected[i]) << i;
+  }
+  EXPECT_EQ(source_position(whole(Padding::edge, {1, 1, 1}, 3), 0, 2), 0);
+}
+
 TEST(Padding, ZeroReadsNothingOutside) {
   const PaddedExtent extent = whole(Padding::zero, {3, 3, 3}, 4);
   EXPECT_EQ(source_position(extent, 0, 0), std::nullopt);
@@ -63,8 +72,8 @@ TEST(Padding, ABoxHasTheVoxelsOfTheVolumeAroundIt) {
 }
 
 TEST(Padding, NamesRoundTripAndOthersAreRefused) {
-  for (const char* name : {"none", "zero", "reflect"}) EXPECT_EQ(to_string(*parse_padding(name)), name);
-  EXPECT_FALSE(parse_padding("mirror"));
+  for (const char* name : {"none", "zero", "reflect", "edge"}) EXPECT_EQ(to_string(*parse_padding(name)), name);
+  EXPECT_EQ(parse_padding("mirror").error().message, "--padding mirror: use none, zero, reflect or edge");
 }
 
 }  // namespace
