@@ -215,6 +215,9 @@ class ValidTest(unittest.TestCase):
         form = znni.make_valid(self.file, self.valid)
         self.assertEqual(form.first, (10, 10, 10))
         self.assertIn("written to", str(form))
+        call = f"znni.make_valid('{self.file}', 'valid.onnx')"
+        self.assertTrue(str(znni.check(self.file)).endswith(f"without it: {call}"), znni.check(self.file))
+        self.assertTrue(str(znni.make_valid(self.file)).endswith(call))
         self.assertTrue(znni.check(self.file).facts["pads"])
         self.assertFalse(znni.check(self.valid).facts["pads"])
 
