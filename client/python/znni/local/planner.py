@@ -18,7 +18,7 @@ from znni.local.installed import find_program
 from znni.pytorch.export import Example
 from znni.pytorch.network_file import NetworkFile, network_file
 
-Network = str | os.PathLike | Any  # a file of ONNX, or a torch.nn.Module
+Network = str | os.PathLike | Any  # a file of ONNX or Caffe, or a torch.nn.Module
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -112,8 +112,8 @@ def _row(node: Mapping[str, Any], whole: float) -> str:
 
 
 def check(network: Network, *, example: Example = None) -> Check:
-    """Returns whether ``network``, a file of ONNX or Caffe or a torch.nn.Module, runs here. What keeps it from running is in the
-    answer: operators, how many nodes have each, and what helps. A module is exported to a temporary file, as
+    """Returns whether ``network``, a file of ONNX or Caffe or a torch.nn.Module, runs here. What keeps it from running
+    is in the answer: operators, how many nodes have each, and what helps. A module is exported to a temporary file, as
     ``compile`` does it, with the same ``example``; an answer names it by its class. Raises NotFoundError or
     InvalidError if the file is neither, or the module cannot be exported."""
     with network_file(network, example) as file:
