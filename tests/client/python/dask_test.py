@@ -125,10 +125,10 @@ class DaskTest(JobCase):
 
     def test_a_block_is_dealt_out_again_where_no_daemon_starts(self):
         made = mock.Mock(side_effect=[UnavailableError("no memory"), *[mock.DEFAULT] * 20], wraps=serving.Serving)
-        with mock.patch.object(worker_pool, "Serving", made):
+        with mock.patch.object(serving, "Serving", made):
             self.assertEqual(self.predict(retries=1).done, 6)
         made = mock.Mock(side_effect=UnavailableError("no memory"))
-        with mock.patch.object(worker_pool, "Serving", made), self.assertRaisesRegex(UnavailableError, "^no memory$"):
+        with mock.patch.object(serving, "Serving", made), self.assertRaisesRegex(UnavailableError, "^no memory$"):
             self.predict(retries=2, overwrite=True)
         self.assertGreaterEqual(made.call_count, 4)
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import pathlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from znni.blocks.spec import JobSpec
@@ -75,6 +76,23 @@ def form_of(model: Model) -> dict[str, Any]:
 
 def _listed(value: Any) -> Any:
     return [_listed(part) for part in value] if isinstance(value, tuple) else value
+
+
+def serving_of(spec: JobSpec, turn: int = 0, servers: Sequence[str] | None = None, model: str = "") -> Serving:
+    """Returns who computes blocks of a job. ``servers`` and ``model`` are used instead of the job's; no servers are a
+    daemon of our own."""
+    servers = spec.servers if servers is None else servers
+    return Serving(
+        network="" if servers else spec.network,
+        mem=spec.mem,
+        threads=spec.threads,
+        config=spec.config,
+        model=model or spec.model,
+        servers=list(servers),
+        turn=turn,
+        form=spec.form,
+        volume=spec.planned,
+    )
 
 
 class Serving:

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 
-from znni.blocks.serving import Serving
+from znni.blocks.serving import Serving, serving_of
 from znni.blocks.spec import JobSpec
 from znni.blocks.work import Worker, reason_of
 from znni.errors import LASTING, Error, UnavailableError
@@ -107,16 +107,7 @@ class WorkerPool:
                 return self._idle[server].pop()
         run, spec = self._run, self._run.spec
         at = run.servers.index(server) if server else 0
-        serving = Serving(
-            network="" if server else spec.network,
-            mem=spec.mem,
-            threads=spec.threads,
-            config=spec.config,
-            model=run.model or spec.model,
-            servers=list(run.servers[at:] + run.servers[:at]),
-            form=spec.form,
-            volume=spec.planned,
-        )
+        serving = serving_of(spec, servers=run.servers[at:] + run.servers[:at], model=run.model)
         try:
             return serving, Worker(spec, serving, run.retries, _log.info, self._closed.is_set)
         except BaseException:

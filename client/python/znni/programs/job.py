@@ -16,7 +16,7 @@ from znni.blocks.duration import duration
 from znni.blocks.forecast import summary
 from znni.blocks.grid import Shard, parse_shard
 from znni.blocks.planning import Wishes, plan
-from znni.blocks.serving import Serving, check_files
+from znni.blocks.serving import check_files, serving_of
 from znni.blocks.simulate import add_options, simulate
 from znni.blocks.spec import JobSpec, read_spec, to_json
 from znni.blocks.status import status_of, verify
@@ -166,21 +166,9 @@ def _shard(options: argparse.Namespace, spec: JobSpec) -> Shard:
 def _run(options: argparse.Namespace) -> int:
     spec = read_spec(options.job)
     shard = _shard(options, spec)
-    servers = options.server or spec.servers
-    network = "" if options.server else spec.network
-    check_files(spec, network)
+    check_files(spec, "" if options.server else spec.network)
     open_output(spec)  # before a daemon is started
-    with Serving(
-        network=network,
-        mem=spec.mem,
-        threads=spec.threads,
-        config=spec.config,
-        model=options.model or spec.model,
-        servers=servers,
-        turn=shard.index,
-        form=spec.form,
-        volume=spec.planned,
-    ) as serving:
+    with serving_of(spec, shard.index, options.server, options.model or "") as serving:
         failed = Worker(spec, serving, options.retries, _say).run(shard)
         may_help = any(not serving.is_lasting(error) for error in failed.values())
     if not failed:

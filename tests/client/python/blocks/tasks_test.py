@@ -5,7 +5,7 @@ import threading
 from unittest import mock
 
 from pool_case import PoolCase
-from znni.blocks import tasks, worker_pool
+from znni.blocks import serving, tasks, worker_pool
 from znni.blocks.serving import Serving
 from znni.blocks.tasks import Pools
 from znni.blocks.worker_pool import Outcome
@@ -26,7 +26,7 @@ class TasksTest(PoolCase):
             def _connect(self):
                 return Client(address)
 
-        self.enterContext(mock.patch.object(worker_pool, "Serving", Own))
+        self.enterContext(mock.patch.object(serving, "Serving", Own))
 
     def test_one_block_at_a_time_by_the_daemon_of_the_process(self):
         self.with_own_daemons()

@@ -48,7 +48,7 @@ class WorkerPoolTest(PoolCase):
 
     def test_a_block_is_not_tried_if_its_daemon_does_not_start(self):
         for error, text in (UnavailableError("no memory"), "no memory"), (OSError("disk full"), "OSError: disk full"):
-            with mock.patch.object(worker_pool, "Serving", side_effect=error):
+            with mock.patch.object(worker_pool, "serving_of", side_effect=error):
                 found = self.pool().compute(0, self.address)
             self.assertEqual((found.reason, str(found.error), found.is_lasting), (text, text, False))
             self.assertRegex(found.process, r"^\S+:\d+$")
