@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from znni.stores.memmap import give_back
 from znni.stores.opening import open_raw
 
 _HELD_BYTES = 64 << 20  # of the mask, read at a time
+
+Span = tuple[int, int]  # from the first to before the second
 
 
 class Mask:
@@ -69,6 +71,12 @@ class Mask:
         give_back(self._array)
         return found
 
+    def covers_each(self, along: Sequence[Sequence[Span]]) -> np.ndarray:
+        """Returns ``[z, y, x]`` whether a voxel is of interest in each of the boxes of the volume that these spans
+        make, in rising order along z, y and x."""
+        planes, rows, columns = along
+        return np.stack([self._covers_layer(one, rows, columns) for one in planes])
+
     def read(self, box: Box) -> np.ndarray:
         """Returns for each voxel ``[Z, Y, X]`` of a box of the volume whether it is of interest."""
         coarse = self._coarse(box)
@@ -76,6 +84,19 @@ class Mask:
         for axis, (first, a, b, f) in enumerate(zip(coarse.start, *box, self._factor)):
             if f > 1:
                 found = found.take(np.arange(a, b) // f - first, axis)
+        return found
+
+    def _covers_layer(self, planes: Span, rows: Sequence[Span], columns: Sequence[Span]) -> np.ndarray:
+        """Returns ``[y, x]`` for the boxes of some planes. These are read at a time, unless that is too much."""
+        spans = (planes, (rows[0][0], rows[-1][1]), (columns[0][0], columns[-1][1]))
+        coarse = self._coarse(Box(*zip(*spans)))
+        if math.prod(coarse.extent) * np.dtype(self._array.dtype).itemsize > _HELD_BYTES:
+            each = (Box(*zip(planes, row, column)) for row in rows for column in columns)
+            return np.array([self.covers(box) for box in each]).reshape(len(rows), len(columns))
+        found = np.any(self._part(coarse), axis=0, keepdims=True)[0]
+        for axis, parts in enumerate((rows, columns)):
+            first, factor = coarse.start[axis + 1], self._factor[axis + 1]
+            found = any_of(found, axis, [(a // factor - first, -(-b // factor) - first) for a, b in parts])
         return found
 
     def _coarse(self, box: Box) -> Box:
@@ -113,6 +134,13 @@ def open_mask(mask: Any, extent: Triple) -> Iterator[Mask | None]:
         return
     with contextlib.closing(Mask(mask, extent)) as found:
         yield found
+
+
+def any_of(values: np.ndarray, axis: int, spans: Sequence[Span]) -> np.ndarray:
+    """Returns for each span along an axis whether a value in it is not 0."""
+    starts, stops = zip(*spans)
+    sums = np.insert(np.cumsum(values, axis), 0, 0, axis)
+    return sums.take(stops, axis) > sums.take(starts, axis)
 
 
 def _lies_in(box: Box, whole: Box) -> bool:

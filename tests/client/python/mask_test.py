@@ -1,14 +1,17 @@
 """Masks in arrays and all kinds of files."""
 
+import itertools
 import pathlib
 import re
 import tempfile
 import unittest
+from unittest import mock
 
 import h5py
 import numpy as np
 import zarr
 from s3_server import S3Server
+from znni import mask as mask_module
 from znni.box import Box
 from znni.errors import InvalidError, NotFoundError
 from znni.mask import Mask, open_mask
@@ -122,6 +125,21 @@ class MaskTest(unittest.TestCase):
             ):
                 z, y, x = (slice(a, b) for a, b in zip(start, stop))
                 np.testing.assert_array_equal(mask.read(Box(start, stop)), fine[z, y, x])
+
+    def test_covers_each_of_many_boxes(self):
+        extent, draw = (7, 9, 18), np.random.default_rng(3)
+        for held in (64 << 20, 40):  # bytes: what is more is read box by box
+            with mock.patch.object(mask_module, "_HELD_BYTES", held):
+                for factor in ((1, 1, 1), (2, 3, 4)):
+                    self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+                    coarse = draw.random([-(-n // f) for n, f in zip(extent, factor)]) < 0.1
+                    along = [[(a, min(a + n, end)) for a in range(1, end, n)] for end, n in zip(extent, (3, 2, 5))]
+                    for path in (*self.paths(coarse), coarse):
+                        mask = Mask(path, extent)
+                        self.addCleanup(mask.close)
+                        found = mask.covers_each(along)
+                        boxes = [Box(*zip(*spans)) for spans in itertools.product(*along)]
+                        np.testing.assert_array_equal(found.ravel(), [mask.covers(box) for box in boxes])
 
     def test_open_mask(self):
         with open_mask(None, (3, 3, 3)) as mask:
