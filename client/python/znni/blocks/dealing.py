@@ -7,22 +7,29 @@ from collections.abc import Mapping
 import numpy as np
 
 from znni.blocks.grid import Grid
+from znni.blocks.kept import MAX_LISTED, Kept
 
-_MAX_LISTED = 1 << 22  # blocks that are dealt out one by one; of more each machine has about as much
 
-
-def total(grid: Grid, seconds: Mapping[int, float]) -> float:
+def total(kept: Kept, seconds: Mapping[int, float]) -> float:
     """Returns the seconds of all blocks on one machine."""
-    return sum(count * seconds[number] for number, count in grid.classes().items())
+    return sum(count * seconds[number] for number, count in kept.classes().items())
 
 
-def longest(grid: Grid, seconds: Mapping[int, float], nodes: int) -> float:
+def longest(kept: Kept, seconds: Mapping[int, float], nodes: int) -> float:
     """Returns the seconds until the last of so many machines is done, each with every ``nodes``-th block."""
-    if len(grid) > _MAX_LISTED:
-        return -(-len(grid) // nodes) * total(grid, seconds) / len(grid)
-    shares = np.zeros((-(-len(grid) // nodes), nodes))  # a column for each machine
-    shares.reshape(-1)[: len(grid)] = _every(grid, seconds)
-    return float(shares.sum(axis=0).max())
+    return float(shares(kept, seconds, nodes).max())
+
+
+def shares(kept: Kept, seconds: Mapping[int, float], nodes: int) -> np.ndarray:
+    """Returns the seconds of each of so many machines, which has every ``nodes``-th block of the grid. Of very many
+    blocks each has about as much."""
+    blocks = len(kept.grid)
+    if blocks > MAX_LISTED:
+        return np.full(nodes, -(-blocks // nodes) * total(kept, seconds) / blocks)
+    found = np.zeros((-(-blocks // nodes), nodes))  # a column for each machine
+    every = _every(kept.grid, seconds)
+    found.reshape(-1)[:blocks] = every if kept.found is None else np.where(kept.found.reshape(-1), every, 0.0)
+    return found.sum(axis=0)
 
 
 def _every(grid: Grid, seconds: Mapping[int, float]) -> np.ndarray:

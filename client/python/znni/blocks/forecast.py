@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
-from znni.blocks.dealing import longest
+from znni.blocks.dealing import shares
 from znni.blocks.duration import duration
 from znni.blocks.estimate import Estimate
+from znni.blocks.kept import Kept
 from znni.blocks.measuring import Measured
 from znni.blocks.pricing import Pricing
+from znni.blocks.sharing import Sharing, groups_of
 from znni.blocks.spec import JobSpec
 from znni.box import text_of
 from znni.job import Job
@@ -42,11 +45,14 @@ class Fleet:
 
 
 class Forecast:
-    """Tells what the blocks of ``spec`` take on the machines of ``fleet``, by ``pricing`` of a daemon that serves
-    ``model``."""
+    """Tells what the blocks of ``spec`` that are ``kept`` take on the machines of ``fleet``, by ``pricing`` of a daemon
+    that serves ``model``."""
 
-    def __init__(self, spec: JobSpec, pricing: Pricing, model: Model, fleet: Fleet, depth: int = 64) -> None:
+    def __init__(
+        self, spec: JobSpec, pricing: Pricing, model: Model, fleet: Fleet, depth: int = 64, kept: Kept | None = None
+    ) -> None:
         self._spec = spec
+        self._kept = Kept(spec.grid) if kept is None else kept
         self._pricing = pricing
         self._model = model
         self._fleet = fleet
@@ -55,15 +61,21 @@ class Forecast:
 
     def told(self, ready: Ready, measured: Measured | None = None) -> dict[str, Any]:
         """Returns what is told to people. If blocks were measured, others take as much more, or less, than was
-        predicted as those of them whose extent is most like theirs."""
+        predicted as those of them whose extent is most like theirs; and all as much more as several at once took."""
         grid = self._spec.grid
         estimate = Estimate(grid, self.predicted, measured.samples if measured else ())
-        classes = estimate.classes()
-        start, planning = self._start(ready, estimate, measured)
-        hours = (start + planning + longest(grid, classes, self._spec.nodes)) / 3600
+        sharing = measured.sharing if measured else None
+        alone = estimate.classes()
+        more = sharing.of(self._sharers) if sharing else 1.0
+        classes = {number: more * seconds for number, seconds in alone.items()}
+        start, planning = self._start(ready, more * _more(estimate, measured) if measured else 0.0)
+        hours = (start + planning + self._longest(alone, sharing)) / 3600
         return {
             "blocks": len(grid),
+            "blocks_left_out": len(grid) - len(self._kept),
+            "voxels_computed": self._kept.voxels(),
             "workers_per_machine": self._fleet.workers,
+            "workers_sharing": self._sharers,
             "seconds_of_a_block": classes[grid.middle],
             "start_seconds": start,
             "planning_seconds": planning,
@@ -75,15 +87,28 @@ class Forecast:
             "price": self._price(hours),
         }
 
-    def _start(self, ready: Ready, estimate: Estimate, measured: Measured | None) -> tuple[float, float]:
-        """Returns what a machine takes before and after its blocks, of which the first take more, and to plan: this
-        machine has its plan, others may not."""
+    def _start(self, ready: Ready, more: float) -> tuple[float, float]:
+        """Returns what a machine takes before and after its blocks, of which the first take so much ``more``, and to
+        plan: this machine has its plan, others may not."""
         if not self._spec.network:
             return 0.0, 0.0
-        planning = ready.planning if self._machines > 1 else 0.0
-        if measured is None:
-            return ready.seconds, planning
-        return ready.seconds + _more(estimate, measured), planning
+        return ready.seconds + more, ready.planning if self._machines > 1 else 0.0
+
+    def _longest(self, alone: dict[int, float], sharing: Sharing | None) -> float:
+        """Returns the seconds until the last worker is done, by those of a block of each class while one computes."""
+        each = shares(self._kept, alone, self._spec.nodes)
+        if sharing is None:
+            return float(each.max())
+        return max(sharing.seconds(each[group]) for group in self._groups)
+
+    @functools.cached_property
+    def _groups(self) -> list[list[int]]:
+        return groups_of(self._spec.nodes, self._fleet.workers, [] if self._spec.network else self._spec.servers)
+
+    @property
+    def _sharers(self) -> int:
+        """Returns how many workers share a machine that have a block to compute."""
+        return min(max(map(len, self._groups)), max(1, len(self._kept)))
 
     @property
     def _machines(self) -> int:
@@ -94,10 +119,10 @@ class Forecast:
         return price * hours * self._machines if price is not None else None
 
     def _bytes(self) -> dict[str, int]:
-        job, grid = self._job(), self._spec.grid
+        job = self._job()
         return {
-            "bytes_read": self._pricing.voxels_read(grid) * job.source.shape[0] * job.source.dtype.itemsize,
-            "bytes_written": math.prod(grid.output) * job.model.output_channels * job.dtype.itemsize,
+            "bytes_read": self._pricing.voxels_read(self._kept) * job.source.shape[0] * job.source.dtype.itemsize,
+            "bytes_written": self._kept.voxels() * job.model.output_channels * job.dtype.itemsize,
         }
 
     def _memory(self, measured: Measured | None) -> dict[str, int]:
@@ -126,12 +151,13 @@ def _more(estimate: Estimate, measured: Measured) -> float:
 
 
 def _told_of(estimate: Estimate, measured: Measured) -> dict[str, Any]:
-    """Returns what is told of blocks that were measured: of the first, and of the others."""
+    """Returns what is told of blocks that were measured: of the first, of the others, and of several at once."""
     first, *others = (
         {"block": sample.number, "seconds": sample.seconds, "factor": estimate.factor(sample)}
         for sample in measured.samples
     )
-    return {**first, "others": others}
+    sharing = dataclasses.asdict(measured.sharing) if measured.sharing else None
+    return {**first, "others": others, "sharing": sharing}
 
 
 def summary(spec: JobSpec) -> str:
@@ -139,7 +165,7 @@ def summary(spec: JobSpec) -> str:
     told = spec.predicted
     price = f", {told['price']:.2f} in all" if told["price"] is not None else ""
     lines = [
-        f"{told['blocks']} blocks of {text_of(spec.block)} voxels on {_machines(spec)}: predicted "
+        f"{told['blocks']} blocks of {text_of(spec.block)} voxels{_left_out(told)} on {_machines(spec)}: predicted "
         f"{duration(told['hours'] * 3600)}, {duration(told['seconds_of_a_block'])} a block{price}; reads "
         f"{in_words(told['bytes_read'])}, writes {in_words(told['bytes_written'])} before compression",
         _time_in_words(told),
@@ -147,6 +173,11 @@ def summary(spec: JobSpec) -> str:
         *_sharing_in_words(told),
     ]
     return "\n".join(lines)
+
+
+def _left_out(told: dict[str, Any]) -> str:
+    count = told["blocks_left_out"]
+    return f", of which the mask leaves out {count}," if count else ""
 
 
 def _machines(spec: JobSpec) -> str:
@@ -185,11 +216,17 @@ def _memory_in_words(told: dict[str, Any]) -> str:
 
 
 def _sharing_in_words(told: dict[str, Any]) -> list[str]:
-    """Returns what is not known of workers that share a machine: one line, or none."""
-    workers = told["workers_per_machine"]
+    """Returns what is known of workers that share a machine: one line, or none."""
+    workers, measured = told["workers_sharing"], told["measured"]
     if workers == 1:
         return []
+    sharing = measured["sharing"] if measured else None
+    if sharing is None:
+        return [
+            f"this is predicted as if each worker had a machine alone: what {workers} workers take that share one was "
+            "not measured, so expect more time and a higher price"
+        ]
     return [
-        f"this is predicted as if each worker had a machine alone: what {workers} workers take that share one is not "
-        "measured, so expect more time and a higher price"
+        f"{workers} workers share a machine: {sharing['at_once']} blocks at once took {sharing['factor']:.2f} times as "
+        "long as one alone, and this counts"
     ]

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from znni.blocks.duration import duration
 from znni.blocks.estimate import Estimate, Sample, weights_of
-from znni.blocks.grid import Alike, Grid
+from znni.blocks.kept import Kept
 from znni.blocks.serving import Serving
+from znni.blocks.sharing import Sharing
 from znni.blocks.spec import JobSpec
+from znni.blocks.together import MOST_AT_ONCE, MOST_ROUNDS, Together
 from znni.blocks.work import Worker
 from znni.box import Triple, text_of
 
@@ -33,42 +35,54 @@ _LEAST_SHARE = 0.005  # of the predicted total; what takes less is not worth a b
 class Measured:
     """Describes blocks that were measured, from their input to their mark; they are done now. ``samples`` has one of
     each extent, of the one that is computed the most first. ``before`` are those that came before one of these, which
-    take longer. ``peaks`` are the most bytes of memory that daemon and client held: None where that is not known."""
+    take longer. ``peaks`` are the most bytes of memory that daemon and client held: None where that is not known.
+    ``sharing`` is what several blocks at once took, if that was measured."""
 
     samples: tuple[Sample, ...]
     before: tuple[Sample, ...]
     peaks: tuple[int | None, int | None]
+    sharing: Sharing | None = None
 
 
 def measure(
-    spec: JobSpec, predicted: Mapping[int, float], serving: Serving, say: Callable[[str], None]
+    spec: JobSpec,
+    predicted: Mapping[int, float],
+    serving: Serving,
+    say: Callable[[str], None],
+    kept: Kept | None = None,
+    sharers: Sequence[int] = (),
 ) -> Measured | None:
     """Computes blocks of full size, until one takes about as long as the one before, then of the other extents that
-    take the most by ``predicted``, the seconds of each class, and then of full size again. Returns None, and says why,
-    if the first block fails or nothing in those that are tried is of interest."""
-    meter = Meter(spec, predicted, serving, say)
+    take the most by ``predicted``, the seconds of each class, and then of full size again. Then it computes some at
+    once, as the shards ``sharers`` do that share a machine. All are of the blocks that are ``kept``. Returns None, and
+    says why, if the first block fails or nothing in those that are tried is of interest."""
+    meter = Meter(spec, predicted, serving, say, Kept(spec.grid) if kept is None else kept)
     try:
         meter.measure()
+        peaks = _peaks(serving)
+        sharing = meter.sharing(sharers)
     finally:
         meter.close()
     if not meter.samples:
         why = "" if meter.has_failed else ", because none of those that were tried had to be computed"
         say(f"no block was measured{why}: the job takes what the daemon predicts, and what reading and writing take")
         return None
-    return Measured(tuple(meter.samples), tuple(meter.before), _peaks(serving))
+    return Measured(tuple(meter.samples), tuple(meter.before), peaks, sharing)
 
 
 class Meter:
-    """Measures blocks of ``spec`` that ``serving`` computes."""
+    """Measures blocks of ``spec`` that are ``kept`` and that ``serving`` computes."""
 
     def __init__(
-        self, spec: JobSpec, predicted: Mapping[int, float], serving: Serving, say: Callable[[str], None]
+        self, spec: JobSpec, predicted: Mapping[int, float], serving: Serving, say: Callable[[str], None], kept: Kept
     ) -> None:
         self.samples: list[Sample] = []
         self.before: list[Sample] = []
         self._spec = spec
+        self._kept = kept
         self._predicted = weights_of(spec.grid, predicted)
-        self._extents = extents_by_weight(spec.grid, self._predicted)
+        self._extents = extents_by_weight(kept, self._predicted)
+        self._serving = serving
         self._worker = Worker(spec, serving, 0, say)
         self._say = say
         self._seconds_left = _OTHERS_SECONDS
@@ -91,6 +105,17 @@ class Meter:
         if self.samples and self.samples[0].seconds <= _SURE_SECONDS:
             self._measure_again()
 
+    def sharing(self, sharers: Sequence[int]) -> Sharing | None:
+        """Measures blocks of the first sample's extent at once, one for each of these shards; None if they are not
+        several, or if that is not possible."""
+        turns = sharers[: min(MOST_AT_ONCE, len(self._kept))]
+        if len(turns) < 2 or not self.samples or self.has_failed:
+            return None
+        most = MOST_ROUNDS * len(turns) + _MAX_BLOCKS + _MAX_OTHERS  # some of which are done
+        numbers = _undone(self._spec, self._kept, self._of_first(), most)
+        estimate = Estimate(self._spec.grid, self._predicted, self.samples)
+        return Together(self._spec, estimate, self._serving, turns, self._say).measure(numbers)
+
     def _of_first(self) -> list[int]:
         """Returns the classes of the first sample's extent."""
         first = self._spec.grid.class_of(self.samples[0].number)
@@ -106,8 +131,9 @@ class Meter:
 
     def _is_worth_it(self, classes: Sequence[int]) -> bool:
         """Returns whether blocks of these classes take much of the job and little now, which is then counted."""
-        total = _weight(self._spec.grid, self._predicted, self._predicted)
-        if _weight(self._spec.grid, self._predicted, classes) < _LEAST_SHARE * total:
+        total = _weight(self._kept, self._predicted, self._predicted)
+        weight = _weight(self._kept, self._predicted, classes)
+        if not weight or weight < _LEAST_SHARE * total:
             return False
         seconds = self._expected(classes[0])
         seconds *= 1 if seconds > _SURE_SECONDS else 2
@@ -120,11 +146,9 @@ class Meter:
         """Returns what blocks of these classes take, the last of which speaks for the others, until one fails; none if
         nothing in those that are tried is of interest."""
         found: list[Sample] = []
-        for number in _candidates(self._spec.grid, classes):
+        for number in _undone(self._spec, self._kept, classes, _MAX_TRIED):
             if not self._skips_left:
                 break
-            if self._spec.marks.is_done(number):  # by another worker
-                continue
             self._tell(number)
             began = time.monotonic()
             self.has_failed = self._worker.compute(number) is not None
@@ -148,24 +172,27 @@ class Meter:
         return Estimate(self._spec.grid, self._predicted, self.samples).seconds(number)
 
 
-def extents_by_weight(grid: Grid, predicted: Mapping[int, float]) -> list[list[int]]:
+def extents_by_weight(kept: Kept, predicted: Mapping[int, float]) -> list[list[int]]:
     """Returns the classes of each extent that blocks have, each by the block that stands for it: those of full size
     first, then those that take the most."""
+    grid = kept.grid
     found: dict[Triple, list[int]] = {}
-    for number in sorted(predicted, key=lambda number: (number != grid.middle, -_weight(grid, predicted, [number]))):
+    for number in sorted(predicted, key=lambda number: (number != grid.middle, -_weight(kept, predicted, [number]))):
         found.setdefault(grid.box(number).extent, []).append(number)
     full, *others = found.values()
-    return [full, *sorted(others, key=lambda classes: -_weight(grid, predicted, classes))]
+    return [full, *sorted(others, key=lambda classes: -_weight(kept, predicted, classes))]
 
 
-def _candidates(grid: Grid, classes: Iterable[int]) -> Iterator[int]:
-    """Yields blocks of these classes to measure."""
-    return itertools.chain.from_iterable(_some(grid.alike(one)) for one in classes)
+def _undone(spec: JobSpec, kept: Kept, classes: Iterable[int], most: int) -> Iterator[int]:
+    """Yields blocks of these classes that are kept and not done, of each class so many at most."""
+    for number in itertools.chain.from_iterable(_some(kept, one, most) for one in classes):
+        if not spec.marks.is_done(number):
+            yield number
 
 
-def _weight(grid: Grid, predicted: Mapping[int, float], classes: Iterable[int]) -> float:
+def _weight(kept: Kept, predicted: Mapping[int, float], classes: Iterable[int]) -> float:
     """Returns the predicted seconds of all blocks of these classes."""
-    return sum(predicted[number] * len(grid.alike(number)) for number in classes)
+    return sum(predicted[number] * kept.count(number) for number in classes)
 
 
 def _is_steady(times: Sequence[float], most: int) -> bool:
@@ -189,11 +216,14 @@ def _speaking(found: Sequence[Sample]) -> list[Sample]:
     return [Sample(found[-1].number, statistics.fmean(alike))]
 
 
-def _some(alike: Alike) -> list[int]:
-    """Returns some blocks of a class, as far from each other as from the ends; first the one that stands for it."""
-    tried = min(len(alike), _MAX_TRIED)
+def _some(kept: Kept, number: int, most: int) -> list[int]:
+    """Returns some blocks of the class of ``number``, as far from each other as from the ends; first the one that
+    stands for it."""
+    alike = kept.alike(number)
+    tried = min(len(alike), most)
     spread = [alike[len(alike) * (2 * part + 1) // (2 * tried)] for part in range(tried)]
-    return list(dict.fromkeys([alike.grid.class_of(alike[0]), *spread]))
+    standing = kept.grid.class_of(number)
+    return list(dict.fromkeys([*([standing] if standing in kept else []), *spread]))
 
 
 def _peaks(serving: Serving) -> tuple[int | None, int | None]:

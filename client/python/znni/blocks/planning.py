@@ -12,15 +12,17 @@ from typing import Any
 
 from znni.blocks.forecast import Fleet, Forecast, Ready
 from znni.blocks.grid import Grid
+from znni.blocks.kept import Coverage, Kept, coverage_by
 from znni.blocks.measuring import measure
 from znni.blocks.pricing import Pricing
 from znni.blocks.serving import Serving, digests_of, form_of
+from znni.blocks.sharing import groups_of
 from znni.blocks.spec import COPY, JobSpec, folder_of, to_json
 from znni.box import Triple, text_of
 from znni.client import facts_of
 from znni.errors import InvalidError, UnsupportedError
 from znni.job import Job, plan_job
-from znni.mask import Mask
+from znni.mask import Mask, open_mask
 from znni.model import Model
 from znni.stores.address import absolute
 from znni.stores.formats.sharded import Sharded
@@ -60,14 +62,15 @@ class Wishes:
     workers: int = 1  # of each machine at a time
 
 
-def choose_block(pricing: Pricing, output: Triple, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:
+def choose_block(pricing: Pricing, coverage: Coverage, chunk: Triple, nodes: int, voxel_bytes: int) -> Triple:
     """Returns the block with which so many machines are done first, of cubes of chunks that fit into the limits."""
+    output = coverage.parts.output
     best, best_seconds = None, math.inf
     for extent in _candidates(output, chunk, voxel_bytes):
         grid = Grid(output, extent)
         if best is not None and pricing.seconds(grid.box(grid.middle)) > _MAX_BLOCK_SECONDS:
             break
-        seconds = pricing.longest(grid, nodes)
+        seconds = pricing.longest(coverage.kept(grid), nodes)
         if seconds < best_seconds:
             best, best_seconds = extent, seconds
     assert best is not None
@@ -100,16 +103,19 @@ def plan(wishes: Wishes, say: Callable[[str], None] = lambda _: None) -> JobSpec
             _check_has_no_seams(serving.facts)
             job = plan_job(serving.facts, source, None, wishes.pad, wishes.dtype)
             target = _make_target(wishes, job, identity)
-            spec = _spec(wishes, serving, job, target.chunk, identity)
+            coverage = _coverage(wishes, job, target.chunk, say)
+            spec = _spec(wishes, serving, job, target.chunk, coverage, identity)
+            kept = coverage.kept(spec.grid)
             if spec.planned:
                 serving.plan_for(spec.planned)
                 ready = _started(serving)
-            forecast = _forecast(wishes, spec, serving, job, target)
+            forecast = _forecast(wishes, spec, serving, job, target, kept)
             spec = dataclasses.replace(spec, predicted=forecast.told(ready))
             _make_output(spec, target)
-            measured = measure(spec, forecast.predicted, serving, say) if wishes.measure else None
+            sharers = _sharers(wishes)
+            measured = measure(spec, forecast.predicted, serving, say, kept, sharers) if wishes.measure else None
             if measured:
-                forecast = _forecast(wishes, spec, serving, job, target)  # the daemon has all its memory by now
+                forecast = _forecast(wishes, spec, serving, job, target, kept)  # the daemon has all its memory by now
             ready = dataclasses.replace(ready, seconds=ready.seconds + _timed(serving.stop))
         spec = dataclasses.replace(spec, predicted=forecast.told(ready, measured))
         _keep(spec)
@@ -129,10 +135,25 @@ def _started(serving: Serving) -> Ready:
     return Ready(seconds - serving.planning_seconds, serving.planning_seconds)
 
 
-def _forecast(wishes: Wishes, spec: JobSpec, serving: Serving, job: Job, target: Any) -> Forecast:
+def _forecast(wishes: Wishes, spec: JobSpec, serving: Serving, job: Job, target: Any, kept: Kept) -> Forecast:
     """Returns the forecast by what the daemon predicts now."""
     fleet = Fleet(wishes.price_per_hour, wishes.workers)
-    return Forecast(spec, Pricing(serving.client(), job), serving.facts, fleet, target.chunk[0])
+    return Forecast(spec, Pricing(serving.client(), job), serving.facts, fleet, target.chunk[0], kept)
+
+
+def _coverage(wishes: Wishes, job: Job, chunk: Triple, say: Callable[[str], None]) -> Coverage:
+    """Returns what the mask keeps of the output: by blocks, or by chunks if blocks are to be chosen."""
+    if wishes.block:
+        check_block(wishes.block, chunk, job.output)
+    if wishes.mask:
+        say(f"{wishes.mask} is read, to know which blocks it keeps")
+    with open_mask(wishes.mask or None, job.source.shape[1:]) as mask:
+        return coverage_by(mask, job.origin, job.output, wishes.block or chunk)
+
+
+def _sharers(wishes: Wishes) -> list[int]:
+    """Returns the shards of the machine that most share."""
+    return max(groups_of(wishes.nodes * wishes.workers, wishes.workers, wishes.servers), key=len)
 
 
 def _check_has_no_seams(model: Model) -> None:
@@ -197,6 +218,7 @@ def serve(wishes: Wishes) -> Serving:
         config=_config(wishes),
         model=wishes.model,
         servers=wishes.servers,
+        turn=_sharers(wishes)[0],
     )
 
 
@@ -211,13 +233,12 @@ def _make_target(wishes: Wishes, job: Job, identity: str) -> Any:
     return open_shared_target(Sharded(output, wishes.shard) if wishes.shard else output, facts, wishes.overwrite)
 
 
-def _spec(wishes: Wishes, serving: Serving, job: Job, chunk: Triple, identity: str) -> JobSpec:
+def _spec(wishes: Wishes, serving: Serving, job: Job, chunk: Triple, coverage: Coverage, identity: str) -> JobSpec:
     """Returns the job with the block that is best by the plan of the daemon that runs. What it takes is not told yet:
     a plan for this block takes less."""
     pricing = Pricing(serving.client(), job)
     voxel_bytes = job.model.output_channels * job.dtype.itemsize
-    block = wishes.block or choose_block(pricing, job.output, chunk, wishes.nodes * wishes.workers, voxel_bytes)
-    check_block(block, chunk, job.output)
+    block = wishes.block or choose_block(pricing, coverage, chunk, wishes.nodes * wishes.workers, voxel_bytes)
     network = os.path.abspath(wishes.network) if wishes.network else ""
     # Windows of a model that is bound to one are those of the whole volume: a daemon would take the block for one.
     is_planned = network and serving.facts.window is None

@@ -6,6 +6,7 @@ import math
 
 from znni.blocks.dealing import longest
 from znni.blocks.grid import Grid
+from znni.blocks.kept import Kept
 from znni.box import Box, Triple
 from znni.client import Client
 from znni.job import Job, plan_job, roi_of
@@ -38,9 +39,10 @@ class Pricing:
             self._seconds[extent] = min((time for time in times if time > 0), default=0.0)
         return self._seconds[extent]
 
-    def voxels_read(self, grid: Grid) -> int:
-        """Returns the voxels that all blocks read of the volume: those in their surroundings once for each of them."""
-        return sum(count * self._voxels_of(grid.box(number)) for number, count in grid.classes().items())
+    def voxels_read(self, kept: Kept) -> int:
+        """Returns the voxels that these blocks read of the volume: those in their surroundings once for each of
+        them."""
+        return sum(count * self._voxels_of(kept.grid.box(number)) for number, count in kept.classes().items())
 
     def _voxels_of(self, box: Box) -> int:
         given = self.job(box).given
@@ -56,7 +58,7 @@ class Pricing:
         """Returns the predicted seconds of a block of each class, by its number in Grid.classes()."""
         return {number: self.seconds(grid.box(number)) for number in grid.classes()}
 
-    def longest(self, grid: Grid, nodes: int) -> float:
+    def longest(self, kept: Kept, nodes: int) -> float:
         """Returns the predicted seconds until the last of so many machines is done, each with every ``nodes``-th
         block."""
-        return longest(grid, self.table(grid), nodes)
+        return longest(kept, self.table(kept.grid), nodes)

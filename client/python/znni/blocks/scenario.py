@@ -88,8 +88,9 @@ def work_of(spec: JobSpec, seconds: tuple[float, ...], extent: Triple | None, co
     times as small as their voxels."""
     grid = spec.grid
     block: Any = tuple(min(b, n) for b, n in zip(grid.block, grid.output))
-    part = math.prod(block) / math.prod(grid.output) / compression
     told = spec.predicted
+    voxels = told.get("voxels_computed", math.prod(grid.output))  # not in jobs of older versions
+    part = math.prod(block) / max(voxels, 1) / compression
     sizes = told["bytes_read"] * part, told["bytes_written"] * part
     if extent in (None, grid.output):
         return Work(Grid(grid.output, block), seconds, *sizes, _halo(spec), _times(spec))

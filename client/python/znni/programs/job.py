@@ -127,9 +127,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         type=_at_least(1),
         default=1,
         metavar="N",
-        help="runs of the job on each machine at a time, which share it: the job has N times --nodes shards. What "
-        "they take together is not measured: each is predicted as if it were alone. -m needs --mem of each then "
-        "(default: 1)",
+        help="runs of the job on each machine at a time, which share it: the job has N times --nodes shards. Blocks "
+        "are computed at once, to measure what they take together. -m needs --mem of each then (default: 1)",
     )
     add("--mem", help="memory of a machine's daemon, for example 16G (default: 0.8 of what is available)")
     add("--threads", type=_at_least(1), help="threads of a machine's daemon (default: all processors)")
@@ -143,7 +142,8 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
         dest="measure",
         action="store_false",
         help="compute no block now, and take the daemon's prediction for what they take (default: one to four "
-        "are computed, and up to two of each other extent that takes a part of the time, to predict the others)",
+        "are computed, and up to two of each other extent that takes a part of the time, to predict the others; then "
+        "as many at once as workers share a machine, or the servers of one)",
     )
 
 

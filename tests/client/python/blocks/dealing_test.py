@@ -4,8 +4,10 @@ import math
 import random
 import unittest
 
-from znni.blocks.dealing import longest, total
+import numpy as np
+from znni.blocks.dealing import longest, shares, total
 from znni.blocks.grid import Grid, Shard
+from znni.blocks.kept import Kept
 
 
 def drawn(draw):
@@ -22,13 +24,26 @@ class DealingTest(unittest.TestCase):
             nodes = draw.randint(1, 2 * len(grid))
             shards = [Shard(index, nodes).numbers(grid) for index in range(nodes)]
             each = [sum(seconds[grid.class_of(number)] for number in numbers) for numbers in shards]
-            self.assertAlmostEqual(longest(grid, seconds, nodes), max(each))
-            self.assertAlmostEqual(total(grid, seconds), sum(each))
+            self.assertAlmostEqual(longest(Kept(grid), seconds, nodes), max(each))
+            self.assertAlmostEqual(total(Kept(grid), seconds), sum(each))
+
+    def test_blocks_that_are_left_out_take_nothing(self):
+        draw = random.Random(4)
+        for _ in range(30):
+            grid, seconds = drawn(draw)
+            found = np.array([draw.random() < 0.4 for _ in range(len(grid))]).reshape(grid.counts)
+            kept = Kept(grid, found)
+            nodes = draw.randint(1, 2 * len(grid))
+            shards = [Shard(index, nodes).numbers(grid) for index in range(nodes)]
+            each = [sum(seconds[grid.class_of(number)] for number in numbers if number in kept) for numbers in shards]
+            np.testing.assert_allclose(shares(kept, seconds, nodes), each)
+            self.assertAlmostEqual(longest(kept, seconds, nodes), max(each))
+            self.assertAlmostEqual(total(kept, seconds), sum(each))
 
     def test_of_very_many_blocks_each_machine_has_as_much(self):
         grid = Grid((100_000,) * 3, (64, 64, 64))
         seconds = dict.fromkeys(grid.classes(), 2.0)
-        self.assertAlmostEqual(longest(grid, seconds, 1000), 2.0 * math.ceil(len(grid) / 1000), delta=1)
+        self.assertAlmostEqual(longest(Kept(grid), seconds, 1000), 2.0 * math.ceil(len(grid) / 1000), delta=1)
 
 
 if __name__ == "__main__":

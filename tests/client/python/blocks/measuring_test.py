@@ -13,6 +13,7 @@ from job_case import JobCase
 from znni.blocks import measuring
 from znni.blocks.estimate import Sample
 from znni.blocks.grid import Shard
+from znni.blocks.kept import Kept
 from znni.blocks.measuring import measure
 
 
@@ -32,11 +33,11 @@ class MeasuringTest(JobCase):
         self.spec = self.plan(block=(64, 64, 16), **wishes)
         return self.measured_again()
 
-    def measured_again(self):
+    def measured_again(self, kept=None, sharers=()):
         """Returns what is measured of the job."""
         predicted = {one["block"]: one["seconds"] for one in self.spec.predicted["classes"]}
         with self.serving() as serving:
-            return measure(self.spec, predicted, serving, self.said.append)
+            return measure(self.spec, predicted, serving, self.said.append, kept, sharers)
 
     def done(self):
         return [number for number, _ in self.spec.marks.done()]
@@ -158,6 +159,31 @@ class MeasuringTest(JobCase):
         self.assertIsNone(self.measured(skip_empty=True, overwrite=True))
         self.assertIn("no block was measured, because none of those that were tried had to be", self.said[-1])
         self.assertEqual(len(self.done()), 16)  # of 25: more say nothing
+
+    def test_what_a_mask_leaves_out_is_not_tried(self):
+        kept = np.zeros((5, 5, 1), bool)
+        kept[1, 3] = kept[4, 4] = True
+        self.spec = self.plan(block=(64, 64, 16))
+        found = self.measured_again(Kept(self.spec.grid, kept))
+        self.assertEqual([sample.number for sample in found.samples], [24])
+        self.assertEqual(self.done(), [8, 24])
+        self.assertEqual(len(self.said), 2)
+
+    def test_blocks_are_computed_at_once_that_share_a_machine(self):
+        found = self.measured()
+        self.assertIsNone(found.sharing)
+        before = len(self.done())
+        found = self.measured_again(sharers=[0, 1, 2])
+        self.assertEqual(found.sharing.at_once, 3)
+        self.assertGreaterEqual(found.sharing.factor, 1.0)
+        at_once = [line for line in self.said if line.startswith("3 blocks are computed at once")]
+        self.assertEqual(len(at_once), 3)
+        self.assertGreaterEqual(len(self.done()), before + 3 * 3 + 3)
+
+    def test_more_workers_share_a_machine_than_are_tried(self):
+        self.spec = self.plan(block=(64, 64, 16))
+        with mock.patch.object(measuring, "MOST_AT_ONCE", 2):
+            self.assertEqual(self.measured_again(sharers=range(50)).sharing.at_once, 2)
 
     def test_a_block_that_fails_is_told_and_is_no_measure(self):
         self.daemon.streams = [Refused(grpc.StatusCode.INVALID_ARGUMENT, "a NaN")]

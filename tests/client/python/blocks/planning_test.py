@@ -11,6 +11,7 @@ from s3_server import S3Server
 from script import use_script
 from znni.blocks import planning
 from znni.blocks.grid import Grid
+from znni.blocks.kept import Coverage, Kept
 from znni.blocks.measuring import measure
 from znni.blocks.planning import check_block, choose_block
 from znni.blocks.pricing import Pricing
@@ -34,20 +35,31 @@ class FixedPricing(Pricing):
 class PlanningTest(JobCase):
     def test_large_blocks_for_one_machine_small_ones_for_many(self):
         output, chunk = (1000, 1000, 1000), (64, 64, 64)
-        blocks = [choose_block(FixedPricing(), output, chunk, nodes, 4) for nodes in (1, 8, 64, 4000)]
+        coverage = Coverage(Grid(output, chunk))
+        blocks = [choose_block(FixedPricing(), coverage, chunk, nodes, 4) for nodes in (1, 8, 64, 4000)]
         self.assertEqual(sorted(blocks, reverse=True), blocks)
         self.assertIn(blocks[0], [(512, 512, 512), (768, 768, 768)])  # of equally many blocks
         self.assertEqual(blocks[-1], (64, 64, 64))
         for nodes, block in zip((1, 8, 64, 4000), blocks):  # no other cube is better
-            longest = FixedPricing().longest(Grid(output, block), nodes)
+            longest = FixedPricing().longest(Kept(Grid(output, block)), nodes)
             for multiple in (1, 2, 4, 8):
                 other = Grid(output, (64 * multiple,) * 3)
-                self.assertLessEqual(longest, FixedPricing().longest(other, nodes))
+                self.assertLessEqual(longest, FixedPricing().longest(Kept(other), nodes))
 
     def test_no_block_takes_longer_than_a_quarter_of_an_hour(self):
-        slow = choose_block(FixedPricing(price=100), (1000, 1000, 1000), (64, 64, 64), 1, 4)
+        coverage = Coverage(Grid((1000, 1000, 1000), (64, 64, 64)))
+        slow = choose_block(FixedPricing(price=100), coverage, (64, 64, 64), 1, 4)
         self.assertLessEqual(FixedPricing(price=100).seconds(Box((0, 0, 0), slow)), 900)
-        self.assertEqual(choose_block(FixedPricing(price=1e9), (1000, 1000, 1000), (64, 64, 64), 1, 4), (64, 64, 64))
+        self.assertEqual(choose_block(FixedPricing(price=1e9), coverage, (64, 64, 64), 1, 4), (64, 64, 64))
+
+    def test_blocks_are_small_where_a_mask_keeps_little(self):
+        output, chunk = (1000, 1000, 1000), (64, 64, 64)
+        found = np.zeros(Grid(output, chunk).counts, bool)
+        found[:4, :4, :4] = True
+        blocks = [
+            choose_block(FixedPricing(), Coverage(Grid(output, chunk), one), chunk, 8, 4) for one in (None, found)
+        ]
+        self.assertLess(blocks[1], blocks[0])
 
     def test_blocks_are_whole_chunks(self):
         output = (300, 300, 20)
@@ -113,6 +125,39 @@ class PlanningTest(JobCase):
         with mock.patch.object(planning, "measure", measured):
             told = self.plan(measure=True).predicted["measured"]
         self.assertAlmostEqual(told["seconds"] / told["factor"], BLOCK)
+
+    def test_blocks_that_a_mask_leaves_out_are_not_counted(self):
+        values = np.zeros((35, 65, 1), np.uint8)  # a voxel stands for 2 x 2 x 20
+        values[32, 33] = 7
+        mask = str(self.folder / "mask.npy")
+        np.save(mask, values)
+        told = self.plan(mask=mask, price_per_hour=3.0).predicted
+        self.assertEqual((told["blocks"], told["blocks_left_out"]), (6, 5))
+        voxels = 6 * 64 * 20  # of block 4, which begins at 64, 64, 0
+        self.assertEqual((told["bytes_read"], told["bytes_written"]), (4 * voxels, 4 * voxels))
+        self.assertAlmostEqual(told["hours"] * 3600, voxels * 1e-6)
+        spec = self.plan(mask=mask, overwrite=True, measure=True, block=(64, 130, 20))
+        self.assertEqual(spec.predicted["measured"]["block"], 1)
+        self.assertEqual([number for number, _ in spec.marks.done()], [1])
+
+    def test_a_region_has_the_mask_of_its_place(self):
+        self.daemon.properties = {"field_of_view": "5,3,1"}
+        values = np.zeros(EXTENT, bool)
+        values[65:, 65] = True  # rows from 64 on of the output, in planes from 63 on
+        np.save(self.folder / "mask.npy", values)
+        told = self.plan(mask=str(self.folder / "mask.npy")).predicted
+        self.assertEqual((told["blocks"], told["blocks_left_out"]), (4, 2))
+
+    def test_more_nodes_than_servers_share_them(self):
+        self.volume = np.random.default_rng(1).random((1280, 64, 8), np.float32)
+        zarr.save_array(self.input, self.volume, overwrite=True)
+        for wishes, sharers in (({"nodes": 1}, 1), ({"nodes": 3}, 3), ({"nodes": 2, "workers": 2}, 4)):
+            told = self.plan(block=(64, 64, 8), measure=True, overwrite=True, **wishes).predicted
+            self.assertEqual(told["workers_sharing"], sharers)
+            self.assertEqual((told["measured"]["sharing"] or {"at_once": 1})["at_once"], sharers)
+        away = "127.0.0.1:9"  # nothing listens there
+        told = self.plan(block=(64, 64, 8), overwrite=True, nodes=2, servers=[self.address, away]).predicted
+        self.assertEqual(told["workers_sharing"], 2)  # of one host
 
     def test_workers_that_share_a_machine(self):
         spec = self.plan(**self.network(), measure=True, nodes=2, workers=3, mem="1G")

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import random
 
+import numpy as np
 from job_case import EXTENT, JobCase
 from znni.blocks.grid import Grid, Shard
 from znni.blocks.scenario import Work, measured_seconds, predicted_seconds, work_of
@@ -60,6 +61,18 @@ class ScenarioTest(JobCase):
         self.assertEqual(work_of(spec, (1.0,), EXTENT, 1.0), work_of(spec, (1.0,), None, 1.0))
         del told["classes"]  # as in jobs of older versions
         self.assertAlmostEqual(work_of(spec, (1.0,), None, 1.0).time(0), 1)
+
+    def test_blocks_have_their_bytes_also_if_a_mask_leaves_others_out(self):
+        whole = self.plan()
+        mask = np.zeros(EXTENT, bool)
+        mask[0, 0, 0] = True
+        np.save(self.folder / "mask.npy", mask)
+        for path in (self.folder / "mask.npy", self.input):  # which leaves none out
+            spec = self.plan(mask=str(path), overwrite=True)
+            self.assertEqual(work_of(spec, (1.0,), None, 1.0), work_of(whole, (1.0,), None, 1.0))
+        np.save(self.folder / "mask.npy", mask & False)
+        spec = self.plan(mask=str(self.folder / "mask.npy"), overwrite=True)
+        self.assertEqual(work_of(spec, (1.0,), None, 1.0).bytes_read, 0)
 
     def test_blocks_that_are_larger_than_the_output(self):
         spec = dataclasses.replace(self.plan(), block=(128, 192, 64))
