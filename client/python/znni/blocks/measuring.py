@@ -21,10 +21,11 @@ from znni.blocks.together import MOST_AT_ONCE, MOST_ROUNDS, Together
 from znni.blocks.work import Worker
 from znni.box import Triple, text_of
 
-_SURE_SECONDS = 20.0  # a block that takes as long is not measured again
+_SURE_SECONDS = 20.0  # blocks that take as long are measured twice, and not again by a daemon that is warm
+_LONG_SECONDS = 120.0  # a block that takes as long is measured once
 _STEADY = 0.8  # of what the block before took; the first blocks of an extent take longer
 _MAX_BLOCKS = 4  # of full size
-_MAX_OTHERS = 2  # of each other extent, and then of full size again
+_MAX_OTHERS = 2  # of each other extent, of those that take long, and then of full size again
 _MAX_TRIED = 8  # of one class
 _MAX_SKIPPED = 16  # of all; in a volume that is empty, more say nothing
 _OTHERS_SECONDS = 120.0  # that blocks of other extents than the first take, by the prediction
@@ -136,7 +137,7 @@ class Meter:
         if not weight or weight < _LEAST_SHARE * total:
             return False
         seconds = self._expected(classes[0])
-        seconds *= 1 if seconds > _SURE_SECONDS else 2
+        seconds *= 1 if seconds > _LONG_SECONDS else 2
         if seconds > self._seconds_left:
             return False
         self._seconds_left -= seconds
@@ -146,7 +147,7 @@ class Meter:
         """Returns what blocks of these classes take, the last of which speaks for the others, until one fails; none if
         nothing in those that are tried is of interest."""
         found: list[Sample] = []
-        for number in _undone(self._spec, self._kept, classes, _MAX_TRIED):
+        for number in self._candidates(classes, found):
             if not self._skips_left:
                 break
             self._tell(number)
@@ -162,6 +163,13 @@ class Meter:
             if _is_steady([sample.seconds for sample in found], _MAX_OTHERS if self.samples else _MAX_BLOCKS):
                 break
         return found
+
+    def _candidates(self, classes: Iterable[int], found: Sequence[Sample]) -> Iterator[int]:
+        """Yields blocks of these classes to measure. If there is but one, which takes long, it is computed again."""
+        yield from _undone(self._spec, self._kept, classes, _MAX_TRIED)
+        if len(found) == 1 and _SURE_SECONDS < found[0].seconds <= _LONG_SECONDS:
+            self._spec.marks.forget(found[0].number)
+            yield found[0].number
 
     def _tell(self, number: int) -> None:
         extent = text_of(self._spec.grid.box(number).extent)
@@ -199,7 +207,9 @@ def _is_steady(times: Sequence[float], most: int) -> bool:
     """Returns whether what the last block took, of ``most`` that are measured, speaks for the others."""
     if not times:
         return False
-    return _is_like_the_last(times) or len(times) == most or times[-1] > _SURE_SECONDS
+    if times[-1] > _SURE_SECONDS:
+        most = min(most, _MAX_OTHERS)
+    return _is_like_the_last(times) or len(times) >= most or times[-1] > _LONG_SECONDS
 
 
 def _is_like_the_last(times: Sequence[float]) -> bool:
@@ -208,12 +218,13 @@ def _is_like_the_last(times: Sequence[float]) -> bool:
 
 def _speaking(found: Sequence[Sample]) -> list[Sample]:
     """Returns the sample that speaks for blocks of one extent, if any was found: the last, or the mean of the last two
-    if they are alike."""
+    if they are alike. Of long ones it is the shorter: the machine may have had other work for as long as one took."""
     if not found:
         return []
     times = [sample.seconds for sample in found]
     alike = times[-2:] if _is_like_the_last(times) else times[-1:]
-    return [Sample(found[-1].number, statistics.fmean(alike))]
+    seconds = min(times[-2:]) if times[-1] > _SURE_SECONDS else statistics.fmean(alike)
+    return [Sample(found[-1].number, seconds)]
 
 
 def _some(kept: Kept, number: int, most: int) -> list[int]:

@@ -62,7 +62,11 @@ class MeasuringTest(JobCase):
             ([], 4, False),
             ([9.0], 4, False),
             ([9.0], 1, True),
-            ([21.0], 4, True),
+            ([21.0], 4, False),
+            ([21.0], 1, True),
+            ([40.0, 25.0], 4, True),  # of long blocks two are enough
+            ([40.0, 18.0], 4, False),
+            ([121.0], 4, True),
             ([9.0, 7.0], 4, False),
             ([9.0, 7.0], 2, True),
             ([9.0, 7.5], 4, True),
@@ -73,7 +77,16 @@ class MeasuringTest(JobCase):
             self.assertEqual(measuring._is_steady(times, most), steady, times)
 
     def test_alike_blocks_speak_together(self):
-        for times, spoken in (([9.0], 9.0), ([9.0, 8.0], 8.5), ([9.0, 7.0], 7.0), ([9.0, 5.0, 6.0], 5.5)):
+        for times, spoken in (
+            ([9.0], 9.0),
+            ([9.0, 8.0], 8.5),
+            ([9.0, 7.0], 7.0),
+            ([9.0, 5.0, 6.0], 5.5),
+            ([40.0, 36.0], 36.0),  # of long blocks the shorter
+            ([36.0, 40.0], 36.0),
+            ([40.0, 25.0], 25.0),
+            ([130.0], 130.0),
+        ):
             found = [Sample(number, seconds) for number, seconds in enumerate(times)]
             self.assertEqual(measuring._speaking(found), [Sample(len(times) - 1, spoken)])
         self.assertEqual(measuring._speaking([]), [])
@@ -109,15 +122,16 @@ class MeasuringTest(JobCase):
         self.thin()
         self.enterContext(self.slow_blocks())
         self.measured()
-        self.assertEqual(self.extents().keys(), {(64, 64), (10, 64)})
-        self.assertEqual(len(self.done()), 2)
+        self.assertEqual(self.extents(), {(64, 64): 1, (10, 64): 2})
 
-    def slow_blocks(self):
-        """Lets a block of full size take 250 seconds."""
-        compute, seconds = measuring.Worker.compute, [0.0]
+    def slow_blocks(self, *full):
+        """Lets a block of full size take 250 seconds, or so many, one after the other."""
+        compute, seconds, times = measuring.Worker.compute, [0.0], list(full)
 
         def slowly(worker, number):
-            seconds[0] += 250 * np.prod(worker._spec.grid.box(number).extent) / (64 * 64 * 16)
+            seconds[0] += (
+                (times.pop(0) if times else 250) * np.prod(worker._spec.grid.box(number).extent) / (64 * 64 * 16)
+            )
             return compute(worker, number)
 
         clock = mock.Mock(monotonic=lambda: seconds[0])
@@ -126,15 +140,36 @@ class MeasuringTest(JobCase):
         stack.enter_context(mock.patch.object(measuring.Worker, "compute", slowly))
         return stack
 
-    def test_a_long_block_is_computed_once(self):
-        self.enterContext(self.long_blocks())
+    def test_of_long_blocks_the_shorter_of_two_counts(self):
+        for full, spoken, more in (((40.0, 25.0), 25.0, 15.0), ((25.0, 29.0), 25.0, 0.0)):
+            with self.slow_blocks(*full):
+                found = self.measured(overwrite=True)
+            self.assertEqual([sample.seconds for sample in found.samples], [spoken])
+            self.assertEqual([sample.seconds - spoken for sample in found.before], [more])
+            self.assertEqual(len(self.done()), 2)
+
+    def test_a_long_block_without_another_of_its_extent_is_computed_again(self):
+        self.volume = self.volume[:100, :64]
+        self.save()
+        self.enterContext(self.slow_blocks(40.0, 25.0, 80.0, 70.0))
+        found = self.measured()
+        self.assertEqual(found.samples, (Sample(0, 25.0), Sample(1, 70.0 * 36 / 64)))
+        self.assertEqual([sample.number for sample in found.before], [0, 1])
+        self.assertEqual(self.done(), [0, 1])
+        np.testing.assert_array_equal(self.found(), self.volume)
+
+    def test_a_very_long_block_is_computed_once(self):
+        self.enterContext(self.very_long_blocks())
         self.assertEqual(self.measured().samples[0].number, 12)
         self.assertEqual(self.done(), [12])
 
     @staticmethod
-    def long_blocks():
-        """Lets any block count as one that takes long."""
-        return mock.patch.object(measuring, "_SURE_SECONDS", 0.0)
+    def very_long_blocks():
+        """Lets any block count as one that takes very long."""
+        stack = contextlib.ExitStack()
+        for name in ("_SURE_SECONDS", "_LONG_SECONDS"):
+            stack.enter_context(mock.patch.object(measuring, name, 0.0))
+        return stack
 
     def test_where_there_is_one_block_it_is_the_measure(self):
         self.volume = self.volume[:40, :40]
@@ -152,7 +187,7 @@ class MeasuringTest(JobCase):
         self.volume[64:256, 64:256] = 0
         self.volume[64:128, 128:192] = 1
         self.save()
-        self.enterContext(self.long_blocks())
+        self.enterContext(self.very_long_blocks())
         self.assertEqual(self.measured(skip_empty=True).samples[0].number, 7)
         self.volume[:] = 0
         self.save()
