@@ -171,7 +171,7 @@ class CaffeTest(unittest.TestCase):
         }
         self.net.write_text(ODD)
         (self.work / "net.caffemodel").write_bytes(caffemodel(layers))
-        for extent in ((5, 19, 27), (4, 18, 21)):
+        for extent in ((5, 19, 27), (4, 17, 21)):
             volume = normal(2, *extent)
             found = znni.predict(self.net, volume, mem="256M", progress=False)
             np.testing.assert_allclose(found, computed_odd(layers, volume), atol=1e-5)
