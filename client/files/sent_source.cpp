@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::size_t block_values = 4096;
 
-// Reads planes of a source, and makes them float32. Keeps the voxels of the largest plane that was read, as they are in
-// the file.
+// Reads planes of a source, and makes them float32. The voxels as they are in the file are held while a plane is read.
 class FloatPlanes {
  public:
   FloatPlanes(VolumeSource source, std::string label, std::string mend)
@@ -20,10 +19,10 @@ class FloatPlanes {
 
   Result<void> read(std::int64_t z, const Box& box, std::span<std::byte> out) {
     const std::size_t count = out.size() / sizeof(float);
-    voxels_.resize(count * bytes_each());
-    if (Result<void> done = source_.read_plane(z, box, voxels_); !done) return done;
+    std::vector<std::byte> stored(count * bytes_each());
+    if (Result<void> done = source_.read_plane(z, box, stored); !done) return done;
     for (std::size_t first = 0; first < count; first += block_values) {
-      if (Result<void> done = convert(first, std::min(block_values, count - first), out); !done) return done;
+      if (Result<void> done = convert(stored, first, std::min(block_values, count - first), out); !done) return done;
     }
     return {};
   }
@@ -31,9 +30,10 @@ class FloatPlanes {
  private:
   [[nodiscard]] std::size_t bytes_each() const { return static_cast<std::size_t>(voxel_bytes(source_.facts.type)); }
 
-  // Writes values [first, first + count) of the plane to their place in `out`, which need not be aligned.
-  Result<void> convert(std::size_t first, std::size_t count, std::span<std::byte> out) {
-    const std::span<const std::byte> voxels = std::span(voxels_).subspan(first * bytes_each(), count * bytes_each());
+  // Writes values [first, first + count) of the plane `stored` to their place in `out`, which need not be aligned.
+  Result<void> convert(std::span<const std::byte> stored, std::size_t first, std::size_t count,
+                       std::span<std::byte> out) {
+    const std::span<const std::byte> voxels = stored.subspan(first * bytes_each(), count * bytes_each());
     const std::span<float> values = std::span(values_).first(count);
     if (const Result<void> exact = to_float32(voxels, source_.facts.type, values); !exact) {
       return Error{exact.error().code, label_ + ": " + exact.error().message + ": " + mend_};
@@ -45,7 +45,6 @@ class FloatPlanes {
   VolumeSource source_;
   std::string label_;
   std::string mend_;
-  std::vector<std::byte> voxels_;
   std::array<float, block_values> values_;
 };
 

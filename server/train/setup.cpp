@@ -16,10 +16,20 @@ constexpr std::int64_t process_bytes = std::int64_t{64} << 20;
 // (proto/convert/onnx/writer/onnx_writer.hpp).
 constexpr std::int64_t copies_while_written = 4;
 // While a sample is made there are its voxels as read, as numbers, and turned; of labels 8 bytes, known or not, their
-// weight and that of the target, and target and weight twice.
+// weight and that of the target, and target and weight twice. While voxels are read there is a plane of them besides,
+// as it is read and as it is in the file, which may have 8 bytes for each.
 constexpr std::int64_t bytes_per_input = 3 * sizeof(float);
+constexpr std::int64_t bytes_per_read = sizeof(float);
+constexpr std::int64_t bytes_per_plane = sizeof(float) + sizeof(double);
 constexpr std::int64_t bytes_per_label = 2 * (sizeof(std::uint64_t) + 1 + 2 * sizeof(float));
 constexpr std::int64_t bytes_per_target = 2 * sizeof(float);
+
+// Returns the bytes of the input of a sample, while it is made.
+std::int64_t input_in_the_making(const Shape5& input) {
+  const std::int64_t plane = mul(input.f, mul(input.n.y, input.n.x));
+  const std::int64_t reading = add(mul(bytes_per_read, elements(input)), mul(bytes_per_plane, plane));
+  return std::max(mul(bytes_per_input, elements(input)), reading);
+}
 
 // Returns the bytes of the sample of a step, while that of the next is made.
 std::int64_t sample_in_use(const Shape5& input, const Shape5& output) {
@@ -37,7 +47,7 @@ TrainingMemory training_memory(const OptimizerSettings& optimizer, std::int64_t 
   memory.copies = std::max(mul(2, add(weight_bytes, state)), mul(copies_while_written, weight_bytes));
   const std::int64_t labels = mul(bytes_per_label, voxels(output.n + Vec3::cube(2 * target_margin)));
   const std::int64_t targets = mul(bytes_per_target, elements(output));
-  const std::int64_t made = add(mul(bytes_per_input, elements(input)), add(labels, targets));
+  const std::int64_t made = add(input_in_the_making(input), add(labels, targets));
   memory.samples = add(made, sample_in_use(input, output));
   return memory;
 }

@@ -44,7 +44,8 @@ std::int64_t cache_of(const VolumeMemory& memory) {
 Result<PatchReader> PatchReader::open(const std::string& name, VolumeMemory& memory) {
   Result<client::VolumeSource> source = client::open_source(client::parse_file_name(name), cache_of(memory));
   if (!source) return source.error();
-  return keep(PatchReader(name, client::as_sent(*std::move(source), name, "save it as float32")), memory);
+  const VoxelType stored = source->facts.type;
+  return keep(PatchReader(name, client::as_sent(*std::move(source), name, "save it as float32"), stored), memory);
 }
 
 Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemory& memory) {
@@ -54,7 +55,8 @@ Result<PatchReader> PatchReader::open_labels(const std::string& name, VolumeMemo
     return Error{ErrorCode::invalid_argument,
                  name + ": has " + std::to_string(source->facts.channels) + " channels; labels have one"};
   }
-  return keep(PatchReader(name, *std::move(source)), memory);
+  const VoxelType stored = source->facts.type;
+  return keep(PatchReader(name, *std::move(source), stored), memory);
 }
 
 // Reads the whole volume, if volumes are kept. Then the file is not needed any more.
@@ -96,6 +98,12 @@ Result<std::vector<std::byte>> PatchReader::read(const Box& box) const {
     }
   }
   return voxels;
+}
+
+std::int64_t PatchReader::bytes_beside(Vec3 extent) const {
+  if (!kept_.empty()) return 0;
+  const std::int64_t as_stored = stored_ == facts().type ? 0 : client::voxel_bytes(stored_);
+  return mul(mul(facts().channels, mul(extent.y, extent.x)), client::voxel_bytes(facts().type) + as_stored);
 }
 
 // Files are read plane by plane, with the channels side by side in each.

@@ -33,14 +33,19 @@ class PatchReader {
   // Returns the voxels of a box, [channels][z][y][x]: of the file's type, or, if the daemon does not take that, as
   // float32. Requires that the box lies in the volume.
   [[nodiscard]] Result<std::vector<std::byte>> read(const client::Box& box) const;
+  // Returns the bytes that read() takes for a box of that extent beside the voxels that it returns: a plane of them
+  // and, if the file has another type, the same plane as it is there. None if the volume is kept.
+  [[nodiscard]] std::int64_t bytes_beside(Vec3 extent) const;
 
  private:
-  PatchReader(std::string name, client::VolumeSource source) : name_(std::move(name)), source_(std::move(source)) {}
+  PatchReader(std::string name, client::VolumeSource source, client::VoxelType stored)
+      : name_(std::move(name)), source_(std::move(source)), stored_(stored) {}
   [[nodiscard]] static Result<PatchReader> keep(PatchReader reader, VolumeMemory& memory);
   [[nodiscard]] Result<std::vector<std::byte>> read_file(const client::Box& box) const;
 
   std::string name_;
   client::VolumeSource source_;
+  client::VoxelType stored_;     // type of the file
   std::vector<std::byte> kept_;  // the whole volume; empty if it is not kept
 };
 

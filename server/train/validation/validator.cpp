@@ -36,6 +36,9 @@ VolumeShape shape_of(const LabelledVolume& volume) {
   return VolumePlanes(volume.input(), reading).shape();
 }
 
+// Returns the bytes that a volume takes beside its planes while one is read.
+std::int64_t bytes_beside(const LabelledVolume& volume) { return volume.input().bytes_beside(volume.extent()); }
+
 }  // namespace
 
 Result<std::unique_ptr<Validator>> Validator::make(const ValidationParts& parts, std::vector<LabelledVolume> volumes,
@@ -91,20 +94,21 @@ Result<void> Validator::plan(std::int64_t bytes) {
   if (!running) return running.error();
   patch_ = running->engine->patch();
   for (const LabelledVolume& each : volumes_) {
-    const Result<void> fits = check_held(*running->engine, shape_of(each));
+    const Result<void> fits = check_held(*running->engine, each);
     if (!fits) return fits.error().within(each.input().name());
   }
   return {};
 }
 
-std::int64_t Validator::max_held(const VolumeShape& input) const {
-  return std::max<std::int64_t>(0, memory_.held - VolumePlanes::bytes_beside(input));
+std::int64_t Validator::max_held(const LabelledVolume& volume) const {
+  return std::max<std::int64_t>(0, memory_.held - bytes_beside(volume));
 }
 
-Result<void> Validator::check_held(const Engine& engine, const VolumeShape& input) const {
-  const Result<JobEstimate> estimate = engine.estimate(input, ElementType::f32, max_held(input));
+Result<void> Validator::check_held(const Engine& engine, const LabelledVolume& volume) const {
+  const VolumeShape input = shape_of(volume);
+  const Result<JobEstimate> estimate = engine.estimate(input, ElementType::f32, max_held(volume));
   if (!estimate) return estimate.error();
-  const std::int64_t bytes = add(engine.held_bytes(*estimate, input), VolumePlanes::bytes_beside(input));
+  const std::int64_t bytes = add(engine.held_bytes(*estimate, input), bytes_beside(volume));
   if (bytes <= memory_.held) return {};
   return Error{ErrorCode::over_budget,
                "a validation holds " + bytes_text(bytes) + " of this volume and its output at a time, and has " +
@@ -159,7 +163,7 @@ Result<void> Validator::run_volume(Engine& engine, const LabelledVolume& volume,
   };
   job.sink.deliver = [&](const OutputSlab& slab) { return slabs.compare(slab); };
   job.sink.abandon = [&](const OutputSlab& slab) { slabs.abandon(slab); };
-  job.schedule.max_held = max_held(planes.shape());
+  job.schedule.max_held = max_held(volume);
   const Result<JobStatistics> ran = engine.run(job, stop);
   return ran ? Result<void>() : ran.error().within(volume.input().name());
 }

@@ -63,10 +63,10 @@ class Validator {
       : parts_(parts), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {}
   [[nodiscard]] Result<void> check_volumes() const;
   [[nodiscard]] Result<void> plan(std::int64_t bytes);
-  // Returns what a job may hold of such a volume and its output.
-  [[nodiscard]] std::int64_t max_held(const VolumeShape& input) const;
-  // Fails with over_budget if the job of such a volume holds more than memory_.held.
-  [[nodiscard]] Result<void> check_held(const Engine& engine, const VolumeShape& input) const;
+  // Returns what a job may hold of a volume and its output.
+  [[nodiscard]] std::int64_t max_held(const LabelledVolume& volume) const;
+  // Fails with over_budget if the job of the volume holds more than memory_.held.
+  [[nodiscard]] Result<void> check_held(const Engine& engine, const LabelledVolume& volume) const;
   [[nodiscard]] Result<Running> open() const;
   [[nodiscard]] Result<void> run_volume(Engine& engine, const LabelledVolume& volume, ValidationScores& scores,
                                         const std::stop_token& stop) const;

@@ -30,10 +30,6 @@ VolumePlanes::VolumePlanes(const PatchReader& reader, std::mutex& reading)
       reading_(reading),
       shape_{reader.facts().channels, reader.facts().n, element_of(reader.facts().type), VolumeOrder::plane_major} {}
 
-std::int64_t VolumePlanes::bytes_beside(const VolumeShape& shape) {
-  return volume_bytes({shape.f, {1, shape.n.y, shape.n.x}, shape.type});
-}
-
 void VolumePlanes::want(const PlaneRange& planes) {
   wanted_ = planes;
   planes_.erase(planes_.begin(), planes_.lower_bound(planes.first));

@@ -15,9 +15,6 @@ class VolumePlanes final : public PlaneSource {
   // Reads the file with `reading` locked, because another thread may read labels of it. Both must outlive the planes.
   VolumePlanes(const PatchReader& reader, std::mutex& reading);
 
-  // Returns the bytes that such a volume takes beside its planes while one is read: the file's copy of it.
-  [[nodiscard]] static std::int64_t bytes_beside(const VolumeShape& shape);
-
   [[nodiscard]] const VolumeShape& shape() const override { return shape_; }
   void want(const PlaneRange& planes) override;
   [[nodiscard]] bool here() const override;

@@ -1,5 +1,7 @@
 #include "client/files/sent_source.hpp"
 
+#include <malloc.h>
+
 #include "tests/client/numbers.hpp"
 #include "tests/client/scratch.hpp"
 
@@ -37,6 +39,23 @@ TEST(SentSource, TypesThatAreSentStayAsTheyAre) {
     ASSERT_TRUE(sent.read_plane(0, {{}, {1, 1, std::ssize(found)}}, found));
     EXPECT_EQ(found, volume.bytes);
   }
+}
+
+std::size_t bytes_in_use() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+TEST(SentSource, HoldsNoPlaneBetweenReads) {
+  const std::int64_t count = 1 << 20;
+  const VolumeSource doubles{{1, {1, 1, count}, VoxelType::f64},
+                             [](std::int64_t, const Box&, std::span<std::byte>) -> Result<void> { return {}; }};
+  const VolumeSource sent = as_sent(doubles, "v", "");
+  std::vector<float> found(static_cast<std::size_t>(count), 1);
+  const std::size_t before = bytes_in_use();
+  ASSERT_TRUE(sent.read_plane(0, {{}, {1, 1, count}}, std::as_writable_bytes(std::span(found))));
+  EXPECT_EQ(found, std::vector<float>(static_cast<std::size_t>(count), 0));
+  EXPECT_LT(bytes_in_use(), before + static_cast<std::size_t>(count));
 }
 
 TEST(SentSource, ALargeWholeNumberIsNamedWithItsVolume) {

@@ -27,6 +27,8 @@ TEST(TrainSetup, MemoryIsThatOfStateCopiesAndSamples) {
   EXPECT_EQ(adam.copies, 6000);
   EXPECT_EQ(adam.samples, 120 * 12 + 27 * 34 + 3 * 8 + (120 + 3 + 1) * 4) << "one is made, the other used";
   EXPECT_EQ(adam.total(), adam.process + 2000 + 6000 + adam.samples);
+  const TrainingMemory flat = training_memory({}, 1000, {1, 2, {1, 40, 50}}, {1, 3, {1, 1, 1}});
+  EXPECT_EQ(flat.samples, 4000 * (4 + 4 + 8) + 27 * 34 + 3 * 8 + (4000 + 3 + 1) * 4) << "a plane as it is in a file";
   const TrainingMemory sgd = training_memory({.kind = OptimizerKind::sgd}, 1000, {1, 1, {1, 1, 1}}, {1, 1, {1, 1, 1}});
   EXPECT_EQ(sgd.optimizer, 0);
   EXPECT_EQ(sgd.copies, 4000);

@@ -48,6 +48,21 @@ TEST(TrainPatchReader, BoxesFromTheFileAreThoseFromMemory) {
   }
 }
 
+// Of two channels of 3 x 4 x 5 voxels, in a file of 8 bytes for each or of the type that is read.
+TEST(TrainPatchReader, WhileABoxIsReadThereIsAPlaneOfItBesides) {
+  const Scratch scratch;
+  const std::string doubles = scratch.file("doubles.npy");
+  const std::string bytes = scratch.file("bytes.npy");
+  test::write_volume(doubles, n, std::vector<double>(120, 0.5));
+  test::write_volume(bytes, n, std::vector<std::uint8_t>(120, 1));
+  VolumeMemory none;
+  EXPECT_EQ(PatchReader::open(doubles, none)->bytes_beside({3, 4, 5}), 2 * 20 * (4 + 8));
+  EXPECT_EQ(PatchReader::open(doubles, none)->bytes_beside({2, 3, 2}), 2 * 6 * (4 + 8));
+  EXPECT_EQ(PatchReader::open(bytes, none)->bytes_beside({3, 4, 5}), 2 * 20);
+  VolumeMemory all{true, 1000, 0};
+  EXPECT_EQ(PatchReader::open(doubles, all)->bytes_beside({3, 4, 5}), 0);
+}
+
 // Numbers that the daemon does not take are kept as it gets them.
 TEST(TrainPatchReader, InputsOfOtherTypesAreFloat32) {
   const Scratch scratch;
