@@ -10,7 +10,7 @@ bool has_gradient(const LayerProblem& layer) {
     return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
   }
   if (const auto* pool = std::get_if<PoolProblem>(&layer)) {
-    return pool->kind != PoolKind::average_inside && pool->dilation == Vec3::cube(1);
+    return pool->kind != PoolKind::average_inside;
   }
   if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||

@@ -68,11 +68,12 @@ Gradients of(const ConvProblem& conv, std::span<const Values> inputs, const Laye
   return sums;
 }
 
-// Returns the position within a window of its first maximum.
+// Returns the voxel of its first maximum, from that on at which the window begins.
 Vec3 first_maximum(const PoolProblem& pool, const Values& in, std::int64_t s, std::int64_t j, Vec3 start) {
   Vec3 best;
   for_each_voxel({1, 1, pool.window}, [&](std::int64_t, std::int64_t, Vec3 d) {
-    if (in[place(pool.in, s, j, start + d)] > in[place(pool.in, s, j, start + best)]) best = d;
+    const Vec3 at = d * pool.dilation;
+    if (in[place(pool.in, s, j, start + at)] > in[place(pool.in, s, j, start + best)]) best = at;
   });
   return best;
 }
@@ -85,7 +86,7 @@ void add_window(const PoolProblem& pool, const Values& in, std::int64_t s, std::
     return;
   }
   for_each_voxel({1, 1, pool.window}, [&](std::int64_t, std::int64_t, Vec3 d) {
-    gradient[place(pool.in, s, j, start + d)] += by / static_cast<double>(voxels(pool.window));
+    gradient[place(pool.in, s, j, start + d * pool.dilation)] += by / static_cast<double>(voxels(pool.window));
   });
 }
 

@@ -93,7 +93,8 @@ TEST(OracleGradients, OfConvolutionsAreFiniteDifferences) {
 TEST(OracleGradients, OfPoolingsAreFiniteDifferences) {
   for (int i = 0; i < test::case_count(40); ++i) {
     test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
-    PoolProblem pool = test::random_pool(random, i % 2 == 0 ? PoolMode::plain : PoolMode::fragments);
+    const PoolMode mode = i % 2 == 0 ? PoolMode::plain : PoolMode::fragments;
+    PoolProblem pool = i % 4 < 2 ? test::random_pool(random, mode) : test::random_dilated_pool(random, mode);
     pool.in.f = random.integer(1, 3);
     check_differences(pool, random);
   }

@@ -215,7 +215,7 @@ LayerProblem random_trained_layer(Random& random) {
     conv.activation = {};
     return conv;
   };
-  switch (random.integer(0, 14)) {
+  switch (random.integer(0, 15)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), {}};
     case 2: return ConcatProblem{{other, shape, other}};
@@ -223,6 +223,7 @@ LayerProblem random_trained_layer(Random& random) {
     case 4: return AcrossChannelsProblem{shape, random.chance(0.5) ? AcrossKind::softmax : AcrossKind::log_softmax};
     case 5: return random_pool(random, PoolMode::plain);
     case 6: return random_pool(random, PoolMode::fragments);
+    case 14: return random_dilated_pool(random, random.chance(0.5) ? PoolMode::plain : PoolMode::fragments);
     case 7: return stripped(random_strided_conv(random, 2e6));
     case 8: return stripped(random_grouped_conv(random, 2e6));
     case 9: return PReluProblem{shape};

@@ -1,4 +1,4 @@
-// cpu.grad.pool: gradients of poolings, plain and MPF. Each input voxel gathers from the windows that hold it, in a
+// cpu.grad.pool: gradients of poolings, plain and MPF, dilated or not. Each input voxel gathers from the windows that hold it, in a
 // fixed order, so that a row has one owner and the result does not depend on the workers. For max poolings stage 0
 // finds the position of each window's first maximum, a byte per output voxel, and stage 1 gathers. The input of the
 // layer is read in stage 0 alone, the gradient is written in stage 1.
@@ -92,7 +92,8 @@ std::vector<std::vector<Hold>> holds_of(const PoolProblem& pool, int axis) {
   for (std::int64_t offset = 0; offset < pooled_offsets(pool)[axis]; ++offset) {
     for (std::int64_t window = 0; window < out; ++window) {
       for (std::int64_t d = 0; d < pool.window[axis]; ++d) {
-        holds[static_cast<std::size_t>(offset + window * stride + d)].push_back({offset, d, window});
+        const std::int64_t voxel = offset + window * stride + d * pool.dilation[axis];
+        holds[static_cast<std::size_t>(voxel)].push_back({offset, d, window});
       }
     }
   }
@@ -202,7 +203,8 @@ class PoolGradient final : public PreparedGradient {
     const std::int64_t blocks = blocks_of(in);
     std::vector<std::int64_t> places;
     for_each_position(pool_.window, [&](Vec3 d, Position) {
-      places.push_back(d.z * in.strides.z + d.y * in.strides.y + d.x * width);
+      const Vec3 apart = d * pool_.dilation;
+      places.push_back(apart.z * in.strides.z + apart.y * in.strides.y + apart.x * width);
     });
     const auto find = places.size() == 8   ? &find_row<width, 8>
                       : places.size() == 4 ? &find_row<width, 4>
@@ -262,10 +264,11 @@ class PoolGradient final : public PreparedGradient {
     for (std::int64_t offset = 0; offset < offsets_.x; ++offset) {
       const std::int64_t s = made(run.s, {z.offset, y.offset, offset});
       for (std::int64_t d = 0; d < pool_.window.x; ++d) {
-        if ((offset + d) % pool_.stride.x != begin) continue;
+        const std::int64_t x = offset + d * pool_.dilation.x;
+        if (x % pool_.stride.x != begin) continue;
         const Position* const maxima = maxima_ == nullptr ? nullptr : maxima_row(s, run.block, row.z, row.y);
         const auto position = static_cast<Position>((z.d * pool_.window.y + y.d) * pool_.window.x + d);
-        sources.push_back({&output.at(s, run.block * width, row), maxima, position, (offset + d) / pool_.stride.x});
+        sources.push_back({&output.at(s, run.block * width, row), maxima, position, x / pool_.stride.x});
       }
     }
   }

@@ -63,14 +63,14 @@ double margin_of_windows(const PoolProblem& pool, const Values& in) {
   const double scale = rms(in);
   double least = 1.0;
   for (std::int64_t image = 0; image < pool.in.S * pool.in.f; ++image) {
-    const Vec3 places = n - pool.window + Vec3::cube(1);
+    const Vec3 places = n - spanned(pool) + Vec3::cube(1);
     for (std::int64_t at = 0; at < voxels(places); ++at) {
       const Vec3 v{at / (places.y * places.x), at / places.x % places.y, at % places.x};
       double first = -std::numeric_limits<double>::infinity();
       double second = first;
       for (std::int64_t d = 0; d < voxels(pool.window); ++d) {
-        const Vec3 w =
-            v + Vec3{d / (pool.window.y * pool.window.x), d / pool.window.x % pool.window.y, d % pool.window.x};
+        const Vec3 at_d{d / (pool.window.y * pool.window.x), d / pool.window.x % pool.window.y, d % pool.window.x};
+        const Vec3 w = v + at_d * pool.dilation;
         const double value = in[static_cast<std::size_t>(((image * n.z + w.z) * n.y + w.y) * n.x + w.x)];
         second = std::max(second, std::min(first, value));
         first = std::max(first, value);

@@ -18,6 +18,24 @@ TEST(GradPool, MatchesTheOracleOnFragments) {
   });
 }
 
+TEST(GradPool, MatchesTheOracleOnDilatedPoolings) {
+  for (const PoolMode mode : {PoolMode::plain, PoolMode::fragments}) {
+    test::check_random_gradients(grad_pool, 12, [&](test::Random& random) {
+      return GradientProblem{test::random_dilated_pool(random, mode)};
+    });
+  }
+}
+
+// Of a row of 7 voxels windows hold every other, so that those of a row are some voxels apart from each other.
+TEST(GradPool, WindowsOfADilatedRowMayLieApart) {
+  const std::unique_ptr<Device> device = test::open_cpu(2);
+  for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
+    const PoolProblem pool{.in = {1, 16, {5, 9, 7}}, .window = {2, 3, 2}, .stride = {1, 1, 1}, .kind = kind,
+                           .dilation = {3, 2, 5}};
+    test::check_gradient(grad_pool, {pool}, *device, 1);
+  }
+}
+
 // Equal values are the rule behind a relu: all but one of a window's zeros stay without gradient.
 TEST(GradPool, TheFirstOfEqualMaximaHasTheGradient) {
   const PoolProblem pool{
