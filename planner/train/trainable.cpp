@@ -17,7 +17,7 @@ Result<void> check_node(const Node& node) {
         if constexpr (std::is_same_v<Own, AcrossChannels>) {
           return own.kind == AcrossKind::softmax || own.kind == AcrossKind::log_softmax;
         } else if constexpr (std::is_same_v<Own, Pooling>) {
-          return own.kind != PoolKind::average_inside;
+          return own.kind != PoolKind::average_inside || own.strided || own.stride == Vec3::cube(1);
         } else if constexpr (std::is_same_v<Own, Upsample>) {
           return own.kind != UpsampleKind::aligned;
         } else {

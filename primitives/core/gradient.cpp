@@ -10,7 +10,7 @@ bool has_gradient(const LayerProblem& layer) {
     return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
   }
   if (const auto* pool = std::get_if<PoolProblem>(&layer)) {
-    return pool->kind != PoolKind::average_inside;
+    return pool->kind != PoolKind::average_inside || pool->mode == PoolMode::plain;
   }
   if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||
@@ -65,7 +65,7 @@ SavedValue saved_value(Activation activation) {
 SavedValue saved_value(const GradientProblem& problem) {
   if (problem.of != GradientOf::input) return SavedValue::input;
   if (const auto* pool = std::get_if<PoolProblem>(&problem.layer)) {
-    return pool->kind == PoolKind::max ? SavedValue::input : SavedValue::none;
+    return pool->kind == PoolKind::average ? SavedValue::none : SavedValue::input;
   }
   if (const auto* own = std::get_if<ActivationProblem>(&problem.layer)) return saved_value(own->activation);
   const bool reads_input =

@@ -32,8 +32,8 @@ enum class SavedValue { none, input, output };
 
 // Returns which value the gradient reads. It is the layer's output if that suffices, because the next layer reads it
 // too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is an
-// input for the weights of a convolution, and for max poolings, products, rectifiers with slopes and other activations.
-// Requires check(problem).
+// input for the weights of a convolution, and for max poolings and averages of what lies inside, products, rectifiers
+// with slopes and other activations. Requires check(problem).
 [[nodiscard]] SavedValue saved_value(const GradientProblem& problem);
 // Returns the number of that input: of a product the one that multiplies, else 0.
 [[nodiscard]] int saved_input(const GradientProblem& problem);
@@ -48,7 +48,7 @@ enum class SavedValue { none, input, output };
 // Fails if the layer is impossible, has no gradient here, or has an activation besides; if it has no such input or no
 // weights; or if both are asked of what is no convolution. Convolutions, poolings, activations, rectifiers with slopes,
 // scales and shifts, additions, products, concatenations, crops, (log-)softmax and upsamplings have gradients, but for
-// upsamplings that align corners.
+// upsamplings that align corners and fragments of averages of what lies inside.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
 // Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...", "gradient of input 0 and the weights:

@@ -47,11 +47,11 @@ GradientTolerance bound(const ConvProblem& conv, std::span<const Values> inputs,
           sums * largest_norm(inputs[0], conv.in), sums * std::sqrt(static_cast<double>(out.S * voxels(out.n)))};
 }
 
-// Bounds the gradients. A voxel of a max pooling sums as many gradients as windows hold it; those of an average weigh 1
-// together.
+// Bounds the gradients. A voxel of a max pooling sums as many gradients as windows hold it, and so may that of an average
+// of what lies inside, at a corner; those of another average weigh 1 together.
 GradientTolerance bound(const PoolProblem& pool, std::span<const Values>, const LayerWeights&, const Values& output) {
   const auto windows = static_cast<double>(voxels(pool.window));
-  const double sums = pool.kind == PoolKind::max ? windows : 1.0;
+  const double sums = pool.kind == PoolKind::average ? 1.0 : windows;
   return {eps * (2.0 + windows) * sums * largest(output), 0.0, 0.0};
 }
 

@@ -85,9 +85,13 @@ void add_window(const PoolProblem& pool, const Values& in, std::int64_t s, std::
     gradient[place(pool.in, s, j, start + first_maximum(pool, in, s, j, start))] += by;
     return;
   }
+  std::vector<std::size_t> counted;
   for_each_voxel({1, 1, pool.window}, [&](std::int64_t, std::int64_t, Vec3 d) {
-    gradient[place(pool.in, s, j, start + d * pool.dilation)] += by / static_cast<double>(voxels(pool.window));
+    const std::size_t at = place(pool.in, s, j, start + d * pool.dilation);
+    const bool is_outside = pool.kind == PoolKind::average_inside && std::isinf(in[at]) && in[at] < 0.0;
+    if (!is_outside) counted.push_back(at);
   });
+  for (const std::size_t at : counted) gradient[at] += by / static_cast<double>(counted.size());
 }
 
 Gradients of(const PoolProblem& pool, std::span<const Values> inputs, const LayerWeights&, const Values& output) {

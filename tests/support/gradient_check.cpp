@@ -108,7 +108,7 @@ GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
   GradientData data;
   data.weights = random_weights(problem.layer, random);
   std::vector<oracle::Values> inputs;
-  for (const std::vector<float>& input : random_inputs(problem.layer, random)) {
+  for (const std::vector<float>& input : random_trained_inputs(problem.layer, random)) {
     inputs.push_back(oracle::widened(input));
   }
   data.output = random.normals(elements(output_shape(problem.layer)));
@@ -215,7 +215,7 @@ LayerProblem random_trained_layer(Random& random) {
     conv.activation = {};
     return conv;
   };
-  switch (random.integer(0, 15)) {
+  switch (random.integer(0, 16)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), {}};
     case 2: return ConcatProblem{{other, shape, other}};
@@ -224,6 +224,11 @@ LayerProblem random_trained_layer(Random& random) {
     case 5: return random_pool(random, PoolMode::plain);
     case 6: return random_pool(random, PoolMode::fragments);
     case 14: return random_dilated_pool(random, random.chance(0.5) ? PoolMode::plain : PoolMode::fragments);
+    case 15: {
+      PoolProblem pool = random_dilated_pool(random, PoolMode::plain);
+      pool.kind = PoolKind::average_inside;
+      return pool;
+    }
     case 7: return stripped(random_strided_conv(random, 2e6));
     case 8: return stripped(random_grouped_conv(random, 2e6));
     case 9: return PReluProblem{shape};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 namespace znni::test {
@@ -75,6 +76,26 @@ std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Rando
     inputs.push_back(random.normals(elements(input_shape(problem, index))));
   }
   return inputs;
+}
+
+std::vector<std::vector<float>> random_trained_inputs(const LayerProblem& problem, Random& random) {
+  std::vector<std::vector<float>> inputs = random_inputs(problem, random);
+  const auto* pool = std::get_if<PoolProblem>(&problem);
+  if (pool != nullptr && pool->kind == PoolKind::average_inside) inputs.front() = random_framed(pool->in, random);
+  return inputs;
+}
+
+std::vector<float> random_framed(const Shape5& shape, Random& random) {
+  std::vector<float> values = random.normals(elements(shape));
+  const Vec3 n = shape.n;
+  const Vec3 first = min(random.vec3(0, 3), n);
+  const Vec3 last = n - random.vec3(0, 3);
+  for (std::int64_t i = 0; i < elements(shape); ++i) {
+    const Vec3 at{i / (n.y * n.x) % n.z, i / n.x % n.y, i % n.x};
+    if (covers(at, first) && covers(last, at + Vec3::cube(1))) continue;
+    values[static_cast<std::size_t>(i)] = -std::numeric_limits<float>::infinity();
+  }
+  return values;
 }
 
 Activation random_activation(Random& random) {

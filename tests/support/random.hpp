@@ -48,6 +48,11 @@ struct Weights {
 [[nodiscard]] Weights random_weights(const LayerProblem& problem, Random& random);
 // Returns one dense planar tensor per input of the problem, standard normal.
 [[nodiscard]] std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random);
+// Returns the same for a gradient of the problem: of an average of what lies inside some voxels at the border are
+// outside.
+[[nodiscard]] std::vector<std::vector<float>> random_trained_inputs(const LayerProblem& problem, Random& random);
+// Returns standard normal voxels, those in a box at each end -infinity.
+[[nodiscard]] std::vector<float> random_framed(const Shape5& shape, Random& random);
 
 // Returns a legal problem that takes at most about `max_flops` of the textbook algorithm. Covers S 1-3, anisotropic n,
 // k and dilation, even k and k = 1, f and f_out that are not multiples of 16, every activation, residuals.

@@ -48,8 +48,8 @@ MemoryPlan pool_memory(const GradientProblem& problem, Format format) {
 
 Result<std::vector<Estimate>> describe_pool(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem.layer);
-  if (pool == nullptr || voxels(pool->window) > max_positions) {
-    return refusal(pool_name, "gradients of poolings with up to 256 voxels per window", problem);
+  if (pool == nullptr || pool->kind == PoolKind::average_inside || voxels(pool->window) > max_positions) {
+    return refusal(pool_name, "gradients of poolings of all voxels with up to 256 voxels per window", problem);
   }
   const auto windows = static_cast<double>(elements(output_shape(problem.layer)));
   const double flops = windows * static_cast<double>(voxels(pool->window)) * vector_flops(pool_instructions, spec);

@@ -41,6 +41,10 @@ TEST(Trainable, TakesSlopesProductsAndStrides) {
   const Node first{"a", conv(2, 1), {0}};
   const Pooling dilated{PoolKind::max, Vec3::cube(2), Vec3::cube(1), false, Vec3::cube(2)};
   EXPECT_EQ(refusal_of_nodes({first, {"filter", dilated, {1}}}), "");
+  const Pooling inside{PoolKind::average_inside, Vec3::cube(3), Vec3::cube(1)};
+  EXPECT_EQ(refusal_of_nodes({first, {"mean", inside, {1}}}), "");
+  const Pooling halved{PoolKind::average_inside, Vec3::cube(2), Vec3::cube(2), true};
+  EXPECT_EQ(refusal_of_nodes({first, {"mean", halved, {1}}, {"up", Upsample{}, {2}}}), "");
   EXPECT_EQ(refusal_of_nodes({first, {"slopes", PRelu{}, {1}}, {"product", Multiply{}, {1, 2}}}), "");
   const Convolution strided{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)};
   EXPECT_EQ(refusal_of_nodes({{"a", strided, {0}}, {"b", Upsample{}, {1}}}), "");

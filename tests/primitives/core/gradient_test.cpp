@@ -38,6 +38,7 @@ TEST(GradientProblem, ReadsTheOutputWhereThatSuffices) {
   EXPECT_EQ(saved_value({AcrossChannelsProblem{shape}}), SavedValue::output);
   EXPECT_EQ(saved_value({PoolProblem{.in = shape}}), SavedValue::input);
   EXPECT_EQ(saved_value({PoolProblem{.in = shape, .kind = PoolKind::average}}), SavedValue::none);
+  EXPECT_EQ(saved_value({PoolProblem{.in = shape, .kind = PoolKind::average_inside}}), SavedValue::input);
   EXPECT_EQ(saved_value({PReluProblem{shape}}), SavedValue::input);
   EXPECT_EQ(saved_value({PReluProblem{shape}, GradientOf::weights}), SavedValue::input);
   EXPECT_EQ(saved_value({ScaleShiftProblem{shape}}), SavedValue::none);
@@ -77,7 +78,10 @@ TEST(GradientProblem, ChecksSayWhatIsWrong) {
   EXPECT_NE(refusal_of({conv_of(), GradientOf::both, 1}).find("two gradients at once"), std::string::npos);
   EXPECT_NE(refusal_of({PReluProblem{shape}, GradientOf::both}).find("two gradients at once"), std::string::npos);
   EXPECT_NE(refusal_of({GlobalPoolProblem{shape}}).find("no gradient is known of"), std::string::npos);
-  const PoolProblem inside{.in = shape, .kind = PoolKind::average_inside};
+  PoolProblem inside{.in = shape, .kind = PoolKind::average_inside};
+  EXPECT_EQ(refusal_of({inside}), "");
+  inside.mode = PoolMode::fragments;
+  inside.in.n = {5, 5, 7};
   EXPECT_NE(refusal_of({inside}).find("no gradient is known of"), std::string::npos);
   EXPECT_EQ(refusal_of({PoolProblem{.in = shape, .dilation = {1, 2, 1}}}), "");
   EXPECT_NE(refusal_of({DivideProblem{shape, 1}}).find("no gradient is known of"), std::string::npos);

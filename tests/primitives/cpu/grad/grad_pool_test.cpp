@@ -81,7 +81,9 @@ TEST(GradPool, TheInputIsReadBeforeTheGradientIsWritten) {
 
 TEST(GradPool, RefusesWhatItDoesNotCompute) {
   test::expect_gradient_refusal(grad_pool, {AddProblem{{1, 2, {3, 3, 3}}, 2, {}}},
-                                "gradients of poolings with up to 256");
+                                "gradients of poolings of all voxels with up to 256");
+  test::expect_gradient_refusal(grad_pool, {PoolProblem{.in = {1, 1, Vec3::cube(9)}, .kind = PoolKind::average_inside}},
+                                "poolings of all voxels");
   test::expect_gradient_refusal(grad_pool, {PoolProblem{.in = {1, 1, Vec3::cube(9)}, .window = Vec3::cube(7)}},
                                 "256 voxels per window");
 }

@@ -21,26 +21,13 @@ TEST(PoolInside, MatchesTheOracleOnRandomProblems) {
   });
 }
 
-// Returns random voxels of which those in a box at each end are outside.
-std::vector<float> framed(const Shape5& shape, test::Random& random) {
-  std::vector<float> values = random.normals(elements(shape));
-  const Vec3 first = min(random.vec3(0, 3), shape.n);
-  const Vec3 last = shape.n - random.vec3(0, 3);
-  for (std::int64_t i = 0; i < elements(shape); ++i) {
-    const Vec3 n = shape.n;
-    const Vec3 at{i / (n.y * n.x) % n.z, i / n.x % n.y, i % n.x};
-    if (!covers(at, first) || !covers(last, at + Vec3::cube(1))) values[static_cast<std::size_t>(i)] = outside;
-  }
-  return values;
-}
-
 TEST(PoolInside, LeavesOutWhatIsMinusInfinity) {
   const std::unique_ptr<Device> device = test::open_cpu();
   for (int i = 0; i < test::case_count(25); ++i) {
     test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
     PoolProblem pool = test::random_dilated_pool(random, PoolMode::plain);
     pool.kind = PoolKind::average_inside;
-    const std::vector<std::vector<float>> inputs = {framed(pool.in, random)};
+    const std::vector<std::vector<float>> inputs = {test::random_framed(pool.in, random)};
     const std::vector<oracle::Values> exact_inputs = {oracle::widened(inputs[0])};
     const oracle::Values exact = oracle::oracle_run(pool, exact_inputs, {});
     const std::vector<oracle::Values> finite = {oracle::Values(1, 5.0)};  // larger than any of these normals

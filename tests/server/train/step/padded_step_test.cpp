@@ -181,6 +181,30 @@ TEST(PaddedStep, OfValidNetworksWithStridesIsExact) {
   EXPECT_GT(check_networks(16, draw), test::case_count(16) / 8);
 }
 
+// Means of windows of which up to seven eighths lie beside the volume, dilated, or with a stride.
+PaddedNetwork averaging_network(Random& random) {
+  PaddedNetwork padded;
+  const Border one{Vec3::cube(1), Vec3::cube(1)};
+  const std::int64_t f = random.chance(0.5) ? 17 : 3;
+  Pooling mean{PoolKind::average_inside, Vec3::cube(3), Vec3::cube(1)};
+  Pooling halved{PoolKind::average_inside, Vec3::cube(3), Vec3::cube(2)};
+  mean.dilation = random.vec3(1, 2);
+  padded.network.nodes = {{"first", Convolution{f, Vec3::cube(2), Vec3::cube(1), {ActivationKind::tanh, 0}}, {0}},
+                          {"mean", mean, {1}},
+                          {"halved", halved, {2}},
+                          {"middle", Convolution{f, Vec3::cube(3), Vec3::cube(1), {}}, {3}},
+                          {"up", Upsample{}, {4}},
+                          {"both", Concat{}, {2, 5}},
+                          {"last", Convolution{2, Vec3::cube(1), Vec3::cube(1), {}}, {6}}};
+  padded.pads = {{{}, Vec3::cube(1)}, {mean.dilation, mean.dilation}, {Vec3::cube(1), {}}, one, {}, {}, {}};
+  padded.weights = random_weights(padded.network, static_cast<std::uint64_t>(random.integer(1, 1000)));
+  return padded;
+}
+
+TEST(PaddedStep, OfNetworksThatAverageWhatLiesInsideIsExact) {
+  EXPECT_EQ(check_networks(4, averaging_network), test::case_count(4));
+}
+
 TEST(PaddedStep, OfNetworksThatRepeatTheBorderIsExact) {
   EXPECT_GT(check_networks(16, test::random_edged_network), test::case_count(16) / 8);
 }
