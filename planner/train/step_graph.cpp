@@ -244,7 +244,7 @@ class Builder {
     std::vector<int> reads = {gradient};
     const SavedValue kept = saved_value(problem);
     if (kept == SavedValue::input) reads.push_back(tensor_read(node, saved_input(problem)));
-    if (kept == SavedValue::output) reads.push_back(values_[index(node) + 1]);
+    if (kept == SavedValue::output || reads_result(problem)) reads.push_back(values_[index(node) + 1]);
     return add_gradient(node, problem, std::move(reads), input_name(problem.input));
   }
 

@@ -23,7 +23,7 @@ Result<void> check_node(const Node& node) {
         } else {
           return std::is_same_v<Own, Convolution> || std::is_same_v<Own, Activate> || std::is_same_v<Own, PRelu> ||
                  std::is_same_v<Own, ScaleShift> || std::is_same_v<Own, Add> || std::is_same_v<Own, Multiply> ||
-                 std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
+                 std::is_same_v<Own, Divide> || std::is_same_v<Own, Concat> || std::is_same_v<Own, Crop>;
         }
       },
       node.operation);

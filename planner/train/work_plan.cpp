@@ -26,6 +26,7 @@ WorkPlan frame_of(const WorkProblem& problem, const DeviceSpec& device) {
   const auto& gradient = std::get<GradientProblem>(problem);
   add("gradient of the output", output_shape(gradient.layer));
   if (saved_value(gradient) != SavedValue::none) add("saved value", saved_shape(gradient));
+  if (reads_result(gradient)) add("output", output_shape(gradient.layer));
   frame.reads = static_cast<int>(frame.tensors.size());
   if (gradient.of == GradientOf::weights) return frame;
   frame.writes = frame.reads;

@@ -15,8 +15,9 @@ bool has_gradient(const LayerProblem& layer) {
   if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||
          std::holds_alternative<AddProblem>(layer) || std::holds_alternative<ConcatProblem>(layer) ||
-         std::holds_alternative<CropProblem>(layer) || std::holds_alternative<MultiplyProblem>(layer) ||
-         std::holds_alternative<PReluProblem>(layer) || std::holds_alternative<ScaleShiftProblem>(layer);
+         std::holds_alternative<CropProblem>(layer) || std::holds_alternative<DivideProblem>(layer) ||
+         std::holds_alternative<MultiplyProblem>(layer) || std::holds_alternative<PReluProblem>(layer) ||
+         std::holds_alternative<ScaleShiftProblem>(layer);
 }
 
 bool has_bias(const LayerProblem& layer) {
@@ -68,14 +69,20 @@ SavedValue saved_value(const GradientProblem& problem) {
     return pool->kind == PoolKind::average ? SavedValue::none : SavedValue::input;
   }
   if (const auto* own = std::get_if<ActivationProblem>(&problem.layer)) return saved_value(own->activation);
-  const bool reads_input =
-      std::holds_alternative<MultiplyProblem>(problem.layer) || std::holds_alternative<PReluProblem>(problem.layer);
+  const bool reads_input = std::holds_alternative<MultiplyProblem>(problem.layer) ||
+                           std::holds_alternative<DivideProblem>(problem.layer) ||
+                           std::holds_alternative<PReluProblem>(problem.layer);
   if (reads_input) return SavedValue::input;
   return std::holds_alternative<AcrossChannelsProblem>(problem.layer) ? SavedValue::output : SavedValue::none;
 }
 
 int saved_input(const GradientProblem& problem) {
+  if (std::holds_alternative<DivideProblem>(problem.layer)) return 1;
   return std::holds_alternative<MultiplyProblem>(problem.layer) ? 1 - problem.input : 0;
+}
+
+bool reads_result(const GradientProblem& problem) {
+  return std::holds_alternative<DivideProblem>(problem.layer) && problem.input == 1;
 }
 
 Shape5 gradient_shape(const GradientProblem& problem) {
@@ -130,6 +137,7 @@ MemoryPlan gradient_buffers(const GradientProblem& problem, Format in, Format ou
   };
   declare(output_gradient_name, tensor_bytes(output_shape(problem.layer), in));
   if (saved_value(problem) != SavedValue::none) declare(saved_value_name, tensor_bytes(saved_shape(problem), in));
+  if (reads_result(problem)) declare(result_name, tensor_bytes(output_shape(problem.layer), in));
   const bool of_weights = problem.of == GradientOf::weights;
   declare(gradient_name, of_weights ? weights_bytes(problem.layer, out) : tensor_bytes(gradient_shape(problem), out));
   if (problem.of == GradientOf::both) declare(weights_gradient_name, weights_bytes(problem.layer, {}));

@@ -27,16 +27,19 @@ struct GradientProblem {
   auto operator<=>(const GradientProblem&) const = default;
 };
 
-// The tensor of the forward run that a gradient reads beside the gradient of the output.
+// The tensor of the forward run that a gradient reads beside the gradient of the output; that of a divisor reads the
+// quotient, too (reads_result()).
 enum class SavedValue { none, input, output };
 
 // Returns which value the gradient reads. It is the layer's output if that suffices, because the next layer reads it
 // too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is an
-// input for the weights of a convolution, and for max poolings and averages of what lies inside, products, rectifiers
-// with slopes and other activations. Requires check(problem).
+// input for the weights of a convolution, and for max poolings and averages of what lies inside, products, quotients,
+// rectifiers with slopes and other activations. Requires check(problem).
 [[nodiscard]] SavedValue saved_value(const GradientProblem& problem);
-// Returns the number of that input: of a product the one that multiplies, else 0.
+// Returns the number of that input: of a product the one that multiplies, of a quotient the divisor, else 0.
 [[nodiscard]] int saved_input(const GradientProblem& problem);
+// Returns whether the gradient reads the layer's output beside a saved input: that of a divisor does.
+[[nodiscard]] bool reads_result(const GradientProblem& problem);
 
 // Returns the shape of the gradient; for both that of the input's. Requires check(problem).
 [[nodiscard]] Shape5 gradient_shape(const GradientProblem& problem);
@@ -47,15 +50,15 @@ enum class SavedValue { none, input, output };
 
 // Fails if the layer is impossible, has no gradient here, or has an activation besides; if it has no such input or no
 // weights; or if both are asked of what is no convolution. Convolutions, poolings, activations, rectifiers with slopes,
-// scales and shifts, additions, products, concatenations, crops, (log-)softmax and upsamplings have gradients, but for
-// upsamplings that align corners and fragments of averages of what lies inside.
+// scales and shifts, additions, products, quotients, concatenations, crops, (log-)softmax and upsamplings have gradients,
+// but for upsamplings that align corners and fragments of averages of what lies inside.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
 // Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...", "gradient of input 0 and the weights:
 // ...".
 [[nodiscard]] std::string to_string(const GradientProblem& problem);
 
-// The tensors of one run. Views have the formats of the estimate: `in` for the first two, `out` for the gradient.
+// The tensors of one run. Views have the formats of the estimate: `in` for those that are read, `out` for the gradient.
 struct GradientViews {
   TensorView output;    // gradient of the layer's output; padding channels of a blocked one are zeros
   TensorView saved;     // saved_value(); not used if there is none
@@ -64,12 +67,14 @@ struct GradientViews {
   // are none, and for others.
   std::span<float> bias;
   TensorView weights = {};  // for both: the gradient of the kernels, planar; written, every element
+  TensorView result = {};   // the layer's output, if reads_result()
 };
 
-// Names of the buffers of the tensors, which an arena takes for its caller's: the first two are inputs. For both, the
+// Names of the buffers of the tensors, which an arena takes for its caller's: the first three are inputs. For both, the
 // gradients of kernels and bias have the last name.
 inline constexpr std::string_view output_gradient_name = "input 0";
 inline constexpr std::string_view saved_value_name = "input 1";
+inline constexpr std::string_view result_name = "input 2";
 inline constexpr std::string_view gradient_name = output_name;
 inline constexpr std::string_view weights_gradient_name = "output 1";
 

@@ -59,7 +59,8 @@ class Run {
     if (!gradient) return gradient.error().within(call.gradient->name);
     GradientViews views;
     views.output = view(call.reads.front());
-    if (call.reads.size() > 1) views.saved = view(call.reads.back());
+    if (call.reads.size() > 1) views.saved = view(call.reads[1]);
+    if (call.reads.size() > 2) views.result = view(call.reads[2]);
     views.gradient = call.writes >= 0 ? view(call.writes) : dense_view(tensors_.written, gradient_shape(problem));
     views.bias = tensors_.bias;
     return (*gradient)->run(views, arena);

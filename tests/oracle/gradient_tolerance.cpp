@@ -47,8 +47,8 @@ GradientTolerance bound(const ConvProblem& conv, std::span<const Values> inputs,
           sums * largest_norm(inputs[0], conv.in), sums * std::sqrt(static_cast<double>(out.S * voxels(out.n)))};
 }
 
-// Bounds the gradients. A voxel of a max pooling sums as many gradients as windows hold it, and so may that of an average
-// of what lies inside, at a corner; those of another average weigh 1 together.
+// Bounds the gradients. A voxel of a max pooling sums as many gradients as windows hold it, and so may that of an
+// average of what lies inside, at a corner; those of another average weigh 1 together.
 GradientTolerance bound(const PoolProblem& pool, std::span<const Values>, const LayerWeights&, const Values& output) {
   const auto windows = static_cast<double>(voxels(pool.window));
   const double sums = pool.kind == PoolKind::average ? 1.0 : windows;
@@ -98,6 +98,17 @@ GradientTolerance bound(const MultiplyProblem& product, std::span<const Values> 
   const auto summed = static_cast<double>(product.in.f / product.f_other);
   const double factor = std::max(largest(inputs[0]), largest(inputs[1]));
   return {eps * (1.0 + summed) * summed * factor * largest(output), 0.0, 0.0};
+}
+
+// Bounds the gradients. That of a divisor sums products with the quotients, which are rounded, too, and divides the
+// sum.
+GradientTolerance bound(const DivideProblem& quotient, std::span<const Values> inputs, const LayerWeights&,
+                        const Values& output) {
+  const auto summed = static_cast<double>(quotient.in.f / quotient.f_other);
+  double steepest = 0.0;
+  for (const double divisor : inputs[1]) steepest = std::max(steepest, 1.0 / std::abs(divisor));
+  const double largest_quotient = steepest * largest(inputs[0]);
+  return {eps * (3.0 + summed) * summed * std::max(1.0, largest_quotient) * steepest * largest(output), 0.0, 0.0};
 }
 
 // Bounds the gradients. The shares of the readers of a voxel add up to the voxels that are made of one.

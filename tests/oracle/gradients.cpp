@@ -208,6 +208,19 @@ Gradients of(const MultiplyProblem& product, std::span<const Values> inputs, con
   return found;
 }
 
+// Computes the gradients: of q = a / b, dL/da = g / b, and dL/db = -g a / b^2.
+Gradients of(const DivideProblem& quotient, std::span<const Values> inputs, const LayerWeights&, const Values& output) {
+  const Shape5 other{quotient.in.S, quotient.f_other, quotient.in.n};
+  Gradients found{{zeros(elements(quotient.in)), zeros(elements(other))}, {}, {}};
+  for_each_voxel(quotient.in, [&](std::int64_t s, std::int64_t i, Vec3 v) {
+    const std::size_t at = place(quotient.in, s, i, v);
+    const std::size_t by = place(other, s, quotient.f_other == 1 ? 0 : i, v);
+    found.inputs[0][at] += output[at] / inputs[1][by];
+    found.inputs[1][by] -= output[at] * inputs[0][at] / (inputs[1][by] * inputs[1][by]);
+  });
+  return found;
+}
+
 // Returns the share that input voxel `from` has in output voxel `to`, along an axis.
 double share_of(const UpsampleProblem& upsample, std::int64_t factor, std::int64_t from, std::int64_t to) {
   if (upsample.kind == UpsampleKind::nearest || factor == 1) return from == to / factor ? 1.0 : 0.0;

@@ -18,9 +18,9 @@ struct Gradients {
 };
 
 // Returns the gradients of a convolution, pooling, activation, rectifier with slopes, scale and shift, addition,
-// product, concatenation, crop, upsampling, softmax or log-softmax. Stops the program for other layers. `output` is the
-// derivative by each element of the output. A convolution's and an addition's own activation counts. If maxima of a
-// window are equal, the first in the order z, y, x has the derivative.
+// product, quotient, concatenation, crop, upsampling, softmax or log-softmax. Stops the program for other layers.
+// `output` is the derivative by each element of the output. A convolution's and an addition's own activation counts. If
+// maxima of a window are equal, the first in the order z, y, x has the derivative.
 [[nodiscard]] Gradients gradients(const LayerProblem& problem, std::span<const Values> inputs,
                                   const LayerWeights& weights, const Values& output);
 

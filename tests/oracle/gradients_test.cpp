@@ -128,6 +128,7 @@ TEST(OracleGradients, OfOtherLayersAreFiniteDifferences) {
     check_differences(PReluProblem{shape}, random);
     check_differences(ScaleShiftProblem{shape}, random);
     check_differences(MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1}, random);
+    check_differences(DivideProblem{shape, random.chance(0.5) ? shape.f : 1}, random);
   }
 }
 

@@ -48,7 +48,8 @@ struct Scratch {
   explicit Scratch(const MemoryPlan& plan) {
     for (const Buffer& buffer : plan) {
       const bool is_tensor = buffer.name == output_gradient_name || buffer.name == saved_value_name ||
-                             buffer.name == gradient_name || buffer.name == weights_gradient_name;
+                             buffer.name == result_name || buffer.name == gradient_name ||
+                             buffer.name == weights_gradient_name;
       if (is_tensor) {
         placements.push_back({buffer, nullptr});
         continue;
@@ -118,6 +119,10 @@ GradientData gradient_data(const GradientProblem& problem, std::uint64_t seed) {
                                : kind == SavedValue::output ? oracle::oracle_run(problem.layer, inputs, weights)
                                                             : oracle::Values{};
   data.saved.assign(saved.begin(), saved.end());
+  if (reads_result(problem)) {
+    const oracle::Values result = oracle::oracle_run(problem.layer, inputs, weights);
+    data.result.assign(result.begin(), result.end());
+  }
   const oracle::Values output = oracle::widened(data.output);
   oracle::Gradients exact = oracle::gradients(problem.layer, inputs, weights, output);
   const oracle::GradientTolerance tolerance = oracle::gradient_tolerance(problem.layer, inputs, weights, output);
@@ -150,8 +155,10 @@ GradientOutcome run_gradient(const GradientPrimitive& primitive, const GradientP
   const Held output(output_shape(problem.layer), estimate.in, placing, seed);
   const Held saved(saved_shape(problem), estimate.in, placing, seed + 1);
   const Held own(gradient_shape(problem), estimate.out, placing, seed + 2);
+  const Held result(output_shape(problem.layer), estimate.in, placing, seed + 4);
   store(data.output, output.view);
   if (!data.saved.empty()) store(data.saved, saved.view);
+  if (!data.result.empty()) store(data.result, result.view);
   const bool is_both = problem.of == GradientOf::both;
   const Held kernels(is_both ? weights_shape(problem.layer) : Shape5{1, 1, Vec3::cube(1)}, {}, placing, seed + 3);
   GradientOutcome outcome;
@@ -159,7 +166,7 @@ GradientOutcome run_gradient(const GradientPrimitive& primitive, const GradientP
   const Held& gradient = outcome.replaced_saved ? saved : own;
   outcome.bias.assign(data.bias.size(), std::nanf(""));
   Arena arena(scratch.placements, true);
-  const GradientViews views{output.view, saved.view, gradient.view, outcome.bias, kernels.view};
+  const GradientViews views{output.view, saved.view, gradient.view, outcome.bias, kernels.view, result.view};
   if (Result<void> done = (*prepared)->run(views, arena); !done) {
     ADD_FAILURE() << name << ": run: " << done.error().message;
     return {};
@@ -215,7 +222,7 @@ LayerProblem random_trained_layer(Random& random) {
     conv.activation = {};
     return conv;
   };
-  switch (random.integer(0, 16)) {
+  switch (random.integer(0, 17)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), {}};
     case 2: return ConcatProblem{{other, shape, other}};
@@ -234,6 +241,7 @@ LayerProblem random_trained_layer(Random& random) {
     case 9: return PReluProblem{shape};
     case 13: return ScaleShiftProblem{shape};
     case 10: return MultiplyProblem{shape, random.chance(0.5) ? shape.f : 1};
+    case 16: return DivideProblem{shape, random.chance(0.5) ? shape.f : 1};
     case 11: return random_upsample(random);
     case 12: return random_linear_upsample(random);
     default: {

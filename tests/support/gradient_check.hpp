@@ -21,6 +21,7 @@ struct GradientData {
   Weights weights;
   std::vector<float> output;  // gradient of the layer's output
   std::vector<float> saved;   // empty if the gradient reads none
+  std::vector<float> result;  // the layer's output, if the gradient reads it, too
   oracle::Values gradient;
   oracle::Values kernels;  // of both: that of the kernels
   oracle::Values bias;

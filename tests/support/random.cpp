@@ -82,6 +82,8 @@ std::vector<std::vector<float>> random_trained_inputs(const LayerProblem& proble
   std::vector<std::vector<float>> inputs = random_inputs(problem, random);
   const auto* pool = std::get_if<PoolProblem>(&problem);
   if (pool != nullptr && pool->kind == PoolKind::average_inside) inputs.front() = random_framed(pool->in, random);
+  if (!std::holds_alternative<DivideProblem>(problem)) return inputs;
+  for (float& divisor : inputs.back()) divisor += std::copysign(0.5F, divisor);
   return inputs;
 }
 

@@ -49,7 +49,7 @@ struct Weights {
 // Returns one dense planar tensor per input of the problem, standard normal.
 [[nodiscard]] std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random);
 // Returns the same for a gradient of the problem: of an average of what lies inside some voxels at the border are
-// outside.
+// outside, and divisors are not near 0.
 [[nodiscard]] std::vector<std::vector<float>> random_trained_inputs(const LayerProblem& problem, Random& random);
 // Returns standard normal voxels, those in a box at each end -infinity.
 [[nodiscard]] std::vector<float> random_framed(const Shape5& shape, Random& random);

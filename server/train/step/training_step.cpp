@@ -156,7 +156,8 @@ Result<void> TrainingStep::run_call(const StepCall& call, Task& task, NetworkWei
 Result<void> TrainingStep::run_gradient(const StepCall& call, Task& task, NetworkWeights& gradients) {
   GradientViews views;
   views.output = view(call.reads.front());
-  if (call.reads.size() > 1) views.saved = view(call.reads.back());
+  if (call.reads.size() > 1) views.saved = view(call.reads[1]);
+  if (call.reads.size() > 2) views.result = view(call.reads[2]);
   const auto& problem = std::get<GradientProblem>(call.problem);
   const bool of_weights = problem.of != GradientOf::input;
   if (call.writes >= 0) views.gradient = view(call.writes);

@@ -53,7 +53,7 @@ Result<std::unique_ptr<Validator>> Validator::make(const ValidationParts& parts,
 }
 
 Result<void> Validator::check_volumes() const {
-  const Vec3 fov = lost_extent(parts_.network);
+  const Vec3 fov = lost_extent(network_);
   for (const LabelledVolume& each : volumes_) {
     if (!covers(each.extent(), fov)) {
       return Error{ErrorCode::invalid_argument, each.input().name() + ": has an extent of " + to_string(each.extent()) +
@@ -70,7 +70,7 @@ Result<void> Validator::check_volumes() const {
 // A quarter of the memory may be held of a volume and its output; the engine has the rest.
 Result<void> Validator::plan(std::int64_t bytes) {
   const Vec3 extent = largest(volumes_);
-  memory_.scores = add(ValidationScores::memory_bytes(), ScoredSlabs::working_bytes(output_of(parts_.network, extent)));
+  memory_.scores = add(ValidationScores::memory_bytes(), ScoredSlabs::working_bytes(output_of(network_, extent)));
   memory_.held = std::max<std::int64_t>(0, bytes - memory_.scores) / 4;
   SearchOptions options;
   const std::int64_t left = bytes - memory_.scores - memory_.held - bytes_of_rounding;
@@ -79,14 +79,14 @@ Result<void> Validator::plan(std::int64_t bytes) {
                  "takes more than " + bytes_text(memory_.scores + bytes_of_rounding) + " beside its volumes, and " +
                      bytes_text(std::max(bytes, std::int64_t{0})) + " are left of --mem; give it more"};
   }
-  options.memory_limit = add(left, weight_bytes(parts_.network));
-  options.volume = framed(parts_.network, extent);
+  options.memory_limit = add(left, weight_bytes(network_));
+  options.volume = framed(network_, extent);
   options.threads = parts_.device.threads;
   const std::unique_ptr<CostSource> costs = modelled_costs();
   const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* log) {
-    return search(parts_.network, spec, catalogue_, *costs, own, log);
+    return search(network_, spec, catalogue_, *costs, own, log);
   };
-  Result<Plan> plan = search_sockets(parts_.network, parts_.device, options, on);
+  Result<Plan> plan = search_sockets(network_, parts_.device, options, on);
   if (!plan) return plan.error();
   plan_ = *std::move(plan);
   memory_.engine = plan_.memory.total() - plan_.memory.weights + bytes_of_rounding;
@@ -120,8 +120,7 @@ Result<Validator::Running> Validator::open() const {
   Result<std::unique_ptr<Device>> device = parts_.backend.open(parts_.device, memory_.engine, 0, 0);
   if (!device) return device.error();
   running.device = *std::move(device);
-  Result<std::unique_ptr<Engine>> engine =
-      Engine::open(parts_.network, parts_.weights, plan_, catalogue_, *running.device);
+  Result<std::unique_ptr<Engine>> engine = Engine::open(network_, parts_.weights, plan_, catalogue_, *running.device);
   if (!engine) return engine.error();
   running.engine = *std::move(engine);
   return running;
@@ -153,7 +152,7 @@ Result<void> Validator::run_volume(Engine& engine, const LabelledVolume& volume,
   CheckedSource checked(planes, std::nullopt);
   const Vec3 fov = engine.field_of_view();
   const ScoredVolume scored = {volume, parts_.targets, (fov - Vec3::cube(1)) / Vec3::cube(2), parts_.loss};
-  ScoredSlabs slabs(scored, output_of(parts_.network, volume.extent()), scores, reading);
+  ScoredSlabs slabs(scored, output_of(network_, volume.extent()), scores, reading);
   VolumeJob job;
   job.input.volume.shape = planes.shape();
   job.input.source = &checked;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/costs/catalogue.hpp"
+#include "planner/network/quotients.hpp"
 #include "planner/plan/plan.hpp"
 #include "primitives/core/device.hpp"
 #include "server/pipeline/engine.hpp"
@@ -60,7 +61,9 @@ class Validator {
     std::unique_ptr<Engine> engine;
   };
   Validator(const ValidationParts& parts, std::vector<LabelledVolume> volumes, Catalogue catalogue)
-      : parts_(parts), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {}
+      : parts_(parts), network_(parts.network), volumes_(std::move(volumes)), catalogue_(std::move(catalogue)) {
+    mark_behind_quotients(network_);
+  }
   [[nodiscard]] Result<void> check_volumes() const;
   [[nodiscard]] Result<void> plan(std::int64_t bytes);
   // Returns what a job may hold of a volume and its output.
@@ -72,6 +75,7 @@ class Validator {
                                         const std::stop_token& stop) const;
 
   ValidationParts parts_;
+  Network network_;  // as it runs: a quotient beside the volume reaches no voxel of the output
   std::vector<LabelledVolume> volumes_;
   Catalogue catalogue_;
   Plan plan_;

@@ -24,6 +24,7 @@ std::vector<Shape5> read_shapes(const StepProblem& problem) {
   const auto& gradient = std::get<GradientProblem>(problem);
   std::vector<Shape5> shapes = {output_shape(gradient.layer)};
   if (saved_value(gradient) != SavedValue::none) shapes.push_back(saved_shape(gradient));
+  if (reads_result(gradient)) shapes.push_back(output_shape(gradient.layer));
   return shapes;
 }
 
@@ -106,8 +107,9 @@ Result<Seconds> CallRun::run() {
 
 Result<void> CallRun::run_prepared() {
   if (layer_ != nullptr) return layer_->run(reads_, result_, *arena_);
-  const TensorView& saved = reads_.back();  // not used if there is none
-  return gradient_->run({reads_.front(), saved, result_, bias_, weights_}, *arena_);
+  // What there is none of is not used.
+  const TensorView& saved = reads_.size() > 1 ? reads_[1] : reads_.front();
+  return gradient_->run({reads_.front(), saved, result_, bias_, weights_, reads_.back()}, *arena_);
 }
 
 }  // namespace znni::bench

@@ -188,6 +188,16 @@ TEST(StepGraph, SlopesAreTrainedAndAFactorReadsTheOther) {
   EXPECT_EQ(graph.works[6].reads[1], graph.works[1].writes);
 }
 
+TEST(StepGraph, ADivisorsGradientReadsItAndTheQuotient) {
+  Network net;
+  net.nodes = {{"a", conv(2, 1), {0}}, {"b", conv(1, 1), {0}}, {"q", Divide{}, {1, 2}}};
+  const StepGraph graph = graph_of(net, Vec3::cube(2));
+  EXPECT_THAT(texts(graph), ElementsAre("0", "1", "2", "loss", "2 input 0", "2 input 1", "1 weights", "0 weights"));
+  const int divisor = graph.works[1].writes;
+  EXPECT_THAT(graph.works[4].reads, ElementsAre(graph.output_gradient, divisor));
+  EXPECT_THAT(graph.works[5].reads, ElementsAre(graph.output_gradient, divisor, graph.works[2].writes));
+}
+
 // Returns two convolutions that pad, closed along all axes.
 StepGraph padded_graph(OutsideKind kind) {
   Network net;

@@ -59,6 +59,23 @@ TEST(GradientProblem, AFactorsGradientReadsTheOther) {
   EXPECT_EQ(saved_input({PReluProblem{shape}}), 0);
 }
 
+TEST(GradientProblem, ADivisorsGradientReadsItAndTheQuotient) {
+  const DivideProblem quotient{shape, 1};
+  for (const int input : {0, 1}) {
+    const GradientProblem problem{quotient, GradientOf::input, input};
+    EXPECT_EQ(saved_value(problem), SavedValue::input);
+    EXPECT_EQ(saved_input(problem), 1);
+    EXPECT_EQ(saved_shape(problem).f, 1);
+    EXPECT_EQ(reads_result(problem), input == 1);
+    EXPECT_EQ(gradient_shape(problem), input_shape(quotient, input));
+  }
+  const MemoryPlan plan = gradient_buffers({quotient, GradientOf::input, 1}, {}, {});
+  ASSERT_EQ(plan.size(), 4U);
+  EXPECT_EQ(plan[2].name, result_name);
+  EXPECT_EQ(plan[2].bytes, tensor_bytes(shape, {}));
+  EXPECT_FALSE(reads_result({MultiplyProblem{shape, 1}, GradientOf::input, 1}));
+}
+
 TEST(GradientProblem, SavedValuesHaveTheirShape) {
   const PoolProblem pool{.in = shape};
   EXPECT_EQ(saved_shape({pool}), shape);
@@ -84,7 +101,7 @@ TEST(GradientProblem, ChecksSayWhatIsWrong) {
   inside.in.n = {5, 5, 7};
   EXPECT_NE(refusal_of({inside}).find("no gradient is known of"), std::string::npos);
   EXPECT_EQ(refusal_of({PoolProblem{.in = shape, .dilation = {1, 2, 1}}}), "");
-  EXPECT_NE(refusal_of({DivideProblem{shape, 1}}).find("no gradient is known of"), std::string::npos);
+  EXPECT_EQ(refusal_of({DivideProblem{shape, 1}}), "");
   const UpsampleProblem aligned{shape, Vec3::cube(2), UpsampleKind::aligned};
   EXPECT_NE(refusal_of({aligned}).find("no gradient is known of"), std::string::npos);
   EXPECT_EQ(refusal_of({PReluProblem{shape}, GradientOf::weights}), "");

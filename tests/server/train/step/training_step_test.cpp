@@ -260,13 +260,13 @@ TEST(TrainingStep, ADenseStepIsTheSumOfSparseStepsFromAllOffsets) {
   expect_near(whole[0].kernels, sums, 0.0, "conv1 kernels");
 }
 
-void expect_finite_differences(Case of) {
+void expect_finite_differences(Case of, const std::vector<std::size_t>& nodes) {
   const test::ExactStep exact = of.exact();
   const std::unique_ptr<Device> device = test::open_cpu(1);
   NetworkWeights gradients;
   const auto step = TrainingStep::prepare(of.network, of.plan, of.weights, *device).value();
   ASSERT_TRUE(step->run(of.input, of.loss(), gradients));
-  for (const std::size_t node : {0, 2, 4}) {
+  for (const std::size_t node : nodes) {
     for (std::size_t k = 0; k < of.weights[node].kernels.size(); k += 5) {
       float& weight = of.weights[node].kernels[k];
       const float before = weight;
@@ -284,10 +284,33 @@ void expect_finite_differences(Case of) {
 }
 
 TEST(TrainingStep, FiniteDifferencesOfTheLossAreTheGradients) {
-  expect_finite_differences(Case(chain(2), {9, 12, 12}, {gibibyte, true}, 1, 3));
+  expect_finite_differences(Case(chain(2), {9, 12, 12}, {gibibyte, true}, 1, 3), {0, 2, 4});
   const Case at_once(chain(2), {9, 12, 12}, {gibibyte, true}, test::cpu_parts_at_once(1), 3);
   EXPECT_GT(calls_at_once(at_once.plan), 0);
-  expect_finite_differences(at_once);
+  expect_finite_differences(at_once, {0, 2, 4});
+}
+
+// A quotient by as many channels, or by one; divisors are above 0.
+Network quotient(std::int64_t f, bool by_one) {
+  Network net;
+  net.name = "quotient";
+  const Activation sigmoid{ActivationKind::sigmoid, 0.0F};
+  net.nodes = {{"first", Convolution{f, Vec3::cube(2), Vec3::cube(1), {ActivationKind::tanh, 0.0F}}, {0}},
+               {"dividend", Convolution{f, Vec3::cube(2), Vec3::cube(1), {}}, {1}},
+               {"divisor", Convolution{by_one ? 1 : f, Vec3::cube(2), Vec3::cube(1), sigmoid}, {1}},
+               {"quotient", Divide{}, {2, 3}},
+               {"last", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}}, {4}}};
+  return net;
+}
+
+TEST(TrainingStep, QuotientsAreExact) {
+  for (const std::int64_t f : {3, 17}) {
+    for (const bool by_one : {false, true}) {
+      run_and_compare(Case(quotient(f, by_one), {6, 7, 9}, {gibibyte}, 2, 1), 2);
+    }
+  }
+  expect_finite_differences(Case(quotient(3, false), {4, 4, 5}, {gibibyte}, 1, 3), {0, 1, 2, 4});
+  expect_finite_differences(Case(quotient(3, true), {4, 4, 5}, {gibibyte}, 1, 3), {0, 1, 2, 4});
 }
 
 // Weights after some steps of gradient descent, by a device with this number of threads.

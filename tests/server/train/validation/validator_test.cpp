@@ -102,6 +102,21 @@ TEST_F(ValidatorTest, PaddedVolumesAreComparedAsAWhole) {
   EXPECT_NEAR((*score)->loss, sum / static_cast<double>(voxels(n)), 1e-5);
 }
 
+// Of zeros beside the smaller volume 0 / 0 is made, which must stay there. The network writes 1 everywhere.
+TEST_F(ValidatorTest, QuotientsBesideTheVolumeReachNoVoxel) {
+  const Convolution first{16, Vec3::cube(1), Vec3::cube(1), {}};
+  const Convolution wide{16, Vec3::cube(7), Vec3::cube(1), {}};
+  const Convolution last{1, Vec3::cube(1), Vec3::cube(1), {}};
+  network_.nodes = {{"first", first, {0}}, {"quotient", Divide{}, {1, 1}}, {"wide", wide, {2}}, {"last", last, {3}}};
+  weights_ = NetworkWeights(4);
+  weights_[0] = {std::vector<float>(16, 1), std::vector<float>(16, 0), {}, {}};
+  weights_[2] = {std::vector<float>(16 * 16 * 343, 1.0F / (16 * 343)), std::vector<float>(16, 0), {}, {}};
+  weights_[3] = {std::vector<float>(16, 1.0F / 16), {0}, {}, {}};
+  const auto score = run({write<float>("large", {40, 40, 40}, {1}), write<float>("small", {9, 31, 8}, {3})});
+  ASSERT_TRUE(score) << score.error().message;
+  EXPECT_NEAR((*score)->loss, 1, 1e-5);
+}
+
 TEST_F(ValidatorTest, SeveralVolumesAreScoredTogether) {
   const VolumeNames zeros = write<float>("zeros", {5, 5, 5}, {1});
   const VolumeNames other = write<float>("other", {3, 3, 4}, {2});
