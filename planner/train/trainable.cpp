@@ -4,20 +4,22 @@
 
 #include "planner/geometry/closed_axes.hpp"
 #include "planner/network/operation_traits.hpp"
+#include "primitives/core/gradient.hpp"
 #include "primitives/core/refusals.hpp"
 
 namespace znni {
 namespace {
 
-// Fails if no gradient is known of the node, or it has weights that no gradient is known of.
-Result<void> check_node(const Node& node) {
-  const bool known = std::visit(
+// Returns whether a gradient is known of the node, and of the weights that it has.
+bool has_gradient(const Node& node) {
+  return std::visit(
       [](const auto& own) {
         using Own = std::decay_t<decltype(own)>;
         if constexpr (std::is_same_v<Own, AcrossChannels>) {
           return own.kind == AcrossKind::softmax || own.kind == AcrossKind::log_softmax;
         } else if constexpr (std::is_same_v<Own, Pooling>) {
-          return own.kind != PoolKind::average_inside || own.strided || own.stride == Vec3::cube(1);
+          if (own.kind == PoolKind::max) return voxels(own.window) <= max_pooled_voxels;
+          return own.kind == PoolKind::average || own.strided || own.stride == Vec3::cube(1);
         } else if constexpr (std::is_same_v<Own, Upsample>) {
           return own.kind != UpsampleKind::aligned;
         } else {
@@ -27,9 +29,31 @@ Result<void> check_node(const Node& node) {
         }
       },
       node.operation);
-  if (known) return {};
-  const std::string noun(traits_of(node.operation).noun);
-  return refused("training does not take every operation yet: node '" + node.name + "' is a " + noun);
+}
+
+// Returns the words for an operation without a gradient.
+std::string words_of(const Operation& operation) {
+  const std::string noun(traits_of(operation).noun);
+  if (std::holds_alternative<Upsample>(operation)) return noun + " with aligned corners";
+  const auto* pool = std::get_if<Pooling>(&operation);
+  if (pool == nullptr) return noun;
+  if (pool->kind == PoolKind::max)
+    return noun + " with a window of " + std::to_string(voxels(pool->window)) + " voxels";
+  return noun + " of what lies inside, with a stride, where nothing pads";
+}
+
+std::string mend_of(const Operation& operation) {
+  if (std::holds_alternative<Stack>(operation)) return "write its stages as nodes of their own";
+  const auto* pool = std::get_if<Pooling>(&operation);
+  if (pool == nullptr) return "replace it by layers that docs/training/README.md lists";
+  if (pool->kind == PoolKind::max) return "at most " + std::to_string(max_pooled_voxels) + " are right";
+  return "leave out inside: all is inside there";
+}
+
+Result<void> check_node(const Node& node) {
+  if (has_gradient(node)) return {};
+  return refused("training has no gradient of node '" + node.name + "', " + words_of(node.operation) + "; " +
+                 mend_of(node.operation));
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ bool has_gradient(const LayerProblem& layer) {
     return across->kind == AcrossKind::softmax || across->kind == AcrossKind::log_softmax;
   }
   if (const auto* pool = std::get_if<PoolProblem>(&layer)) {
-    return pool->kind != PoolKind::average_inside || pool->mode == PoolMode::plain;
+    if (pool->kind == PoolKind::max) return voxels(pool->window) <= max_pooled_voxels;
+    return pool->kind == PoolKind::average || pool->mode == PoolMode::plain;
   }
   if (const auto* upsample = std::get_if<UpsampleProblem>(&layer)) return upsample->kind != UpsampleKind::aligned;
   return std::holds_alternative<ConvProblem>(layer) || std::holds_alternative<ActivationProblem>(layer) ||

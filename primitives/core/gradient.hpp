@@ -33,8 +33,8 @@ enum class SavedValue { none, input, output };
 
 // Returns which value the gradient reads. It is the layer's output if that suffices, because the next layer reads it
 // too: for softmax and for activations that do not fall (a relu's slope is 1 where the output is above 0). It is an
-// input for the weights of a convolution, and for max poolings and averages of what lies inside, products, quotients,
-// rectifiers with slopes and other activations. Requires check(problem).
+// input for the weights of a convolution, products, quotients, rectifiers with slopes and other activations. So it is
+// for max poolings and averages of what lies inside. Requires check(problem).
 [[nodiscard]] SavedValue saved_value(const GradientProblem& problem);
 // Returns the number of that input: of a product the one that multiplies, of a quotient the divisor, else 0.
 [[nodiscard]] int saved_input(const GradientProblem& problem);
@@ -48,10 +48,14 @@ enum class SavedValue { none, input, output };
 // Returns the shape of the saved value; that of the output if there is none.
 [[nodiscard]] Shape5 saved_shape(const GradientProblem& problem);
 
+// Voxels of a max pooling's window, at most, so that a byte says which of them is the largest.
+inline constexpr std::int64_t max_pooled_voxels = 256;
+
 // Fails if the layer is impossible, has no gradient here, or has an activation besides; if it has no such input or no
 // weights; or if both are asked of what is no convolution. Convolutions, poolings, activations, rectifiers with slopes,
-// scales and shifts, additions, products, quotients, concatenations, crops, (log-)softmax and upsamplings have gradients,
-// but for upsamplings that align corners and fragments of averages of what lies inside.
+// scales and shifts, additions, products, quotients, concatenations, crops, (log-)softmax and upsamplings have
+// gradients. Upsamplings that align corners, fragments of averages of what lies inside, and max poolings of more than
+// max_pooled_voxels have none.
 [[nodiscard]] Result<void> check(const GradientProblem& problem);
 
 // Returns "gradient of the weights: conv ...", "gradient of input 0: conv ...", "gradient of input 0 and the weights:

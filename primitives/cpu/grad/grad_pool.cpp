@@ -1,7 +1,7 @@
-// cpu.grad.pool: gradients of poolings, plain and MPF, dilated or not. Each input voxel gathers from the windows that hold it, in a
-// fixed order, so that a row has one owner and the result does not depend on the workers. For max poolings stage 0
-// finds the position of each window's first maximum, a byte per output voxel, and stage 1 gathers. The input of the
-// layer is read in stage 0 alone, the gradient is written in stage 1.
+// cpu.grad.pool: gradients of poolings, plain and MPF, dilated or not. Each input voxel gathers from the windows that
+// hold it, in a fixed order, so that a row has one owner and the result does not depend on the workers. For max
+// poolings stage 0 finds the position of each window's first maximum, a byte per output voxel, and stage 1 gathers. The
+// input of the layer is read in stage 0 alone, the gradient is written in stage 1.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -21,7 +21,6 @@ namespace {
 constexpr std::string_view pool_name = "cpu.grad.pool";
 constexpr std::string_view maxima_name = "first maxima";
 constexpr std::int64_t floats_of_line = 16;  // of a cache
-constexpr std::int64_t max_positions = 256;  // of a window, so that a byte holds one
 // Measured instructions per window voxel of an element, of both stages: load, compare, choose. A row of windows and a
 // row of voxels cost some cycles, however short.
 constexpr double pool_instructions = 9.0;
@@ -48,8 +47,8 @@ MemoryPlan pool_memory(const GradientProblem& problem, Format format) {
 
 Result<std::vector<Estimate>> describe_pool(const GradientProblem& problem, const DeviceSpec& spec) {
   const auto* pool = std::get_if<PoolProblem>(&problem.layer);
-  if (pool == nullptr || pool->kind == PoolKind::average_inside || voxels(pool->window) > max_positions) {
-    return refusal(pool_name, "gradients of poolings of all voxels with up to 256 voxels per window", problem);
+  if (pool == nullptr || pool->kind == PoolKind::average_inside) {
+    return refusal(pool_name, "gradients of poolings of all voxels of a window", problem);
   }
   const auto windows = static_cast<double>(elements(output_shape(problem.layer)));
   const double flops = windows * static_cast<double>(voxels(pool->window)) * vector_flops(pool_instructions, spec);

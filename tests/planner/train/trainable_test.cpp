@@ -26,14 +26,30 @@ std::string refusal_of_nodes(std::vector<Node> nodes) {
 
 TEST(Trainable, RefusesWhatCannotBeTrainedByName) {
   EXPECT_THAT(refusal_of_nodes({{"a", Pooling{}, {0}}}), HasSubstr("network net has no convolution"));
-  const Node first{"a", conv(2, 1), {0}};
-  EXPECT_THAT(refusal_of_nodes({first, {"ln", AcrossChannels{AcrossKind::norm}, {1}}}), HasSubstr("node 'ln' is a"));
-  EXPECT_THAT(refusal_of_nodes({first, {"norm", Norm{2}, {1}}}), HasSubstr("node 'norm' is a"));
-  EXPECT_THAT(refusal_of_nodes({first, {"mean", GlobalPool{}, {1}}}), HasSubstr("node 'mean' is a"));
-  EXPECT_THAT(refusal_of_nodes({first, {"inside", Pooling{PoolKind::average_inside}, {1}}}),
-              HasSubstr("node 'inside' is a average pooling"));
-  EXPECT_THAT(refusal_of_nodes({first, {"top", AcrossChannels{AcrossKind::arg_max}, {1}}}),
-              HasSubstr("node 'top' is a"));
+  const auto refusal_of_second = [](Operation operation, std::vector<int> inputs = {1}) {
+    return refusal_of_nodes({{"a", conv(2, 1), {0}}, {"b", std::move(operation), std::move(inputs)}});
+  };
+  const auto words = [](const std::string& noun) {
+    return "training has no gradient of node 'b', " + noun +
+           "; replace it by layers that docs/training/README.md lists";
+  };
+  EXPECT_EQ(refusal_of_second(AcrossChannels{AcrossKind::norm}), words("layer normalisation"));
+  EXPECT_EQ(refusal_of_second(AcrossChannels{AcrossKind::unit}), words("normalisation to unit length"));
+  EXPECT_EQ(refusal_of_second(AcrossChannels{AcrossKind::arg_max}), words("largest channel"));
+  EXPECT_EQ(refusal_of_second(Norm{2}), words("normalisation"));
+  EXPECT_EQ(refusal_of_second(GlobalPool{}), words("global pooling"));
+  EXPECT_EQ(refusal_of_second(Attention{}, {1, 1, 1}), words("attention"));
+  EXPECT_EQ(refusal_of_second(AddVolume{}), words("sum with a volume"));
+  EXPECT_EQ(refusal_of_second(Upsample{Vec3::cube(1), UpsampleKind::aligned}),
+            words("upsampling with aligned corners"));
+  const StackStage stage{StackOperation::pool, PoolKind::max, Vec3::cube(2)};
+  EXPECT_EQ(refusal_of_second(Stack{{stage, stage}}),
+            "training has no gradient of node 'b', stack of poolings; write its stages as nodes of their own");
+  EXPECT_EQ(refusal_of_second(Pooling{PoolKind::max, Vec3::cube(7)}),
+            "training has no gradient of node 'b', max pooling with a window of 343 voxels; at most 256 are right");
+  EXPECT_EQ(refusal_of_second(Pooling{PoolKind::average_inside}),
+            "training has no gradient of node 'b', average pooling of what lies inside, with a stride, where nothing "
+            "pads; leave out inside: all is inside there");
 }
 
 TEST(Trainable, TakesSlopesProductsAndStrides) {

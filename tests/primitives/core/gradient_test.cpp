@@ -101,6 +101,10 @@ TEST(GradientProblem, ChecksSayWhatIsWrong) {
   inside.in.n = {5, 5, 7};
   EXPECT_NE(refusal_of({inside}).find("no gradient is known of"), std::string::npos);
   EXPECT_EQ(refusal_of({PoolProblem{.in = shape, .dilation = {1, 2, 1}}}), "");
+  PoolProblem large{.in = {1, 1, Vec3::cube(9)}, .window = {4, 8, 8}};
+  EXPECT_EQ(refusal_of({large}), "");
+  large.window.z = 5;
+  EXPECT_NE(refusal_of({large}).find("no gradient is known of"), std::string::npos);
   EXPECT_EQ(refusal_of({DivideProblem{shape, 1}}), "");
   const UpsampleProblem aligned{shape, Vec3::cube(2), UpsampleKind::aligned};
   EXPECT_NE(refusal_of({aligned}).find("no gradient is known of"), std::string::npos);
