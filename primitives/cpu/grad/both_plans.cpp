@@ -28,25 +28,21 @@ Tiling both_tiling(const ConvProblem& conv, const TileKernels& kernels, const Va
 Products both_products(const Tiling& tiling) { return cheaper_products(tiling.tiles_per_batch()); }
 
 std::int64_t both_worker_floats(const Tiling& t, const TileKernels& kernels) {
-  const std::int64_t floats = std::max(
-      {weights_worker_floats(t), column_scratch(t, kernels, both_products(t)), inverse_scratch(t), spectra_scratch(t)});
-  return round_up(floats, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
+  return whole_lines(std::max({weights_worker_floats(t), column_scratch(t, kernels, both_products(t)),
+                               inverse_scratch(t), spectra_scratch(t)}));
 }
 
 MemoryPlan both_memory(const ConvProblem& conv, const Tiling& t, const TileKernels& kernels, int workers, Format in,
                        Format out) {
   MemoryPlan memory = gradient_buffers({conv, GradientOf::both}, in, out);
-  const auto declare = [&](std::string_view name, std::int64_t floats) {
-    memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), Lifetime::stages(0, 0)});
-  };
   const std::int64_t planes = mul(t.problem.in.S, output_shape(conv).n.z);
-  declare(gradient_spectra_name, mul(t.columns(), t.column_step()));
-  declare(input_spectra_name, mul(t.columns(), t.column_step()));
-  declare(turned_name, mul(mul(conv.f_out, conv.in.f), voxels(conv.k)));
-  declare(kernel_spectra_name, mul(t.columns(), kernel_column_floats(t)));
-  declare(weights_sums_name, mul(t.columns(), weights_column_floats(t)));
-  declare(bias_sums_name, mul(2, mul(planes, bias_row(t))));
-  declare(gradient_scratch_name, mul(workers, both_worker_floats(t, kernels)));
+  declare_floats(memory, gradient_spectra_name, mul(t.columns(), t.column_step()));
+  declare_floats(memory, input_spectra_name, mul(t.columns(), t.column_step()));
+  declare_floats(memory, turned_name, mul(mul(conv.f_out, conv.in.f), voxels(conv.k)));
+  declare_floats(memory, kernel_spectra_name, mul(t.columns(), kernel_column_floats(t)));
+  declare_floats(memory, weights_sums_name, mul(t.columns(), weights_column_floats(t)));
+  declare_floats(memory, bias_sums_name, mul(2, mul(planes, bias_row(t))));
+  declare_floats(memory, gradient_scratch_name, mul(workers, both_worker_floats(t, kernels)));
   return memory;
 }
 

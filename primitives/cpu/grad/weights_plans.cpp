@@ -65,21 +65,25 @@ Tiling weights_tiling(const ConvProblem& conv, const TileKernels& kernels, const
 }
 
 std::int64_t weights_worker_floats(const Tiling& tiling) {
-  const std::int64_t floats = std::max({forward_scratch(tiling), forward_scratch(tiling_of_output(tiling)),
-                                        weights_column_scratch(tiling), weights_inverse_scratch(tiling)});
-  return round_up(floats, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
+  return whole_lines(std::max({forward_scratch(tiling), forward_scratch(tiling_of_output(tiling)),
+                               weights_column_scratch(tiling), weights_inverse_scratch(tiling)}));
 }
 
 MemoryPlan weights_memory(const Tiling& tiling, int workers, Format in) {
   MemoryPlan memory = gradient_buffers({tiling.problem, GradientOf::weights}, in, planar_format);
-  const auto declare = [&](std::string_view name, std::int64_t floats) {
-    memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), Lifetime::stages(0, 0)});
-  };
-  declare(input_spectra_name, mul(tiling.columns(), tiling.column_step()));
-  declare(gradient_spectra_name, mul(tiling.columns(), tiling.column_step()));
-  declare(weights_sums_name, mul(tiling.columns(), weights_column_floats(tiling)));
-  declare(gradient_scratch_name, mul(workers, weights_worker_floats(tiling)));
+  declare_floats(memory, input_spectra_name, mul(tiling.columns(), tiling.column_step()));
+  declare_floats(memory, gradient_spectra_name, mul(tiling.columns(), tiling.column_step()));
+  declare_floats(memory, weights_sums_name, mul(tiling.columns(), weights_column_floats(tiling)));
+  declare_floats(memory, gradient_scratch_name, mul(workers, weights_worker_floats(tiling)));
   return memory;
+}
+
+std::int64_t whole_lines(std::int64_t floats) {
+  return round_up(floats, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
+}
+
+void declare_floats(MemoryPlan& memory, std::string_view name, std::int64_t floats) {
+  memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), Lifetime::stages(0, 0)});
 }
 
 double plane_operations(const Tiling& t) {

@@ -34,6 +34,11 @@ inline constexpr std::string_view gradient_scratch_name = "worker scratch";
 [[nodiscard]] Seconds weights_seconds(const Tiling& tiling, const DeviceSpec& spec);
 
 // The parts of these that the gradients of both have, too (both_plans.hpp).
+
+// Returns the number of floats in whole cache lines.
+[[nodiscard]] std::int64_t whole_lines(std::int64_t floats);
+// Declares so many floats, alive in the only stage.
+void declare_floats(MemoryPlan& memory, std::string_view name, std::int64_t floats);
 // Operations, and bytes moved.
 struct GradientWork {
   double transforms = 0;
